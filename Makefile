@@ -48,6 +48,7 @@ lint: install-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: install-dev
 	$(BIN)/python -m bench $(ARGS)

@@ -14,10 +14,10 @@ import secrets
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TYPE_CHECKING
 
 import httpx
 import psycopg
@@ -29,14 +29,10 @@ from bench.processes import NO_LIMITS, ROOT
 from bench.rounds import beside
 from bench.service import open_shop
 from bench.stage import stage
+from bench.table import Row
 from bench.webhooks import HOOKED, lags, told_one_by_one
-from bot.core.database.database import sqlite_path
+from bot.core.database.urls import sqlite_path
 from tests.support.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from bench.table import Row
 
 ON_SQLITE = "the same on SQLite"
 ON_ONE = "one replica"

@@ -6,7 +6,7 @@ import asyncio
 import io
 import statistics
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import httpx
 from qrcode import QRCode
@@ -19,7 +19,7 @@ from bench.growth import growth
 from bench.lists import lists
 from bench.neighbours import neighbours
 from bench.pictures import pictures
-from bench.processes import bare, product
+from bench.processes import Server, bare, product
 from bench.service import creates, page, payments
 from bench.stage import stage, telegram
 from bench.storm import storm
@@ -27,11 +27,6 @@ from bench.table import Row, percentile
 from bench.updates import updates
 from bench.webhooks import hooked, webhook, webhooks
 from bot.core.images import qr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bench.processes import Server
 
 WARM_UP = 10
 CREATES = 100

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from bench.rounds import beside
-from bench.service import ALL, OFFER, open_shop
-
-if TYPE_CHECKING:
-    from bench.service import Shop
-    from bench.table import Row
+from bench.service import ALL, OFFER, Shop, open_shop
+from bench.table import Row
 
 PLAIN = "a payment of a fixed price"
 LINKS = 4

@@ -10,22 +10,19 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from bench import lists, ten_million
+from bench.lists import Listed, Shop
 from bench.million import MILLION
 from bench.processes import ROOT
 from bench.rounds import Side, in_turns
 from bench.service import ALL, OFFER
 from bench.table import Row
-from bot.core.database.database import open_database
-from bot.service.api import paging
-from bot.service.store.requests import Place
-
-if TYPE_CHECKING:
-    from bench.lists import Listed, Shop
-    from bot.core.database.database import Row as Found
-    from bot.core.database.database import Transaction
+from bot.core.database.database import Row as Found
+from bot.core.database.database import Transaction
+from bot.core.database.opening import open_database
+from bot.service.http import responses
+from bot.service.requests.request_rows import Place
 
 KEPT = ROOT / "data" / f"bench-ten-million-{lists.SCHEMA}.db"
 """Made once for each schema, for it takes a quarter of an hour and 12 GB."""
@@ -151,7 +148,7 @@ def _targets(tx: Transaction, app_id: str) -> Targets:
         [one for one in donations if one != often],
         [f"/pay/{row['id']}" for row in requests],
         [f"/pay/{row['request_id']}/receipt/{row['id']}" for row in payments],
-        paging.write_cursor(Place(middle["completed_at"], middle["id"])),
+        responses.write_cursor(Place(middle["completed_at"], middle["id"])),
     )
 
 

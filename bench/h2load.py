@@ -6,15 +6,12 @@ import asyncio
 import re
 import resource
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from bench.table import percentile
 from bench.wrk import Answers
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 RATE = re.compile(r"finished in [\d.]+s, ([\d.]+) req/s")
 MICRO = 1_000_000

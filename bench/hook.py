@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from bench.load import END_OF_HEAD, length
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 

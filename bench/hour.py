@@ -10,25 +10,20 @@ import asyncio
 import json
 import secrets
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import uvloop
 
 from bench import load
 from bench.hook import Hook
-from bench.processes import FREE_SERVICE, product
+from bench.processes import FREE_SERVICE, Server, product
 from bench.service import ALL, FORM, OFFER, SEE_OTHER
 from bench.stage import telegram
 from bench.table import Row, written
-from bot.sandbox.world.limits import Limits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bench.processes import Server
+from bot.sandbox.world.errors import Limits
 
 MINUTES = 60
 SELLERS = 50

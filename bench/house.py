@@ -11,16 +11,13 @@ import ast
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench.processes import ROOT
 from bench.table import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 SHORT = 3
 """The most lines of a private function that could stand where it is used."""
@@ -28,8 +25,8 @@ SHORT = 3
 LONG = 20
 """The most lines of a function that isn't long."""
 
-CONVERSATION = ("bot/chat/conversation", "bot/chat/dialogue")
-"""The room of the conversation: the first of these that exists."""
+CONVERSATION = "bot/chat/conversation"
+"""The room of the conversation."""
 
 HEADS = ("figure", "now", "goal")
 
@@ -107,7 +104,7 @@ def house(root: Path) -> list[Figure]:
     import_lines = sum(module.import_lines() for module in modules)
     long = sum(body > LONG for body in bodies)
     test_lines = sum(_lines(path.read_text("utf-8")) for path in (root / "tests").rglob("*.py"))
-    room = next((root / name for name in CONVERSATION if (root / name).is_dir()), None)
+    room = root / CONVERSATION
     start = [module for module in modules if room in module.path.parents]
     decisions = [
         path.read_text("utf-8")

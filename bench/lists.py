@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from bench import million
-from bench.processes import FREE_SERVICE, ROOT, Place, free_port, serving
-from bench.rounds import Side, in_turns
-from bench.table import HUNDRED
+from bench.processes import FREE_SERVICE, ROOT, Place, Server, free_port, serving
+from bench.rounds import Round, Side, in_turns
+from bench.table import HUNDRED, Row
 from bot.core.database import vault
-from bot.core.database.database import open_database
-from bot.core.database.schema.migrations import MIGRATIONS
+from bot.core.database.database import Transaction
+from bot.core.database.migrations import MIGRATIONS
+from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
-from bot.service.api import paging
-from bot.service.model.request import Status
-from bot.service.store import apps, requests
-from bot.service.usecases import applications
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from bench.processes import Server
-    from bench.rounds import Round
-    from bench.table import Row
-    from bot.core.database.database import Transaction
+from bot.service.http import responses
+from bot.service.requests import app_rows, applications, request_rows
+from bot.service.requests.request import Status
 
 SCHEMA = f"{crc32(repr(MIGRATIONS).encode()):08x}"
 KEPT = ROOT / "data" / f"bench-million-{SCHEMA}.db"
@@ -118,10 +110,10 @@ async def serving_shop(listed: Listed) -> AsyncIterator[Shop]:
     keys, now = Vault(listed.key), time.time_ns() // 1_000_000
 
     def prepare(tx: Transaction) -> tuple[applications.Credentials, str]:
-        app_id = next(app.id for app in apps.list_all(tx) if app.name == million.SHOP)
+        app_id = next(app.id for app in app_rows.list_all(tx) if app.name == million.SHOP)
         row = tx.one(MIDDLE, app_id=app_id, half=listed.count // 2) or {}
-        place = requests.Place(row["created_at"], row["id"])
-        return applications.rotate(tx, keys, app_id, now), paging.write_cursor(place)
+        place = request_rows.Place(row["created_at"], row["id"])
+        return applications.rotate(tx, keys, app_id, now), responses.write_cursor(place)
 
     with closing(open_database(listed.url)) as db:
         shop, middle = db.run(prepare)

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 END_OF_HEAD = b"\r\n\r\n"
 LENGTH = b"content-length:"

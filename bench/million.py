@@ -8,33 +8,39 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench.hot_statements import hot_statements
-from bot.chat.store import queries
+from bot.chat.store import link_lists
 from bot.core.database import vault
-from bot.core.database.database import open_database
-from bot.core.database.sqlite.engine import open_sqlite
+from bot.core.database.database import Database, Transaction
+from bot.core.database.opening import open_database
+from bot.core.database.sqlite import open_sqlite
 from bot.core.database.vault import Vault
-from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Status, Terms, Units
+from bot.service.checkouts import paying
+from bot.service.checkouts.paying import PaymentForm
+from bot.service.notifications import notification_rows
+from bot.service.payments import payment_rows
+from bot.service.payments.settling import PaymentContext
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
-from bot.service.store import deliveries, payments, requests, status_index
-from bot.service.store.requests import Place
-from bot.service.usecases import applications, paying
-from bot.service.usecases.paying import PaymentForm
-from bot.service.usecases.payment_context import PaymentContext
-from bot.service.usecases.request_commands import new_id
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from bot.core.database.database import Database, Transaction
-    from bot.service.usecases.applications import Credentials
+from bot.service.requests import applications, request_rows
+from bot.service.requests.applications import Credentials
+from bot.service.requests.request import (
+    Kind,
+    PaymentRequest,
+    Product,
+    Receiver,
+    Status,
+    Terms,
+    Units,
+)
+from bot.service.requests.request_commands import new_id
+from bot.service.requests.request_rows import Place
 
 MILLION = 1_000_000
 SHOP = "The shop with so many requests"
@@ -100,25 +106,25 @@ def _fill(db: Database, app_id: str, count: int, now: int) -> None:
         some = (request(number, count, app_id, now) for number in numbers)
         db.run(partial(insert, some=some, now=now))
         db.run(partial(_sell, app_id=app_id))
-        while db.run(partial(status_index.refresh_some, app_id=app_id, now=now)):
+        while db.run(partial(request_rows.refresh_some, app_id=app_id, now=now)):
             pass
 
 
 def insert(tx: Transaction, some: Iterable[PaymentRequest], now: int) -> None:
     """Insert requests, and another one that is deleted after each so many."""
     for number, each in enumerate(some):
-        requests.insert(tx, each)
+        request_rows.insert(tx, each)
         if number % DELETED == 0:
             gone = request(1, 2, each.app_id, each.created_at)
-            requests.insert(tx, gone)
-            requests.delete(tx, gone.id, now)
+            request_rows.insert(tx, gone)
+            request_rows.delete(tx, gone.id, now)
 
 
 def _sell(tx: Transaction, app_id: str) -> None:
     """Count the payments of what is sold, without writing each of them."""
     tx.execute(
         "UPDATE payment_requests AS r SET paid_count = total_units"
-        f" WHERE r.app_id = :app_id AND r.deleted_at IS NULL AND {status_index.SPENT}",
+        f" WHERE r.app_id = :app_id AND r.deleted_at IS NULL AND {request_rows.SPENT}",
         app_id=app_id,
     )
 
@@ -163,7 +169,7 @@ def terms(number: int, kind: Kind) -> Terms:
 def _pay(db: Database, app_id: str, count: int, now: int) -> None:
     """Pay the newest open donation so often."""
     paid = PaymentRequest(new_id(now), app_id, now, terms(0, Kind.NEVER))
-    db.run(partial(requests.insert, request=paid))
+    db.run(partial(request_rows.insert, request=paid))
     for first in range(0, count, BATCH):
         numbers = range(first, min(first + BATCH, count))
         db.run(partial(_pay_some, request_id=paid.id, numbers=numbers, now=now))
@@ -180,19 +186,19 @@ def statements() -> Iterator[tuple[str, str]]:
     """Return the name and the SQL of each statement that the lists run."""
     there = Place(0, "")
     for after, where in ((None, ""), (there, ", after a place")):
-        yield f"payment requests{where}", requests.page_sql(after, None)
+        yield f"payment requests{where}", request_rows.page_sql(after, None)
         for status in Status:
-            yield f"payment requests, {status}{where}", requests.page_sql(after, status)
-        yield f"payments{where}", payments.page_sql(after)
+            yield f"payment requests, {status}{where}", request_rows.page_sql(after, status)
+        yield f"payments{where}", payment_rows.page_sql(after)
         for request_id, whose in ((None, ""), ("", " of a request")):
-            wanted = deliveries.DeliveryFilter("", request_id, None, after)
-            yield f"deliveries{whose}{where}", wanted.sql(deliveries.EDGE)
-    yield "whether stages are outdated", status_index.outdated(1)
-    yield "stages, brought up to date", status_index.outdated(status_index.MANY)
-    yield "payers", payments.PAYERS
-    yield "a seller's requests", queries.PAGE
-    yield "how many they are", queries.COUNT
-    yield "a seller's search", queries.SEARCH
+            wanted = notification_rows.DeliveryFilter("", request_id, None, after)
+            yield f"deliveries{whose}{where}", wanted.sql(notification_rows.EDGE)
+    yield "whether stages are outdated", request_rows.has_outdated_status(1)
+    yield "stages, brought up to date", request_rows.has_outdated_status(request_rows.MANY)
+    yield "payers", payment_rows.PAYERS
+    yield "a seller's requests", link_lists.PAGE
+    yield "how many they are", link_lists.COUNT
+    yield "a seller's search", link_lists.SEARCH
 
 
 def plan(tx: Transaction, sql: str) -> list[str]:

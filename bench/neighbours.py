@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from random import Random
@@ -16,18 +17,15 @@ from urllib.parse import urlsplit
 import httpx
 
 from bench.payments import chat_of, told
-from bench.processes import NO_LIMITS, product
-from bench.stage import post_form, telegram
+from bench.processes import NO_LIMITS, Server, product
+from bench.stage import Telegram, post_form, telegram
 from bench.table import Row, percentile
 from bench.wallets import wallets
 from bot.sandbox.world import people
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-
-    from bench.processes import Server
-    from bench.stage import Telegram
     from bot.sandbox.world.world import Call
+
 
 LOCAL = "127.0.0.1"
 SELLERS = 40

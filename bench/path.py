@@ -20,16 +20,14 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
 
 import httpx
 
 from bench.processes import ROOT, free_port
 from bench.table import aligned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import CodeType, FrameType
 
 ROUNDS = 9
 QUIET_SECONDS = 1.2
@@ -41,8 +39,7 @@ GRACE_SECONDS = 0.5
 
 SELLER = 1001
 PACKAGE = f"{ROOT}/bot/"
-LEFT_OUT = tuple(f"{PACKAGE}{name}" for name in ("sandbox/", "app/", "wiring/", "core/clock.py"))
-"""The composition root is `app` or `wiring`."""
+LEFT_OUT = tuple(f"{PACKAGE}{name}" for name in ("sandbox/", "app/", "core/clock.py"))
 
 EVENTS = {
     "/help": "an update that is answered (/help)",

@@ -10,6 +10,7 @@ from bench.stage import PRICE
 if TYPE_CHECKING:
     from bot.sandbox.world.world import Call
 
+
 ALERT = re.compile(r"💰 <b>\$([\d,]+)\.00</b> received for")
 
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import io
 import statistics
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PIL import Image
 
 from bench.table import Row
 from bot.chat.pictures import card_picture, photo_preparation, poster, square
 from bot.chat.pictures.canvas import PictureContent, SellerLook
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ROUNDS = 20
 SIDES = (1280, 960)

@@ -9,19 +9,17 @@ import re
 import socket
 import sys
 import time
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
-
-if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import AsyncIterator, Mapping
 
 ROOT = Path(__file__).parents[1]
 FREE_SERVICE = {"API_RATE": "0", "PAYER_RATE": "0"}

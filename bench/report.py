@@ -5,17 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from bench.table import tables
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bench.table import Row
+from bench.table import Row, tables
 
 PACKAGES = ("fastapi", "uvicorn", "uvloop", "pydantic", "python-telegram-bot", "qrcode")
 GIB = 1024**3

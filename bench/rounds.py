@@ -5,19 +5,15 @@ Both servers stay up, so what else the machine does meets both.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import median
-from typing import TYPE_CHECKING
 
 from bench import h2load, wrk
+from bench.processes import Server
 from bench.table import Detail, Row
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from bench.processes import Server
-    from bench.wrk import Answers
+from bench.wrk import Answers
 
 CLIENTS = (1, 8, 32)
 MOST = CLIENTS[-1]

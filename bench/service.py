@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
-from bench.processes import bare, service
+from bench.processes import Server, bare, service
 from bench.rounds import Side, beside
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
-
-    from bench.processes import Server
-    from bench.table import Row
+from bench.table import Row
 
 ALL = "/v3/paymentRequests"
 FORM = "application/x-www-form-urlencoded"

@@ -7,26 +7,20 @@ import re
 import secrets
 import socket
 import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx
 import uvicorn
 from telegram import Bot
 
-from bench.processes import NO_LIMITS, product
+from bench.processes import NO_LIMITS, Server, product
 from bot.sandbox.web.server import create_app
-from bot.sandbox.world import limits, people
-from bot.sandbox.world.world import World
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
-
-    from bench.processes import Server
-    from bot.sandbox.world.people import Person
-    from bot.sandbox.world.world import Call
+from bot.sandbox.world import errors, people
+from bot.sandbox.world.people import Person
+from bot.sandbox.world.world import Call, World
 
 PAY_LINK = re.compile(r"http\S+/pay/\w+")
 TOKEN = re.compile(r'name="token" value="([^"]+)"')
@@ -136,7 +130,7 @@ def weight_of(method: str) -> Callable[[Call], int]:
 @asynccontextmanager
 async def telegram() -> AsyncIterator[Telegram]:
     """Serve the sandbox for as long as the block lasts, its limits lifted."""
-    world, listener = World(limits=limits.NO_LIMITS), socket.create_server(("127.0.0.1", 0))
+    world, listener = World(limits=errors.NO_LIMITS), socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         create_app(world), log_level="warning", timeout_keep_alive=KEEP_ALIVE_SECONDS
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from tempfile import NamedTemporaryFile, TemporaryDirectory
@@ -12,18 +13,14 @@ from typing import TYPE_CHECKING
 
 from bench import wrk
 from bench.payments import chat_of, told
-from bench.processes import FREE_SERVICE, product
-from bench.stage import telegram
+from bench.processes import FREE_SERVICE, Server, product
+from bench.stage import Telegram, telegram
 from bench.table import Row
-from bot.sandbox.world.faults import Fault
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import Fault, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bench.processes import Server
-    from bench.stage import Telegram
     from bot.sandbox.world.world import Call
+
 
 PAYMENTS = 10_000
 CHATS = 500

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 HEADS = ("figure", "ours", "yardstick", "ratio", "goal")
 LOAD_HEADS = (

@@ -10,35 +10,33 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from bench import million
 from bench.million import KINDS, MILLION, PAYERS, SHARE, SHOP, YEAR
 from bot.core.database import vault
-from bot.core.database.big_sums import split_amount
-from bot.core.database.sqlite.engine import open_sqlite
-from bot.core.database.sqlite.statements import SqliteTransaction
+from bot.core.database.database import Row, Transaction
+from bot.core.database.sqlite import open_sqlite
+from bot.core.database.sqlite_writer import SqliteTransaction
+from bot.core.database.tables import split_amount
 from bot.core.database.vault import Vault
 from bot.core.outbox import outbox
-from bot.service.model.delivery import Attempt
-from bot.service.model.quote import quote, write
-from bot.service.model.request import Kind, PaymentRequest, Status, Webhook
-from bot.service.store import deliveries, requests, status_index
-from bot.service.usecases import paying, request_audit
-from bot.service.usecases.delivery_queues import WEBHOOKS, lane_of
-from bot.service.usecases.request_commands import new_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bot.core.database.database import Row, Transaction
-    from bot.service.usecases.applications import Credentials
+from bot.service.checkouts import paying
+from bot.service.checkouts.order import quote, write_quote
+from bot.service.notifications import notification_rows
+from bot.service.notifications.notification import Attempt
+from bot.service.notifications.notification_queues import WEBHOOKS, lane_of
+from bot.service.requests import request_commands, request_rows
+from bot.service.requests.applications import Credentials
+from bot.service.requests.request import Kind, PaymentRequest, Status, Webhook
+from bot.service.requests.request_commands import new_id
 
 PAYMENTS = 10
 """Payments in the file for each request of the shop."""
@@ -75,7 +73,7 @@ COUNT = """
       raised_rest = :rest
     WHERE id = :id
 """
-STORE_STAGES = f"UPDATE payment_requests AS r SET stage = {status_index.STATUS}"
+STORE_STAGES = f"UPDATE payment_requests AS r SET stage = {request_rows.STATUS}"
 INDEXES = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 PRAGMAS = (
     "journal_mode = OFF",
@@ -130,12 +128,12 @@ def make(path: Path, count: int = MILLION) -> Credentials:
 def _pay_once(tx: Transaction, app_id: str, now: int) -> dict[str, Row]:
     """Pay a donation, deliver its webhook, and return the row of each table that this wrote."""
     terms = replace(million.terms(0, Kind.NEVER), webhook=HOOK)
-    requests.insert(tx, PaymentRequest(first := new_id(now), app_id, now - YEAR, terms))
+    request_rows.insert(tx, PaymentRequest(first := new_id(now), app_id, now - YEAR, terms))
     form = paying.PaymentForm(first, new_id(now), {"email": _payer(0)})
     paying.pay(tx, million.CONTEXT, form, now)
     (message,) = outbox.claim(tx, WEBHOOKS, now, 1)
     outbox.done(tx, WEBHOOKS, message, now)
-    deliveries.add_attempt(tx, message.id, Attempt(now, 1, 200, ""))
+    notification_rows.add_attempt(tx, message.id, Attempt(now, 1, 200, ""))
     return {table: tx.query(f"SELECT * FROM {table}")[0] for table in VARIED}
 
 
@@ -186,7 +184,7 @@ class _Writer:
         terms = million.terms(0, Kind.NEVER)
         began = self._now - YEAR
         paid = _sale(PaymentRequest(new_id(began), app_id, began, terms), sold, self._now)
-        requests.insert(SqliteTransaction(self._conn), paid.request)
+        request_rows.insert(SqliteTransaction(self._conn), paid.request)
         self._count([paid])
         return paid
 
@@ -203,7 +201,7 @@ class _Writer:
         tx = SqliteTransaction(self._conn)
         million.insert(tx, made, self._now)
         for each in made:
-            request_audit.record_created(tx, each)
+            request_commands.record_created(tx, each)
 
     def _count(self, made: list[Sale]) -> None:
         for one in made:
@@ -269,8 +267,8 @@ def _literal(value: Any) -> str:
 
 def _sale(request: PaymentRequest, sold: int, until: int) -> Sale:
     paid = quote(request.terms, None)
-    receivers = requests.write_receivers(request.terms.receivers)
-    return Sale(request, sold, until, write(paid), receivers, json.dumps(paid.shares))
+    receivers = request_rows.write_receivers(request.terms.receivers)
+    return Sale(request, sold, until, write_quote(paid), receivers, json.dumps(paid.shares))
 
 
 def _sold_out(request: PaymentRequest) -> int:

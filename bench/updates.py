@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import statistics
 import time
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.processes import bare_bot, product
-from bench.stage import telegram, weight_of
+from bench.stage import Telegram, telegram, weight_of
 from bench.table import HUNDRED, Row
 from bot.sandbox.world import people
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractAsyncContextManager
-
-    from bench.stage import Telegram
 
 UPDATES = 2_000
 PEOPLE = 50

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import secrets
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from statistics import median
@@ -14,17 +15,14 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from bench.processes import FREE_SERVICE, service
+from bench.processes import FREE_SERVICE, Server, service
 from bench.table import Row, percentile
 from tests.support.lightning_wallet import INVOICE_KEY, LNbitsStandIn, serve_wallet
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from bench.processes import Server
 
 LOCAL = "127.0.0.1"
 SELLERS = 10

@@ -6,9 +6,10 @@ import asyncio
 import json
 import secrets
 import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
@@ -16,14 +17,9 @@ from bench import load
 from bench.hook import Hook
 from bench.processes import bare, endpoint
 from bench.rounds import MOST, ROUNDS, Pair, Round, Rounds, Side, beside, counted
-from bench.service import FORM, OFFER, POSTED, SEE_OTHER, bare_posts, open_shop
+from bench.service import FORM, OFFER, POSTED, SEE_OTHER, Shop, bare_posts, open_shop
 from bench.table import Row, percentile
 from bench.wrk import Answers
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from bench.service import Shop
 
 HOOKS = 300
 HOOKED = {"WEBHOOK_ALLOW": "127.0.0.1"}

@@ -9,12 +9,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 LUA = Path(__file__).with_name("lua")
 PACKAGES = {"wrk": "wrk", "h2load": "nghttp2-client"}

@@ -1,8 +1,8 @@
 """`python -m bot`: see bot/cli/."""
 
-from bot.core.lasting import lasting
+from bot.core import gc_frozen
 
-with lasting():
+with gc_frozen.gc_frozen():
     from bot.cli.commands import main
 
 if __name__ == "__main__":

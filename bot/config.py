@@ -11,9 +11,10 @@ import ipaddress
 import logging
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dotenv import parser
@@ -27,19 +28,12 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from bot.core import signing
+from bot.core import errors, signing
 from bot.core.database import urls
-from bot.core.database.database import check_url, is_postgres
-from bot.core.errors import BotError, ConfigError
-from bot.core.mail import smtp
 from bot.core.money import amounts
-from bot.core.net.rates import Rate, parse_rate
-from bot.core.net.webhook_addresses import AllowList, literal_address
+from bot.core.net import mail, rates, webhook_addresses
 from bot.core.text import contacts, links
-from bot.service.model import payout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from bot.service.payouts import payout_account
 
 logging.getLogger("dotenv").setLevel(logging.ERROR)  # `find_unknown` names unreadable lines
 
@@ -84,7 +78,7 @@ def _checked(check: Any) -> AfterValidator:
     def validate(value: Any) -> Any:
         try:
             check(value.get_secret_value() if isinstance(value, SecretStr) else value)
-        except BotError as error:
+        except errors.BotError as error:
             raise ValueError(str(error)) from error
         return value
 
@@ -126,7 +120,7 @@ def _site(value: str) -> str:
 
 def _host(value: str) -> str:
     """Return the host to listen on: a name, or an address as it is usually spelled."""
-    if address := literal_address(value):
+    if address := webhook_addresses.literal_address(value):
         return str(getattr(address, "ipv4_mapped", None) or address)
     if not re.fullmatch(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?", value.strip()):
         raise ValueError("write an address of this machine or its name: 127.0.0.1, :: or localhost")
@@ -146,15 +140,15 @@ def _network(values: tuple[str, ...]) -> None:
 
 
 def _rails(values: tuple[str, ...]) -> tuple[str, ...]:
-    known = f"write {payout.SANDBOX}, or any of {', '.join(payout.KINDS)}"
+    known = f"write {payout_account.SANDBOX}, or any of {', '.join(payout_account.KINDS)}"
     if not values:
         raise ValueError(known)
     for value in values:
-        if value not in (payout.SANDBOX, *payout.KINDS):
+        if value not in (payout_account.SANDBOX, *payout_account.KINDS):
             raise ValueError(f"{value!r} isn't a way to pay: {known}")
     if len(set(values)) != len(values):
         raise ValueError("name each way to pay once")
-    if payout.SANDBOX in values and len(values) > 1:
+    if payout_account.SANDBOX in values and len(values) > 1:
         raise ValueError(f"test money and real money can't be offered together: {known}")
     return values
 
@@ -175,7 +169,7 @@ def _sources(values: tuple[str, ...]) -> tuple[str, ...]:
 LONG = 8
 """Characters from which on a name may have two slips, and a variable may be a misspelt setting."""
 
-RateSetting = Annotated[Rate | None, NoDecode, BeforeValidator(parse_rate)]
+RateSetting = Annotated[rates.Rate | None, NoDecode, BeforeValidator(rates.parse_rate)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 Trimmed = StringConstraints(strip_whitespace=True)
 Root = Annotated[str, AfterValidator(_root)]
@@ -195,14 +189,14 @@ class Settings(BaseSettings):
     bot_token: Annotated[SecretStr, AfterValidator(_token)] | None = None
     telegram_api_url: Root = TELEGRAM
     telegram_mode: Literal["polling", "webhook"] = "polling"
-    telegram_rate: RateSetting = Rate(30, 1)
-    telegram_chat_rate: RateSetting = Rate(1, 1)
-    telegram_group_rate: RateSetting = Rate(20, 60)
+    telegram_rate: RateSetting = rates.Rate(30, 1)
+    telegram_chat_rate: RateSetting = rates.Rate(1, 1)
+    telegram_group_rate: RateSetting = rates.Rate(20, 60)
     public_url: Annotated[str, AfterValidator(_site)] | None = None
     host: Annotated[str, AfterValidator(_host)] = "127.0.0.1"
     port: Annotated[int, Field(ge=1, le=65535)] = 8080
     forwarded_allow_ips: Annotated[Names, _checked(_network)] = ("127.0.0.1", "::1")
-    database_url: Annotated[str, Trimmed, _checked(check_url), Field(repr=False)] = (
+    database_url: Annotated[str, Trimmed, _checked(urls.check_url), Field(repr=False)] = (
         "sqlite:///data/bot.db"
     )
     secret_key: SecretStr | None = None
@@ -211,21 +205,21 @@ class Settings(BaseSettings):
     app_secret: SecretStr | None = None
     webhook_secret: Annotated[SecretStr, _checked(signing.check_secret)] | None = None
     instrument_currency: Annotated[str, _checked(amounts.exponent)] | None = None
-    smtp_url: Annotated[SecretStr, _checked(smtp.parse_server)] | None = None
-    smtp_from: Annotated[str, _checked(smtp.parse_sender)] | None = None
-    rails: Annotated[Names, AfterValidator(_rails)] = (payout.SANDBOX,)
-    rail_allow: Annotated[str, _checked(AllowList.parse)] = ""
+    smtp_url: Annotated[SecretStr, _checked(mail.parse_server)] | None = None
+    smtp_from: Annotated[str, _checked(mail.parse_sender)] | None = None
+    rails: Annotated[Names, AfterValidator(_rails)] = (payout_account.SANDBOX,)
+    rail_allow: Annotated[str, _checked(webhook_addresses.AllowList.parse)] = ""
     claim_hours: Annotated[int, Field(ge=1, le=2160)] = 168
     rates_urls: Annotated[
         tuple[str, ...], NoDecode, BeforeValidator(_split_addresses), AfterValidator(_sources)
     ] = RATES_SOURCES
-    host_calls: RateSetting = Rate(300, 60)
+    host_calls: RateSetting = rates.Rate(300, 60)
     payer_holds: Annotated[int, Field(ge=0, le=1_000_000)] = 5
     redirect_schemes: Annotated[Names, _checked(links.check_schemes)] = ()
     reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900
-    api_rate: RateSetting = Rate(1200, 60)
-    payer_rate: RateSetting = Rate(60, 60)
-    webhook_allow: Annotated[str, _checked(AllowList.parse)] = ""
+    api_rate: RateSetting = rates.Rate(1200, 60)
+    payer_rate: RateSetting = rates.Rate(60, 60)
+    webhook_allow: Annotated[str, _checked(webhook_addresses.AllowList.parse)] = ""
     allowed_sellers: Annotated[tuple[int, ...], NoDecode, BeforeValidator(_split)] = ()
     operator_contact: Annotated[str, Trimmed, AfterValidator(contacts.check_contact)] | None = None
     metrics_token: SecretStr | None = None
@@ -235,7 +229,7 @@ class Settings(BaseSettings):
     @property
     def test_money(self) -> bool:
         """Return whether the embedded service is paid in test money."""
-        return self.rails == (payout.SANDBOX,)
+        return self.rails == (payout_account.SANDBOX,)
 
     @property
     def url(self) -> str:
@@ -261,9 +255,11 @@ def load(**given: Any) -> Settings:
         problems = [_line(problem) for problem in error.errors()]
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise ConfigError([f"{ENV_FILE}: can't be read: {reason}"]) from None
+        raise errors.ConfigError([f"{ENV_FILE}: can't be read: {reason}"]) from None
     if problems:
-        raise ConfigError([*problems, *(str(one) for one in find_unknown() if one.is_mistake)])
+        raise errors.ConfigError(
+            [*problems, *(str(one) for one in find_unknown() if one.is_mistake)]
+        )
     return settings
 
 
@@ -338,7 +334,7 @@ def secrets(settings: Settings) -> list[str]:
     values = (getattr(settings, name) for name in type(settings).model_fields)
     found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
     if settings.smtp_url is not None:
-        found += smtp.passwords(settings.smtp_url.get_secret_value())
+        found += mail.smtp_passwords(settings.smtp_url.get_secret_value())
     return [*found, *urls.passwords(settings.database_url)]
 
 
@@ -350,7 +346,7 @@ def _line(problem: Any) -> str:
 
 def _contradictions(settings: Settings) -> Any:
     """Yield problems of settings that are valid alone, but not together."""
-    if is_postgres(settings.database_url) and settings.secret_key is None:
+    if urls.is_postgres(settings.database_url) and settings.secret_key is None:
         yield (
             "SECRET_KEY: a PostgreSQL database needs it, the same for every replica: without one,"
             " a key is kept beside a SQLite file; make one with: openssl rand -hex 32"

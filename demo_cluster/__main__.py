@@ -11,29 +11,26 @@ import asyncio
 import secrets
 import socket
 import webbrowser
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount
 
-from bot.sandbox.web import server as sandbox
-from bot.sandbox.web.framing import AllowOwnFrames
+from bot.app.web_server import stop_signals
+from bot.sandbox.web import server
 from bot.sandbox.web.mailbox import Mailbox
+from bot.sandbox.web.server import AllowOwnFrames
 from bot.sandbox.world import people
 from bot.sandbox.world.world import TOKEN, World
-from bot.wiring.web.process import stop_signals
 from demo_cluster import page
 from demo_cluster.cluster import Cluster, Replica
 from demo_cluster.front import Front
 from demo_cluster.payers import Payers
 from tests.support.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
 
 PORT = 8080
 REPLICAS = 3
@@ -72,7 +69,7 @@ async def run(database: PostgresServer, port: int, number: int, *, browser: bool
         cluster, payers = Cluster(replicas, database), Payers(world, here)
         app = Starlette(
             routes=[
-                *page.routes(cluster, payers), *sandbox.routes(world), Mount("/", app=front)
+                *page.routes(cluster, payers), *server.routes(world), Mount("/", app=front)
             ],
             middleware=[Middleware(AllowOwnFrames)],
         )  # fmt: skip

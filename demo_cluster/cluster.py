@@ -7,18 +7,16 @@ import os
 import signal
 import sys
 import time
+from asyncio.subprocess import Process
 from collections import deque
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import AsyncIterator, Mapping, Sequence
-
-    from demo_cluster.front import Upstream
-    from tests.support.postgres_server import PostgresServer
+from demo_cluster.front import Upstream
+from tests.support.postgres_server import PostgresServer
 
 ROOT = Path(__file__).parents[1]
 LEAVE_SECONDS = 15.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,8 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
-
     from starlette.types import Receive, Scope, Send
+
 
 CHECK_SECONDS = 0.5
 """Between checks of a replica: shorter than a replica that leaves waits with /readyz at 503."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from mimetypes import guess_type
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+from demo_cluster.cluster import Cluster
+from demo_cluster.payers import Payers
 
+if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from demo_cluster.cluster import Cluster
-    from demo_cluster.payers import Payers
 
 OWN_PAGES = (None, "same-origin")
 """What Sec-Fetch-Site says of our own page's requests; None from clients that are no browser."""

@@ -12,6 +12,7 @@ import httpx
 if TYPE_CHECKING:
     from bot.sandbox.world.world import World
 
+
 PAY_LINK = re.compile(r"/pay/\w+")
 TOKEN = re.compile(r'name="token" value="([^"]+)"')
 PAUSE = 1.0

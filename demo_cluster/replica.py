@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import uvloop
 
+from bot.app.application import Application
 from bot.cli import console
+from bot.config import Settings
 from bot.core.errors import BotError
-from bot.sandbox.web.framing import AllowOwnFrames
-from bot.wiring.app.application import Application
-
-if TYPE_CHECKING:
-    from bot.config import Settings
+from bot.sandbox.web.server import AllowOwnFrames
 
 CHAT_PAGE = "/chat"
 

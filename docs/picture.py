@@ -14,16 +14,13 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from PIL import Image
 from playwright.async_api import Page, async_playwright
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "picture.png"

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from bot.service.notify.webhook_delivery import WebhookDelivery
+from bot.core.database.database import Database
+from bot.service.notifications.webhooks import WebhookDelivery
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.chromium import CHROMIUM
 from tests.support.command_line import DATABASE_URL
-from tests.support.databases import ENGINES, POSTGRESQL, SQLITE, open_quick, postgres_databases
+from tests.support.databases import (
+    ENGINES,
+    POSTGRESQL,
+    SQLITE,
+    PostgresDatabases,
+    open_quick,
+    postgres_databases,
+)
 from tests.support.empty_database import copy_empty
 from tests.support.real_rails import ScriptedRail, make_bank, open_real_service
 from tests.support.scripted_server import ScriptedServer, open_scripted_server
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import KEY, LOOPBACK, Clock, ServiceHarness, open_service
 from tests.support.webhook_receiver import Receiver, open_receiver
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
-    from bot.core.database.database import Database
-    from tests.support.databases import PostgresDatabases
 
 settings.register_profile(
     "slow machine",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -12,9 +12,6 @@ from bot.core.errors import ConfigError
 from bot.core.net.rates import Rate
 from bot.core.ops.log_setup import HideSecrets
 from bot.sandbox.world.world import TOKEN
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import pytest
@@ -15,19 +14,17 @@ from PIL import Image
 from starlette.routing import BaseRoute, Match
 
 from bot import config
-from bot.chat.dialogue import commands as usecases
+from bot.chat.conversation import commands
 from bot.chat.forms.bot_texts import COMMANDS
-from bot.chat.model.wish import KINDS
+from bot.chat.model.request_spec import KINDS
 from bot.cli.commands import main
 from bot.core import exact_json
-from bot.core.ops.endpoints import Ops
+from bot.core.database.database import Database
+from bot.core.ops.readiness import Ops
 from bot.sandbox.web.server import routes as sandbox_routes
 from bot.sandbox.world.world import World
 from bot.service.app import create_app
 from tests.support.service_harness import make_service
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
 
 ROOT = Path(__file__).parents[1]
 README, TOUR = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
@@ -156,7 +153,7 @@ def _is_served(path: str, routes: list[BaseRoute]) -> bool:
 
 def test_the_listed_chat_commands_are_those_that_are_handled() -> None:
     """What Telegram's menu offers is what the chat takes, and the README shows nothing else."""
-    tree = ast.parse(Path(usecases.__file__).read_text("utf-8"))
+    tree = ast.parse(Path(commands.__file__).read_text("utf-8"))
     handled = {
         pattern.value.value
         for pattern in ast.walk(_method(tree, "show_page"))

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import pytest
 
 from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
-from bot.chat.dialogue.posters import FILES
-from bot.chat.fields.registry import EDITS, FIELDS, MENU, STEPS
+from bot.chat.conversation.sharing import FILES
 from bot.chat.forms.bot_texts import COMMANDS
-from bot.chat.model.goods import GOODS_KINDS
-from bot.chat.model.payment_marks import NOTED, UNDO
+from bot.chat.forms.registry import EDITS, FIELDS, MENU, STEPS
+from bot.chat.model.drafts import PROFILE_STEPS
+from bot.chat.model.payment import NOTED, UNDO
 from bot.chat.model.payout import SCHEMES
 from bot.chat.model.payout import WAYS as ACCOUNTS
-from bot.chat.model.profile import PROFILE_STEPS
-from bot.chat.model.wish import KINDS
+from bot.chat.model.request_spec import GOODS_KINDS, KINDS
 from bot.core import errors
-from bot.core.accents import ACCENTS
+from bot.core.brand import ACCENTS
 from bot.core.text.translations import DEFAULT
-from bot.service.model.payout import KINDS as REAL_KINDS
-from bot.service.model.payout_problems import Wrong
-from bot.service.model.rail_answers import Manner
-from bot.service.model.request import (
+from bot.service.pages.checkout_values import CASES, SENT
+from bot.service.pages.checkout_values import FIELDS as BANK_FIELDS
+from bot.service.pages.order_values import WORDS
+from bot.service.pages.page_values import TAP
+from bot.service.pages.payer_form import AmountProblem
+from bot.service.pages.site_routes import PARTS
+from bot.service.payouts.payout_account import KINDS as REAL_KINDS
+from bot.service.payouts.payout_account import DetailError
+from bot.service.rails.rail import SandboxScenario
+from bot.service.requests.request import (
     NO_PAYOUT,
     PAUSED,
     RESERVED,
@@ -34,16 +40,7 @@ from bot.service.model.request import (
     PayerField,
     Status,
 )
-from bot.service.page.checkout_values import CASES, SENT
-from bot.service.page.order.chosen_amount import AmountProblem
-from bot.service.page.order.order_values import WORDS
-from bot.service.page.pay_ways import TAP
-from bot.service.page.pay_with import FIELDS as BANK_FIELDS
-from bot.service.page.privacy_route import PARTS
 from tests.support.locale_sources import messages
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BOT = Path(__file__).parents[1] / "bot"
 CODE = [path for path in sorted(BOT.rglob("*.py")) if "sandbox" not in path.parts]
@@ -140,14 +137,14 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-field-{}": [(field,) for field in BANK_FIELDS],
     "page-way-{}": [(name,) for name in (*WAYS, "other")],
     "page-way-{}-how": [(name,) for name in (*WAYS, TAP)],
-    "page-manner-{}": [(manner,) for manner in Manner],
+    "page-manner-{}": [(manner,) for manner in SandboxScenario],
     "page-{}-hint": [(field,) for field in PAYER],
     "page-{}-empty": [(field,) for field in PAYER],
     "page-{}-wrong": [(field,) for field in PAYER],
     "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
     "payout-about-{}": [(kind,) for kind in REAL_KINDS],
     "payout-ask-{}-{}": [(way, field) for way in ACCOUNTS for field in ACCOUNTS[way]],
-    "payout-wrong-{}": [(wrong,) for wrong in Wrong],
+    "payout-wrong-{}": [(wrong,) for wrong in DetailError],
     "payout-way-{}": [(way,) for way in ACCOUNTS],
     "payout-way-bank-{}": [(scheme,) for scheme in SCHEMES],
     "payer-{}": [(field,) for field in PAYER],

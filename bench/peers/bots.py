@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.peers import environments
 from bench.peers.section import Comparison
 from bench.processes import bare_bot, product, running
 from bench.stage import telegram
 from bench.table import Row
-from bench.updates import BARE, ROUNDS, answered, same
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from bench.updates import Burst
+from bench.updates import BARE, ROUNDS, Burst, answered, same
 
 BARE_AIOGRAM = "bare aiogram, a task an update"
 SCRIPT = Path(__file__).with_name("bare_aiogram.py")

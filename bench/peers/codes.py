@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from bench.peers import environments
 from bench.peers.section import Comparison
 from bench.table import Row
 from bot.core.images import qr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ROUNDS = 5
 WARM_UP = 5

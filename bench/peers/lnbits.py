@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from bench import wrk
 from bench.peers import environments, process_tree
 from bench.peers.section import Comparison
 from bench.processes import Place, Server, free_port, product, serving
-from bench.rounds import SECONDS, Side, counted, in_turns
+from bench.rounds import SECONDS, Round, Side, counted, in_turns
 from bench.service import open_shop
 from bench.stage import telegram
 from bench.table import Row, percentile
@@ -25,10 +26,6 @@ from bench.webhooks import HOOKED, told
 from tests.lnbits.lnbits_server import SERVER, LNbits, Wallet
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-
-    from bench.rounds import Round
-
     Closed = Callable[[int, int], Awaitable[Round]]
     """Asks as fast as answers come: so many clients, for so many seconds."""
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bench.report import markdown
-from bench.table import HEADS, LOAD_HEADS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bench.table import Row
+from bench.table import HEADS, LOAD_HEADS, Row
 
 HEADING = "## Beside the peers"
 OPENING = """

@@ -1,1 +1,1 @@
-"""The commands of `python -m bot`, one file a group, and their output."""
+"""The commands of `python -m bot`, and their output."""

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from bot.cli import console
-from bot.core.accents import ACCENTS
-from bot.core.clock import now
-from bot.core.errors import BotError
-from bot.service.model import changes
-from bot.service.store.apps import list_all
-from bot.service.usecases import applications as usecases
+from bot.core import brand, clock, errors
+from bot.service.requests import app_rows, applications, changes
 from bot.service.wire import body_parsing, json_answers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.service.usecases.applications import Credentials
 
 HOUR = 3600 * 1000
 """In milliseconds."""
@@ -33,8 +25,8 @@ PROFILE = (
                  help="The seller's picture: an http or https address."),
     click.option("--contact",
                  help="How payers reach them: an @username, an email address or a link."),
-    click.option("--accent-color", type=click.Choice([*ACCENTS, ""]), metavar="COLOR",
-                 help=f"One of {', '.join(ACCENTS)}."),
+    click.option("--accent-color", type=click.Choice([*brand.ACCENTS, ""]), metavar="COLOR",
+                 help=f"One of {', '.join(brand.ACCENTS)}."),
     click.option("--description", metavar="TEXT", help="A line about them, up to 160 characters."),
 )  # fmt: skip
 """Options of a seller's profile, of which the name differs by command."""
@@ -65,7 +57,7 @@ def apps_create(name: str, seller_name: str | None, **profile: str | None) -> No
     change = body_parsing.read_seller({"name": name} | given) if given else None
     seller = changes.edit_seller(None, change) if change else None
     made = console.in_transaction(
-        lambda tx, vault: usecases.create(tx, vault, name, now(), seller), creates=True
+        lambda tx, vault: applications.create(tx, vault, name, clock.now(), seller), creates=True
     )
     _print_credentials(made)
 
@@ -83,14 +75,14 @@ def apps_seller(app_id: str, clear: bool, **profile: str | None) -> None:  # noq
     """
     given = _given(**profile)
     if clear and given:
-        raise BotError("--clear removes everything: leave the other options out")
+        raise errors.BotError("--clear removes everything: leave the other options out")
     if clear or given:
         change = None if clear else body_parsing.read_seller(given)
         seller = console.in_transaction(
-            lambda tx, _: usecases.change_seller(tx, app_id, change, now())
+            lambda tx, _: applications.change_seller(tx, app_id, change, clock.now())
         )
     else:
-        seller = console.read_only(lambda tx: usecases.seller_of(tx, app_id))
+        seller = console.read_only(lambda tx: applications.seller_of(tx, app_id))
     for field, value in (json_answers.seller(seller) or {"name": None}).items():
         console.print_fact(field, value)
 
@@ -109,7 +101,7 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
 
     OVERLAP is when the former secrets of an application end that was rotated lately.
     """
-    found, moment = console.read_only(list_all), now()
+    found, moment = console.read_only(app_rows.list_all), clock.now()
     rows = [
         {
             "id": app.id,
@@ -130,7 +122,7 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
     "--overlap",
     metavar="HOURS",
     type=click.IntRange(0, LONGEST_OVERLAP),
-    help=f"How long the old secrets work too.  [default: {usecases.OVERLAP // HOUR}]",
+    help=f"How long the old secrets work too.  [default: {applications.OVERLAP // HOUR}]",
 )
 @click.option("--now", "at_once", is_flag=True, help="End the old secrets at once: they leaked.")
 def apps_rotate(app_id: str, overlap: int | None, at_once: bool) -> None:  # noqa: FBT001 - click passes options by name
@@ -142,10 +134,10 @@ def apps_rotate(app_id: str, overlap: int | None, at_once: bool) -> None:  # noq
     """
     if at_once and overlap:
         raise click.UsageError("give either --overlap or --now")
-    moment = now()
-    lasting = usecases.OVERLAP if overlap is None and not at_once else (overlap or 0) * HOUR
+    moment = clock.now()
+    lasting = applications.OVERLAP if overlap is None and not at_once else (overlap or 0) * HOUR
     made = console.in_transaction(
-        lambda tx, vault: usecases.rotate(tx, vault, app_id, moment, lasting)
+        lambda tx, vault: applications.rotate(tx, vault, app_id, moment, lasting)
     )
     _await_effect()
     _print_credentials(made)
@@ -165,19 +157,19 @@ def apps_revoke(app_id: str, yes: bool) -> None:  # noqa: FBT001 - click passes 
 
     Its payment requests stay payable, and webhooks about them are still sent.
     """
-    app = console.in_transaction(lambda tx, vault: usecases.find_changeable(tx, vault, app_id))
+    app = console.in_transaction(lambda tx, vault: applications.find_changeable(tx, vault, app_id))
     console.confirm(f"End the access of {app.name} ({app_id}) for good?", yes=yes)
-    console.in_transaction(lambda tx, vault: usecases.revoke(tx, vault, app_id, now()))
+    console.in_transaction(lambda tx, vault: applications.revoke(tx, vault, app_id, clock.now()))
     _await_effect()
     click.echo(f"revoked {app_id}")
 
 
 def _await_effect() -> None:
     """Wait until no process takes former credentials any more: what is printed then holds."""
-    time.sleep(usecases.FRESH / 1000)
+    time.sleep(applications.FRESH / 1000)
 
 
-def _print_credentials(made: Credentials) -> None:
+def _print_credentials(made: applications.Credentials) -> None:
     click.echo(f"APP_ID={made.app_id}")
     click.echo(f"APP_SECRET={made.app_secret}")
     click.echo(f"WEBHOOK_SECRET={made.webhook_secret}")

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from bot import config
 from bot.cli import console
-from bot.core.clock import now
-from bot.core.database.database import is_postgres, safe_url
-from bot.core.errors import BotError
+from bot.core import clock, errors
+from bot.core.database import urls
 
 if TYPE_CHECKING:
-    from pathlib import Path
-    from types import ModuleType
-
-    from bot.config import Settings
-    from bot.core.database.snapshot import Contents
+    from bot.app.maintenance import backups
+    from bot.core.database import snapshot
 
 MEGABYTE = 1_000_000
 
@@ -41,9 +38,9 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
 
     For a backup each night, run this from cron or a timer. Delete old backups yourself.
     """
-    from bot.wiring.maintenance import backups  # noqa: PLC0415 - other commands start without it
+    from bot.app.maintenance import backups  # noqa: PLC0415 - other commands start without it
 
-    made = backups.backup(config.load(), to, now())
+    made = backups.backup(config.load(), to, clock.now())
     if made.trouble:
         console.print_message(
             f"The backup is complete, but the audit log has no entry for it: {made.trouble}"
@@ -89,7 +86,7 @@ def restore(source: Path | None, replace: bool, in_place: bool) -> None:  # noqa
     if source is None:
         _restore_in_place(settings)
         return
-    done = _restoring(settings).restore(settings, source, now(), replace=replace)
+    done = _restore_from(settings, source, replace=replace)
     console.print_fact("restored", done.place)
     _print(done.contents)
     _print_doubts(done.doubtful, done.unreadable)
@@ -113,9 +110,9 @@ def migrate_to(url: str) -> None:
     At the end the file is renamed, so that nothing starts on it by mistake. If the move fails, the
     file is as it was, and the database URL is empty.
     """
-    from bot.wiring.maintenance import moves  # noqa: PLC0415 - other commands start without it
+    from bot.app.maintenance import server_moves  # noqa: PLC0415 - other commands start without it
 
-    done = moves.move(config.load(), url, now())
+    done = server_moves.move(config.load(), url, clock.now())
     console.print_fact("moved to", done.place)
     _print(done.contents)
     console.print_fact("set aside", done.former)
@@ -124,26 +121,26 @@ def migrate_to(url: str) -> None:
     )
 
 
-def _restoring(settings: Settings) -> ModuleType:
-    """Return the module that restores into the database of DATABASE_URL."""
-    from bot.wiring.maintenance import restores  # noqa: PLC0415 - other commands start without it
+def _restore_from(settings: config.Settings, source: Path, *, replace: bool) -> backups.Restored:
+    """Restore a backup into the file or the server of DATABASE_URL."""
+    from bot.app.maintenance import backups  # noqa: PLC0415 - other commands start without it
 
-    if not is_postgres(settings.database_url):
-        return restores
-    from bot.wiring.maintenance import server_restores  # noqa: PLC0415 - psycopg is for servers
+    if not urls.is_postgres(settings.database_url):
+        return backups.restore_into_file(settings, source, clock.now(), replace=replace)
+    from bot.app.maintenance import server_moves  # noqa: PLC0415 - psycopg is for servers
 
-    return server_restores
+    return server_moves.restore_into_server(settings, source, clock.now(), replace=replace)
 
 
-def _restore_in_place(settings: Settings) -> None:
-    if not is_postgres(settings.database_url):
-        raise BotError(
+def _restore_in_place(settings: config.Settings) -> None:
+    if not urls.is_postgres(settings.database_url):
+        raise errors.BotError(
             "restore --in-place: is for PostgreSQL: a SQLite file goes back in time by restore FROM"
         )
-    from bot.wiring.maintenance import server_restores  # noqa: PLC0415 - psycopg is for servers
+    from bot.app.maintenance import server_moves  # noqa: PLC0415 - psycopg is for servers
 
-    doubtful, unreadable = server_restores.restore_in_place(settings, now())
-    console.print_fact("marked", safe_url(settings.database_url))
+    doubtful, unreadable = server_moves.restore_in_place(settings, clock.now())
+    console.print_fact("marked", urls.safe_url(settings.database_url))
     _print_doubts(doubtful, unreadable)
     console.print_message("Start the bot now. To check it, run doctor.")
 
@@ -154,7 +151,7 @@ def _print_doubts(doubtful: int, unreadable: int) -> None:
         console.print_fact("unreadable", f"{unreadable} messages that waited: doctor lists them")
 
 
-def _as_json(found: Contents) -> dict[str, object]:
+def _as_json(found: snapshot.Contents) -> dict[str, object]:
     return {
         "requests": found.requests,
         "payments": found.payments,
@@ -163,7 +160,7 @@ def _as_json(found: Contents) -> dict[str, object]:
     }
 
 
-def _print(found: Contents) -> None:
+def _print(found: snapshot.Contents) -> None:
     newest = console.time_text(found.newest_at)
     console.print_fact(
         "payments", f"{found.payments}, the newest at {newest}" if newest else "none"

@@ -12,23 +12,13 @@ import click
 import uvloop
 
 from bot import config
-from bot.cli import (
-    apps_commands,
-    audit_command,
-    backup_commands,
-    console,
-    deliveries_commands,
-    erase_command,
-    export_command,
-)
-from bot.core.errors import BotError, ConfigError, ConfigProblem
-from bot.core.lasting import lasting
+from bot.app import resources
+from bot.cli import apps_commands, backup_commands, console, data_commands, deliveries_commands
+from bot.core import errors, gc_frozen
 from bot.core.text import sanitize
-from bot.wiring.app.roles import Role
 
 if TYPE_CHECKING:
-    from bot.config import Settings
-    from bot.wiring.app.application import Application
+    from bot.app import application
 
 BAD_SETTING = 2
 """The exit code for a bad setting."""
@@ -47,9 +37,9 @@ class Commands(click.Group):
         """Run the command; turn its error into lines and an exit code."""
         try:
             return super().invoke(context)
-        except (ConfigError, ConfigProblem) as error:
+        except (errors.ConfigError, errors.ConfigProblem) as error:
             console.exit_with(str(error), BAD_SETTING)
-        except BotError as error:
+        except errors.BotError as error:
             console.exit_with(str(error), 1)
 
 
@@ -61,8 +51,8 @@ def main() -> None:
 @main.command()
 @click.option(
     "--role",
-    type=click.Choice([role.value for role in Role]),
-    default=Role.ALL.value,
+    type=click.Choice([role.value for role in resources.Role]),
+    default=resources.Role.ALL.value,
     show_default=True,
     help="What this replica does over PostgreSQL: serve requests (api), stand for the lead, which"
     " runs the chat (lead), or both (all).",
@@ -71,8 +61,10 @@ def run(role: str) -> None:
     """Run everything on the real Telegram; needs BOT_TOKEN."""
     settings = console.settings()
     if settings.bot_token is None:
-        raise ConfigError(["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"])
-    uvloop.run(_serve(settings, role=Role(role)))
+        raise errors.ConfigError(
+            ["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"]
+        )
+    uvloop.run(_serve(settings, role=resources.Role(role)))
 
 
 @main.command()
@@ -91,10 +83,10 @@ def service() -> None:
 @main.command()
 def doctor() -> None:
     """Check the configuration, and explain how to fix what is wrong."""
-    from bot.wiring.doctor.examination import examine  # noqa: PLC0415 - other commands start without it
+    from bot.app.doctor import examination  # noqa: PLC0415 - other commands start without it
 
     problems = 0
-    for finding in asyncio.run(examine(config.load())):
+    for finding in asyncio.run(examination.examine(config.load())):
         text = sanitize.text(finding.text)
         click.echo(f"{'ok  ' if finding.ok else 'FIX '} {finding.name}: {text}")
         problems += not finding.ok
@@ -102,13 +94,13 @@ def doctor() -> None:
 
 
 main.add_command(apps_commands.apps)
-main.add_command(audit_command.audit)
+main.add_command(data_commands.audit)
 main.add_command(deliveries_commands.deliveries)
 main.add_command(backup_commands.backup)
 main.add_command(backup_commands.restore)
 main.add_command(backup_commands.migrate_to)
-main.add_command(erase_command.erase)
-main.add_command(export_command.export)
+main.add_command(data_commands.erase)
+main.add_command(data_commands.export)
 
 
 def _is_text(argument: str) -> bool:
@@ -116,21 +108,23 @@ def _is_text(argument: str) -> bool:
     return "\0" not in argument and not any("\ud800" <= char <= "\udfff" for char in argument)
 
 
-def _application() -> type[Application]:
+def _application() -> type[application.Application]:
     """Load what serves: the other commands start in half the time without it."""
-    with lasting():
-        from bot.wiring.app.application import Application  # noqa: PLC0415 - see above
-    return Application
+    with gc_frozen.gc_frozen():
+        from bot.app import application  # noqa: PLC0415 - see above
+    return application.Application
 
 
-async def _serve(settings: Settings, *, chat: bool = True, role: Role = Role.ALL) -> None:
+async def _serve(
+    settings: config.Settings, *, chat: bool = True, role: resources.Role = resources.Role.ALL
+) -> None:
     await _application()(settings, chat=chat, role=role).run()
 
 
-async def _demo(settings: Settings, *, browser: bool) -> None:
-    from bot.wiring.app.demo import prepare  # noqa: PLC0415 - the sandbox is for the demo alone
+async def _demo(settings: config.Settings, *, browser: bool) -> None:
+    from bot.app.demo import prepare_demo  # noqa: PLC0415 - the sandbox is for the demo alone
 
-    stage = prepare(settings)
+    stage = prepare_demo(settings)
     application = _application()(
         stage.settings, routes=stage.routes, close=stage.close, chat_page=urlsplit(stage.page).path
     )

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import csv
+import io
 import json
 import re
 import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -15,21 +19,89 @@ import click
 import structlog
 
 from bot import config
-from bot.cli.export_formats import in_ascii
-from bot.core.clock import now
-from bot.core.database.database import is_postgres, open_for_command, place_of, sqlite_path
-from bot.core.ops.log_setup import configure_logging
+from bot.app import resources
+from bot.core import clock, exact_json
+from bot.core.database import database, opening, urls, vault
+from bot.core.ops import log_setup
 from bot.core.text import sanitize
-from bot.wiring.app.foundation import open_vault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from click import Context, Parameter
 
-    from bot.config import Settings
-    from bot.core.database.database import Database, Transaction
-    from bot.core.database.vault import Vault
+
+# Records as CSV for spreadsheets or as JSON lines for programs.
+
+
+FORMULA = re.compile(
+    r"""
+    ((?: ^ | [,;|\t\r\n] )            # where a spreadsheet may begin a cell: it splits as it likes
+    (?: [^\S\t\r\n] | ["\x00-\x08\x0e-\x1b\x7f\xad\u200b-\u200f\u2060-\u2064\ufeff] )* )
+    (?= [-=+@\t\r\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b] )  # full-width and small too
+    """,
+    re.VERBOSE,
+)
+"""The beginning of a cell that a spreadsheet would take for a formula (owasp.org, CSV injection).
+
+The separator of a spreadsheet depends on its language: where it is a semicolon, quotes around a
+cell with commas protect nothing inside it. Spreadsheets drop blanks and quotes before a formula.
+"""
+
+NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
+
+BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+"""The mark by which Excel recognizes UTF-8; programs would read it as part of the first name."""
+
+
+class Csv:
+    """CSV as in RFC 4180 with a line of names first; harmless in a spreadsheet."""
+
+    def __init__(self, *, for_people: bool) -> None:
+        self._before = BOM if for_people else ""
+        self._begun = False
+
+    def line(self, record: Mapping[str, Any]) -> str:
+        """Format a record as a line; the first one follows the line of names."""
+        names = "" if self._begun else self._before + _row(record)
+        self._begun = True
+        return names + _row(map(_cell, record.values()))
+
+
+class Lines:
+    """One JSON object a line, in printable ASCII."""
+
+    def line(self, record: Mapping[str, Any]) -> str:
+        """Format a record as a line; amounts are numbers with all their digits."""
+        return in_ascii(exact_json.dumps(record)) + "\n"
+
+
+def in_ascii(text: str) -> str:
+    """Escape JSON as printable ASCII: texts of strangers could steer the terminal."""
+    return NOT_PLAIN.sub(lambda found: _escaped(found[0]), text)
+
+
+def _row(cells: Any) -> str:
+    made = io.StringIO()
+    csv.writer(made).writerow(cells)
+    return made.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, list):
+        return _defused("; ".join(" ".join(map(_cell, one.values())) for one in value))
+    return _defused(exact_json.dumps(value) if isinstance(value, dict) else str(value))
+
+
+def _defused(text: str) -> str:
+    return FORMULA.sub(r"\1'", text)
+
+
+def _escaped(char: str) -> str:
+    return "\\u007f" if char == "\x7f" else json.dumps(char)[1:-1]
+
 
 log = structlog.get_logger()
 
@@ -74,7 +146,7 @@ class Moment(click.ParamType[int]):
             return value
         value = sanitize.typed(str(value), digits=True)
         if age := AGE.fullmatch(value):
-            return now() - int(age[1]) * UNITS[age[2]]
+            return clock.now() - int(age[1]) * UNITS[age[2]]
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
@@ -85,17 +157,19 @@ class Moment(click.ParamType[int]):
         return int(moment.timestamp() * 1000)
 
 
-def settings() -> Settings:
+def settings() -> config.Settings:
     """Load the settings, configure logging by them, and log the names that are none."""
     loaded = config.load()
-    configure_logging(loaded.log_level, loaded.log_format, config.secrets(loaded))
+    log_setup.configure_logging(loaded.log_level, loaded.log_format, config.secrets(loaded))
     for one in config.find_unknown():
         say = log.warning if one.is_mistake else log.info
         say("unknown setting", name=sanitize.line(one.name), reason=sanitize.line(one.advice))
     return loaded
 
 
-def in_transaction(work: Callable[[Transaction, Vault], T], *, creates: bool = False) -> T:
+def in_transaction(
+    work: Callable[[database.Transaction, vault.Vault], T], *, creates: bool = False
+) -> T:
     """Run `work` in one transaction, also while the bot runs.
 
     A missing database is created for the one command that `creates` something in an empty one;
@@ -103,28 +177,28 @@ def in_transaction(work: Callable[[Transaction, Vault], T], *, creates: bool = F
     """
     loaded = config.load()
     with _opened(loaded, creates=creates) as database:
-        vault = open_vault(loaded, database)
+        vault = resources.open_vault(loaded, database)
         return database.run(lambda tx: work(tx, vault))
 
 
-def read_only(work: Callable[[Transaction], T]) -> T:
+def read_only(work: Callable[[database.Transaction], T]) -> T:
     """Run `work`, which only reads, however long it takes: no payment waits for it.
 
     Raises BotError where there is no database.
     """
     loaded = config.load()
     with _opened(loaded) as database:
-        open_vault(loaded, database)  # refuses another key than the database's
+        resources.open_vault(loaded, database)  # refuses another key than the database's
         return asyncio.run(database.read(work))
 
 
 @contextmanager
-def _opened(loaded: Settings, *, creates: bool = False) -> Iterator[Database]:
+def _opened(loaded: config.Settings, *, creates: bool = False) -> Iterator[database.Database]:
     url = loaded.database_url
-    is_new = creates and not is_postgres(url) and not Path(sqlite_path(url)).exists()
-    database = open_for_command(url, creates=creates)
+    is_new = creates and not urls.is_postgres(url) and not Path(urls.sqlite_path(url)).exists()
+    database = opening.open_for_command(url, creates=creates)
     if is_new:
-        print_message(f"Created a new database at {place_of(url)}.")
+        print_message(f"Created a new database at {opening.place_of(url)}.")
     try:
         yield database
     finally:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bot.cli import console
-from bot.core.clock import now
-from bot.service.model.delivery import DeliveryState
-from bot.service.store import deliveries as store
-from bot.service.usecases import delivery_queues
+from bot.core import clock
+from bot.service.notifications import notification, notification_queues, notification_rows
 
-if TYPE_CHECKING:
-    from bot.service.model.delivery import Attempt, Delivery
-
-STATES = [state.value for state in DeliveryState]
+STATES = [state.value for state in notification.NotificationState]
 
 ANSWER_LINES = 3
 """Lines shown of an answer."""
@@ -31,15 +26,15 @@ def deliveries() -> None:
 @click.option(
     "--limit",
     type=click.IntRange(1, console.MAX_LISTED),
-    default=store.SHOWN,
+    default=notification_rows.SHOWN,
     show_default=True,
     help="How many, newest first.",
 )
 @click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state.")
 def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
     """List deliveries: address, state, attempts, time of the next attempt."""
-    only = DeliveryState(state) if state else None
-    found = console.read_only(lambda tx: store.list_all(tx, limit, only))
+    only = notification.NotificationState(state) if state else None
+    found = console.read_only(lambda tx: notification_rows.list_all(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
     console.print_table(columns, [_delivery(item) for item in found], as_json=as_json)
 
@@ -50,8 +45,8 @@ def deliveries_show(delivery_id: str) -> None:
     """Show the delivery ID and its attempts."""
     found, attempts = console.read_only(
         lambda tx: (
-            delivery_queues.find(tx, delivery_id),
-            store.attempts(tx, delivery_id),
+            notification_queues.find(tx, delivery_id),
+            notification_rows.attempts(tx, delivery_id),
         )
     )
     for name, value in _delivery(found).items():
@@ -68,11 +63,13 @@ def deliveries_retry(delivery_id: str) -> None:
     It may be delivered, dead or waiting for its next attempt; one that is being sent right now is
     left as it is.
     """
-    found = console.in_transaction(lambda tx, _vault: delivery_queues.retry(tx, delivery_id, now()))
+    found = console.in_transaction(
+        lambda tx, _vault: notification_queues.retry(tx, delivery_id, clock.now())
+    )
     click.echo(f"{found.id} is {found.state}")
 
 
-def _delivery(item: Delivery) -> dict[str, Any]:
+def _delivery(item: notification.Notification) -> dict[str, Any]:
     return {
         "id": item.id,
         "request": item.request_id,
@@ -89,7 +86,7 @@ def _delivery(item: Delivery) -> dict[str, Any]:
     }
 
 
-def _print_attempt(number: int, attempt: Attempt) -> None:
+def _print_attempt(number: int, attempt: notification.Attempt) -> None:
     """Print the outcome of an attempt, with the first lines of the answer."""
     came = attempt.status if attempt.status is not None else "no answer"
     console.print_fact(

@@ -1,1 +1,1 @@
-"""The floor under both slices: money, text, database, outbox, network, email, operations."""
+"""The floor under both slices. It knows neither of them."""

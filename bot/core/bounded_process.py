@@ -22,15 +22,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, cast
 
-from bot.core.errors import OverBudget, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from bot.core import errors
 
 ROOT = Path(__file__).parents[2]
 """The folder of the package `bot`."""
@@ -100,7 +98,9 @@ class BoundedChild:
                 start_new_session=True,  # Ctrl-C in a terminal reaches only the parent
             )
         except OSError as error:
-            raise StorageError(f"no child process can be started: {error.strerror}") from error
+            raise errors.StorageError(
+                f"no child process can be started: {error.strerror}"
+            ) from error
 
 
 def _exchange(child: subprocess.Popen[bytes], data: bytes | bytearray, budget: Budget) -> bytes:
@@ -119,9 +119,9 @@ def _exchange(child: subprocess.Popen[bytes], data: bytes | bytearray, budget: B
     finally:
         timer.cancel()
     if too_much:
-        raise OverBudget(f"an answer of more than {budget.answer} bytes")
+        raise errors.OverBudget(f"an answer of more than {budget.answer} bytes")
     if child.returncode:
-        raise OverBudget(_reason(child.returncode, time.monotonic() - began, budget))
+        raise errors.OverBudget(_reason(child.returncode, time.monotonic() - began, budget))
     return answer
 
 

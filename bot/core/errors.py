@@ -44,12 +44,10 @@ BotError
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from decimal import Decimal
+from decimal import Decimal
+from typing import ClassVar
 
 
 class BotError(Exception):

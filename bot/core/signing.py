@@ -10,16 +10,13 @@ import base64
 import binascii
 import hmac
 import secrets as randomness
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from standardwebhooks import Webhook
 
-from bot.core.errors import BadSignature
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from bot.core import errors
 
 PREFIX = "whsec_"
 SECRET_BYTES = 24  # the least that Standard Webhooks recommends
@@ -61,27 +58,27 @@ def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, now:
     given = {name.lower(): value for name, value in headers.items()}
     message_id, signature = given.get(_ID), given.get(_SIGNATURE)
     if not (message_id and signature):
-        raise BadSignature("The webhook headers are missing")
+        raise errors.BadSignature("The webhook headers are missing")
     at = _read_timestamp(given.get(_TIMESTAMP, ""), _utc(now))
     try:
         text = body.decode()
         expected = [_signer(secret).sign(message_id, at, text).encode() for secret in secrets]
         offered = [part.encode() for part in signature.split() if part.startswith(_VERSION)]
     except UnicodeError:
-        raise BadSignature("The webhook is not UTF-8") from None
+        raise errors.BadSignature("The webhook is not UTF-8") from None
     matches = [hmac.compare_digest(ours, theirs) for ours in expected for theirs in offered]
     if not any(matches):
-        raise BadSignature("No signature of the webhook is by a secret known here")
+        raise errors.BadSignature("No signature of the webhook is by a secret known here")
 
 
 def _read_timestamp(timestamp: str, now: datetime) -> datetime:
     """Read a timestamp header, Unix seconds. Raises BadSignature if it is far from `now`."""
     digits = timestamp.isascii() and timestamp.isdigit()
     if not digits or len(timestamp) > _TIMESTAMP_DIGITS:
-        raise BadSignature("The webhook's timestamp is missing or malformed")
+        raise errors.BadSignature("The webhook's timestamp is missing or malformed")
     distance = int(timestamp) - now.timestamp()
     if abs(distance) > TOLERANCE.total_seconds():
-        raise BadSignature("The webhook's timestamp is more than five minutes off")
+        raise errors.BadSignature("The webhook's timestamp is more than five minutes off")
     return datetime.fromtimestamp(int(timestamp), UTC)
 
 
@@ -98,7 +95,7 @@ def _signer(secret: str) -> Webhook:
     try:
         key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
     except (binascii.Error, ValueError):
-        raise BadSignature("A webhook secret is whsec_ and base64") from None
+        raise errors.BadSignature("A webhook secret is whsec_ and base64") from None
     if not key:
-        raise BadSignature("A webhook secret is empty")
+        raise errors.BadSignature("A webhook secret is empty")
     return Webhook(key)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bench.house import Figure, house
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DIALOGUE = '''"""Receives updates."""
 
@@ -72,8 +69,8 @@ FILES = {
     "bot/core/database/clock.py": CLOCK,
     "bot/core/database/engine.py": "",
     "bot/chat/__init__.py": "",
-    "bot/chat/dialogue/__init__.py": "",
-    "bot/chat/dialogue/dialogue.py": DIALOGUE,
+    "bot/chat/conversation/__init__.py": "",
+    "bot/chat/conversation/conversation.py": DIALOGUE,
     "bot/chat/forms/__init__.py": "from .form import Form\n",
     "bot/chat/forms/form.py": "class Form: ...\n",
     "tests/test_money.py": "assert 1\nassert 2\n",
@@ -108,14 +105,6 @@ def test_each_figure_counts_what_its_name_says(root: Path) -> None:
         Figure("words in docs/decisions", 4),
         Figure("terms in docs/glossary.md", 1),
     ]
-
-
-def test_the_conversation_may_have_its_new_name(root: Path) -> None:
-    room = root / "bot" / "chat" / "conversation"
-    room.mkdir()
-    (room / "updates.py").write_text("from bot.core.money import of\n", "utf-8")
-    reached = {figure.figure: figure.now for figure in house(root)}
-    assert reached["modules that the conversation reaches"] == 2
 
 
 def test_a_tree_without_code_has_every_figure(tmp_path: Path) -> None:

@@ -6,17 +6,15 @@ import asyncio
 import shutil
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from bench import wrk
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.process
 needs_wrk = pytest.mark.skipif(shutil.which("wrk") is None, reason="needs wrk")

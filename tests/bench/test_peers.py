@@ -7,10 +7,12 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
+from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import httpx
 import pytest
@@ -21,10 +23,6 @@ from bench.peers.section import HEADING, Comparison, section, section_of, with_s
 from bench.processes import Place, free_port, serving
 from bench.report import report
 from bench.table import Row
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 CLIENTS = 4
 RATE = 100

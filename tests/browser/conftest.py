@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,17 +13,13 @@ from playwright.async_api import expect
 from bot.sandbox.world import people
 from tests.support.browser_payer import open_service_on_port
 from tests.support.chromium import open_browser
-from tests.support.product_process import QUICK, patient_client, start_bot
+from tests.support.product_process import QUICK, Process, patient_client, start_bot
 from tests.support.sandbox_server import Bot, demo_cast
+from tests.support.service_harness import ServiceHarness
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from playwright.async_api import Browser
 
-    from tests.support.product_process import Process
-    from tests.support.service_harness import ServiceHarness
 
 SLOW = 15_000.0
 """Milliseconds that a page may take to show something on a busy machine; by default 5,000."""

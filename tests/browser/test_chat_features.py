@@ -13,12 +13,13 @@ from bot.sandbox.world import people
 from tests.support.chat_page import KEYBOARD, open_chat_page, picture, stop_clock
 from tests.support.chromium import DESK, SMALL, accessibility_problems, fits
 from tests.support.product_process import PATIENCE
+from tests.support.sandbox_server import Bot
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Locator, Page
 
     from bot.sandbox.world.model import Chat
-    from tests.support.sandbox_server import Bot
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from bot.sandbox.web.views import SHOWN_MESSAGES
+from bot.sandbox.web.control import SHOWN_MESSAGES
 from tests.support.chat_page import HOSTILE_MAIL, KEYBOARD, offer, open_chat_page, stop_clock
 from tests.support.chromium import DESK
 from tests.support.product_process import PATIENCE
 from tests.support.sandbox_server import Bot, demo_cast, png_header
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from playwright.async_api import Browser, Page
 
     from bot.sandbox.world import people
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

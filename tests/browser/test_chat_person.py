@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -14,14 +15,13 @@ from bot.sandbox.world import people
 from tests.support.chat_page import open_chat_page
 from tests.support.chromium import DESK
 from tests.support.product_process import PATIENCE
+from tests.support.sandbox_server import Bot
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from playwright.async_api import Browser, Page, Route
 
     from bot.sandbox.world.model import Chat
-    from tests.support.sandbox_server import Bot
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

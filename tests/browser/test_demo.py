@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -18,9 +19,8 @@ from tests.support.demo_page import from_bot, open_demo, paid_by_form, press, sa
 from tests.support.product_process import Process, patient_client, run_command
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import Browser, FrameLocator, Locator, ViewportSize
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

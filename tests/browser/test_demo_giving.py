@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,13 +22,11 @@ from tests.support.demo_page import (
     press,
     say,
 )
+from tests.support.product_process import Process
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import Browser
 
-    from tests.support.product_process import Process
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

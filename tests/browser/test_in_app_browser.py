@@ -9,12 +9,13 @@ from playwright.async_api import expect
 
 from tests.support.chat_page import open_chat_page
 from tests.support.chromium import DESK, PHONE, accessibility_problems, fits
+from tests.support.sandbox_server import Bot
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, FrameLocator, Page
 
     from bot.sandbox.world import people
-    from tests.support.sandbox_server import Bot
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

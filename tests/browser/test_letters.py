@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.service.notify.test_letter_text import html
+from tests.service.notifications.test_letter_text import html
 from tests.support.chromium import DESK, PHONE, SMALL, fits
 from tests.support.letters import letter
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, ViewportSize
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

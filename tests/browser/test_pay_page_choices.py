@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,13 +12,11 @@ from playwright.async_api import expect
 from tests.support.browser_payer import open_service_on_port, payer
 from tests.support.chromium import DESK, PHONE, SMALL, accessibility_problems, fits
 from tests.support.pay_page_states import GIVING, STATES, FlakyExchange, Scene
+from tests.support.service_harness import ServiceHarness
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import Browser, Page, Route
 
-    from tests.support.service_harness import ServiceHarness
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.async_api import expect
 
-from tests.support import real_page_states as states
+from tests.support import real_page_states
 from tests.support.browser_payer import payer
 from tests.support.chromium import accessibility_problems, fits
 from tests.support.pay_page_states import GIVING
 from tests.support.real_page_states import open_real_scene
+from tests.support.service_harness import ServiceHarness
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import Browser, Page
 
-    from tests.support.service_harness import ServiceHarness
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
@@ -109,7 +108,7 @@ async def test_a_payer_who_pays_again_is_told_of_the_claim(
 ) -> None:
     """View it, or buy another: by links and buttons that need no script."""
     async with open_real_scene(tmp_path) as scene:
-        await states.connect_bank(scene)
+        await real_page_states.connect_bank(scene)
         await scene.link()
         async with payer(browser, scene.service, java_script_enabled=scripts, **look) as who:
             page = await who.look(scene.path)

@@ -11,11 +11,11 @@ from playwright.async_api import expect
 from tests.support.browser_payer import payer
 from tests.support.chromium import DESK, PHONE, SMALL, accessibility_problems, fits
 from tests.support.pay_page_states import ASKED, STATES, STICKERS, FlakyExchange, Scene
+from tests.support.service_harness import ServiceHarness
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
 
-    from tests.support.service_harness import ServiceHarness
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,13 +16,11 @@ from bot.core.net.rates import Rate
 from tests.support.browser_payer import open_service_on_port, payer
 from tests.support.chromium import DESK, LOOKS, PHONE, SMALL, accessibility_problems, check_looks
 from tests.support.pay_page_states import ASKED, RESERVATION, STATES, FlakyExchange, Scene
+from tests.support.service_harness import ServiceHarness
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import Browser, Response
 
-    from tests.support.service_harness import ServiceHarness
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

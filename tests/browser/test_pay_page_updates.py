@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,18 +11,14 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from bot.service.page.template_values import SLOWEST, WATCHED
-from tests.support.browser_payer import payer
+from bot.service.pages.page_values import SLOWEST, WATCHED
+from tests.support.browser_payer import Payer, payer
 from tests.support.pay_page_states import STATES, FlakyExchange, Scene
-from tests.support.service_harness import DROP
+from tests.support.service_harness import DROP, ServiceHarness
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from playwright.async_api import Browser, Page, Request
 
-    from tests.support.browser_payer import Payer
-    from tests.support.service_harness import ServiceHarness
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

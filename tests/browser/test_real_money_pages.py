@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import AsyncIterator
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,19 +15,17 @@ import zxingcpp
 from PIL import Image
 from playwright.async_api import expect
 
-from bot.service.banking import references
-from bot.service.usecases import claiming
-from tests.support import real_page_states as states
+from bot.service.checkouts import claiming
+from bot.service.rails import bank
+from tests.support import real_page_states
 from tests.support.browser_payer import payer
 from tests.support.chromium import DESK, SMALL, check_looks, fits
 from tests.support.real_page_states import REAL_STATES, RealScene, open_real_scene
 from tests.support.real_rails import OWNER
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from playwright.async_api import Browser
+
 
 GOOD_SHIFT = 0.1
 """The cumulative layout shift below which pages count as calm (web.dev/articles/cls)."""
@@ -63,7 +63,7 @@ async def test_a_payer_chooses_by_keyboard_and_reports_a_transfer(
     browser: Browser, scene: RealScene, *, scripts: bool
 ) -> None:
     """From the choice of the way to the receipt, which follows the seller's word by itself."""
-    path = await states.two_ways(scene)
+    path = await real_page_states.two_ways(scene)
     async with payer(browser, scene.service, java_script_enabled=scripts) as who:
         page = await who.look(path)
         await page.get_by_role("radio", name="Lightning").focus()
@@ -84,14 +84,16 @@ async def test_a_payer_chooses_by_keyboard_and_reports_a_transfer(
 
 
 async def test_an_invoice_turns_to_paid_by_itself(browser: Browser, scene: RealScene) -> None:
-    where = await states.opening(scene)
+    where = await real_page_states.opening(scene)
     async with payer(browser, scene.service) as who:
         page = await who.look(where)
         await scene.open()
         await expect(page.get_by_role("heading", name="Pay with Lightning")).to_be_visible()
         await expect(page.get_by_role("timer")).to_be_visible()
         link = page.get_by_role("link", name="Open in wallet")
-        assert (await link.get_attribute("href") or "").startswith(f"lightning:{states.INVOICE}")
+        assert (await link.get_attribute("href") or "").startswith(
+            f"lightning:{real_page_states.INVOICE}"
+        )
         await scene.arrive()
         await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 
@@ -115,7 +117,7 @@ async def test_the_code_comes_where_its_place_was(
     browser: Browser, scene: RealScene, size: dict[str, int]
 ) -> None:
     """Its place is as large as the code, so that what follows moves little."""
-    where = await states.opening(scene)
+    where = await real_page_states.opening(scene)
     async with payer(browser, scene.service, viewport=size) as who:
         await who.context.add_init_script(SHIFTS)
         page = await who.look(where)
@@ -137,7 +139,7 @@ async def test_the_code_comes_where_its_place_was(
 
 async def test_a_long_amount_breaks_no_title(browser: Browser, scene: RealScene) -> None:
     """It goes to a line of its own; the name and the amount of a way are read together."""
-    await states.two_ways(scene)
+    await real_page_states.two_ways(scene)
     dear = await scene.link(receivers=[{"sendAmount": 123456.5, "destination": f"account:{OWNER}"}])
     async with payer(browser, scene.service, viewport=SMALL) as who:
         page = await who.look(dear)
@@ -152,7 +154,7 @@ async def test_a_long_amount_breaks_no_title(browser: Browser, scene: RealScene)
 async def test_a_payer_who_waits_takes_the_pages_address_along(
     browser: Browser, scene: RealScene
 ) -> None:
-    where = await states.claimed(scene)
+    where = await real_page_states.claimed(scene)
     async with payer(browser, scene.service) as who:
         await who.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = await who.look(where)
@@ -166,7 +168,7 @@ async def test_a_payer_who_waits_takes_the_pages_address_along(
 async def test_the_focus_of_a_button_that_is_gone_moves_to_what_became_of_it(
     browser: Browser, scene: RealScene
 ) -> None:
-    where = await states.invoice(scene)
+    where = await real_page_states.invoice(scene)
     async with payer(browser, scene.service) as who:
         page = await who.look(where)
         await page.get_by_role("button", name="Copy Lightning invoice").focus()
@@ -179,7 +181,7 @@ async def test_the_focus_of_a_button_that_is_gone_moves_to_what_became_of_it(
 
 async def test_what_is_copied_is_what_banks_take(browser: Browser, scene: RealScene) -> None:
     """The IBAN without its spaces; the button says that it was copied, and then its name again."""
-    where = await states.bank_code(scene)
+    where = await real_page_states.bank_code(scene)
     async with payer(browser, scene.service) as who:
         await who.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = await who.look(where)
@@ -196,8 +198,8 @@ async def test_a_reference_is_read_in_groups_and_selected_whole(
 ) -> None:
     """Also the widest on a small phone, where no group breaks and all fit on one line."""
     widest = "RF56WWWWWW"
-    monkeypatch.setattr(references, "new_reference", lambda: widest)
-    where = await states.bank_code(scene)
+    monkeypatch.setattr(bank, "new_reference", lambda: widest)
+    where = await real_page_states.bank_code(scene)
     async with payer(browser, scene.service, viewport=SMALL, locale=locale) as who:
         page = await who.look(where)
         shown = page.locator(".reference data")

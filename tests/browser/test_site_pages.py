@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,9 +11,8 @@ from tests.support.browser_payer import open_service_on_port
 from tests.support.chromium import DESK, SMALL, accessibility_problems, fits, watch
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from playwright.async_api import Browser
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 

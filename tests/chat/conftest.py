@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.provider.client import Client
+from bot.chat.jobs.client import Client
+from tests.support.chat_harness import ChatHarness
 from tests.support.reconciler_service import RecordedSleep
 from tests.support.request_jobs import HandCashJobs, handcash_jobs
+from tests.support.scripted_server import ScriptedServer
 from tests.support.shared_cards import SharedCards, open_shared_cards
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import ScriptedServer
 
 
 @pytest.fixture

@@ -11,17 +11,17 @@ import pytest
 from telegram.constants import CallbackQueryLimit
 
 from bot.chat.cards.card_text import list_page, seller_card
-from bot.chat.cards.incoming_texts import payment_rows
+from bot.chat.cards.payment_texts import payment_rows
 from bot.chat.cards.request_card import Card
 from bot.chat.forms import bot_texts
 from bot.chat.forms.bot_texts import COMMANDS, commands
 from bot.chat.forms.one_line import one_line
-from bot.chat.messages.reply import units
-from bot.chat.model.draft import Seller
-from bot.chat.model.payment_marks import PaymentMarks
-from bot.chat.model.wish import KINDS
-from bot.chat.store.payment_search import FoundPayment
-from bot.chat.store.queries import ListedPayment
+from bot.chat.model.drafts import Seller
+from bot.chat.model.payment import PaymentMarks
+from bot.chat.model.replies import units
+from bot.chat.model.request_spec import KINDS
+from bot.chat.store.link_lists import ListedPayment
+from bot.chat.store.payment_marks import FoundPayment
 from bot.core.text.translations import DEFAULT, languages, t
 from tests.support.form_harness import OTHER, Talk, form_at_step
 from tests.support.locale_sources import VARIABLE, messages

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
@@ -17,13 +18,17 @@ from bot.chat.alerts import alert_text, daily_summary
 from bot.chat.cards import card_text, menus
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
-from bot.chat.dialogue.alert_settings import show_undelivered
-from bot.chat.dialogue.event_context import EventContext
-from bot.chat.dialogue.events import Person
-from bot.chat.fields.choice_text import read_amounts
-from bot.chat.fields.receiver_shares import read_portions
-from bot.chat.fields.registry import BY_NAME, STEPS
-from bot.chat.fields.typed_text import (
+from bot.chat.conversation.commands import show_undelivered
+from bot.chat.conversation.event_context import EventContext
+from bot.chat.conversation.events import Person
+from bot.chat.forms.bot_texts import settings as settings_page
+from bot.chat.forms.bot_texts import start_reply
+from bot.chat.forms.flow import Change
+from bot.chat.forms.form import reopen, resume_offer, take_picture
+from bot.chat.forms.questions import prompt
+from bot.chat.forms.registry import BY_NAME, STEPS
+from bot.chat.forms.shares_and_amounts import read_amounts, read_portions
+from bot.chat.forms.typed_text import (
     read_code,
     read_description,
     read_destination,
@@ -35,35 +40,23 @@ from bot.chat.fields.typed_text import (
     read_redirect,
     read_thanks,
 )
-from bot.chat.forms.bot_texts import settings as settings_page
-from bot.chat.forms.bot_texts import start_reply
-from bot.chat.forms.form import reopen, resume_offer, take_picture
-from bot.chat.forms.outcome import Change
-from bot.chat.forms.prompts import prompt
-from bot.chat.messages.buttons import markup
-from bot.chat.messages.payloads import Alert, AlertPayment, TextMessage
-from bot.chat.messages.reply import Problem, Reply, escaped, plain
-from bot.chat.model.amount_choice import AmountChoice
-from bot.chat.model.draft import Draft, Seller
-from bot.chat.model.wish import PAYER_FIELDS
+from bot.chat.model.drafts import Draft, Seller
+from bot.chat.model.payloads import Alert, AlertPayment, TextMessage
+from bot.chat.model.replies import Problem, Reply, escaped, markup, plain
+from bot.chat.model.request_spec import PAYER_FIELDS, AmountChoice
 from bot.chat.pictures import card_picture, poster, square
 from bot.chat.pictures.canvas import PictureContent
-from bot.chat.store.listings import Listing
-from bot.chat.store.queries import ListedPayment
-from bot.chat.store.takings import ListingTakings, Takings
+from bot.chat.store.link_lists import ListedPayment
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.revenue import LinkRevenue, RevenueTotals
+from bot.core.database.database import Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import LOCALES, languages, t
-from bot.sandbox.world.entities import blank, cleaned
-from tests.support.chat_harness import COFFEE, URL, VAULT
+from bot.sandbox.world.formatting import blank, cleaned
+from tests.support.chat_harness import COFFEE, URL, VAULT, ChatHarness
 from tests.support.form_harness import BERLIN, FORM, NOW
 from tests.support.telegram_limits import check
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.database import Transaction
-    from tests.support.chat_harness import ChatHarness
 
 LISTING = "abcdefghij"
 LANGUAGES = sorted(languages())
@@ -190,7 +183,7 @@ def card_of(words: str, **given: object) -> Card:
     """A request of that name and description, its words of any length."""
     card = Card(
         LISTING, "drop", name_of(words), words, 250, "USD", 10, 7, 3, "active", URL, 1, None, NOW,
-        zone=BERLIN, takings=Takings(((750, "USD"),), 3),
+        zone=BERLIN, takings=RevenueTotals(((750, "USD"),), 3),
     )  # fmt: skip
     return replace(card, **given)  # type: ignore[arg-type] # a card's own fields
 
@@ -318,8 +311,8 @@ def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, word
 @typed(25, language=SPOKEN)
 def test_the_daily_summary_names_what_was_paid(language: str, words: str) -> None:
     wish = replace(COFFEE, name=name_of(words))
-    listing = Listing(LISTING, 7, 7, "", "live", wish, None, None, 3, NOW)
-    days = [ListingTakings(listing, Takings(((250, "USD"),), 3))] * 21
+    listing = PaymentLink(LISTING, 7, 7, "", "live", wish, None, None, 3, NOW)
+    days = [LinkRevenue(listing, RevenueTotals(((250, "USD"),), 3))] * 21
     held(daily_summary.summary_reply(days, language, NOW), name_of(words))
 
 

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat import schedule
-from bot.chat.messages.jobs import CheckRequest
-from bot.chat.model.next_change import RESERVATION_LAPSE
-from bot.chat.schedule import LONGEST_WAIT, Schedule
-from bot.chat.store import posts
-from bot.chat.store.listings import STOPPED
-from tests.support.chat_harness import DROP, service_answer
+from bot.chat.alerts import schedule
+from bot.chat.alerts.schedule import LONGEST_WAIT, Schedule
+from bot.chat.model.jobs import CheckRequest
+from bot.chat.model.remote_request import RESERVATION_LAPSE, RemoteRequest
+from bot.chat.store import post_rows
+from bot.chat.store.link_rows import STOPPED, PaymentLink
+from tests.support.chat_harness import DROP, ChatHarness, service_answer
 from tests.support.product_process import until
-
-if TYPE_CHECKING:
-    from bot.chat.model.answers import Answer
-    from bot.chat.store.listings import Listing
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.shared_cards import SharedCards
+from tests.support.shared_cards import SharedCards
 
 HOUR = 3600
 
@@ -31,7 +25,7 @@ def work(chat: ChatHarness) -> Schedule:
     return Schedule(chat.db, chat.queues, chat.clock)
 
 
-def listed(cards: SharedCards, told: Answer) -> Listing:
+def listed(cards: SharedCards, told: RemoteRequest) -> PaymentLink:
     listing = cards.chat.add_listing(cards.chat.add_person("Sam"), DROP, told)
     cards.change(listing, lambda _tx: None)
     return listing
@@ -104,7 +98,7 @@ async def test_several_batches_are_done_at_once(
         listed(cards, service_answer(id=f"{number}" * 24, expires_at=cards.chat.clock() + 1000))
     cards.chat.clock.advance(1)
     await work.tick()
-    assert cards.chat.db.run(posts.next_due) is None
+    assert cards.chat.db.run(post_rows.next_due) is None
 
 
 async def test_a_new_time_wakes_the_schedule(chat: ChatHarness, work: Schedule) -> None:
@@ -119,7 +113,7 @@ async def test_a_new_time_wakes_the_schedule(chat: ChatHarness, work: Schedule) 
         told = service_answer(id=letter * 24, expires_at=chat.clock() + 1)
         listing = chat.add_listing(chat.add_person("Sam"), DROP, told)
         await chat.db.transaction(
-            partial(posts.refresh, queues=chat.queues, listing_id=listing.id, now=chat.clock())
+            partial(post_rows.refresh, queues=chat.queues, listing_id=listing.id, now=chat.clock())
         )
         chat.clock.advance(1)
         await until(partial(is_over, listing.id))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.accents import ACCENTS
+from bot.core.brand import ACCENTS
 from tests.support.command_line import run_bot
 
 pytestmark = pytest.mark.usefixtures("commands_url")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -10,10 +11,6 @@ import pytest
 from bot.cli.commands import main
 from tests.support.command_line import run_bot, start_once
 from tests.support.databases import SQLITE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("commands_url")
 

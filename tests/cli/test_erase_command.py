@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.app.maintenance import payer_erasure
 from bot.core.database import snapshot
-from bot.core.database.database import is_postgres, open_database, sqlite_path
-from bot.wiring.maintenance import payer_erasure
+from bot.core.database.database import Database
+from bot.core.database.opening import open_database
+from bot.core.database.urls import is_postgres, sqlite_path
 from tests.support.command_line import run_at_terminal, run_bot
 from tests.support.databases import SQLITE, rows, text_of
 from tests.support.machine_faults import locked
@@ -24,8 +26,6 @@ from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from click.testing import Result
-
-    from bot.core.database.database import Database
 
 
 FREED = (

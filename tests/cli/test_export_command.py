@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.model.payer_words import PayerWords
-from bot.chat.store import received_payments, sellers
-from bot.chat.store.received_payments import Payment
-from bot.cli.export_formats import Csv, Lines
-from bot.core.database.database import open_database
+from bot.chat.model.payment import PayerWords
+from bot.chat.store import payment_rows, seller_rows
+from bot.chat.store.payment_rows import Payment
+from bot.cli.console import Csv, Lines
+from bot.core.database.database import Transaction
+from bot.core.database.opening import open_database
 from bot.core.money import amounts
-from bot.service.store.personal_data import export_rows
-from bot.service.store.personal_data.export_rows import ExportFilter
-from bot.service.wire import export_records
+from bot.service import export_records, personal_data
+from bot.service.personal_data import ExportFilter
 from tests.support import databases
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.command_line import DATABASE, run_bot
@@ -41,7 +41,6 @@ from tests.support.service_harness import DROP, NOON, Clock, open_service
 if TYPE_CHECKING:
     from click.testing import Result
 
-    from bot.core.database.database import Transaction
 
 CURRENCIES = {"USD": 2, "JPY": 0, "BSV": 8, "KWD": 3}
 PAYMENTS = 2_500
@@ -302,7 +301,8 @@ async def test_units_are_those_of_the_interface(database_url: str) -> None:
             shop.clock.advance(seconds)
             wanted = ExportFilter(shop.clock())
             found = [
-                export_records.request(row) async for row in export_rows.requests(shop.db, wanted)
+                export_records.request(row)
+                async for row in personal_data.exported_requests(shop.db, wanted)
             ]
             assert [one["reservedUnits"] for one in found if one["totalUnits"]] == [reserved]
             for one in found:
@@ -326,7 +326,7 @@ def test_with_another_server_the_recorded_payments_are_exported(commands_url: st
 
         def record(tx: Transaction) -> None:
             for one in (told, rude):
-                received_payments.add_payment(tx, listing.id, one, NOON)
+                payment_rows.add_payment(tx, listing.id, one, NOON)
 
         db.run(record)
     env = {"PAYMENTS_URL": "https://pay.example", "APP_ID": "a", "APP_SECRET": "s"}
@@ -371,7 +371,7 @@ async def test_memory_does_not_grow_with_the_number_of_payments(commands_url: st
             db.run(partial(grow, times=times))
             tracemalloc.start()
             number = 0
-            async for _ in export_rows.payments(db, ExportFilter(NOON)):
+            async for _ in personal_data.exported_payments(db, ExportFilter(NOON)):
                 number += 1
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
@@ -408,7 +408,7 @@ def test_without_a_database_no_file_is_created() -> None:
 
 def test_sellers_are_exported_with_their_profiles(commands_url: str) -> None:
     with closing(open_database(commands_url)) as db:
-        db.run(lambda tx: sellers.ensure_seller(tx, 1001, "en", NOON))
+        db.run(lambda tx: seller_rows.ensure_seller(tx, 1001, "en", NOON))
     (found,) = csv.DictReader(io.StringIO(export("sellers").stdout))
     assert (found["telegramId"], found["language"], found["name"]) == ("1001", "en", "")
     refused = export("sellers", "--request", "r1")
@@ -422,6 +422,9 @@ async def test_a_request_is_exported_with_the_name_of_its_seller(database_url: s
         await shop.create(seller={"name": "Anna's Bakery"})
         await shop.create()
         wanted = ExportFilter(shop.clock())
-        found = [export_records.request(row) async for row in export_rows.requests(shop.db, wanted)]
+        found = [
+            export_records.request(row)
+            async for row in personal_data.exported_requests(shop.db, wanted)
+        ]
     assert {[*one][-1] for one in found} == {"seller"}
     assert {one["seller"] for one in found} == {None, "Anna's Bakery"}

@@ -6,28 +6,26 @@ import asyncio
 import json
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from bot.chat.messages.jobs import KeepReceipt, ReplyTo
-from bot.chat.messages.payloads import BuyerNotice, ReceiptMessage
-from bot.chat.messages.queues import RECEIPTS, make_queues
+from bot.chat.model.jobs import KeepReceipt, ReplyTo
+from bot.chat.model.payloads import BuyerNotice, ReceiptMessage
+from bot.chat.model.queues import RECEIPTS, make_queues
 from bot.chat.model.receipt import Receipt, ReceiptKey
-from bot.chat.payments.recording import Ledger
-from bot.chat.store import kept_receipts
-from bot.chat.store.kept_receipts import Keeper
-from bot.chat.store.received_payments import Payment
-from bot.core.database.database import open_database
+from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.store import receipt_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.chat.store.receipt_rows import ReceiptOwner
+from bot.core.database.database import Transaction
+from bot.core.database.opening import open_database
 from bot.core.outbox import outbox
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.command_line import DATABASE, run_bot
 from tests.support.databases import SQLITE, rows, text_of
 from tests.support.service_harness import NOON, Clock
-
-if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
 
 ANN, BOB = 4711, 4712
 KEYS = {ANN: ReceiptKey("0" * 24, "a" * 24), BOB: ReceiptKey("0" * 24, "b" * 24)}
@@ -41,7 +39,7 @@ def keep(url: str) -> None:
     def store(tx: Transaction) -> None:
         for who, key in KEYS.items():
             receipt = Receipt(f"Tea of {who}", 750, "EUR", "paid", "")
-            kept_receipts.keep(tx, key, Keeper(who, "en"), receipt, NOON)
+            receipt_rows.keep(tx, key, ReceiptOwner(who, "en"), receipt, NOON)
             for body in (ReceiptMessage(*key, "en"), BuyerNotice(*key, "en", "sent")):
                 outbox.put(tx, queues.messages, str(who), body, NOON)
             job = KeepReceipt(*key, ReplyTo(who, "en"), NOON)
@@ -61,8 +59,8 @@ def pay(url: str, entered: dict[int, dict[str, str]]) -> None:
             db.run(partial(record, chat=chat, listing=listing, payment=payment))
 
 
-def record(tx: Transaction, chat: ChatHarness, listing: Listing, payment: Payment) -> None:
-    Ledger(tx, chat.queues, chat.clock()).record(listing.id, payment, None)
+def record(tx: Transaction, chat: ChatHarness, listing: PaymentLink, payment: Payment) -> None:
+    TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, payment, None)
 
 
 def erase(*words: str) -> Any:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from bot.service.model.changes import SellerEdit
-from bot.service.usecases import applications
+from bot.service.requests import applications
+from bot.service.requests.changes import SellerEdit
 from tests.support.command_line import DATABASE, run_bot
 from tests.support.databases import SQLITE, text_of
-from tests.support.service_harness import NEW, REQUESTS_PATH, open_service
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.support.service_harness import ServiceHarness
+from tests.support.service_harness import NEW, REQUESTS_PATH, ServiceHarness, open_service
 
 pytestmark = pytest.mark.usefixtures("commands_url")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.accents import (
+from bot.core.brand import (
     ACCENTS,
     DARK_GROUNDS,
     DEFAULT_ACCENT,

@@ -8,15 +8,12 @@ import signal
 import subprocess
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bot.core.bounded_process import ROOT, BoundedChild, Budget
 from bot.core.errors import OverBudget, StorageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODULE = "tests.support.child_tasks"
 BUDGET = Budget(memory=50_000_000, processor=1, seconds=20.0, answer=1_000)

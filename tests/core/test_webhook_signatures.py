@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,9 +14,6 @@ from standardwebhooks import Webhook
 
 from bot.core import signing
 from bot.core.errors import BadSignature
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOW = datetime(2026, 11, 21, 1, 2, 3, 456_789, tzinfo=UTC)
 BODY = '{"paymentRequestId":"abc","amount":2.5,"name":"Zoë"}'.encode()

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.support.free_ports import free_port
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 START_SECONDS = 40.0
 FAILOVER_SECONDS = 14.0

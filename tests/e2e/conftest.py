@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 
-from tests.support.product_process import (
-    Process,
-    ProductSetup,
-    running_product,
-    sandbox_telegram,
-)
+from tests.support.product_process import Process, ProductSetup, running_product, sandbox_telegram
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from bot.sandbox.world.world import World
 
 

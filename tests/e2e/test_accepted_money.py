@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
@@ -11,13 +12,10 @@ import pytest
 
 from tests.support.free_ports import free_port
 from tests.support.nwc_wallet import LocalRelay, NwcWallet
-from tests.support.product_process import (
-    PATIENCE,
-    ProductSetup,
-    until,
-)
+from tests.support.product_process import PATIENCE, ProductSetup, until
 from tests.support.sellers_and_payers import (
     SECONDS,
+    Seller,
     has_button,
     labels,
     link_of,
@@ -26,10 +24,8 @@ from tests.support.sellers_and_payers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from bot.sandbox.world.model import Message
-    from tests.support.sellers_and_payers import Seller
+
 
 SETTINGS = {"RAILS": "nwc", "RAIL_ALLOW": "127.0.0.1", "RATES_URLS": "table"}
 ACCEPT = "✅ Accept as paid"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +18,6 @@ from tests.support.product_process import (
     status,
 )
 from tests.support.service_harness import DROP, NEW, REQUESTS_PATH
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 V4, V6 = "127.0.0.1", "[::1]"
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.sandbox.world import people
-from bot.sandbox.world.faults import Fault
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import Fault, Limits
 from bot.sandbox.world.model import Draft
 from tests.support.product_process import sandbox_telegram
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
     from bot.sandbox.world.world import Call, World
+
 
 LIMITED = {
     "TELEGRAM_RATE": "30/second",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,18 +11,22 @@ import pytest
 import pytest_asyncio
 
 from tests.support.payout_forms import IBAN
-from tests.support.product_process import patient_client, running_product, until
+from tests.support.product_process import (
+    Process,
+    ProductSetup,
+    patient_client,
+    running_product,
+    until,
+)
 from tests.support.sellers_and_payers import Seller, is_closed, labels, lines_of, link_of, seller
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     import httpx
 
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process, ProductSetup
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.sandbox.world import people
-from tests.support.product_process import patient_client
+from tests.support.product_process import Process, patient_client
 from tests.support.sellers_and_payers import (
     labels,
     lines_of,
@@ -21,7 +21,7 @@ from tests.support.sellers_and_payers import (
 
 if TYPE_CHECKING:
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.product_process import Process
 from tests.support.sellers_and_payers import labels, link_of, open_pay_page, seller_with_destination
 
 if TYPE_CHECKING:
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,16 +16,20 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.free_ports import free_port
-from tests.support.product_process import PATIENCE, patient_client, start_bot, until
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    ProductSetup,
+    patient_client,
+    start_bot,
+    until,
+)
 from tests.support.raw_payers import REQUESTS_PATH, Answer, posted
-from tests.support.sellers_and_payers import link_of, seller_with_destination
+from tests.support.sellers_and_payers import Seller, link_of, seller_with_destination
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from bot.sandbox.world.model import Message
-    from tests.support.product_process import Process, ProductSetup
-    from tests.support.sellers_and_payers import Seller
+
 
 PIECES, PAYERS, KILLS = 100, 130, 6
 AT_ONCE = 13

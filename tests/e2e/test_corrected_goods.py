@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.letters import SENDER
 from tests.support.mail_servers import mail_server
 from tests.support.product_process import running_product
-from tests.support.sellers_and_payers import labels, link_of, seller_with_destination
+from tests.support.sellers_and_payers import Seller, labels, link_of, seller_with_destination
 from tests.support.ticket_sales import ADDRESS, letter, ticket
 from tests.support.web_payers import WebPayer, buyer, said, shown, waited
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.sandbox.world.model import Message
-    from tests.support.sellers_and_payers import Seller
+
 
 QUESTION = "What does the buyer get after paying?"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
 from tests.support.free_ports import free_port
 from tests.support.product_process import (
     PATIENCE,
@@ -19,6 +21,7 @@ from tests.support.product_process import (
     until,
 )
 from tests.support.sellers_and_payers import (
+    Seller,
     lines_of,
     link_of,
     pay,
@@ -29,11 +32,8 @@ from tests.support.sellers_and_payers import (
 from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from bot.sandbox.world.model import Message
-    from tests.support.sellers_and_payers import Seller
+
 
 MARK = "You may have seen this already."
 ALERT = "💰 $5.00 received for Coffee"

@@ -5,13 +5,15 @@ Over the whole product, with a mail server beside it.
 
 from __future__ import annotations
 
+from email.message import EmailMessage
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.consent_letters import link, plain
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, shown
 from tests.support.free_ports import free_port
 from tests.support.letters import SENDER
-from tests.support.mail_servers import mail_server
+from tests.support.mail_servers import MailServerStub, mail_server
 from tests.support.product_process import (
     PATIENCE,
     patient_client,
@@ -22,12 +24,8 @@ from tests.support.product_process import (
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage
-    from pathlib import Path
-
     import httpx
 
-    from tests.support.mail_servers import MailServerStub
 
 ADDRESS = "anna@example.org"
 

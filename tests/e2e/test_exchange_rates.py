@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.e2e.test_operator_figures import metrics
-from tests.support.product_process import start_bot, until
+from tests.support.product_process import Process, start_bot, until
 from tests.support.rate_sources import coinbase, kraken, serve_sources, yadio
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.product_process import Process
 
 USABLE = "exchange_rates_usable_currencies"
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from bot.core.database.sqlite.write_check import COMMIT_BYTES, PROVEN_SECONDS
+from bot.core.database.sqlite import COMMIT_BYTES, PROVEN_SECONDS
 from tests.support.machine_faults import (
     assert_books_match,
     drop_under_load,
     health,
     wait_until_well,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 FULL = "database or disk is full"
 LEFT = 200 * 1024

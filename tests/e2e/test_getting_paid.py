@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
 
 from tests.support.payout_forms import IBAN, KEY, OTHER_IBAN
-from tests.support.product_process import ProductSetup, running_product
-from tests.support.sellers_and_payers import labels, lines_of, link_of, open_pay_page, pay, seller
+from tests.support.product_process import Process, ProductSetup, running_product
+from tests.support.sellers_and_payers import (
+    Seller,
+    labels,
+    lines_of,
+    link_of,
+    open_pay_page,
+    pay,
+    seller,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from bot.sandbox.world.model import Message
-    from tests.support.product_process import Process
-    from tests.support.sellers_and_payers import Seller
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.handcash_server import HandCash, handcash
 from tests.support.handcash_settings import SECRET, keys
 from tests.support.product_process import PATIENCE, sandbox_telegram
-from tests.support.sellers_and_payers import labels, seller_with_destination
+from tests.support.sellers_and_payers import Seller, labels, seller_with_destination
 from tests.support.web_payers import buyer, said
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.sandbox.world.model import Message
-    from tests.support.sellers_and_payers import Seller
+
 
 ONLY_HERE = ("Goal", "What buyers get", "Items per purchase", "Thank-you message")
 RECEIPT = f"r-{'a' * 24}-{'b' * 24}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.sellers_and_payers import (
+    Seller,
     has_button,
     link_of,
     open_pay_page,
@@ -18,7 +19,7 @@ from tests.support.web_payers import WebPayer, buyer, read, said, shown
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
-    from tests.support.sellers_and_payers import Seller
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

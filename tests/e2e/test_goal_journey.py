@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.payout_forms import IBAN
 from tests.support.product_process import patient_client, running_product
-from tests.support.sellers_and_payers import link_of, seller
+from tests.support.sellers_and_payers import Seller, link_of, seller
 from tests.support.service_harness import form_token
 from tests.support.web_payers import read, said, shown
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
-    from tests.support.sellers_and_payers import Seller
+
 
 NEWS = "🎉 Goal reached: "
 

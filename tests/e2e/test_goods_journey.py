@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.sandbox.world.files import DOWNLOAD_BYTES
-from tests.support.product_process import patient_client
+from tests.support.product_process import Process, patient_client
 from tests.support.sample_pictures import photo
 from tests.support.sellers_and_payers import (
     SECONDS,
+    Seller,
     labels,
     link_of,
     pay,
@@ -21,8 +22,7 @@ from tests.support.web_payers import said
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
-    from tests.support.sellers_and_payers import Seller
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

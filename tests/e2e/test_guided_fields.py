@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from tests.support.product_process import patient_client
+from tests.support.product_process import Process, patient_client
 from tests.support.sellers_and_payers import (
+    Seller,
     labels,
     lines_of,
     link_of,
@@ -20,8 +21,7 @@ from tests.support.sellers_and_payers import (
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
-    from tests.support.sellers_and_payers import Seller
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

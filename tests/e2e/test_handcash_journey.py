@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.support.free_ports import free_port
 from tests.support.handcash_server import HandCash, handcash
@@ -11,6 +13,7 @@ from tests.support.handcash_settings import SECRET, keys
 from tests.support.product_process import (
     PATIENCE,
     Process,
+    ProductSetup,
     patient_client,
     sandbox_telegram,
 )
@@ -25,12 +28,6 @@ from tests.support.sellers_and_payers import (
     unnumbered,
 )
 from tests.support.server_failures import LOST, SLOW
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from tests.support.product_process import ProductSetup
 
 PAYER = {"paymail": "pat@<i>hand</i>cash.io", "email": "pat@example.org"}
 NEVER = "n" * 32

@@ -11,16 +11,13 @@ import sysconfig
 import tarfile
 import venv
 import zipfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.demo_client import offer_vase, sell_vase
 from tests.support.paths import ROOT
 from tests.support.product_process import patient_client, start_bot
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BUILD_SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.sandbox.world.files import DOWNLOAD_BYTES
-from tests.support.sellers_and_payers import labels, link_of, seller_with_destination
+from tests.support.sellers_and_payers import Seller, labels, link_of, seller_with_destination
 from tests.support.web_payers import WebPayer, buyer, said, shown, waited
 
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
-    from tests.support.sellers_and_payers import Seller
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

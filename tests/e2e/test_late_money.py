@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urljoin
 
 import httpx
 
-from tests.support.product_process import running_product, until
+from tests.support.product_process import Process, running_product, until
 from tests.support.sellers_and_payers import (
     SECONDS,
+    Seller,
     labels,
     lines_of,
     link_of,
@@ -18,12 +19,6 @@ from tests.support.sellers_and_payers import (
     seller_with_destination,
 )
 from tests.support.web_payers import WebReceipt, buyer, said
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.product_process import Process
-    from tests.support.sellers_and_payers import Seller
 
 
 async def goes_on(page: str) -> httpx.Response:

@@ -8,11 +8,11 @@ import random
 import re
 import resource
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from bot.wiring.web.accept_loop import RESERVE
+from bot.app.web_server import RESERVE
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import (
     MARK,
@@ -27,12 +27,7 @@ from tests.support.machine_faults import (
     wait_until_well,
 )
 from tests.support.product_process import PATIENCE, ProductSetup
-from tests.support.sellers_and_payers import seller_with_destination, texts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.sellers_and_payers import Seller
+from tests.support.sellers_and_payers import Seller, seller_with_destination, texts
 
 NONE = 6
 """A limit far below what the process has open: no handle can be had until it is lifted."""

@@ -7,10 +7,10 @@ import json
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from bot.chat.payments.missing_payments import GRACE
-from bot.chat.payments.reconciler import FIRST_WAIT
+from bot.chat.payments.reconciler import FIRST_WAIT, GRACE
 from bot.core import signing
 from tests.support.free_ports import free_port
 from tests.support.product_process import (
@@ -28,9 +28,6 @@ from tests.support.sellers_and_payers import (
     pay,
     seller_with_destination,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PATIENCE = FIRST_WAIT + SECONDS
 FOUND = "🔎 Found later"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.product_process import run_command, start_bot
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILE = "PUBLIC_ULR=https://example.org\nEDITOR=vi\nBOT_TOKEN: 42:secret-of-a-test\n"
 MISTAKES = {

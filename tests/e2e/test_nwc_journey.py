@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
@@ -17,10 +19,8 @@ from tests.support.rail_shop import OWNER, PRICE, RailShop, open_rail_shop
 from tests.support.sellers_and_payers import lines_of, link_of, pay, seller
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     import httpx
+
 
 SETTINGS = {"RAILS": "nwc", "RAIL_ALLOW": "127.0.0.1", "RATES_URLS": "table"}
 

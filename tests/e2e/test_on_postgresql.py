@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.support.databases import POSTGRESQL, rows
 from tests.support.machine_faults import OPEN, open_drop
 from tests.support.product_process import PATIENCE, sandbox_telegram
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.only(POSTGRESQL, "the other tests of this folder are SQLite's")

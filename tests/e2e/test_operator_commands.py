@@ -6,16 +6,18 @@ import asyncio
 import json
 import re
 import time
+from collections.abc import AsyncIterator
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
 from click.testing import CliRunner
 
+from bot.app.doctor.outside_checks import FEEDBACK_UNKNOWN
 from bot.cli.commands import main
 from bot.sandbox.world.world import TOKEN
-from bot.wiring.doctor.telegram_checks import FEEDBACK_UNKNOWN
 from tests.support.free_ports import free_port
 from tests.support.product_process import (
     Process,
@@ -31,10 +33,8 @@ from tests.support.service_harness import NEW
 from tests.support.webhook_receiver import empty_answer, open_receiver
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     import httpx
+
 
 COMMANDS = [
     (),

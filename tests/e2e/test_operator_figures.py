@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot import config
-from bot.sandbox.world.faults import Fault
-from bot.wiring.app.application import Application
+from bot.app.application import Application
+from bot.sandbox.world.errors import Fault
 from tests.support.free_ports import free_port
 from tests.support.product_process import (
+    Process,
     patient_client,
     run_command,
     running_product,
@@ -23,10 +25,8 @@ from tests.support.product_process import (
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
+
 
 BESIDE = pytest.mark.asyncio(loop_scope="module")
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.support.product_process import PATIENCE, patient_client, run_command, start_bot
 from tests.support.raw_payers import paid, posted, request_of
 from tests.support.webhook_receiver import open_receiver
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAYERS, UNITS = 1000, 100
 ROOM = 4 * PAYERS

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support.product_process import foreign_service, patient_client, run_command, start_bot
 from tests.support.service_harness import DROP, NEW, REQUESTS_PATH, form_token
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import httpx
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.support.letters import SENDER
 from tests.support.mail_servers import mail_server
 from tests.support.product_process import running_product
-from tests.support.sellers_and_payers import link_of, seller_with_destination
+from tests.support.sellers_and_payers import Seller, link_of, seller_with_destination
 from tests.support.ticket_sales import ADDRESS, letter, ticket
 from tests.support.web_payers import SPACES, WebPayer, said
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.sellers_and_payers import Seller
 
 
 async def mark_newest(sam: Seller, mark: str, expect: str, note: str = "") -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.sandbox.world.faults import Fault
-from tests.support.product_process import running_product, until
+from bot.sandbox.world.errors import Fault
+from tests.support.product_process import Process, running_product, until
 from tests.support.sellers_and_payers import (
     SECONDS,
+    Seller,
     lines_of,
     link_of,
     pay,
@@ -19,11 +21,8 @@ from tests.support.sellers_and_payers import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.sandbox.world.model import Message
-    from tests.support.product_process import Process
-    from tests.support.sellers_and_payers import Seller
+
 
 UNITS = 30
 MARK = "You may have seen this already."

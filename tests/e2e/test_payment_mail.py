@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -19,9 +20,6 @@ from tests.support.product_process import (
     until,
 )
 from tests.support.raw_payers import REQUESTS_PATH, posted
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PASSWORD = "geheim p@ss:w/rd"
 ACCOUNT = ("shop@example.org", PASSWORD)

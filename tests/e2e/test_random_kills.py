@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +20,6 @@ from tests.support.product_process import (
 )
 from tests.support.raw_payers import paid, posted, request_of
 from tests.support.webhook_receiver import Receiver, open_receiver
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KILLS, PAYERS, UNITS = 20, 12, 100_000
 SEED = 20261121

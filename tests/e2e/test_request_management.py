@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest
 import zxingcpp
 from PIL import Image
 
-from tests.support.product_process import PATIENCE, patient_client, until
+from tests.support.product_process import PATIENCE, Process, patient_client, until
 from tests.support.sample_pictures import photo
 from tests.support.sellers_and_payers import (
     SECONDS,
@@ -26,11 +27,9 @@ from tests.support.sellers_and_payers import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -7,12 +7,14 @@ import csv
 import json
 import shutil
 from collections import Counter
+from collections.abc import AsyncIterator
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
 from tests.support.free_ports import free_port
 from tests.support.goods import random_bytes
 from tests.support.machine_faults import MARK, OPEN, OWED, count_alerts
@@ -28,17 +30,13 @@ from tests.support.product_process import (
     until,
 )
 from tests.support.raw_payers import posted, request_of
-from tests.support.sellers_and_payers import labels, link_of, seller_with_destination, texts
+from tests.support.sellers_and_payers import Seller, labels, link_of, seller_with_destination, texts
 from tests.support.service_harness import NEW, REQUESTS_PATH
 from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     import httpx
 
-    from tests.support.sellers_and_payers import Seller
 
 PAYERS, HELD = 4, 3
 UNITS = 100_000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.sandbox.world import people
-from tests.support.product_process import until
+from tests.support.product_process import Process, until
 from tests.support.sellers_and_payers import (
     Seller,
     decoded,
@@ -25,7 +25,7 @@ from tests.support.sellers_and_payers import (
 
 if TYPE_CHECKING:
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
+
 
 NEW = "\N{HEAVY PLUS SIGN} New payment link"
 

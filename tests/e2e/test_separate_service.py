@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from bot.service.notify.delivery_outcomes import RETRIES
+from bot.service.notifications.outcomes import RETRIES
 from tests.support.product_process import (
     PATIENCE,
+    Process,
     running_product,
     sandbox_telegram,
     start_bot,
     until,
 )
 from tests.support.sellers_and_payers import Seller, link_of, pay, seller_with_destination
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.product_process import Process
 
 PAYMENTS = 10
 AT_ONCE = 2.0

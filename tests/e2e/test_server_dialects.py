@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bot.core.text.translations import t
 from tests.support.free_ports import free_port
@@ -12,10 +13,6 @@ from tests.support.handcash_settings import SECRET, keys
 from tests.support.product_process import PATIENCE, sandbox_telegram
 from tests.support.sellers_and_payers import Seller, lines_of, link_of, seller_with_destination
 from tests.support.server_failures import SILENT
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 CORRECTED = "currency"
 

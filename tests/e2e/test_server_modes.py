@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.telegram.intake import SECRET_HEADER, WEBHOOK_PATH
@@ -31,8 +32,6 @@ from tests.support.sellers_and_payers import (
 from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.sandbox.world.faults import Fault
-from tests.support.product_process import sandbox_telegram
+from bot.sandbox.world.errors import Fault
+from tests.support.product_process import Process, sandbox_telegram
 from tests.support.sellers_and_payers import (
+    Seller,
     decoded,
     labels,
     link_of,
@@ -20,12 +22,9 @@ from tests.support.sellers_and_payers import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.sandbox.world.model import Chat, Message
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
-    from tests.support.sellers_and_payers import Seller
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

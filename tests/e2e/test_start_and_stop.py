@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.text.translations import languages
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.world import TOKEN
 from tests.support.free_ports import free_port
 from tests.support.http_messages import http_response
@@ -37,9 +38,8 @@ from tests.support.scripted_server import open_scripted_server
 from tests.support.sellers_and_payers import link_of, pay, seller, seller_with_destination
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     import httpx
+
 
 SIGTERM_SECONDS = 10
 
@@ -398,7 +398,7 @@ def test_it_raises_its_limit_of_open_files() -> None:
     """Each payer's connection is one; what is granted already is never taken back."""
     look = (
         "import resource as r\n"
-        "from bot.wiring.web.process import MOST_FILES, raise_file_limit\n"
+        "from bot.app.web_server import MOST_FILES, raise_file_limit\n"
         "hard = r.getrlimit(r.RLIMIT_NOFILE)[1]\n"
         "r.setrlimit(r.RLIMIT_NOFILE, (256, hard))\n"
         "raise_file_limit()\n"

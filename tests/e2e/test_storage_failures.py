@@ -11,13 +11,16 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.database import open_database
-from bot.core.database.sqlite.write_check import PROVEN_SECONDS
-from bot.core.database.sqlite.writer import BUSY_TIMEOUT_SECONDS, FILE_MOVED
+from bot.core.database.opening import open_database
+from bot.core.database.sqlite import PROVEN_SECONDS
+from bot.core.database.sqlite_writer import BUSY_TIMEOUT_SECONDS, FILE_MOVED
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import (
     OPEN,
@@ -40,17 +43,12 @@ from tests.support.paths import ROOT
 from tests.support.product_process import (
     PATIENCE,
     Process,
+    ProductSetup,
     foreign_service,
     running_product,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from tests.support.product_process import ProductSetup
-
     Fault = Callable[[Process], AbstractContextManager[None]]
 
 SIGTERM_SECONDS = 10

@@ -6,22 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.store.claims import MANY_UNPROVEN
-from tests.support.product_process import patient_client
-from tests.support.sellers_and_payers import (
-    SECONDS,
-    Seller,
-    link_of,
-    pay,
-    seller_with_destination,
-)
+from bot.chat.store.claim_rows import MANY_UNPROVEN
+from tests.support.product_process import Process, patient_client
+from tests.support.sellers_and_payers import SECONDS, Seller, link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
     import httpx
 
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
-    from tests.support.product_process import Process
+
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

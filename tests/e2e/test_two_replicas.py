@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,23 +13,14 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from tests.support.databases import rows
+from tests.support.databases import PostgresDatabases, rows
 from tests.support.free_ports import free_port
-from tests.support.product_process import (
-    Process,
-    ProductSetup,
-    patient_client,
-    start_bot,
-    until,
-)
-from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
+from tests.support.product_process import Process, ProductSetup, patient_client, start_bot, until
+from tests.support.sellers_and_payers import Seller, link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
     from bot.sandbox.world.model import Message
-    from tests.support.databases import PostgresDatabases
-    from tests.support.sellers_and_payers import Seller
+
 
 FAILOVER_SECONDS = 12.0
 """From the end of a lead until another replica leads: ten without a beat, and two between looks."""

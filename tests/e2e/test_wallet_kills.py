@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -18,6 +20,7 @@ from tests.support.lightning_wallet import LnurlService, serve_wallet
 from tests.support.payout_forms import IBAN
 from tests.support.product_process import (
     PATIENCE,
+    Process,
     patient_client,
     run_command,
     start_bot,
@@ -25,12 +28,6 @@ from tests.support.product_process import (
 )
 from tests.support.rail_shop import OWNER, REAL_RAILS
 from tests.support.webhook_receiver import open_receiver
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
-
-    from tests.support.product_process import Process
 
 KILLS, PAYERS, UNITS, SEED = 20, 12, 100_000, 20261123
 BY_BANK = 4

@@ -11,15 +11,11 @@ import asyncio
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.floods import soak
 from tests.floods.flood_scenarios import SCENARIOS
 from tests.floods.result_table import markdown, written
-from tests.floods.scenario_run import Plan, measure
-
-if TYPE_CHECKING:
-    from tests.floods.scenario_run import Result
+from tests.floods.scenario_run import Plan, Result, measure
 
 SOAK = "soak"
 

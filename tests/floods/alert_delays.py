@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import httpx
 
 from bench.table import percentile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.floods.payer_clients import Payment
-    from tests.floods.telegram_process import Telegram
+from tests.floods.payer_clients import Payment
+from tests.floods.telegram_process import Telegram
 
 LOOK_AGAIN = 0.5
 NEVER = float("inf")

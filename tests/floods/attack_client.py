@@ -11,13 +11,11 @@ import json
 import resource
 import sys
 from collections import Counter
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
 
 AGAIN_SECONDS = 0.05
 """After which a connection that was closed or refused is opened again."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.floods.telegram_process import helper
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CLIENTS = 16
 GRACE = 10.0

@@ -15,10 +15,10 @@ import re
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
 
@@ -27,6 +27,7 @@ from tests.support.free_ports import free_port
 from tests.support.lightning_wallet import LnurlService, serve_wallet
 from tests.support.payout_forms import IBAN
 from tests.support.product_process import (
+    Process,
     patient_client,
     run_command,
     sandbox_telegram,
@@ -37,11 +38,6 @@ from tests.support.rail_shop import REAL_RAILS, invoices_on
 from tests.support.sellers_and_payers import Seller, link_of, seller
 from tests.support.service_harness import form_token
 from tests.support.webhook_receiver import open_receiver
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from tests.support.product_process import Process
 
 STARTING = 2.5
 """Seconds that a life takes until it serves, about: payers come during all of them."""

@@ -7,19 +7,14 @@ import ipaddress
 import secrets
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import httpx
 
 from bench.stage import TOKEN
 from tests.floods.payer_clients import address, browser
-from tests.floods.scenario_run import Found
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.floods.scenario_run import Stage
+from tests.floods.scenario_run import Found, Stage
 
 UNITS = 100
 BROWSERS = 200

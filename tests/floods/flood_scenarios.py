@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import httpx
 
@@ -12,10 +13,6 @@ from tests.floods import drop_crowd, mail_bomb
 from tests.floods.attack_commands import attack, hammer
 from tests.floods.payer_clients import browser
 from tests.floods.scenario_run import Found, Scenario, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any
 
 CHATTY_PEOPLE = 100
 ROOMS = 200

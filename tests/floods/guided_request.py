@@ -8,11 +8,10 @@ from urllib.parse import urlsplit
 
 from PIL import Image
 
-from tests.support.sellers_and_payers import link_of
+from tests.support.sellers_and_payers import Seller, link_of
 
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
-    from tests.support.sellers_and_payers import Seller
 
 
 async def request(seller: Seller, email: str | None) -> str:

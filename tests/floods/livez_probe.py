@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import httpx
 
 from tests.floods.payer_clients import PATIENCE, browser
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 EVERY = 0.25
 SOURCE = "127.9.0.1"

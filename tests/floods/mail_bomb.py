@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from typing import TYPE_CHECKING
 
 import httpx
 
 from bench.stage import TOKEN
 from tests.floods.payer_clients import address, browser
-from tests.floods.scenario_run import Found
+from tests.floods.scenario_run import Found, Stage
 from tests.support.raw_payers import REQUESTS_PATH
-
-if TYPE_CHECKING:
-    from tests.floods.scenario_run import Stage
 
 VICTIM = "victim@example.org"
 PAYMENTS = 180
 AT_ONCE = 8
 COUNTED_SECONDS = 10.0
 MOST_LETTERS = 14
-"""That one mailbox may get in an hour (bot/service/usecases/letters/letter_limits.py)."""
+"""That one mailbox may get in an hour (bot/service/notifications/recipients.py)."""
 HOMES = ipaddress.IPv4Address("127.5.0.1")
 
 

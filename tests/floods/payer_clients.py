@@ -7,16 +7,13 @@ import ipaddress
 import itertools
 import ssl
 import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import httpx
 
 from bench.stage import TOKEN
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
 
 FIRST_ADDRESS = ipaddress.IPv4Address("127.1.0.1")
 PATIENCE = 10.0

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.floods.alert_delays import Spread
-    from tests.floods.scenario_run import Result
+from tests.floods.alert_delays import Spread
+from tests.floods.scenario_run import Result
 
 HEADS = (
     "flood",

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import Any
 
-from bench.processes import Place, serving
+from bench.processes import Place, Server, serving
 from tests.floods.alert_delays import Alerts, Spread
 from tests.floods.livez_probe import probing
-from tests.floods.payer_clients import Payers, served
+from tests.floods.payer_clients import Payers, Payment, served
 from tests.floods.process_memory import peak, resident
-from tests.floods.telegram_process import started
+from tests.floods.telegram_process import Telegram, started
 from tests.support.free_ports import free_port
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-    from typing import Any
-
-    from bench.processes import Server
-    from tests.floods.payer_clients import Payment
-    from tests.floods.telegram_process import Telegram
 
 QUIET = 2.0
 """Seconds without a call after which what was prepared counts as done."""

@@ -7,26 +7,20 @@ import itertools
 import sqlite3
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TextIO
 
 from tests.floods import drop_crowd, mail_bomb
 from tests.floods.alert_delays import Alerts, Spread
 from tests.floods.attack_commands import attack, hammer
 from tests.floods.flood_scenarios import public_addresses, told_of
-from tests.floods.payer_clients import address, served
+from tests.floods.payer_clients import Payment, address, served
 from tests.floods.process_memory import handles, peak
-from tests.floods.scenario_run import QUIET, Scenario, playing
+from tests.floods.scenario_run import QUIET, Plan, Scenario, Stage, playing
 from tests.floods.soak_samples import Sample, report
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from typing import TextIO
-
-    from tests.floods.payer_clients import Payment
-    from tests.floods.scenario_run import Plan, Stage
 
 MINUTE = 60.0
 RATE = 2.0

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from tests.floods.alert_delays import Spread
 from tests.floods.result_table import GROWTH_MIB, LATE_MS, spread
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tests.floods.alert_delays import Spread
 
 MINUTES = 5
 """At the beginning and at the end, which are compared."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bench.processes import ROOT
-
-if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import AsyncIterator
 
 LONGEST_LINE = 2**26
 END_SECONDS = 10.0

@@ -13,7 +13,8 @@ import socket
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -23,15 +24,11 @@ from bench.stage import KEEP_ALIVE_SECONDS, OFFER, pay_link
 from bot.sandbox.web.mailbox import Mailbox
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world import people
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
+from bot.sandbox.world.people import Person
 from bot.sandbox.world.world import World
 from tests.floods import guided_request
 from tests.support.sellers_and_payers import Seller
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from bot.sandbox.world.people import Person
 
 PATIENCE = 60.0
 LONGEST_LINE = 2**20

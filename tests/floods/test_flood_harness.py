@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +20,6 @@ from tests.floods.result_table import markdown, verdict, written
 from tests.floods.scenario_run import Found, Plan, Result, Scenario, Stage, measure
 from tests.floods.soak import soak
 from tests.floods.telegram_process import Telegram, started
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHORT = Plan(seconds=2, calm=1, rest=0, settle=20, sellers=2)
 

@@ -12,18 +12,15 @@ import os
 import sys
 import tempfile
 from asyncio.subprocess import PIPE
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 
 from tests.support.browser_payer import open_service_on_port
 from tests.support.chromium import CHROMIUM, FLAGS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.support.service_harness import ServiceHarness
+from tests.support.service_harness import ServiceHarness
 
 COMMAND = Path(__file__).with_name("node_modules") / ".bin" / "lighthouse"
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")

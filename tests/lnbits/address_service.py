@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tests.lnbits.lnbits_server import Lightning
 from tests.support.lightning_wallet import LnurlService
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
-
-    from tests.lnbits.lnbits_server import Lightning
 
 
 class LNbitsAddress(LnurlService):

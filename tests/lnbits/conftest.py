@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
@@ -9,8 +10,6 @@ import pytest_asyncio
 from tests.lnbits.lnbits_server import Lightning, lightning_network
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     import pytest
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 
 from tests.lnbits.environment import lnbits_python
 from tests.support.free_ports import free_port
 from tests.support.product_process import PATIENCE, patient_client, until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
-    from pathlib import Path
 
 START_SECONDS = 180.0
 FUNDS = 1_000_000

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Any
 
-from tests.support.rail_shop import PRICE, open_rail_shop
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-    from typing import Any
-
-    from tests.lnbits.lnbits_server import Lightning
-    from tests.support.rail_shop import RailShop
+from tests.lnbits.lnbits_server import Lightning
+from tests.support.rail_shop import PRICE, RailShop, open_rail_shop
 
 SOON = 2.0
 """Seconds from paying to the record of the payment: 1.5 between looks, and the look itself."""

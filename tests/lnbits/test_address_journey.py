@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.lnbits.address_service import LNbitsAddress
+from tests.lnbits.lnbits_server import Lightning
 from tests.lnbits.sales import SOON, quickest_payment, sell_late, sell_one
 from tests.lnbits.test_field_packages import ask_packages
 from tests.support.lightning_wallet import serve_wallet, text_answer
 from tests.support.rail_shop import RailShop, open_rail_shop
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from tests.lnbits.lnbits_server import Lightning
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.core.errors import InvoiceError
-from bot.service.lightning import bolt11
+from bot.service.rails import invoices
 from tests.lnbits.environment import lnbits_python
 from tests.support.lightning_invoices import ALPHABET
 
@@ -37,7 +37,7 @@ def ask_packages(**asked: Any) -> dict[str, Any]:
 def read(text: str) -> dict[str, Any] | None:
     """Return the fields of an invoice as we read them; None if we refuse it."""
     try:
-        found = bolt11.decode(text)
+        found = invoices.decode(text)
     except InvoiceError:
         return None
     names = ("network", "amount", "created_at", "lapses_at", "payment_hash")

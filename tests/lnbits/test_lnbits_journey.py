@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from tests.lnbits.lnbits_server import Lightning
 from tests.lnbits.sales import SOON, open_lnbits_shop, quickest_payment, sell_late, sell_one
 from tests.support.product_process import PATIENCE, patient_client, running_product, until
 from tests.support.rail_shop import PRICE, REAL_RAILS, invoices_on, open_rail_shop
 from tests.support.sellers_and_payers import lines_of, link_of, pay, seller
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.lnbits.lnbits_server import Lightning
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 

@@ -5,18 +5,15 @@ It behaves as LNbits' own provider does: NIP-04, no state, and a time of settlin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.lnbits.lnbits_server import Lightning
 from tests.lnbits.sales import sell_one
 from tests.support.nwc_wallet import LocalRelay, NwcWallet
 from tests.support.rail_shop import open_rail_shop
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.lnbits.lnbits_server import Lightning
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 

@@ -11,12 +11,9 @@ import dataclasses
 import signal
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from types import ModuleType
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from tests.replicas.proof import Figures, Size
+from tests.replicas.proof import Figures, Size
 
 PROOFS = {
     "crowd": "crowd",

@@ -11,25 +11,22 @@ import dataclasses
 import json
 import random
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import structlog
 
-from bot.chat.messages.queues import make_queues
+from bot.chat.model.queues import make_queues
 from bot.core import clock
-from bot.core.database.database import open_database
+from bot.core.database.database import Database
+from bot.core.database.opening import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
+from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bot.core.database.database import Database
-    from bot.core.outbox.outbox import Message
 
 ROOM = 8
 AT_ONCE = 4

@@ -7,18 +7,15 @@ import dataclasses
 import json
 import sys
 import time
+from asyncio.subprocess import Process
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tests.replicas.claimer import Order
 from tests.replicas.cluster import rows
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import Sequence
-
-    from tests.replicas.claimer import Order
 
 LONGEST_LINE = 2**26
 PUT_SECONDS = 300.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,18 +17,16 @@ import psycopg
 from demo_cluster.front import Front
 from demo_cluster.front import serve as served
 from tests.replicas.replica import RUN, Replica
-from tests.replicas.telegram import KEEP_ALIVE_SECONDS, strict_telegram
+from tests.replicas.telegram import KEEP_ALIVE_SECONDS, StrictTelegram, strict_telegram
 from tests.support.asgi_server import serve_asgi
 from tests.support.free_ports import free_port
 from tests.support.postgres_server import PostgresServer
 from tests.support.wire_proxy import WireProxy
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from bot.sandbox.world.limits import Limits
+    from bot.sandbox.world.errors import Limits
     from bot.sandbox.world.world import World
-    from tests.replicas.telegram import StrictTelegram
+
 
 DATABASE = "shop"
 SECRET_KEY = "the key that all replicas of a proof share"

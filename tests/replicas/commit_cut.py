@@ -8,19 +8,15 @@ import random
 import time
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
-from tests.replicas.cluster import Stage, open_cluster
+from tests.replicas.cluster import Cluster, Stage, open_cluster
 from tests.replicas.payers import Payers
 from tests.replicas.proof import Figures, Size
 from tests.support.raw_payers import REQUESTS_PATH
-from tests.support.webhook_receiver import open_receiver
-
-if TYPE_CHECKING:
-    from tests.replicas.cluster import Cluster
-    from tests.support.webhook_receiver import Receiver
+from tests.support.webhook_receiver import Receiver, open_receiver
 
 SIZE = Size(replicas=2, payments=800, seed=0)
 PAYMENTS = 4

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import psycopg
 
 from tests.replicas.cluster import DATABASE, PATIENCE, Cluster, Stage, open_cluster
 from tests.replicas.payers import UNAVAILABLE, Payers, open_files
 from tests.replicas.proof import Figures, Size
-from tests.replicas.shops import balance, open_shop
+from tests.replicas.shops import Shop, balance, open_shop
 from tests.support.postgres_server import ADMIN, PostgresServer
 from tests.support.small_disk import SmallDisk, can_mount
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from contextlib import AbstractAsyncContextManager
-
-    from tests.replicas.shops import Shop
 
 SIZE = Size(replicas=2, payments=100, seconds=15)
 """Payments during each fault, which lasts so many seconds: longer than a lead that is gone."""

@@ -5,24 +5,20 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
 from tests.replicas import witness
-from tests.replicas.cluster import Stage, open_cluster
+from tests.replicas.cluster import Cluster, Stage, open_cluster
 from tests.replicas.payers import Payers, open_files
 from tests.replicas.proof import Figures, Size
+from tests.replicas.replica import Replica
 from tests.replicas.shops import balance, open_shops
+from tests.replicas.witness import Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
-    from typing import Any
-
-    from tests.replicas.cluster import Cluster
-    from tests.replicas.replica import Replica
-    from tests.replicas.witness import Witness
-
     Act = Callable[[Cluster, Replica], Coroutine[Any, Any, None]]
 
 SIZE = Size(replicas=3, payments=600, seconds=120)

@@ -8,19 +8,13 @@ import random
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tests.replicas.cluster import Stage, open_cluster
+from tests.replicas.cluster import Cluster, Stage, open_cluster
 from tests.replicas.payers import Payers, open_files
 from tests.replicas.proof import Figures, Size
-from tests.replicas.shops import balance, open_shops
+from tests.replicas.shops import Shop, balance, open_shops
 from tests.support.machine_faults import MARK
-from tests.support.sellers_and_payers import texts
-
-if TYPE_CHECKING:
-    from tests.replicas.cluster import Cluster
-    from tests.replicas.shops import Shop
-    from tests.support.sellers_and_payers import Seller
+from tests.support.sellers_and_payers import Seller, texts
 
 SIZE = Size(replicas=3, payments=10_000, seconds=300)
 KILL_SECONDS = 3.0

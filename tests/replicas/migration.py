@@ -7,6 +7,7 @@ import hashlib
 import re
 import sqlite3
 import time
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,21 +16,17 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from bot.core.database.vault import Vault
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
 from tests.replicas.cluster import DATABASE, SECRET_KEY, Cluster, settings_of
 from tests.replicas.payers import Payers, open_files
 from tests.replicas.proof import Figures, Size
 from tests.replicas.replica import Replica
-from tests.replicas.shops import balance, open_shop
+from tests.replicas.shops import Shop, balance, open_shop
 from tests.replicas.telegram import strict_telegram
 from tests.support.machine_faults import count_alerts
 from tests.support.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from tests.replicas.shops import Shop
-
     Table = tuple[list[str], list[tuple[Any, ...]]]
 
 SIZE = Size(replicas=1, payments=120)

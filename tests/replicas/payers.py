@@ -11,15 +11,10 @@ import random
 import re
 import resource
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from tests.support.raw_payers import posted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from tests.support.raw_payers import Answer
+from tests.support.raw_payers import Answer, posted
 
 PAID, REFUSED, UNAVAILABLE = 303, 409, 503
 PATIENCE = 40.0

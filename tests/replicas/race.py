@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
-from bot.core.database.database import open_database
+from bot.core.database.opening import open_database
 from tests.replicas.claimer import Order
-from tests.replicas.claimers import claimed
+from tests.replicas.claimers import Claimed, claimed
 from tests.replicas.proof import Figures, Size
 from tests.support.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from tests.replicas.claimers import Claimed
 
 SIZE = Size(replicas=3, payments=2_400)
 LANES = tuple(f"lane-{n}" for n in range(40))

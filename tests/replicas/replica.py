@@ -6,18 +6,16 @@ import asyncio
 import os
 import signal
 import sys
+from asyncio.subprocess import Process
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from asyncio.subprocess import Process
-    from collections.abc import Mapping
-    from pathlib import Path
 
 READY_SECONDS = 60.0
 LEAVE_SECONDS = 20.0

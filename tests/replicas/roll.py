@@ -8,19 +8,15 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
-from tests.replicas.cluster import Stage, open_cluster
+from tests.replicas.cluster import Cluster, Stage, open_cluster
 from tests.replicas.payers import Payers, open_files
 from tests.replicas.proof import Figures, Size
-from tests.replicas.shops import balance, open_shops
+from tests.replicas.shops import Shop, balance, open_shops
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from tests.replicas.cluster import Cluster
-    from tests.replicas.shops import Shop
 
 SIZE = Size(replicas=3, payments=300, seconds=60)
 SHOPS = 3

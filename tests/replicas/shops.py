@@ -5,16 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from tests.replicas.cluster import Cluster
+from tests.replicas.payers import Payers
+from tests.replicas.proof import Figures
 from tests.support.machine_faults import count_alerts
-from tests.support.sellers_and_payers import link_of, seller_with_destination
-
-if TYPE_CHECKING:
-    from tests.replicas.cluster import Cluster
-    from tests.replicas.payers import Payers
-    from tests.replicas.proof import Figures
-    from tests.support.sellers_and_payers import Seller
+from tests.support.sellers_and_payers import Seller, link_of, seller_with_destination
 
 PAID = "SELECT request_id, id FROM payments"
 KNOWN = "SELECT transaction_id FROM received_payments"

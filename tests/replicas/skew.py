@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from itertools import cycle, islice
-from typing import TYPE_CHECKING
 
-from bot.core.database.database import open_database
+from bot.core.database.opening import open_database
 from bot.sandbox.world import people
-from bot.sandbox.world.limits import JITTER_SECONDS
+from bot.sandbox.world.errors import JITTER_SECONDS
 from tests.replicas.claimer import Order
 from tests.replicas.claimers import claimed
 from tests.replicas.cluster import Stage, open_cluster
 from tests.replicas.payers import Payers, open_files
 from tests.replicas.proof import Figures, Size
 from tests.replicas.shops import balance, open_shops
-from tests.replicas.telegram import most_within, strict_telegram
+from tests.replicas.telegram import StrictTelegram, most_within, strict_telegram
 from tests.support.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tests.replicas.telegram import StrictTelegram
 
 SIZE = Size(replicas=3, payments=1_800)
 SKEWS = (0, 1_000, 500)

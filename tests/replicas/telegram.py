@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -14,16 +15,14 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 
 from bot.sandbox.web.server import routes
-from bot.sandbox.world.world import World
+from bot.sandbox.world.world import Call, World
 from tests.support.asgi_server import serve_asgi
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
-
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from bot.sandbox.world.limits import Limits
-    from bot.sandbox.world.world import Call
+    from bot.sandbox.world.errors import Limits
+
 
 TOO_MANY = 429
 KEEP_ALIVE_SECONDS = 75

@@ -6,20 +6,16 @@ import asyncio
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.floods.process_memory import family
-from tests.replicas import __main__ as command
-from tests.replicas import crowd
+from tests.replicas import __main__, crowd
 from tests.replicas.proof import Figures, Size
 from tests.replicas.roll import NEXT_VERSION, next_version
 from tests.replicas.telegram import most_within, shortest
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REPLICAS_AND_SERVER = 12
 """Processes after which the replicas run: PostgreSQL has six, and one for each connection."""
@@ -54,7 +50,7 @@ def test_a_burst_is_measured_from_its_first_message() -> None:
 def test_the_next_version_has_one_migration_more(tmp_path: Path) -> None:
     code = next_version(tmp_path)
     assert f'"{NEXT_VERSION}"' in (code / "bot/core/version.py").read_text()
-    assert "ADD COLUMN" in (code / "bot/core/database/schema/migrations.py").read_text()
+    assert "ADD COLUMN" in (code / "bot/core/database/migrations.py").read_text()
 
 
 @pytest.mark.parametrize(("found", "code"), [(0, 0), (1, 1)])
@@ -72,7 +68,7 @@ def test_the_command_fails_where_a_promise_is_broken(
     monkeypatch.setattr(crowd, "prove", prove)
     monkeypatch.setattr(sys, "argv", ["replicas", "crowd", "--replicas", "2"])
     with pytest.raises(SystemExit) as exited:
-        command.main()
+        __main__.main()
     told = capsys.readouterr()
     assert exited.value.code == code
     assert sizes == [Size(replicas=2, payments=crowd.SIZE.payments)]

@@ -6,10 +6,8 @@ Replicas are told apart by `application_name`, which is the number of the replic
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tests.replicas.cluster import Cluster
+from tests.replicas.cluster import Cluster
 
 LEAD_QUEUES = ("updates", "jobs", "messages", "answers", "photos")
 """The queues that the lead alone works."""

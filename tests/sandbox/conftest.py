@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import pytest
 
 from bot.sandbox.world import people
-from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.errors import NO_LIMITS
 from bot.sandbox.world.world import World
 from tests.support import sandbox_server
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 @pytest.fixture

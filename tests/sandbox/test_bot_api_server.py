@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from bot.sandbox.world import people
-from bot.sandbox.world.faults import Fault, Faults
+from bot.sandbox.world.errors import Fault, Faults
 from bot.sandbox.world.world import World
 from tests.support.sandbox_server import START, Bot, Clock
 

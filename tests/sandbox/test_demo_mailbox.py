@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from email.message import EmailMessage
+from typing import Any
 
 import aiosmtplib
 import pytest
 import uvloop
 
 from bot import config
+from bot.app.demo import DEMO_SENDER, prepare_demo
 from bot.core.errors import MailRefused
-from bot.core.mail.smtp import parse_server
+from bot.core.net.mail import parse_server
 from bot.sandbox.web.mailbox import MOST_BYTES, Mailbox
 from bot.sandbox.world.mail import KEPT, Mails
 from bot.sandbox.world.world import World
-from bot.service.notify.smtp_sender import Mailer
-from bot.wiring.app.demo import DEMO_SENDER, prepare
+from bot.service.notifications.smtp_sender import Mailer
 from tests.support.letters import SENDER, composed_letter
 from tests.support.sandbox_server import START, Clock
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from email.message import EmailMessage
 
 
 @pytest.fixture
@@ -153,7 +151,7 @@ def test_the_loop_of_the_demo_can_do_it_too() -> None:
 
 
 async def test_the_demo_has_a_mail_server_unless_the_operator_names_one() -> None:
-    own = prepare(config.load(port=8099))
+    own = prepare_demo(config.load(port=8099))
     assert own.settings.smtp_url is not None
     server = parse_server(own.settings.smtp_url.get_secret_value())
     assert (server.near, own.settings.smtp_from) == (True, DEMO_SENDER)
@@ -163,7 +161,7 @@ async def test_the_demo_has_a_mail_server_unless_the_operator_names_one() -> Non
         await Mailer(server).check()
     named = {"smtp_url": "smtp://mail.example.org", "smtp_from": "shop@example.org"}
     settings = config.load(port=8099, **named)
-    theirs = prepare(settings)
+    theirs = prepare_demo(settings)
     await theirs.close()
     assert theirs.settings.smtp_url == settings.smtp_url
     assert theirs.settings.smtp_from == "shop@example.org"

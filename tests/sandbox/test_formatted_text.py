@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.world.entities import formatted, units, web_address, written
 from bot.sandbox.world.errors import ApiError
-from bot.sandbox.world.formatting import parse_html
-from bot.sandbox.world.images import Picture, measure
+from bot.sandbox.world.files import Picture, measure
+from bot.sandbox.world.formatting import formatted, parse_html, units, web_address, written
 from tests.support.sandbox_server import png_header
 
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bot.sandbox.web.framing import AllowOwnFrames
+from bot.sandbox.web.server import AllowOwnFrames
 from bot.service.app import create_app
-from tests.support.service_harness import client, make_service
-
-if TYPE_CHECKING:
-    from tests.support.service_harness import ServiceHarness
+from tests.support.service_harness import ServiceHarness, client, make_service
 
 
 async def test_only_pages_of_the_same_server_may_frame_the_demos_pages(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.sandbox.world import people
-from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.errors import NO_LIMITS
 from bot.sandbox.world.model import Message, Version
 from bot.sandbox.world.world import World
 from tests.support.sandbox_server import START, A, Bot, Clock, button_row, png_header, serving

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from bot.sandbox.web import page
+from bot.sandbox.web import server
 from bot.sandbox.world import people
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import Limits
 from bot.sandbox.world.world import World
 from tests.support.chat_page import HOSTILE_MAIL, KEYBOARD, act, offer
 from tests.support.sandbox_server import Bot, Clock, demo_cast, png_header
 
-STATIC = Path(page.__file__).with_name("static")
+STATIC = Path(server.__file__).with_name("static")
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ from PIL import Image
 
 from bot.sandbox.world.errors import ApiError
 from bot.sandbox.world.scaling import fitted, scaled
-from tests.support.sandbox_server import png_header
+from tests.support.sandbox_server import Bot, png_header
 
 if TYPE_CHECKING:
     from bot.sandbox.world import people
-    from tests.support.sandbox_server import Bot
 
 
 def picture(width: int, height: int, kind: str = "PNG", mode: str = "RGB") -> bytes:

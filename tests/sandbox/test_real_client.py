@@ -10,8 +10,7 @@ from telegram import error
 
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world import people
-from bot.sandbox.world.faults import Fault
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import Fault, Limits
 from bot.sandbox.world.world import World
 from tests.support.asgi_server import serve_asgi
 from tests.support.sandbox_server import png_header

@@ -8,18 +8,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.sandbox.world import people
-from bot.sandbox.world.limits import NO_LIMITS, Limiter, Limits, Rate
+from bot.sandbox.world.errors import NO_LIMITS, Limiter, Limits, Rate
 from bot.sandbox.world.world import World
 from tests.support.asgi_server import serve_asgi
-from tests.support.sandbox_server import (
-    START,
-    A,
-    Bot,
-    Clock,
-    button_row,
-    png_header,
-    serving,
-)
+from tests.support.sandbox_server import START, A, Bot, Clock, button_row, png_header, serving
 
 
 async def test_a_sent_message_is_what_the_person_sees(bot: Bot, sam: people.Person) -> None:

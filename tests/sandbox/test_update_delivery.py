@@ -11,8 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.sandbox.world import people
-from bot.sandbox.world.errors import WorldError
-from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.errors import NO_LIMITS, WorldError
 from bot.sandbox.world.world import World
 from tests.support.asgi_server import serve_asgi
 from tests.support.sandbox_server import START, Bot, Clock, png_header, serving

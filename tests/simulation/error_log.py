@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextvars
 import gc
 import logging
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Mortal(Protocol):

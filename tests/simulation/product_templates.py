@@ -6,22 +6,18 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import SecretStr
 
+from bot.app.application import Application
 from bot.config import Settings
-from bot.core.database.database import open_database
+from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
-from bot.service.usecases import applications
+from bot.service.requests import applications
+from bot.service.requests.applications import Credentials
 from tests.simulation.simulated_time import NOON
 from tests.support.empty_database import copy_empty
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bot.service.usecases.applications import Credentials
-    from bot.wiring.app.application import Application
 
 KEY = "the key of the schedules"
 ASKS_PAYERS = (

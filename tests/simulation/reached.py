@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from bot.core.database.database import Row
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.database import Row
-
     Rows = Callable[..., list[Row]]
 
 CODES = {

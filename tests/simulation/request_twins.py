@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from bot.service.model.checkout import EARNED_FOR
-
-if TYPE_CHECKING:
-    from bot.service.model.amount_choice import AmountChoice
-    from bot.service.model.checkout import Holder
-    from bot.service.model.request import Kind
+from bot.service.checkouts.checkout import EARNED_FOR, Holder
+from bot.service.requests.request import AmountChoice, Kind
 
 CAP = 1
 PRICE, DEAREST = 500, 100_000_000_000

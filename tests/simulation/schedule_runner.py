@@ -9,12 +9,12 @@ import multiprocessing
 import os
 import tempfile
 import traceback
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unittest import mock
 
 from tests.simulation.faults.fault_invariants import problems
@@ -23,9 +23,6 @@ from tests.simulation.faults.faulty_product import opened
 from tests.simulation.product_templates import Templates, templates
 from tests.simulation.simulated_time import Loop, run_threads_in_loop, seeded_secrets
 from tests.support.own_folders import OwnFolder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
-from bot.service.model.payout import BANK, LIGHTNING, LNBITS, PayoutAccount
-from bot.service.model.rail_answers import Arrived, Opened, PayWith, Waiting
+from bot.core.database.database import Database
+from bot.service.payments.settling import PaymentContext
+from bot.service.payouts import account_rows
+from bot.service.payouts.payout_account import BANK, LIGHTNING, LNBITS, PayoutAccount
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Rails
+from bot.service.rails.rail import (
+    Arrived,
+    Asked,
+    Connected,
+    Opened,
+    PayWith,
+    PollAnswer,
+    Rails,
+    Unavailable,
+    Waiting,
+)
 from bot.service.rails.sandbox import SandboxRail
-from bot.service.store import payout_accounts
-from bot.service.usecases.payment_context import PaymentContext
 from tests.simulation.request_twins import CAP
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bot.core.database.database import Database
-    from bot.service.model.rail_answers import Asked, Connected, Look, Unavailable
 
 RESERVATION, CLAIMS = 60_000, 300_000
 OWNER = "anna"
@@ -52,7 +56,7 @@ class Wallet:
         )
         return self.opens or made
 
-    async def look(self, asked: Asked, opened: Opened) -> Look:
+    async def look(self, asked: Asked, opened: Opened) -> PollAnswer:
         self.asked.append(opened.external_id)
         assert opened.external_id == f"hash-{asked.checkout_id}"
         return Waiting() if self.amount is None else Arrived(self.amount)
@@ -72,7 +76,7 @@ def sandbox_money() -> PaymentContext:
 def real_money(db: Database, app_id: str, now: int, *rails: Wallet) -> PaymentContext:
     """Offer these rails, with an account of the owner for each way."""
     kinds = [rail.kind for rail in rails]
-    db.run(lambda tx: payout_accounts.write_offered(tx, kinds))
+    db.run(lambda tx: account_rows.write_offered(tx, kinds))
     for number, (way, automatic) in enumerate(WAYS.items()):
         kind, _, scheme = way.partition(":")
         account = PayoutAccount(
@@ -88,5 +92,5 @@ def real_money(db: Database, app_id: str, now: int, *rails: Wallet) -> PaymentCo
             since=now + number,
             created_at=now,
         )
-        db.run(partial(payout_accounts.insert, account=account))
+        db.run(partial(account_rows.insert, account=account))
     return PaymentContext(Rails(*rails), SandboxExchange(), RESERVATION, CAP, CLAIMS)

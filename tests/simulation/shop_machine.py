@@ -8,32 +8,27 @@ import tempfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    rule,
-)
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
+from bot.core.database.database import Database, Row
 from bot.core.database.vault import Vault
-from bot.core.errors import (
-    NoCodes,
-    NotEnoughUnits,
-    NotFound,
-    NotLimited,
-)
-from bot.service.goods import receiving
-from bot.service.model.amount_choice import AmountChoice
-from bot.service.model.changes import Creation, Edit
-from bot.service.model.goods.delivered import Goods
-from bot.service.model.payment_marks import MarkEdit, MarksEdit
-from bot.service.model.payout import BANK, LIGHTNING, LNBITS
-from bot.service.model.request import (
+from bot.core.errors import NoCodes, NotEnoughUnits, NotFound, NotLimited
+from bot.service.checkouts import checkout_rows
+from bot.service.checkouts.checkout import Checkout
+from bot.service.checkouts.paying import PaymentProgress
+from bot.service.goods import fulfillment
+from bot.service.goods.contents import Goods
+from bot.service.payments import payment_marks, payment_rows
+from bot.service.payments.payment_marks import MarkEdit, MarksEdit
+from bot.service.payouts.payout_account import BANK, LIGHTNING, LNBITS
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.requests import applications, request_commands, request_rows
+from bot.service.requests.changes import Creation, Edit
+from bot.service.requests.request import (
+    AmountChoice,
     DeliveryKind,
     Kind,
     PaymentRequest,
@@ -42,29 +37,11 @@ from bot.service.model.request import (
     Terms,
     Webhook,
 )
-from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.store import checkouts, payments
-from bot.service.store import requests as store
-from bot.service.usecases import (
-    applications,
-    payment_marks,
-    request_commands,
-)
-from bot.service.usecases.request_commands import Caller, Policy
+from bot.service.requests.request_commands import Caller, Policy
 from tests.simulation.request_twins import PRICE, Twin
-from tests.simulation.scripted_money import (
-    OWNER,
-    Wallet,
-    real_money,
-    sandbox_money,
-)
+from tests.simulation.scripted_money import OWNER, Wallet, real_money, sandbox_money
 from tests.support.empty_database import open_in
 from tests.support.service_harness import LOOPBACK, NOON
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Row
-    from bot.service.model.checkout import Checkout
-    from bot.service.usecases.paying import PaymentProgress
 
 SHARED = (Receiver("alice", 300), Receiver("bob", 200))
 POLICY = Policy(LOOPBACK, SandboxExchange(), mails=True)
@@ -242,7 +219,7 @@ class Shop(RuleBasedStateMachine):
         return next(twin for twin in self.known.values() if checkout in twin.attempts)
 
     def _checkout(self, checkout_id: str) -> Checkout:
-        found = self.db.run(lambda tx: checkouts.find(tx, checkout_id))
+        found = self.db.run(lambda tx: checkout_rows.find(tx, checkout_id))
         assert found is not None
         return found
 
@@ -346,7 +323,10 @@ class Shop(RuleBasedStateMachine):
     def is_enabled_as_decided(self) -> None:
         for twin in getattr(self, "known", {}).values():
             if twin.deleted:
-                assert self.db.run(partial(store.find, request_id=twin.id, now=self.now)) is None
+                assert (
+                    self.db.run(partial(request_rows.find, request_id=twin.id, now=self.now))
+                    is None
+                )
             else:
                 assert self._request(twin).is_enabled(self.now) is twin.enabled(self.now)
 
@@ -356,7 +336,9 @@ class Shop(RuleBasedStateMachine):
         for twin in getattr(self, "known", {}).values():
             shown: list[str] = []
             for row in self._payments(twin):
-                found = self.db.run(partial(receiving.find, payment=payments.read_row(row)))
+                found = self.db.run(
+                    partial(fulfillment.find_received, payment=payment_rows.read_row(row))
+                )
                 codes = None if found is None else ([*found.codes], found.waiting)
                 assert codes == twin.codes_of(row["external_id"])
                 shown += codes[0] if codes else []
@@ -369,6 +351,6 @@ class Shop(RuleBasedStateMachine):
         return self.db.run(lambda tx: tx.query(sql, id=twin.id))
 
     def _request(self, twin: Twin) -> PaymentRequest:
-        found = self.db.run(lambda tx: store.find_ever(tx, twin.id, self.now))
+        found = self.db.run(lambda tx: request_rows.find_ever(tx, twin.id, self.now))
         assert found is not None
         return found

@@ -13,18 +13,16 @@ import math
 import secrets
 import selectors
 from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
-from bot.core.database.sqlite import writer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from bot.core.database import sqlite_writer
 
 NOON = 1_800_000_000_000  # 2027-01-15T08:00:00Z
 COMMIT, STALL, STALLS = 0.003, 0.3, 0.05
@@ -135,7 +133,7 @@ def run_threads_in_loop(loop: Loop) -> Iterator[None]:
     with (
         mock.patch.object(ThreadPoolExecutor, "submit", submit),
         mock.patch.object(Future, "result", waited),
-        mock.patch.object(writer, "TURN_SECONDS", math.inf),  # statements take no time here
+        mock.patch.object(sqlite_writer, "TURN_SECONDS", math.inf),  # statements take no time here
     ):
         yield
 

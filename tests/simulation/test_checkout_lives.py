@@ -6,16 +6,19 @@ The steps and what holds after each of them are those of the state machine; a se
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bot.service.model.order import Order
-from bot.service.model.rail_answers import Manner
-from bot.service.model.request import Kind
+from bot.service.checkouts.checkout import Holder
+from bot.service.checkouts.order import Order
+from bot.service.rails.rail import SandboxScenario
+from bot.service.requests.request import Kind
 from tests.simulation.scripted_money import WAYS
-from tests.simulation.shop_machine import CHOICES
+from tests.simulation.shop_machine import CHOICES, Form
 from tests.simulation.test_request_machine import (
     PAYERS,
     PRICES,
@@ -25,17 +28,10 @@ from tests.simulation.test_request_machine import (
     make_holder,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bot.service.model.checkout import Holder
-    from tests.simulation.shop_machine import Form
-
 LIVES, STEPS, SEED = 700, 40, 20261122
 SLOW, REPEATED, PAID_BACK = 0.5, 0.5, 0.7
 PIECES, PARTLY = "pieces", "partly"
-CROWDS = (Manner.AT_ONCE, Manner.NEVER)
+CROWDS = (SandboxScenario.AT_ONCE, SandboxScenario.NEVER)
 REACHED = {
     "sandbox": "open claimed paid lapsed cancelled rejected late oversold",
     "lightning": "opening open paid lapsed cancelled failed late oversold",
@@ -125,7 +121,7 @@ class Life:
     def _pay(self) -> None:
         form: Any = self.shop.pay(
             self.random.choice(self.twins),
-            self._one(*Manner),
+            self._one(*SandboxScenario),
             self._one(None, *WAYS),
             self._holder(),
             Order(self._one(*PRICES), self._one(*QUANTITIES)),

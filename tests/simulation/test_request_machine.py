@@ -8,50 +8,29 @@ from __future__ import annotations
 import asyncio
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    multiple,
-    rule,
-)
+from hypothesis.stateful import multiple, rule
 
-from bot.core.errors import (
-    InvalidBody,
-    NotFound,
-    NotPayable,
-    TooManyHolds,
-    WrongState,
-)
+from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds, WrongState
 from bot.core.outbox import outbox
-from bot.service.model.checkout import UNKNOWN_HOLDER, Holder, Settlement
-from bot.service.model.order import ONE, Order
-from bot.service.model.payout import LIGHTNING
-from bot.service.model.rail_answers import Manner, Opened, Unavailable
-from bot.service.model.request import Kind
-from bot.service.store import unit_moves
-from bot.service.usecases import (
-    claiming,
-    looking,
-    paying,
-    settling,
-)
-from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.usecases.looking import LOOKS, LookHandler
-from bot.service.usecases.opening import OPENINGS, OpeningHandler
-from bot.service.usecases.paying import PaymentForm, PaymentProgress
+from bot.service.checkouts import claiming, inventory, paying, polling
+from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Holder, Settlement
+from bot.service.checkouts.opening import OPENINGS, OpeningHandler
+from bot.service.checkouts.order import ONE, Order
+from bot.service.checkouts.paying import PaymentForm, PaymentProgress
+from bot.service.checkouts.polling import LOOKS, PaymentPoller
+from bot.service.notifications.notification_queues import WEBHOOKS
+from bot.service.payments import settling
+from bot.service.payouts.payout_account import LIGHTNING
+from bot.service.rails.rail import Opened, SandboxScenario, Unavailable
+from bot.service.requests.request import Kind
 from tests.simulation.request_twins import GIVEN_UP, HOLDING, PRICE, Attempt, Twin
-from tests.simulation.scripted_money import (
-    CLAIMS,
-    RESERVATION,
-    WAYS,
-)
+from tests.simulation.scripted_money import CLAIMS, RESERVATION, WAYS
 from tests.simulation.shop_machine import SECOND, Form, Shop
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAYERS = (None, "ann", "ben", "eve")
 SITES = {"venue": "city", "home": "city", "hall": "city", "hotel": None, "inn": None, "bar": None}
@@ -73,7 +52,7 @@ class Payments(Shop):
     @rule(
         target=Shop.forms,
         twin=Shop.twins,
-        manner=st.sampled_from(Manner),
+        manner=st.sampled_from(SandboxScenario),
         way=st.sampled_from([None, *WAYS]),
         holder=HOLDERS,
         slow=st.booleans(),
@@ -82,7 +61,7 @@ class Payments(Shop):
     def pay(
         self,
         twin: Twin,
-        manner: Manner,
+        manner: SandboxScenario,
         way: str | None = None,
         holder: Holder = UNKNOWN_HOLDER,
         order: Order = ONE,
@@ -112,7 +91,7 @@ class Payments(Shop):
                 self.db.run(post)
             return multiple()
         standing = self.db.run(post)
-        by_word = not WAYS[way or LIGHTNING] if self.real else manner is Manner.CLAIMED
+        by_word = not WAYS[way or LIGHTNING] if self.real else manner is SandboxScenario.CLAIMED
         attempt = Attempt(
             (way or LIGHTNING) if self.real else "sandbox", UNKNOWN_HOLDER if at_once else holder,
             "opening" if self.real and way != "bank:sepa" else "open",
@@ -122,7 +101,7 @@ class Payments(Shop):
         twin.attempts[standing.checkout_id] = attempt
         if not self.real and by_word:
             self._claim(twin, standing.checkout_id, holder)
-        if not self.real and manner in {Manner.AT_ONCE, Manner.TWICE}:
+        if not self.real and manner in {SandboxScenario.AT_ONCE, SandboxScenario.TWICE}:
             assert standing.payment is not None
             external = f"sandbox-{standing.checkout_id}"
             assert twin.arrive(standing.checkout_id, external, self.now) == "paid"
@@ -306,7 +285,7 @@ class Payments(Shop):
     @rule(arriving=st.sampled_from([None, None, -1, 0, 7]))
     def hear(self, arriving: int | None = None) -> None:
         """Perform the looks that are due; wallets have got as much more or less than was asked."""
-        handler = LookHandler(self.db, self.context, lambda: self.now)
+        handler = PaymentPoller(self.db, self.context, lambda: self.now)
         for message in self.db.run(lambda tx: outbox.claim(tx, LOOKS, self.now, 50)):
             checkout = message.body.checkout_id
             it = self._checkout(checkout)
@@ -323,7 +302,7 @@ class Payments(Shop):
     @rule(form=Shop.forms)
     def hint(self, form: Form) -> None:
         """Hint at any checkout, at any time: nothing is booked by it."""
-        self.db.run(lambda tx: looking.hint(tx, form.standing.checkout_id, self.now))
+        self.db.run(lambda tx: polling.hint(tx, form.standing.checkout_id, self.now))
 
     @rule(form=Shop.forms, repeat=st.booleans(), change=st.sampled_from([-1, 0, 0, 3]))
     def hear_out_of_turn(self, form: Form, *, repeat: bool, change: int) -> None:
@@ -344,7 +323,7 @@ class Payments(Shop):
     def begin_and_go_away(self, twin: Twin, count: int, *, late: bool) -> None:
         """Open checkouts that lapse; their money may come later."""
         for _ in range(count):
-            self.pay(twin, Manner.LATE if late else Manner.NEVER)
+            self.pay(twin, SandboxScenario.LATE if late else SandboxScenario.NEVER)
         self.now += RESERVATION + 6 * SECOND * late
         if late:
             self.hear(0)
@@ -352,25 +331,25 @@ class Payments(Shop):
     @rule(twin=Shop.twins, holder=HOLDERS)
     def change_the_order(self, twin: Twin, holder: Holder) -> None:
         """Open a checkout, and pay for two pieces instead."""
-        self.pay(twin, Manner.NEVER, holder=holder)
-        self.pay(twin, Manner.AT_ONCE, holder=holder, order=Order(quantity=2))
+        self.pay(twin, SandboxScenario.NEVER, holder=holder)
+        self.pay(twin, SandboxScenario.AT_ONCE, holder=holder, order=Order(quantity=2))
 
-    @rule(twin=Shop.twins, manner=st.sampled_from([Manner.AT_ONCE, Manner.NEVER]))
-    def crowd(self, twin: Twin, manner: Manner) -> None:
+    @rule(twin=Shop.twins, manner=st.sampled_from([SandboxScenario.AT_ONCE, SandboxScenario.NEVER]))
+    def crowd(self, twin: Twin, manner: SandboxScenario) -> None:
         """Claim at one site, reserve what is left everywhere, and want one more: claims yield."""
         for network in ("venue", "home"):
             holder = make_holder(network, self.token())
-            form = self.pay(twin, Manner.CLAIMED, "bank:sepa", holder)
+            form = self.pay(twin, SandboxScenario.CLAIMED, "bank:sepa", holder)
             if isinstance(form, Form):
                 self.claim(form, holder)
         for network in SITES:
-            self.pay(twin, Manner.NEVER, "bank:sepa", make_holder(network, self.token()))
+            self.pay(twin, SandboxScenario.NEVER, "bank:sepa", make_holder(network, self.token()))
         self.pay(twin, manner, "bank:sepa", make_holder("bar", self.token()))
 
     @rule()
     def sweep(self) -> None:
         """Close lapsed checkouts, as every hour: nothing that anybody sees changes."""
-        self.db.run(partial(unit_moves.close_lapsed, now=self.now, most=9))
+        self.db.run(partial(inventory.close_lapsed, now=self.now, most=9))
 
 
 @pytest.fixture(autouse=True)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import uvicorn
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 class _Server(uvicorn.Server):

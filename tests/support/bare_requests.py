@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tests.support.chat_harness import REQUEST_ID, URL
+from bot.chat.payments.reconciler import Reconciler
+from bot.chat.store.link_rows import PaymentLink
+from tests.support.chat_harness import REQUEST_ID, URL, ChatHarness
 from tests.support.http_messages import http_response
-
-if TYPE_CHECKING:
-    from bot.chat.payments.reconciler import Reconciler
-    from bot.chat.store.listings import Listing
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import ScriptedServer
+from tests.support.scripted_server import ScriptedServer
 
 
-def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
+def item(listing: PaymentLink, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
     """Build a listed request with these fields."""
     of = {"webhook": {"customParameters": {"listing": listing.id}}}
     return {"id": request_id, "paymentRequestUrl": URL, "notifications": of, **fields}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
-from bot.service.http.payer_cookies import COOKIE, PATH
-from bot.service.usecases import applications
+from bot.service.http.callers import COOKIE, COOKIE_PATH
+from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chromium import PHONE, watch
 from tests.support.empty_database import open_in
@@ -18,9 +20,6 @@ from tests.support.product_process import patient_client
 from tests.support.service_harness import Clock, ServiceHarness, headers_of, make_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from playwright.async_api import Browser, BrowserContext, Page
 
 
@@ -71,7 +70,7 @@ async def payer(browser: Browser, service: ServiceHarness, **look: Any) -> Async
     try:
         yield who
         kept = await context.cookies()
-        assert {(one["name"], one["path"]) for one in kept} <= {(COOKIE, PATH)}
+        assert {(one["name"], one["path"]) for one in kept} <= {(COOKIE, COOKIE_PATH)}
         assert all(one["httpOnly"] and one["sameSite"] == "Lax" for one in kept)
     finally:
         await context.close()

@@ -2,73 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bot.app.telegram_side import make_bot
 from bot.chat.alerts import alert_text
-from bot.chat.cards import claim_posts
-from bot.chat.cards.claim_text import claim_reply
+from bot.chat.cards import claim_cards
+from bot.chat.cards.claim_cards import claim_reply
 from bot.chat.cards.views import view_of
-from bot.chat.dialogue.dialogue import Chat
-from bot.chat.messages.payloads import (
+from bot.chat.conversation.conversation import Chat
+from bot.chat.model.drafts import PayoutService
+from bot.chat.model.jobs import AccountJob, Job
+from bot.chat.model.payloads import (
     Alert,
+    CallbackAnswer,
     CardMessage,
     ClaimAlert,
     ClaimDigest,
+    MessagePayload,
     Refresh,
     TextMessage,
 )
-from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
-from bot.chat.model.answers import Answer
-from bot.chat.model.draft import PayoutService
-from bot.chat.model.wish import Wish
+from bot.chat.model.queues import SENT_AT_ONCE, Queues, make_queues
+from bot.chat.model.remote_request import RemoteRequest
+from bot.chat.model.request_spec import RequestSpec
 from bot.chat.payments.recording import PaymentRecorder
-from bot.chat.store import claims, listings, profiles, sellers
-from bot.chat.store.listings import CREATING, LIVE
-from bot.chat.store.posts import OWN, VISITED
+from bot.chat.store import claim_rows, link_rows, seller_rows
+from bot.chat.store.link_rows import CREATING, LIVE, PaymentLink
+from bot.chat.store.post_rows import OWN, VISITED
 from bot.chat.telegram.intake import Intake
+from bot.core.database.database import Database, Row, Transaction
 from bot.core.database.vault import Vault
+from bot.core.outbox.queue_policy import Queue
 from bot.sandbox.world import people
-from bot.sandbox.world.limits import NO_LIMITS
-from bot.sandbox.world.model import Draft
+from bot.sandbox.world.errors import NO_LIMITS
+from bot.sandbox.world.model import CallbackQuery, Draft, Json
 from bot.sandbox.world.world import TOKEN, World
-from bot.wiring.app.telegram_bots import make_bot
 from tests.support.outbox_queue import bodies, handle_all
 from tests.support.sandbox_server import serving
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from telegram import Bot
 
-    from bot.chat.messages.jobs import AccountJob, Job
-    from bot.chat.messages.payloads import CallbackAnswer, MessagePayload
-    from bot.chat.messages.queues import Queues
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Database, Row, Transaction
-    from bot.core.outbox.queue_policy import Queue
-    from bot.sandbox.world.model import CallbackQuery, Json
-    from tests.support.service_harness import Clock
 
 BOT_ID = 42
 VAULT = Vault("a key for tests")
 BOT_NAME = "PaymentRequestBot"
 REQUEST_ID = "0123456789abcdef01234567"
 URL = f"https://pay.example.org/pay/{REQUEST_ID}"
-COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
-STICKERS = Wish("drop", "Stickers", "A pack", 250, "USD", 3, "$anna")
+COFFEE = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
+STICKERS = RequestSpec("drop", "Stickers", "A pack", 250, "USD", 3, "$anna")
 DROP = replace(STICKERS, units=5)
-PAINTING = Wish("oneoff", "Painting", None, 12_000, "EUR", None, "$anna")
+PAINTING = RequestSpec("oneoff", "Painting", None, 12_000, "EUR", None, "$anna")
 
 
-def service_answer(**given: Any) -> Answer:
+def service_answer(**given: Any) -> RemoteRequest:
     """Build the service's answer about a request that is enabled and has no end."""
     fields: dict[str, Any] = {
         "id": REQUEST_ID, "url": URL, "is_enabled": True, "total_units": None,
         "remaining_units": None, "enabled_at": None, "expires_at": None, "listing_id": None,
     }  # fmt: skip
-    return Answer(**(fields | given))
+    return RemoteRequest(**(fields | given))
 
 
 class ChatHarness:
@@ -169,27 +166,31 @@ class ChatHarness:
         return [row["state"] for row in self.rows("outbox") if row["queue"] == queue.name]
 
     def add_listing(
-        self, person: people.Person, wish: Wish = COFFEE, told: Answer | None = None, **given: Any
-    ) -> Listing:
+        self,
+        person: people.Person,
+        wish: RequestSpec = COFFEE,
+        told: RemoteRequest | None = None,
+        **given: Any,
+    ) -> PaymentLink:
         """Add a request of the person; with the answer `told` it is live, else being created.
 
         The person has been asked for a profile, as every seller is after their first request.
         """
 
-        def make(tx: Transaction) -> Listing:
-            sellers.ensure_seller(tx, person.id, "en", self.clock())
-            profiles.mark_profile_offered(tx, person.id, self.clock())
-            made = listings.add_listing(
+        def make(tx: Transaction) -> PaymentLink:
+            seller_rows.ensure_seller(tx, person.id, "en", self.clock())
+            seller_rows.mark_profile_offered(tx, person.id, self.clock())
+            made = link_rows.add_listing(
                 tx, given.get("chat_id", person.id), person.id, wish, self.clock()
             )
             if told is not None:
-                listings.set_answer(tx, made, told)
-            listings.set_state(tx, made, given.get("state", LIVE if told else CREATING))
+                link_rows.set_answer(tx, made, told)
+            link_rows.set_state(tx, made, given.get("state", LIVE if told else CREATING))
             return get_listing(tx, made)
 
         return self.db.run(make)
 
-    def listing(self, listing_id: str) -> Listing:
+    def listing(self, listing_id: str) -> PaymentLink:
         return self.db.run(lambda tx: get_listing(tx, listing_id))
 
 
@@ -208,21 +209,21 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
         case ClaimAlert():
             return db.run(lambda tx: _claim_text(tx, body, now))
         case ClaimDigest():
-            return db.run(lambda tx: claim_posts.digest_of(tx, body.listing_id, now).text)
+            return db.run(lambda tx: claim_cards.digest_of(tx, body.listing_id, now).text)
         case TextMessage():
             return body.text
     raise ValueError(body)
 
 
 def _claim_text(tx: Transaction, body: ClaimAlert, now: int) -> str:
-    claim = claims.find_claim(tx, body.claim_id)
+    claim = claim_rows.find_claim(tx, body.claim_id)
     assert claim is not None
-    listing, seller = claim_posts.known(tx, claim)
+    listing, seller = claim_cards.is_known_claim(tx, claim)
     return claim_reply(claim, listing, seller, now, is_reminder=body.is_reminder).text
 
 
-def get_listing(tx: Transaction, listing_id: str) -> Listing:
-    listing = listings.find_listing(tx, listing_id)
+def get_listing(tx: Transaction, listing_id: str) -> PaymentLink:
+    listing = link_rows.find_listing(tx, listing_id)
     assert listing is not None
     return listing
 

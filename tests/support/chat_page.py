@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from tests.support.chromium import PHONE, STILL, watch
+from tests.support.sandbox_server import Bot
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from playwright.async_api import Browser, Page
 
-    from tests.support.sandbox_server import Bot
 
 A = {"text": "Yes", "callback_data": "y"}
 KEYBOARD = {

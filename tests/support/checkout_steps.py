@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
-from bot.service.model.payout import LIGHTNING
-from bot.service.store import checkouts
-from bot.service.usecases import paying
-from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.usecases.looking import LookHandler
-from bot.service.usecases.opening import OpeningHandler
-from bot.service.usecases.paying import PaymentForm
+from bot.core.outbox.worker import Job
+from bot.service.checkouts import checkout_rows, paying
+from bot.service.checkouts.checkout import Checkout
+from bot.service.checkouts.opening import OpeningHandler
+from bot.service.checkouts.paying import PaymentForm
+from bot.service.checkouts.polling import PaymentPoller
+from bot.service.notifications.notification_queues import WEBHOOKS
+from bot.service.payments.payment_reports import WebhookReport
+from bot.service.payouts.payout_account import LIGHTNING
 from tests.support.real_rails import EUROS
+from tests.support.service_harness import ServiceHarness
 from tests.support.webhook_delivery import handle
 
 if TYPE_CHECKING:
     import httpx
 
-    from bot.core.outbox.worker import Job
-    from bot.service.model.checkout import Checkout
-    from bot.service.model.payment_reports import WebhookReport
-    from tests.support.service_harness import ServiceHarness
 
 RESERVATION = 60
 ONE: dict[str, Any] = {"expirationType": "limit", "totalUnits": 1}
@@ -30,7 +29,7 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 async def hear(service: ServiceHarness) -> int:
     """Look for all money that is due by now; return the number of looks."""
-    return await perform(service, LookHandler(service.db, service.context, service.clock).job)
+    return await perform(service, PaymentPoller(service.db, service.context, service.clock).job)
 
 
 async def open_due(service: ServiceHarness) -> int:
@@ -72,7 +71,7 @@ async def begun(service: ServiceHarness, way: str = LIGHTNING, **fields: Any) ->
 
 
 async def found(service: ServiceHarness, checkout_id: str) -> Checkout:
-    it = await service.db.read(lambda tx: checkouts.find(tx, checkout_id))
+    it = await service.db.read(lambda tx: checkout_rows.find(tx, checkout_id))
     assert it is not None
     return it
 

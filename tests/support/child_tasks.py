@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bot.core.bounded_process import serve
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _processor(_argument: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,9 +12,8 @@ from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import ViewportSize, async_playwright
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]

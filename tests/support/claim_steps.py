@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.jobs.client import Client
+from bot.chat.store.link_rows import PaymentLink
+from bot.core.database.database import Row
 from tests.support.chat_harness import REQUEST_ID
 from tests.support.http_messages import http_response
 from tests.support.request_jobs import ScriptedJobs
+from tests.support.scripted_server import ScriptedServer
 from tests.support.service_harness import client
+from tests.support.shared_cards import SharedCards
 from tests.support.webhook_sender import PAID, SECRET, WebhookSender, serve
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.provider.client import Client
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Row
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
-    from tests.support.scripted_server import ScriptedServer
-    from tests.support.shared_cards import SharedCards
+
 
 CLAIMED: dict[str, Any] = {
     "event": "checkout.claimed",
@@ -105,7 +105,7 @@ class ClaimSteps:
 
 @asynccontextmanager
 async def open_claim_steps(
-    cards: SharedCards, peer: ScriptedServer, service: Client, listing: Listing, seller: Person
+    cards: SharedCards, peer: ScriptedServer, service: Client, listing: PaymentLink, seller: Person
 ) -> AsyncIterator[ClaimSteps]:
     """Open the steps of a listing's claims."""
     async with client(serve(cards.chat, SECRET)) as http:

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 from click.testing import CliRunner
 
 from bot import config
+from bot.app.resources import open_vault
 from bot.cli.commands import main
-from bot.core.database.database import open_database
-from bot.wiring.app.foundation import open_vault
+from bot.core.database.opening import open_database
 from tests.support.paths import ROOT
 from tests.support.product_process import OURS, rows
 
 if TYPE_CHECKING:
     from click.testing import Result
+
 
 DATABASE_URL = "sqlite:///data/bot.db"
 DATABASE = Path("data/bot.db")

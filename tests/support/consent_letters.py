@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any
 
-from bot.service.notify.letter_delivery import LetterDelivery
-from bot.service.notify.smtp_sender import Mailer
+from bot.service.notifications.emails import LetterDelivery
+from bot.service.notifications.smtp_sender import Mailer
 from tests.support.letters import SENDER
 from tests.support.mail_round import MailRound
-from tests.support.mail_servers import mail_server
-from tests.support.service_harness import NEW, REQUESTS_PATH, URL, open_service
+from tests.support.mail_servers import MailServerStub, mail_server
+from tests.support.service_harness import NEW, REQUESTS_PATH, URL, ServiceHarness, open_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from email.message import EmailMessage
-
     import httpx
 
-    from tests.support.mail_servers import MailServerStub
-    from tests.support.service_harness import ServiceHarness
 
 VICTIM = "victim@mail.example"
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from bot.core.database.interface import Transaction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.interface import Row
+from bot.core.database.database import Row, Transaction
 
 
 class CountedTransaction(Transaction):

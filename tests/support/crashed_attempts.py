@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
 
-from bot.core.outbox import lease_owners, leases, outbox
+from bot.core.database.database import Database
+from bot.core.outbox import leases, outbox
+from bot.core.outbox.outbox import Message
+from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import Job, Worker
 from tests.support.product_process import until
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
-    from bot.core.outbox.outbox import Message
-    from bot.core.outbox.queue_policy import Queue
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 
 def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Message]:
     """Claim every message and end without an outcome, so often; return the last claim."""
     for _ in range(times):
-        owner = lease_owners.register()
+        owner = leases.register_owner()
         claimed = db.run(lambda tx: outbox.claim(tx, queue, clock(), 100, owner))  # noqa: B023 - run at once
-        lease_owners.unregister(owner)
+        leases.unregister_owner(owner)
         db.run(lambda tx: leases.recover(tx, queue, clock()))
     return claimed
 

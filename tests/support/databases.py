@@ -9,22 +9,19 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import deque
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 
-from bot.core.database.database import open_database
+from bot.core.database.database import Database
+from bot.core.database.opening import open_database
 from tests.support.postgres_server import PostgresServer
 from tests.support.sqlite_engine import sqlite
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Database
 
 SQLITE, POSTGRESQL = "sqlite", "postgresql"
 ENGINES = (SQLITE, POSTGRESQL)

@@ -10,6 +10,7 @@ from tests.support.sellers_and_payers import pay
 if TYPE_CHECKING:
     import httpx
 
+
 SELLER = 1001
 
 

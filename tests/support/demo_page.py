@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from playwright.async_api import expect
 
 from tests.support.chromium import PHONE, STILL, watch
-from tests.support.product_process import patient_client
+from tests.support.product_process import Process, patient_client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from playwright.async_api import Browser, FrameLocator, Locator, Page
-
-    from tests.support.product_process import Process
 
 
 @asynccontextmanager

@@ -6,11 +6,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from bot.service.model.checkout import Checkout
-from bot.service.model.checkout_states import CheckoutState
-from bot.service.model.payout import PayoutAccount
-from bot.service.model.rail_answers import PayWith
-from bot.service.model.request import (
+from bot.service.checkouts.checkout import Checkout, CheckoutState
+from bot.service.checkouts.paying import Way
+from bot.service.payouts.payout_account import PayoutAccount
+from bot.service.rails.rail import PayWith
+from bot.service.requests.request import (
     ExchangeRate,
     Kind,
     Payment,
@@ -19,11 +19,10 @@ from bot.service.model.request import (
     Product,
     Quote,
     Receiver,
+    SellerProfile,
     Terms,
     Units,
 )
-from bot.service.model.seller import SellerProfile
-from bot.service.usecases.paying import Way
 
 NOW = 1_800_000_000_000
 REQUEST, CHECKOUT = "a" * 24, "c" * 24

@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.payments.recording import Ledger
-from bot.chat.store.received_payments import Payment
+from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.core.database.database import Transaction
+from tests.support.chat_harness import ChatHarness
 
 if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
 
 
-def pay(chat: ChatHarness, listing: Listing, *numbers: int, **given: object) -> None:
+def pay(chat: ChatHarness, listing: PaymentLink, *numbers: int, **given: object) -> None:
     """Record payments of these numbers, each with the units that are left."""
 
     def work(tx: Transaction) -> None:
         for number in numbers:
             paid = Payment(listing.request_id or "", f"t{number}", 250, "USD", {})
-            ledger = Ledger(tx, chat.queues, chat.clock())
+            ledger = TransactionRecorder(tx, chat.queues, chat.clock())
             assert ledger.record(listing.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
 
     chat.db.run(work)

@@ -8,13 +8,10 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
-from bot.core.database.database import open_database
+from bot.core.database.database import Database
+from bot.core.database.opening import open_database
 from tests.support.sqlite_engine import sqlite
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
 
 
 def open_in(folder: Path) -> Database:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 
-from bot.core.database.slices import Lead
-from bot.core.replicas.standing import Standing
+from bot.core.database.database import WriteLease
+from bot.core.replicas.leadership import LeaderElection
 
 HOUR = 3600
 
 
-class FakeStanding(Standing):
+class FakeStanding(LeaderElection):
     """Wins a lead at each `win`, until `lose`; `hand_overs` counts how often it was handed over.
 
     `stands` is set while the replica wants to win: after a loss, once nothing of the lead runs.
@@ -23,7 +23,7 @@ class FakeStanding(Standing):
         self.hand_overs = 0
         self.stands = asyncio.Event()
 
-    async def won(self) -> Lead:
+    async def won(self) -> WriteLease:
         self.stands.set()
         lead = await super().won()
         self.stands.clear()
@@ -31,7 +31,7 @@ class FakeStanding(Standing):
 
     async def win(self) -> None:
         self.term += 1
-        self.hold(Lead("replica", self.term), time.monotonic() + HOUR)
+        self.hold(WriteLease("replica", self.term), time.monotonic() + HOUR)
         await settle()
 
     async def lose(self) -> None:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from bot.core.database.schema import migrations
-from bot.core.database.tables import read_tables
+from bot.core.database import migrations
+from bot.core.database.tables import Column, Table, read_tables
 from bot.core.database.vault import Vault
 from tests.support.empty_database import copy_empty
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bot.core.database.tables import Column, Table
 
 KEY = "the key of this installation"
 TEXTS = (

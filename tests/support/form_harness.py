@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from bot.chat.dialogue.getting_paid import seal_secrets
-from bot.chat.fields.registry import BY_NAME
-from bot.chat.forms.flow import start_new
+from bot.chat.conversation.getting_paid import seal_secrets
+from bot.chat.forms.field import Field
+from bot.chat.forms.flow import Change, FormResult, Setting, start_new
 from bot.chat.forms.form import take_message
 from bot.chat.forms.inputs import take_press
+from bot.chat.forms.registry import BY_NAME
 from bot.chat.forms.stored_draft import read_draft, write_draft
-from bot.chat.model.attachment import Attachment, Enclosure
-from bot.chat.model.draft import Seller
-from bot.chat.model.profile import PROFILE_STEPS
-from bot.chat.model.wish import Wish
+from bot.chat.model.drafts import PROFILE_STEPS, Attachment, Draft, Enclosure, Seller
+from bot.chat.model.replies import Action, Reply
+from bot.chat.model.request_spec import RequestSpec
 from bot.core.database.vault import Vault
 from tests.support.telegram_limits import actions, check, check_toast, labels
-
-if TYPE_CHECKING:
-    from bot.chat.fields.field import Field
-    from bot.chat.forms.outcome import Change, Outcome, Setting
-    from bot.chat.messages.reply import Action, Reply
-    from bot.chat.model.draft import Draft
 
 VAULT = Vault("a key for tests")
 KNOWN = Seller("en", "$anna", "USD")
@@ -70,8 +64,8 @@ class Talk:
     draft: Draft | None = None
     replies: list[Reply] = field(default_factory=list)
     toast: str | None = None
-    wishes: list[Wish] = field(default_factory=list)
-    waiting: list[Wish] = field(default_factory=list)
+    wishes: list[RequestSpec] = field(default_factory=list)
+    waiting: list[RequestSpec] = field(default_factory=list)
     """Requests that wait for their photo."""
     changes: list[Change] = field(default_factory=list)
     photos: list[Photo] = field(default_factory=list)
@@ -79,7 +73,7 @@ class Talk:
     connects: list[str] = field(default_factory=list)
     now: int = NOW
 
-    def take(self, outcome: Outcome) -> Outcome:
+    def take(self, outcome: FormResult) -> FormResult:
         """Store what follows, as the lead does; the draft goes through its JSON."""
         self.draft = None
         if outcome.draft is not None:
@@ -87,7 +81,7 @@ class Talk:
             assert outcome.draft == self.draft
             self.draft = replace(seal_secrets(self.form, VAULT), touched_at=self.now)
         if outcome.wish is not None:
-            assert Wish.from_json(outcome.wish.to_json()) == outcome.wish
+            assert RequestSpec.from_json(outcome.wish.to_json()) == outcome.wish
             if outcome.photo is None:
                 self.wishes.append(outcome.wish)
             else:

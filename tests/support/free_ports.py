@@ -5,12 +5,9 @@ from __future__ import annotations
 import atexit
 import itertools
 import socket
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from functools import cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FIRST_PORT, LAST_PORT = 20_000, 32_000
 """Below those that systems give to outgoing connections."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from bot.service.usecases import paying
-from bot.service.usecases.paying import PaymentForm
+from bot.service.checkouts import paying
+from bot.service.checkouts.paying import PaymentForm
+from tests.support.service_harness import ServiceHarness
 
 if TYPE_CHECKING:
     import httpx
 
-    from tests.support.service_harness import ServiceHarness
 
 FILES_PATH = "/v3/files"
 ALBUM = b"PK\x03\x04 the album"

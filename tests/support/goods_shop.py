@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.telegram.file_intake import FileIntake, FileRoute
-from bot.chat.telegram.photo_intake import Downloads
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.telegram.downloads import Downloads, FileIntake, FileRoute
 from bot.core import exact_json
-from tests.support.chat_harness import telegram_of
+from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.outbox_queue import handle_all
-from tests.support.reconciler_service import open_reconciled_service
+from tests.support.reconciler_service import ReconciledService, open_reconciled_service
 from tests.support.request_jobs import RequestJobs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.model.wish import Wish
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.reconciler_service import ReconciledService
 
 
 @dataclass
@@ -34,14 +30,14 @@ class GoodsShop:
     files: FileIntake
     jobs: RequestJobs
 
-    async def begin(self, wish: Wish) -> Listing:
+    async def begin(self, wish: RequestSpec) -> PaymentLink:
         """Create a request, and ask for its goods."""
         listing = await self.market.add_listing(wish)
         self.chat.clear_messages()
         await self.ask(listing)
         return listing
 
-    async def ask(self, listing: Listing) -> None:
+    async def ask(self, listing: PaymentLink) -> None:
         await self.chat.presses(self.sam, f"edit:{listing.id}:goods")
 
     async def say(self, text: str) -> None:
@@ -66,7 +62,7 @@ class GoodsShop:
         queue = self.chat.queues.files
         await handle_all(self.chat.db, queue, self.files.take, self.chat.clock)
 
-    async def receipt(self, listing: Listing, transaction: str) -> dict[str, Any]:
+    async def receipt(self, listing: PaymentLink, transaction: str) -> dict[str, Any]:
         """Return what the holder of a payment gets."""
         path = f"/v3/paymentRequests/public/{listing.request_id}/receipts/{transaction}"
         answer = await self.market.service.anyone.get(path)
@@ -74,7 +70,7 @@ class GoodsShop:
         found: dict[str, Any] = answer.json()["delivery"]
         return found
 
-    async def delivery(self, listing: Listing) -> dict[str, Any]:
+    async def delivery(self, listing: PaymentLink) -> dict[str, Any]:
         """Return what the service says that a request delivers."""
         found: dict[str, Any] = await self.market.service.get(str(listing.request_id))
         given: dict[str, Any] = found["delivery"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.core import exact_json
 from tests.support.http_messages import http_response
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 LONGEST_NAME = 25
 INSTRUMENTS = ("BSV", "MNEE")

@@ -19,9 +19,10 @@ import itertools
 import secrets
 import time
 from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
@@ -29,9 +30,6 @@ from tests.support.handcash_dialect import Refusal, check, check_name, echoed, i
 from tests.support.http_messages import HttpRequest, http_response, read_request
 from tests.support.scripted_server import CUT, SECONDS
 from tests.support.server_failures import Trouble
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
 
 REQUESTS_PATH = "/v3/paymentRequests"
 RETRIES = (0.05, 0.1, 0.2, 0.4)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.support.handcash_server import HandCash
-
+from tests.support.handcash_server import HandCash
 
 SECRET = "a secret of HandCash's own"
 

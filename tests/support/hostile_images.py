@@ -6,15 +6,13 @@ import io
 import random
 import struct
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import Image, PngImagePlugin
 
 from tests.support.unusual_jpegs import ARITHMETIC, EXTENDED, LOSSLESS, Frame, jpeg
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 SQUARE = (5000, 5000)  # 25 megapixels
 TELEPHONE = (8660, 5773)  # 50 megapixels

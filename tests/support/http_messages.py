@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
+from asyncio import StreamReader
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from asyncio import StreamReader
+from typing import Any
 
 END_OF_HEAD = b"\r\n\r\n"
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import email
 import email.policy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from email.message import EmailMessage
+from typing import Any
 
-from bot.service.notify.letter_texts import LetterOrigin, LetterTarget, payment_letter
+from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget, payment_letter
+from bot.service.requests.request import SellerProfile
 from tests.support.payment_reports import LETTER_REPORT
-
-if TYPE_CHECKING:
-    from email.message import EmailMessage
-
-    from bot.service.model.seller import SellerProfile
 
 PAY = "https://pay.example.org"
 SENDER = "Our shop <shop@example.org>"

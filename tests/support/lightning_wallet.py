@@ -6,6 +6,7 @@ They behave well until a test changes their answers.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -15,20 +16,16 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.model.rail_answers import Asked, Opened, Unavailable
 from bot.service.rails import wallet_http
+from bot.service.rails.rail import Asked, Opened, PollAnswer, Rail, Unavailable
 from tests.support.asgi_server import serve_asgi
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
     import pytest
     from starlette.requests import Request
 
-    from bot.service.model.rail_answers import Look
-    from bot.service.rails.rail import Rail
-    from tests.support.service_harness import Clock
 
 THIS_MACHINE = AllowList.parse("127.0.0.1")
 INVOICE_KEY, ADMIN_KEY = "1" * 32, "a" * 32
@@ -222,7 +219,7 @@ class WalletShop:
         assert isinstance(found, Unavailable), found
         return found.reason
 
-    async def look(self, opened: Opened) -> Look:
+    async def look(self, opened: Opened) -> PollAnswer:
         return await self.rail.look(asked(self.details, self.clock()), opened)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from bot.core.database.database import Database
 from tests.support.databases import POSTGRESQL
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
 
 SECONDS = 10.0
 

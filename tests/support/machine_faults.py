@@ -8,10 +8,10 @@ import re
 import resource
 import sqlite3
 from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.support.product_process import (
     PATIENCE,
@@ -22,12 +22,7 @@ from tests.support.product_process import (
     until,
 )
 from tests.support.raw_payers import Answer, posted
-from tests.support.sellers_and_payers import link_of, seller_with_destination, texts
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
-
-    from tests.support.sellers_and_payers import Seller
+from tests.support.sellers_and_payers import Seller, link_of, seller_with_destination, texts
 
 MARK = "You may have seen this already."
 SEVERAL = re.compile(r": (\d+) payments")

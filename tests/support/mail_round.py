@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from email.message import EmailMessage
 
 from bot.core.outbox import outbox
-
-if TYPE_CHECKING:
-    from email.message import EmailMessage
-
-    from bot.service.notify.letter_delivery import LetterDelivery
-    from bot.service.notify.receipt_delivery import ReceiptDelivery
-    from tests.support.mail_servers import MailServerStub
-    from tests.support.service_harness import ServiceHarness
+from bot.service.notifications.emails import LetterDelivery, ReceiptDelivery
+from tests.support.mail_servers import MailServerStub
+from tests.support.service_harness import ServiceHarness
 
 
 class MailRound:

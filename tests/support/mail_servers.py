@@ -1,26 +1,26 @@
 """Mail servers: a real one whose answers a test chooses, and one that follows a script."""
 
-# ruff: noqa: N802 - aiosmtpd's names
-
 from __future__ import annotations
 
 import asyncio
+import ssl
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any
 
 from aiosmtpd.smtp import AuthResult
 
-from bot.core.mail.smtp import SmtpServer
+from bot.core.net.mail import SmtpServer
 from bot.sandbox.web.mailbox import HOST, MailServer
 from tests.support.letters import parse_letter
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import AsyncIterator
-    from email.message import EmailMessage
-
     from aiosmtpd.smtp import SMTP, Envelope, LoginPassword, Session
+
+
+# ruff: noqa: N802 - aiosmtpd's names
 
 
 @dataclass

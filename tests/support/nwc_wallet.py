@@ -9,18 +9,16 @@ import asyncio
 import json
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import quote
 
 import nostr_sdk as nostr
 
 from tests.support.free_ports import free_port, is_listened_to
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RECEIVE = ("make_invoice", "lookup_invoice", "list_transactions", "get_info")
 PAY = (*RECEIVE, "pay_invoice", "get_balance")

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.chat.messages.queues import make_queues
+from bot.chat.model.queues import make_queues
 from bot.core import exact_json
+from bot.core.database.database import Database, Row, Transaction
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, leases, outbox
-from bot.core.outbox.claims.next_claim import next_claim
-from bot.core.outbox.queue_policy import REPLY
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from bot.core.database.database import Database, Row, Transaction
-    from bot.core.outbox.outbox import Message
-    from bot.core.outbox.queue_policy import Queue
-    from tests.support.service_harness import Clock
+from bot.core.outbox.claiming import next_claim
+from bot.core.outbox.outbox import Message
+from bot.core.outbox.queue_policy import REPLY, Queue
+from tests.support.service_harness import Clock
 
 SELECT = "SELECT * FROM outbox WHERE queue = :queue ORDER BY priority, id"
 SECOND = 1000

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.database import Database, Transaction
+from bot.core.database.database import Database, Transaction
 
 PATIENCE = 20.0
 WAITERS = (

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.core.errors import MoneyError
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.sandbox import DELAY
+from bot.service.requests.request import ExchangeRate
 from tests.support.checkout_steps import hear
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from bot.service.model.request import ExchangeRate
-    from tests.support.service_harness import ServiceHarness
+from tests.support.service_harness import ServiceHarness
 
 RESERVATION = 60
 ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bot.core.database.database import Row
 from bot.core.outbox import outbox
-from bot.service.notify.letter_texts import LetterOrigin
-from bot.service.notify.receipt_delivery import ReceiptDelivery
-from bot.service.notify.smtp_sender import Mailer
+from bot.service.notifications.emails import ReceiptDelivery
+from bot.service.notifications.letter_texts import LetterOrigin
+from bot.service.notifications.smtp_sender import Mailer
 from tests.support.letters import SENDER
 from tests.support.mail_round import MailRound
-from tests.support.mail_servers import mail_server
-from tests.support.service_harness import URL, open_service
+from tests.support.mail_servers import MailServerStub, mail_server
+from tests.support.service_harness import URL, ServiceHarness, open_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     import httpx
 
-    from bot.core.database.database import Row
-    from tests.support.mail_servers import MailServerStub
-    from tests.support.service_harness import ServiceHarness
 
 PAYER = "pat.lee@payer.example"
 KEY = b"k" * 32

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.service.model.payment_reports import (
+from bot.service.payments.payment_reports import (
     LetterReport,
     ReceiptReport,
     RejectionNotice,

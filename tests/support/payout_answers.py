@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bot.chat.model.payout import PayoutAccount
 from tests.support.http_messages import http_response
-
-if TYPE_CHECKING:
-    from bot.chat.model.payout import PayoutAccount
 
 
 def shown(account: PayoutAccount) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.chat.forms.payout_form import payout_form
-from bot.chat.model.draft import PayoutService, Seller
+from bot.chat.forms.seller_forms import payout_form
+from bot.chat.model.drafts import PayoutService, Seller
 from bot.chat.model.payout import PayoutAccount, account_destination
 from tests.support.form_harness import FORM, KNOWN, Talk
 

@@ -15,9 +15,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 from urllib.parse import quote, urlencode
 
 import psycopg
@@ -25,9 +26,6 @@ import psycopg
 from tests.support.free_ports import free_port
 from tests.support.own_folders import OwnFolder
 from tests.support.postgres_programs import AS_ROOT, NOBODY, programs
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROLE = "bot"
 ADMIN = "postgres"

@@ -13,31 +13,23 @@ import re
 import signal
 import sqlite3
 import sys
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    closing,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
 from bot.core.database.vault import Vault
 from bot.core.net.http_client import ssl_context
 from bot.sandbox.web.server import create_app
-from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.errors import NO_LIMITS
 from bot.sandbox.world.world import TOKEN, World
 from tests.support.asgi_server import serve_asgi
 from tests.support.free_ports import free_port
-from tests.support.sandbox_server import serving
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-
 from tests.support.paths import ROOT
+from tests.support.sandbox_server import serving
 
 PATIENCE = 20.0
 """Seconds that anything may take on a machine that is busy with something else."""

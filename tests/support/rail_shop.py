@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import zxingcpp
 from PIL import Image
 
-from tests.support.product_process import foreign_service, patient_client, until
+from tests.support.product_process import Process, foreign_service, patient_client, until
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     import httpx
 
-    from tests.support.product_process import Process
 
 PRICE = 21
 """Satoshi."""

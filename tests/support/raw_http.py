@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.wiring.web.server import WebServer
+from bot.app.web_server import WebServer
 from tests.support.http_messages import HttpAnswer, read_answer
-from tests.support.service_harness import headers_of
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.support.service_harness import ServiceHarness
+from tests.support.service_harness import ServiceHarness, headers_of
 
 SECONDS = 8.0
 """Seconds that an immediate answer may take on a busy machine.

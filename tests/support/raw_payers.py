@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     import httpx
 
+
 REQUESTS_PATH = "/v3/paymentRequests"
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
+from bot.core.database.database import Database
 from tests.support.databases import SQLITE
 from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Database
     from bot.core.database.postgres.engine import PostgresDatabase
+
 
 WRITABLE = "-c default_transaction_read_only=off"
 NAME = "SELECT current_database()"

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from bot.core.errors import MoneyError
 from bot.core.outbox import outbox
-from bot.service.model.rail_answers import Arrived, Opened, PayWith, Unavailable
-from bot.service.model.request import ExchangeRate
+from bot.service.checkouts import claiming
+from bot.service.checkouts.opening import OPENINGS, OpeningHandler
+from bot.service.payouts import account_rows
 from bot.service.rails.bank import BankRail
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Rails
-from bot.service.store import payout_accounts
-from bot.service.usecases import claiming
-from bot.service.usecases.opening import OPENINGS, OpeningHandler
+from bot.service.rails.rail import Arrived, Asked, Opened, PayWith, Rails, Unavailable
+from bot.service.requests.request import ExchangeRate
 from tests.support import real_rails
 from tests.support.browser_payer import open_service_on_port
 from tests.support.checkout_steps import RESERVATION, hear
 from tests.support.real_rails import OWNER, ScriptedRail
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
-
-    from bot.service.model.rail_answers import Asked
-    from tests.support.service_harness import ServiceHarness
+from tests.support.service_harness import ServiceHarness
 
 SEPA = {"scheme": "sepa", "iban": "DE89370400440532013000", "name": "Mia Ferreira"}
 PIX = {"scheme": "pix", "key": "mia@loja.example", "name": "Mia Ferreira", "city": "Recife"}
@@ -131,7 +126,7 @@ async def open_real_scene(folder: Path) -> AsyncIterator[RealScene]:
     settings: dict[str, Any] = {"rails": Rails(BankRail(), wallet), "exchange": market, "holds": 5}
     async with open_service_on_port(folder, reservation=RESERVATION * 1000, **settings) as service:
         kinds = [BankRail.kind, wallet.kind]
-        await service.db.transaction(lambda tx: payout_accounts.write_offered(tx, kinds))
+        await service.db.transaction(lambda tx: account_rows.write_offered(tx, kinds))
         yield RealScene(service, market, wallet)
 
 

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import FieldProblem, InvalidBody
-from bot.service.model.payout import BANK, LIGHTNING
-from bot.service.model.rail_answers import Connected, Opened, PayWith, Waiting
-from bot.service.rails.rail import Rails
-from bot.service.store import payout_accounts
-from tests.support.service_harness import NOON, open_service
+from bot.service.payouts import account_rows
+from bot.service.payouts.payout_account import BANK, LIGHTNING
+from bot.service.rails.rail import (
+    Asked,
+    Connected,
+    Opened,
+    PayWith,
+    PollAnswer,
+    Rail,
+    Rails,
+    Unavailable,
+    Waiting,
+)
+from tests.support.service_harness import NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
     import httpx
 
-    from bot.service.model.rail_answers import Asked, Look, Unavailable
-    from bot.service.rails.rail import Rail
-    from tests.support.service_harness import ServiceHarness
 
 ACCOUNTS_PATH = "/v3/payoutAccounts"
 OWNER = "anna"
@@ -56,7 +61,7 @@ class ScriptedRail:
     begun: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     asked: list[Asked] = field(default_factory=list)
     opens: list[Opened | Unavailable | Exception] = field(default_factory=list)
-    looks: list[Look | Exception] = field(default_factory=list)
+    looks: list[PollAnswer | Exception] = field(default_factory=list)
     unavailable: Unavailable | None = None
     hung_hosts: set[str] = field(default_factory=set)
 
@@ -100,7 +105,7 @@ class ScriptedRail:
             raise answer
         return answer
 
-    async def look(self, asked: Asked, opened: Opened) -> Look:
+    async def look(self, asked: Asked, opened: Opened) -> PollAnswer:
         del asked, opened
         answer = self.looks.pop(0) if self.looks else Waiting()
         if isinstance(answer, Exception):
@@ -125,7 +130,7 @@ async def open_real_service(
     """Open the service with these rails instead of test money."""
     async with open_service(database_url, rails=Rails(*rails), **settings) as service:
         kinds = [rail.kind for rail in rails]
-        service.db.run(lambda tx: payout_accounts.write_offered(tx, kinds))
+        service.db.run(lambda tx: account_rows.write_offered(tx, kinds))
         yield service
 
 

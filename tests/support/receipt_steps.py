@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -9,27 +10,25 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.chat.messages.payloads import BuyerNotice
+from bot.chat.cards.receipts import notify_keeper
+from bot.chat.jobs.client import Client
+from bot.chat.model.payloads import BuyerNotice
 from bot.chat.model.receipt import ReceiptKey
-from bot.chat.provider.client import Client
-from bot.chat.receipts.notices import notify_keeper
 from bot.chat.telegram.receipt_calls import ReceiptCalls
 from bot.chat.telegram.sender import Sender
 from tests.support.asgi_server import serve_asgi
-from tests.support.chat_harness import REQUEST_ID, telegram_of
+from tests.support.chat_harness import REQUEST_ID, ChatHarness, telegram_of
 from tests.support.outbox_queue import handle_all
 from tests.support.request_jobs import RequestJobs
 from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from starlette.requests import Request
     from telegram import Bot
 
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 KEY = ReceiptKey(REQUEST_ID, "89abcdef0123456789abcdef")
 LINK = f"r-{KEY.request_id}-{KEY.transaction_id}"

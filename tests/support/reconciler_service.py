@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.messages.payloads import Alert
-from bot.chat.provider.client import Client
-from bot.chat.store import listings
-from bot.chat.store.listings import LIVE
-from bot.chat.store.received_payments import Payment
+from bot.chat.jobs.client import Client
+from bot.chat.model.payloads import Alert, AlertPayment
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.store import link_rows
+from bot.chat.store.link_rows import LIVE, PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.core.database.database import Transaction
 from bot.core.database.vault import Vault
 from bot.core.money import amounts
 from bot.service.app import create_app
-from bot.service.usecases import applications
+from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
+from tests.support.chat_harness import ChatHarness
 from tests.support.databases import open_quick
-from tests.support.service_harness import (
-    LOOPBACK,
-    ServiceHarness,
-    client,
-    headers_of,
-    make_service,
-)
+from tests.support.service_harness import LOOPBACK, ServiceHarness, client, headers_of, make_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from bot.chat.messages.payloads import AlertPayment
-    from bot.chat.model.wish import Wish
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
 
@@ -54,7 +46,7 @@ class ReconciledService:
     before: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     paid: int = 0
 
-    async def add_listing(self, wish: Wish) -> Listing:
+    async def add_listing(self, wish: RequestSpec) -> PaymentLink:
         """Add a request of the seller and create it at the service."""
         listing = self.chat.add_listing(self.seller, wish)
         amount = amounts.from_minor(wish.amount, wish.currency)
@@ -73,14 +65,14 @@ class ReconciledService:
         )
 
         def live(tx: Transaction) -> None:
-            listings.set_answer(tx, listing.id, answer)
-            listings.set_state(tx, listing.id, LIVE)
+            link_rows.set_answer(tx, listing.id, answer)
+            link_rows.set_state(tx, listing.id, LIVE)
 
         self.chat.db.run(live)
         self.asked.clear()
         return self.chat.listing(listing.id)
 
-    async def pay(self, listing: Listing, **data: str) -> str:
+    async def pay(self, listing: PaymentLink, **data: str) -> str:
         """Pay a moment later; return the transaction, whose webhook is never delivered."""
         self.paid += 1
         self.chat.clock.at += 1
@@ -89,7 +81,7 @@ class ReconciledService:
         assert answer.status_code == 303, answer.text
         return answer.headers["location"].rpartition("/")[2]
 
-    async def record_webhook(self, listing: Listing, transaction: str) -> bool:
+    async def record_webhook(self, listing: PaymentLink, transaction: str) -> bool:
         """Record a payment as its webhook does; return whether it was new."""
         wish = listing.wish
         payment = Payment(str(listing.request_id), transaction, wish.amount, wish.currency, {})

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
+from bot.core.database.database import Database
 
 REASON = "the power is gone"
 FUNCTION = f"""

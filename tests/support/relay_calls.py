@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.service.nostr.connection_string import parse_connection
-from bot.service.nostr.encryption import Cryptor, Scheme
-from bot.service.nostr.events import sign_event
-from bot.service.nostr.keys import SecretKey
-from bot.service.nostr.wallet import RESPONSE, Call, Wallets
+from bot.service.rails.nostr import Cryptor, Scheme, SecretKey, sign_event
+from bot.service.rails.nostr_wallet import (
+    RESPONSE,
+    Call,
+    WalletConnection,
+    Wallets,
+    parse_connection,
+)
+from bot.service.rails.relays import Relays
+from tests.support.scripted_relay import Request
 from tests.support.service_harness import LOOPBACK
-
-if TYPE_CHECKING:
-    from bot.service.nostr.connection_string import Connection
-    from bot.service.nostr.relays import Relays
-    from tests.support.scripted_relay import Request
 
 WALLET, APP, STRANGER, LOUD = (SecretKey(f"{number:064x}") for number in (7, 8, 9, 10))
 """A wallet, our own key, somebody else's, and another wallet."""
@@ -43,7 +43,7 @@ def answer(
     return sign_event(**parts).as_json()
 
 
-def connection(*urls: str, wallet: SecretKey = WALLET) -> Connection:
+def connection(*urls: str, wallet: SecretKey = WALLET) -> WalletConnection:
     relays = "&".join(f"relay={url}" for url in urls)
     text = f"nostr+walletconnect://{wallet.public}?{relays}&secret={8:064x}"
     return parse_connection(text, LOOPBACK)

@@ -3,61 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.chat.messages.jobs import (
+from bot.chat.jobs.client import Client
+from bot.chat.jobs.dialects import Addresses
+from bot.chat.jobs.job_handler import JobHandler
+from bot.chat.jobs.request_bodies import PaymentServer, request_body
+from bot.chat.model.jobs import (
     CheckRequest,
     CreateRequest,
-    DeleteDoubles,
+    DeleteAccidentalCopies,
     DeleteRequest,
     EditRequest,
     Job,
+    PauseRequest,
     RefreshCard,
     RemoveUnits,
     ReplyTo,
     ResumeRequest,
     SendCard,
-    StopRequest,
 )
-from bot.chat.provider.addresses import Addresses
-from bot.chat.provider.client import Client
-from bot.chat.requests.job_handler import JobHandler
-from bot.chat.requests.request_bodies import PaymentServer, request_body
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json
+from bot.core.database.database import Transaction
 from bot.core.money.amounts import from_minor
 from bot.core.outbox import leases, outbox
-from bot.core.outbox.claims.next_claim import next_claim
+from bot.core.outbox.claiming import next_claim
+from bot.core.outbox.outbox import Message
 from bot.core.text.translations import t
-from tests.support.chat_harness import REQUEST_ID, URL, VAULT
-from tests.support.handcash_server import handcash
+from tests.support.chat_harness import REQUEST_ID, URL, VAULT, ChatHarness
+from tests.support.handcash_server import HandCash, Made, handcash
 from tests.support.http_messages import http_response
 from tests.support.outbox_queue import bodies, handle_all
-from tests.support.server_failures import SILENT
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.model.wish import Wish
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
-    from bot.core.outbox.outbox import Message
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.handcash_server import HandCash, Made
-    from tests.support.scripted_server import ScriptedServer
-    from tests.support.server_failures import Trouble
+from tests.support.scripted_server import ScriptedServer
+from tests.support.server_failures import SILENT, Trouble
 
 RECEIVER = "http://bot.internal/webhooks/payments"
 IMAGES = "https://bot.example.org/images"
 
 
-def create_answer(wish: Wish, instrument: str | None = None) -> bytes:
+def create_answer(wish: RequestSpec, instrument: str | None = None) -> bytes:
     """Build the server's answer to a create of this."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3}
     return http_response(200, exact_json.dumps(shown | price_fields(wish, instrument)).encode())
 
 
-def price_fields(wish: Wish, instrument: str | None = None) -> dict[str, Any]:
+def price_fields(wish: RequestSpec, instrument: str | None = None) -> dict[str, Any]:
     """Build a server's fields for a wish's price."""
     amount = from_minor(wish.amount, wish.currency)
     paid_in = instrument or wish.currency
@@ -70,11 +64,11 @@ PLACE = {"message_id": 5, "is_picture": True}
 
 KINDS: dict[str, type[Job]] = {
     "create": CreateRequest,
-    "tidy": DeleteDoubles,
+    "tidy": DeleteAccidentalCopies,
     "look": CheckRequest,
     "card": SendCard,
     "refresh": RefreshCard,
-    "stop": StopRequest,
+    "stop": PauseRequest,
     "resume": ResumeRequest,
     "delete-yes": DeleteRequest,
     "edit": EditRequest,
@@ -83,7 +77,7 @@ KINDS: dict[str, type[Job]] = {
 NAMES = {kind: name for name, kind in KINDS.items()}
 
 
-def list_answer(*listings: Listing) -> bytes:
+def list_answer(*listings: PaymentLink) -> bytes:
     """Build the server's list of these listings' requests."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL}
     items = [
@@ -105,7 +99,7 @@ class RequestJobs:
         server = PaymentServer(client, Addresses(receiver, IMAGES), **given)
         return JobHandler(self.chat.db, self.chat.queues, self.chat.clock, server, VAULT)
 
-    def put(self, call: str, listing: Listing, **place: Any) -> None:
+    def put(self, call: str, listing: PaymentLink, **place: Any) -> None:
         reply_to = ReplyTo(listing.chat_id, "en", **place)
         fields: dict[str, Any] = {} if call in ("tidy", "look") else {"reply_to": reply_to}
         self.put_job(KINDS[call](listing.id, **fields))
@@ -144,7 +138,7 @@ class RequestJobs:
         """Return the waiting jobs, in order of putting."""
         return [NAMES[type(body)] for body in bodies(self.chat.db, self.chat.queues.jobs)]
 
-    def state(self, listing: Listing) -> str:
+    def state(self, listing: PaymentLink) -> str:
         return self.chat.listing(listing.id).state
 
 
@@ -165,7 +159,7 @@ class ScriptedJobs(RequestJobs):
             for call in self.peer.calls[before:]
         ]
 
-    async def ask(self, call: str, listing: Listing, *answers: bytes, **more: Any) -> None:
+    async def ask(self, call: str, listing: PaymentLink, *answers: bytes, **more: Any) -> None:
         self.put(call, listing, **more)
         await self.work(*answers)
 
@@ -177,7 +171,7 @@ class HandCashJobs(RequestJobs):
         super().__init__(chat, client, instrument="BSV", url=server.url)
         self.server = server
 
-    async def create(self, listing: Listing, *troubles: Trouble) -> None:
+    async def create(self, listing: PaymentLink, *troubles: Trouble) -> None:
         """Make the first try, with what goes wrong at it."""
         self.server.fail("POST", *troubles)
         self.put("create", listing)
@@ -205,7 +199,7 @@ class HandCashJobs(RequestJobs):
             await self.due()
         self.chat.clock.at = max(end, self.chat.clock())
 
-    async def make(self, listing: Listing) -> Made:
+    async def make(self, listing: PaymentLink) -> Made:
         """Make a request of this listing at the server, as a create that was lost did."""
         other = Client(self.server.url, self.server.app_id, self.server.app_secret)
         body = request_body(listing, Addresses(RECEIVER, IMAGES), "BSV", self.chat.clock())
@@ -213,7 +207,7 @@ class HandCashJobs(RequestJobs):
         await other.close()
         return self.server.made[answer.id]
 
-    def shown(self, listing: Listing) -> str | None:
+    def shown(self, listing: PaymentLink) -> str | None:
         """Return the id of the request that the seller has."""
         return self.chat.listing(listing.id).request_id
 

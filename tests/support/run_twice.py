@@ -6,15 +6,12 @@ An engine does so after a conflict, so work has no effect but rows: every test p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from bot.core.database.sqlite.engine import SqliteDatabase
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.database import Transaction
+from bot.core.database.database import Transaction
+from bot.core.database.sqlite import SqliteDatabase
 
 T = TypeVar("T")
 

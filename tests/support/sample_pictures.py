@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cv2
 import numpy as np
@@ -12,9 +13,6 @@ import zxingcpp
 from PIL import Image, ImageDraw
 
 from bot.chat.pictures import photo_preparation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 BASE = "https://pay.example.org/pay/"
 ROUGH = 60

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
 from bot.core.net.http_client import ssl_context
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world import people
-from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world.errors import NO_LIMITS
 from bot.sandbox.world.world import World
 from tests.support.asgi_server import serve_asgi
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 START = 1_800_000_000.0
 A = {"text": "A", "callback_data": "a"}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tests.support.http_messages import HttpRequest, read_request
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 SECONDS = 15.0
 CUT = b""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import zxingcpp
@@ -15,11 +16,9 @@ from bot.sandbox.world import people
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from typing import Any
-
     from bot.sandbox.world.model import Json, Message
     from bot.sandbox.world.world import World
+
 
 SECONDS = 15.0
 NOT_A_LINK = re.compile(r"[^\s<>]*://[^\s<>]*/pay/[0-9a-f]{24}")

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.messages.payloads import CallbackAnswer, new_message
-from bot.chat.messages.reply import Reply
+from bot.chat.model.payloads import CallbackAnswer, MessagePayload, new_message
+from bot.chat.model.replies import Reply
 from bot.chat.telegram.sender import Sender
+from bot.core.database.database import Transaction
 from bot.core.outbox import outbox
-from bot.core.outbox.claims.next_claim import next_claim
+from bot.core.outbox.claiming import next_claim
 from bot.core.outbox.queue_policy import REPLY
-from bot.sandbox.world.faults import Fault
-from tests.support.chat_harness import text_of
+from bot.sandbox.world.errors import Fault, FaultKind
+from tests.support.chat_harness import ChatHarness, text_of
 from tests.support.outbox_queue import bodies, handle_all
 
 if TYPE_CHECKING:
     from telegram import Bot
 
-    from bot.chat.messages.payloads import MessagePayload
-    from bot.core.database.database import Transaction
-    from bot.sandbox.world.faults import Kind
     from bot.sandbox.world.model import Chat
-    from tests.support.chat_harness import ChatHarness
+
 
 REFUSAL: dict[str, Any] = {
     "kind": "error",
@@ -68,7 +66,7 @@ class SenderHarness:
         await self.chat.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
         await handle_all(self.chat.db, queue, self.sender.answer, self.chat.clock)
 
-    def fault(self, kind: Kind, **given: Any) -> None:
+    def fault(self, kind: FaultKind, **given: Any) -> None:
         self.chat.world.faults.add(Fault(kind, **given))
 
     @property

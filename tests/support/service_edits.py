@@ -4,35 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.forms.outcome import Change
-from bot.chat.messages.jobs import ReplyTo
-from bot.chat.requests import edit_rules
+from bot.chat.forms.flow import Change
+from bot.chat.jobs import request_changes
+from bot.chat.model.jobs import ReplyTo
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json
 from bot.core.text.translations import t
+from tests.support.chat_harness import ChatHarness
+from tests.support.request_jobs import HandCashJobs, RequestJobs
 
 if TYPE_CHECKING:
-    from bot.chat.model.wish import Wish
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.request_jobs import HandCashJobs, RequestJobs
 
 
-async def made(cloud: HandCashJobs, chat: ChatHarness, sam: Person, wish: Wish) -> Listing:
+async def made(
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person, wish: RequestSpec
+) -> PaymentLink:
     listing = chat.add_listing(sam, wish)
     await cloud.create(listing)
     chat.clear_messages()
     return chat.listing(listing.id)
 
 
-def put(calling: RequestJobs, listing: Listing, field: str, value: str | int | None) -> None:
+def put(calling: RequestJobs, listing: PaymentLink, field: str, value: str | int | None) -> None:
     change = Change(listing.id, field, value)
-    calling.put_job(edit_rules.job_of(change, ReplyTo(listing.chat_id, "en")))
+    calling.put_job(request_changes.job_of(change, ReplyTo(listing.chat_id, "en")))
 
 
 async def edited(
-    cloud: HandCashJobs, listing: Listing, field: str, value: str | int | None
-) -> Listing:
+    cloud: HandCashJobs, listing: PaymentLink, field: str, value: str | int | None
+) -> PaymentLink:
     put(cloud, listing, field, value)
     await cloud.due()
     return cloud.chat.listing(listing.id)

@@ -6,36 +6,35 @@ import dataclasses
 import html
 import re
 import secrets
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from bot.core.database.database import Database, Row
 from bot.core.database.vault import Vault
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
-from bot.service.http import hint_addresses
-from bot.service.http.service import Service
+from bot.service.http import callers
+from bot.service.http.callers import Service
+from bot.service.payments.settling import PaymentContext
+from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
-from bot.service.usecases import applications
-from bot.service.usecases.payment_context import PaymentContext
-from bot.service.usecases.payouts import Payouts
-from bot.service.usecases.request_commands import Policy
+from bot.service.requests import applications
+from bot.service.requests.applications import Credentials
+from bot.service.requests.request_commands import Policy
 from bot.service.wire.answer_schemas import ErrorAnswer
 from tests.support.databases import POSTGRESQL, open_quick
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
     import pytest
 
-    from bot.core.database.database import Database, Row
-    from bot.service.usecases.applications import Credentials
 
 URL = "http://pay.test"
 REQUESTS_PATH = "/v3/paymentRequests"
@@ -145,7 +144,7 @@ def make_service(
     payouts = Payouts(db, Vault(KEY), settings.get("rails", context["rails"]), now)
     key = secrets.token_bytes(32)
     settings = {"payer_key": key} | settings
-    hint = partial(hint_addresses.hint_url, public_url, settings["payer_key"])
+    hint = partial(callers.hint_url, public_url, settings["payer_key"])
     context |= {"details_of": payouts.details_of, "hint_url": hint}
     context |= _taken(settings, PaymentContext) | {"exchange": policy["exchange"]}
     known = {

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
 
+from bot.core.database.database import Transaction
 from tests.support.service_harness import NOON
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Transaction
 
 ROW = """
     INSERT INTO payment_requests (

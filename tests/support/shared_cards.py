@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.views import view_of
-from bot.chat.messages.payloads import new_message
-from bot.chat.store import listings, posts
-from bot.chat.store.posts import OWN
-from bot.chat.store.received_payments import Payment
+from bot.chat.model.payloads import MessagePayload, new_message
+from bot.chat.store import link_rows, post_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.chat.store.post_rows import OWN
 from bot.chat.telegram.inline_queries import InlineResults
+from bot.core.database.database import Row, Transaction
 from tests.support.chat_harness import REQUEST_ID, ChatHarness, get_listing, telegram_of
 from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
     from telegram import Bot
 
-    from bot.chat.messages.payloads import MessagePayload
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Row, Transaction
     from bot.sandbox.world.model import Chat, Message
     from bot.sandbox.world.people import Person
+
 
 PUBLIC_URL = "https://bot.example.org"
 EDITS = ("editMessageText", "editMessageCaption", "editMessageMedia")
@@ -37,7 +36,7 @@ class SharedCards(SenderHarness):
         super().__init__(chat, bot)
         self.inline = InlineResults(bot, chat.dialogue, PUBLIC_URL)
 
-    async def card(self, listing: Listing) -> Message:
+    async def card(self, listing: PaymentLink) -> Message:
         """Send the seller's card; return the message."""
         chat = self.chat
 
@@ -58,32 +57,32 @@ class SharedCards(SenderHarness):
         await self.chat.take()
         return posted
 
-    async def pay(self, listing: Listing, number: int = 1) -> None:
+    async def pay(self, listing: PaymentLink, number: int = 1) -> None:
         """Record so many payments of a drop, as the receiver does."""
         for _ in range(number):
             now = self.chat.listing(listing.id)
             left = None if now.left is None else now.left - 1
-            transaction = listings.short_id(12)
+            transaction = link_rows.short_id(12)
             paid = Payment(REQUEST_ID, transaction, now.wish.amount, now.wish.currency, {})
             await self.chat.recorder.record(now, paid, left)
 
-    def state(self, listing: Listing, state: str) -> None:
+    def state(self, listing: PaymentLink, state: str) -> None:
         """Set the state of a listing, as an answer of the service does."""
-        self.change(listing, lambda tx: listings.set_state(tx, listing.id, state))
+        self.change(listing, lambda tx: link_rows.set_state(tx, listing.id, state))
 
-    def end(self, listing: Listing, at: int | None) -> None:
+    def end(self, listing: PaymentLink, at: int | None) -> None:
         """Set the end of a request, in epoch ms."""
         told = self.chat.listing(listing.id).answer
         assert told
         answer = replace(told, expires_at=at)
-        self.change(listing, lambda tx: listings.set_answer(tx, listing.id, answer))
+        self.change(listing, lambda tx: link_rows.set_answer(tx, listing.id, answer))
 
-    def change(self, listing: Listing, work: Callable[[Transaction], object]) -> None:
+    def change(self, listing: PaymentLink, work: Callable[[Transaction], object]) -> None:
         """Change a listing and have its posts refreshed, in one transaction."""
 
         def whole(tx: Transaction) -> None:
             work(tx)
-            posts.refresh(tx, self.queues, listing.id, self.chat.clock())
+            post_rows.refresh(tx, self.queues, listing.id, self.chat.clock())
 
         self.chat.db.run(whole)
 

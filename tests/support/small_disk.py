@@ -10,16 +10,13 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.support.postgres_programs import AS_ROOT, NOBODY
 from tests.support.postgres_server import PostgresServer, as_server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MOUNTING = ["unshare", "--mount", "--propagation", "private"]
 AS_ROOT_INSIDE = ["--user", "--map-root-user"]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bot.core.database.sqlite.engine import SqliteDatabase
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
+from bot.core.database.database import Database
+from bot.core.database.sqlite import SqliteDatabase
 
 
 def sqlite(db: Database) -> SqliteDatabase:

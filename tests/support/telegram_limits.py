@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from telegram import InlineKeyboardMarkup
 from telegram.constants import CallbackQueryLimit, MessageLimit
 
-from bot.chat.messages.buttons import decode, encode, markup
-from bot.chat.messages.reply import units
-from bot.sandbox.bot_api.keyboards import inline
-from bot.sandbox.world.entities import Formatted, formatted
-
-if TYPE_CHECKING:
-    from bot.chat.messages.reply import Action, Reply, Rows
+from bot.chat.model.replies import Action, Reply, Rows, decode_data, encode_data, markup, units
+from bot.sandbox.bot_api.contents import inline
+from bot.sandbox.world.formatting import Formatted, formatted
 
 
 def parsed(text: str, limit: int = MessageLimit.MAX_TEXT_LENGTH) -> Formatted:
@@ -38,8 +32,8 @@ def check_rows(rows: Rows) -> None:
         inline(keyboard)
         assert InlineKeyboardMarkup.de_json(keyboard, None).to_dict() == keyboard
     for action in actions(rows):
-        assert 1 <= len(encode(action).encode()) <= 64
-        assert decode(encode(action)) == action
+        assert 1 <= len(encode_data(action).encode()) <= 64
+        assert decode_data(encode_data(action)) == action
 
 
 def check_toast(toast: str | None) -> None:

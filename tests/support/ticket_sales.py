@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from email.message import EmailMessage
 from typing import TYPE_CHECKING
 
+from tests.support.mail_servers import MailServerStub
 from tests.support.product_process import PATIENCE, until
+from tests.support.sellers_and_payers import Seller
 from tests.support.web_payers import SPACES
 
 if TYPE_CHECKING:
-    from email.message import EmailMessage
-
     from bot.sandbox.world.model import Message
-    from tests.support.mail_servers import MailServerStub
-    from tests.support.sellers_and_payers import Seller
+
 
 ADDRESS = "pat@payer.example"
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from bot.chat.times.moments import Choice, read_moment
-
-if TYPE_CHECKING:
-    from bot.chat.messages.reply import Problem
+from bot.chat.model.moments import Choice, read_moment
+from bot.chat.model.replies import Problem
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 KATHMANDU = "Asia/Kathmandu"

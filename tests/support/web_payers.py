@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,11 @@ from tests.support.sellers_and_payers import SECONDS, Seller, seller
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import httpx
 
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import World
+
 
 SPACES = str.maketrans("\xa0\u202f", "  ")
 KEEP = re.compile(r"https://t\.me/\w+\?start=([\w-]+)")

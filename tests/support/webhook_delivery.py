@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.core import exact_json
+from bot.core.database.database import Row
 from bot.core.outbox import outbox
-from bot.core.outbox.worker import Worker
-from bot.service.usecases.request_commands import INTERNAL_HOST
-from tests.support.service_harness import DROP
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.core.database.database import Row
-    from bot.core.outbox.outbox import Message
-    from bot.core.outbox.worker import Job
-    from tests.support.service_harness import ServiceHarness
-    from tests.support.webhook_receiver import Receiver
+from bot.core.outbox.outbox import Message
+from bot.core.outbox.worker import Job, Worker
+from bot.service.requests.request_commands import INTERNAL_HOST
+from tests.support.service_harness import DROP, ServiceHarness
+from tests.support.webhook_receiver import Receiver
 
 SECONDS = 10.0
 """Seconds that a webhook may take to arrive on a busy machine.

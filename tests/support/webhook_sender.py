@@ -9,15 +9,14 @@ from fastapi import FastAPI
 
 from bot.chat.payments.claim_recording import ClaimRecorder
 from bot.chat.payments.webhook import PATH, Proof, Receiver
+from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json, signing
-from bot.core.ops.request_path import EscapeNul
-from tests.support.chat_harness import REQUEST_ID
+from bot.core.net.request_body import EscapeNul
+from tests.support.chat_harness import REQUEST_ID, ChatHarness
 
 if TYPE_CHECKING:
     import httpx
 
-    from bot.chat.store.listings import Listing
-    from tests.support.chat_harness import ChatHarness
 
 SECRET = signing.new_secret()
 HELD = 7 * 24 * 3600 * 1000
@@ -54,7 +53,7 @@ def serve(chat: ChatHarness, webhook_secret: str | None) -> FastAPI:
 class WebhookSender:
     """A server that sends webhooks to the bot, signed as our service signs them."""
 
-    def __init__(self, chat: ChatHarness, http: httpx.AsyncClient, listing: Listing) -> None:
+    def __init__(self, chat: ChatHarness, http: httpx.AsyncClient, listing: PaymentLink) -> None:
         self.chat = chat
         self.http = http
         self.path = f"{PATH}/{listing.token}"

@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import struct
 import threading
-from typing import TYPE_CHECKING, Self
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Callable
+from typing import Self
 
-if TYPE_CHECKING:
-    from asyncio import StreamReader, StreamWriter
-    from collections.abc import AsyncIterator, Callable
-
-    from tests.support.postgres_server import PostgresServer
+from tests.support.postgres_server import PostgresServer
 
 SSL_REQUEST, GSS_REQUEST, CANCEL_REQUEST = 80877103, 80877104, 80877102
 NO = b"N"

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.core.outbox import outbox
+from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import FAILURES, Queue
 from bot.core.outbox.worker import Job, Worker
+from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from bot.core.outbox.outbox import Message
-    from tests.support.outbox_queue import QueueHarness
 
 SECONDS = 15.0
 ATTEMPTS = len(FAILURES.delays) + 1

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable
 from contextlib import closing
-from typing import TYPE_CHECKING
 
+from bot.core.database.database import Database, Transaction
 from tests.support.sqlite_engine import sqlite
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from bot.core.database.database import Database, Transaction
 
 PUT = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, '')"
 

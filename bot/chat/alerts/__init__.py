@@ -1,1 +1,1 @@
-"""Payments as messages: alert, digest, quiet hours, summary, undelivered; claims' reminders."""
+"""Payments as messages: alert, digest, quiet hours, summary; reminders of claims."""

@@ -6,31 +6,101 @@ claimed; they are stored with it, so that a lost answer repeats the same ones.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from bot.chat.alerts.alert_buttons import alert_rows, codes_waiting
-from bot.chat.cards.card_text import (
-    mark_possibly_repeated,
-    number_line,
-    refund_line,
-    total_text,
-)
-from bot.chat.cards.payer_words_text import MAX_HIDES, item_text, words_head, words_line
-from bot.chat.cards.rail_text import paid_by_lines, refund_hint, surplus_line, way_text
-from bot.chat.messages.buttons import markup
-from bot.chat.messages.payloads import Alert, TextMessage
-from bot.chat.messages.reply import TEXT_LIMIT, Reply, escaped, shown_units
-from bot.chat.model.paid_by import TEST_MONEY
-from bot.chat.model.payer_words import NO_WORDS
-from bot.core.money.amounts import format_money, format_short
-from bot.core.text.translations import t
+from bot.chat.cards import card_text, claim_cards, payment_lines, request_card
+from bot.chat.model import payloads, replies
+from bot.chat.model.payment import NO_WORDS, TEST_MONEY, PaymentKey
+from bot.core.money import amounts
+from bot.core.text import translations
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+# Buttons of alerts: what the seller can do about a payment, and the cards of the requests.
 
-    from bot.chat.messages.payloads import AlertPayment, MessagePayload
+
+_BUTTON_NAME = 24  # UTF-16 units
+_MAX_BUTTONS = 8
+
+
+def alert_rows(
+    payments: Sequence[payloads.AlertPayment],
+    groups: Sequence[Sequence[payloads.AlertPayment]],
+    language: str,
+) -> replies.Rows:
+    """Return the buttons of an alert; `groups` are its payments by request."""
+    return (
+        *_accept(payments, language),
+        *_codes(groups, language),
+        *_details(payments, language),
+        *_hides(payments, language),
+        *_cards(groups, language),
+    )
+
+
+def _cards(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> replies.Rows:
+    """Return a button to each request's card, with its name where there are several."""
+    labels = {group[0].listing_id: replies.plain(group[0].name, _BUTTON_NAME) for group in groups}
+    if len(labels) == 1:
+        labels = dict.fromkeys(labels, translations.t(language, "button-show-card"))
+    return tuple(
+        (replies.Button(label, action=("card", listing)),)
+        for listing, label in islice(labels.items(), _MAX_BUTTONS)
+    )
+
+
+def _accept(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
+    """Return the button that accepts a single underpaid payment; () for others."""
+    (payment, *others) = payments
+    return (
+        ()
+        if others or payment.claim_id is None
+        else claim_cards.accept_rows(payment.claim_id, language)
+    )
+
+
+def _details(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
+    """Return the buttons of a single payment; () for several.
+
+    "Sent", where there is something to send, and the facts, where "Paid back" is and words that
+    were hidden are shown again.
+    """
+    (payment, *others) = payments
+    key = alert_key(payment)
+    if others or key is None:
+        return ()
+    sent = replies.Button(translations.t(language, "button-sent"), action=("sent", *key.words, "a"))
+    facts = replies.Button(
+        translations.t(language, "button-payment"), action=("payment", *key.words)
+    )
+    return ((sent, facts) if payment.is_sent_by_hand else (facts,),)
+
+
+def alert_key(payment: payloads.AlertPayment) -> PaymentKey | None:
+    """Return the key of a payment in buttons, None for one without a number."""
+    if payment.at is None or payment.transaction_id is None:
+        return None
+    return PaymentKey.of(payment.listing_id, payment.at, payment.transaction_id)
+
+
+def _hides(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
+    """Return the buttons that hide what payers wrote; those of a digest say where they stand."""
+    said = [(one.words, key) for one in payments if (key := alert_key(one))]
+    return payment_lines.hide_rows(
+        said, language, payment_lines.ON_DIGEST if len(payments) > 1 else ""
+    )
+
+
+def _codes(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> replies.Rows:
+    """Return the button that sends codes to buyers who wait for them."""
+    waiting = [group[0].listing_id for group in groups if codes_waiting(group)]
+    return tuple((request_card.send_codes_button(listing, language),) for listing in waiting[:1])
+
+
+def codes_waiting(group: Iterable[payloads.AlertPayment]) -> int:
+    """Return how many units waited for a code when the newest of the payments came."""
+    return max(group, key=lambda payment: payment.count).codes_waiting
+
 
 MAX_PAYMENTS = 100
 """Payments in one digest; nobody reads a longer one."""
@@ -49,7 +119,7 @@ _LISTED_HINTS = ("claims-accept-hint-listed", "claims-refund-mark-listed")
 _KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
 
-def join_alerts(bodies: Iterable[MessagePayload]) -> tuple[int, Alert] | None:
+def join_alerts(bodies: Iterable[payloads.MessagePayload]) -> tuple[int, payloads.Alert] | None:
     """Join the first messages that are alerts, as many as one message has room for.
 
     Return their number and the digest, which is silent if all of them are; None where the first
@@ -66,7 +136,7 @@ def join_alerts(bodies: Iterable[MessagePayload]) -> tuple[int, Alert] | None:
     return None
 
 
-def _newest(payments: Sequence[AlertPayment]) -> tuple[AlertPayment, ...]:
+def _newest(payments: Sequence[payloads.AlertPayment]) -> tuple[payloads.AlertPayment, ...]:
     """Return the payments without underpaid money that a later one completes or raises."""
     newest = {(one.listing_id, one.transaction_id): one for one in payments}
     return tuple(
@@ -77,23 +147,25 @@ def _newest(payments: Sequence[AlertPayment]) -> tuple[AlertPayment, ...]:
     )
 
 
-def _fits(digest: Alert) -> bool:
+def _fits(digest: payloads.Alert) -> bool:
     """Check that one message has room for a digest and the mark of a repetition."""
-    room = TEXT_LIMIT - shown_units(mark_possibly_repeated("", digest.language))
-    return shown_units(alert_reply(digest.payments, digest.language).text) <= room
+    room = replies.TEXT_LIMIT - replies.shown_units(
+        card_text.mark_possibly_repeated("", digest.language)
+    )
+    return replies.shown_units(alert_reply(digest.payments, digest.language).text) <= room
 
 
-def _joinable(bodies: Iterable[MessagePayload]) -> Iterator[Alert]:
+def _joinable(bodies: Iterable[payloads.MessagePayload]) -> Iterator[payloads.Alert]:
     """Yield alerts up to the first message that is sent alone, such as a repetition."""
     for body in bodies:
-        if not isinstance(body, Alert) or body.is_single:
+        if not isinstance(body, payloads.Alert) or body.is_single:
             return
         if any(payment.repeated for payment in body.payments):
             return
         yield body
 
 
-def split_digest(digest: Alert) -> list[Alert]:
+def split_digest(digest: payloads.Alert) -> list[payloads.Alert]:
     """Split a digest that Telegram refuses, so that one payment holds up no other's alert.
 
     Return an alert for each payment, or nothing where there is only one.
@@ -102,39 +174,41 @@ def split_digest(digest: Alert) -> list[Alert]:
     return single if len(single) > 1 else []
 
 
-def alert_message(body: Alert) -> TextMessage:
+def alert_message(body: payloads.Alert) -> payloads.TextMessage:
     """Return an alert as a text message."""
     reply = alert_reply(body.payments, body.language)
-    place, keyboard = body.message_id, markup(reply.rows)
+    place, keyboard = body.message_id, replies.markup(reply.rows)
     is_silent = body.is_silent and place is None  # an edit makes no sound anyway
     claim_id = body.payments[0].claim_id if len(body.payments) == 1 else None
-    return TextMessage(
+    return payloads.TextMessage(
         reply.text, body.language, keyboard, place, is_silent=is_silent, claim_id=claim_id
     )
 
 
-def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
+def alert_reply(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Reply:
     """Render payments for their seller: amount, request, payer, units left, number and total."""
     limited, unsaid = _limit_words(payments)
     numbered, more = _limit_numbers(limited)
     found = group_payments(numbered)
-    lines = [t(language, "digest", count=len(payments))] if len(found) > 1 else []
+    lines = [translations.t(language, "digest", count=len(payments))] if len(found) > 1 else []
     last = {group[0].listing_id: group for group in found}
     for group in found:
         lines += _group(group, language, is_alone=len(payments) == 1)
         if last[group[0].listing_id] is group:
             lines += _total_lines(payments, group[0].listing_id, language)
     if more:
-        lines.append(t(language, "alert-more-numbers", more=more))
+        lines.append(translations.t(language, "alert-more-numbers", more=more))
     if unsaid:
-        lines.append(t(language, "words-more", more=unsaid))
+        lines.append(translations.t(language, "words-more", more=unsaid))
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
-        text = mark_possibly_repeated(text, language)
-    return Reply(text, alert_rows(payments, found, language))
+        text = card_text.mark_possibly_repeated(text, language)
+    return replies.Reply(text, alert_rows(payments, found, language))
 
 
-def _limit_words(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], int]:
+def _limit_words(
+    payments: Iterable[payloads.AlertPayment],
+) -> tuple[list[payloads.AlertPayment], int]:
     """Drop the words after the first MAX_HIDES; return how many were dropped.
 
     A seller can hide words wherever they are shown.
@@ -142,11 +216,15 @@ def _limit_words(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], 
     shown, said = [], 0
     for payment in payments:
         said += bool(payment.words)
-        shown.append(payment if said <= MAX_HIDES else replace(payment, words=NO_WORDS))
-    return shown, max(0, said - MAX_HIDES)
+        shown.append(
+            payment if said <= payment_lines.MAX_HIDES else replace(payment, words=NO_WORDS)
+        )
+    return shown, max(0, said - payment_lines.MAX_HIDES)
 
 
-def _limit_numbers(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], int]:
+def _limit_numbers(
+    payments: Iterable[payloads.AlertPayment],
+) -> tuple[list[payloads.AlertPayment], int]:
     """Drop the transaction numbers after the first MAX_NUMBERS; return how many were dropped."""
     numbered, known = [], 0
     for payment in payments:
@@ -156,25 +234,30 @@ def _limit_numbers(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment]
     return numbered, max(0, known - MAX_NUMBERS)
 
 
-def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]:
+def group_payments(payments: Sequence[payloads.AlertPayment]) -> list[list[payloads.AlertPayment]]:
     """Group payments by request, currency and whether they sold, in the order of their arrival."""
-    found: dict[tuple[str, str, bool], list[AlertPayment]] = {}
+    found: dict[tuple[str, str, bool], list[payloads.AlertPayment]] = {}
     for payment in payments:
         key = payment.listing_id, payment.currency, payment.underpaid
         found.setdefault(key, []).append(payment)
     return list(found.values())
 
 
-def _group(group: Sequence[AlertPayment], language: str, *, is_alone: bool) -> list[str]:
+def _group(group: Sequence[payloads.AlertPayment], language: str, *, is_alone: bool) -> list[str]:
     first = group[0]
     pieces = sum(payment.quantity for payment in group)
-    name = item_text(first.name, pieces if pieces > len(group) else 1, language, _NAME)
+    name = payment_lines.item_text(
+        first.name, pieces if pieces > len(group) else 1, language, _NAME
+    )
     total = _amount(sum(payment.amount for payment in group), first.currency, language)
-    head, words = t(language, "alert", amount=total, name=name), []
+    head, words = translations.t(language, "alert", amount=total, name=name), []
     if first.underpaid:
-        head, words = _short_head(group, total, name, language), words_line(first.words, language)
+        head, words = (
+            _short_head(group, total, name, language),
+            payment_lines.words_line(first.words, language),
+        )
     elif first.words and len(group) == 1:
-        head = words_head(first.words, total, name, language)
+        head = payment_lines.words_head(first.words, total, name, language)
     remarks = _remarks(group, language)
     if len(group) == 1:
         facts = [*words, *_payer(first, language), *_how(first, language)]
@@ -185,39 +268,46 @@ def _group(group: Sequence[AlertPayment], language: str, *, is_alone: bool) -> l
     return [_head_of_several(head, group, language), *lines, *remarks]
 
 
-def _short_head(group: Sequence[AlertPayment], total: str, name: str, language: str) -> str:
+def _short_head(
+    group: Sequence[payloads.AlertPayment], total: str, name: str, language: str
+) -> str:
     """Return the head of money that was less than asked, for which nothing was sold."""
     price = group[0].price
     if len(group) > 1 or price is None:
-        return t(language, "claims-underpaid-several", amount=total, name=name, count=len(group))
+        return translations.t(
+            language, "claims-underpaid-several", amount=total, name=name, count=len(group)
+        )
     asked = _amount(*price, language)
-    return t(language, "claims-underpaid", amount=total, asked=asked, name=name)
+    return translations.t(language, "claims-underpaid", amount=total, asked=asked, name=name)
 
 
-def _line(payment: AlertPayment, language: str) -> list[str]:
+def _line(payment: payloads.AlertPayment, language: str) -> list[str]:
     """Return what a digest says of one payment: its payer, its pieces, its rail and its number."""
     paid = payment.paid_by
-    how = [way_text(paid.kind, language)] if paid and paid.kind != TEST_MONEY else []
+    how = [payment_lines.way_text(paid.kind, language)] if paid and paid.kind != TEST_MONEY else []
     if paid and not payment.underpaid:
-        how += surplus_line(paid, (payment.amount, payment.currency), language)
+        how += payment_lines.surplus_line(paid, (payment.amount, payment.currency), language)
     many = payment.quantity > 1
-    pieces = [t(language, "payments-pieces", pieces=payment.quantity)] if many else []
-    words, payer = words_line(payment.words, language), _payer(payment, language)
+    pieces = [translations.t(language, "payments-pieces", pieces=payment.quantity)] if many else []
+    words, payer = payment_lines.words_line(payment.words, language), _payer(payment, language)
     return [*words, *payer, *pieces, *how, *_number(payment, language)]
 
 
-def _how(payment: AlertPayment, language: str) -> list[str]:
+def _how(payment: payloads.AlertPayment, language: str) -> list[str]:
     """Return how a payment was paid and what it is worth, and how much too much it was."""
     paid = payment.paid_by
     if paid is None:
         return []
     if payment.underpaid:
-        return paid_by_lines(paid, None, language)
+        return payment_lines.paid_by_lines(paid, None, language)
     price = (payment.amount, payment.currency)
-    return [*paid_by_lines(paid, price, language), *surplus_line(paid, price, language)]
+    return [
+        *payment_lines.paid_by_lines(paid, price, language),
+        *payment_lines.surplus_line(paid, price, language),
+    ]
 
 
-def _hints(payment: AlertPayment, language: str, *, is_alone: bool) -> list[str]:
+def _hints(payment: payloads.AlertPayment, language: str, *, is_alone: bool) -> list[str]:
     """Return how money is accepted or paid back that was too little, too late or too much.
 
     A digest has no buttons for that.
@@ -229,53 +319,58 @@ def _hints(payment: AlertPayment, language: str, *, is_alone: bool) -> list[str]
     if not (payment.underpaid or payment.oversold or surplus > 0):
         return []
     accept, mark = ("claims-accept-hint", "claims-refund-mark") if is_alone else _LISTED_HINTS
-    choice = [t(language, accept)] if payment.claim_id else []
-    return [*choice, f"{refund_hint(paid, language)} {t(language, mark)}"]
+    choice = [translations.t(language, accept)] if payment.claim_id else []
+    return [
+        *choice,
+        f"{payment_lines.refund_hint(paid, language)} {translations.t(language, mark)}",
+    ]
 
 
-def _number(payment: AlertPayment, language: str) -> list[str]:
-    return [*filter(None, [number_line(payment.transaction_id, language)])]
+def _number(payment: payloads.AlertPayment, language: str) -> list[str]:
+    return [*filter(None, [card_text.number_line(payment.transaction_id, language)])]
 
 
-def _head_of_several(head: str, group: Sequence[AlertPayment], language: str) -> str:
+def _head_of_several(head: str, group: Sequence[payloads.AlertPayment], language: str) -> str:
     amounts = {payment.amount for payment in group}
     if len(amounts) > 1:
-        return t(language, "alert-several", head=head, count=len(group))
+        return translations.t(language, "alert-several", head=head, count=len(group))
     each = _amount(group[0].amount, group[0].currency, language)
-    return t(language, "alert-several-alike", head=head, count=len(group), each=each)
+    return translations.t(language, "alert-several-alike", head=head, count=len(group), each=each)
 
 
-def _remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
+def _remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
     """Return remarks on goals and unusual payments, and the units left after the newest one."""
     if group[0].underpaid:
         return []
     lines = [*_goal_lines(group, language), *_amount_remarks(group, language)]
     if found := sum(payment.found for payment in group):
-        lines.append(t(language, "alert-found", found=found, count=len(group)))
+        lines.append(translations.t(language, "alert-found", found=found, count=len(group)))
     if oversold := [payment for payment in group if payment.oversold]:
-        lines.append(t(language, "alert-oversold", oversold=len(oversold), count=len(group)))
+        lines.append(
+            translations.t(language, "alert-oversold", oversold=len(oversold), count=len(group))
+        )
     if len(oversold) < len(group) and (left := _stock_line(_latest_stock(group), language)):
         lines.append(left)
     if waiting := codes_waiting(group):
-        lines.append(t(language, "alert-codes-waiting", waiting=waiting))
+        lines.append(translations.t(language, "alert-codes-waiting", waiting=waiting))
     return lines
 
 
-def _goal_lines(group: Sequence[AlertPayment], language: str) -> list[str]:
+def _goal_lines(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
     """Return what was raised when payments reached a goal, one line for each goal."""
     reached = [(*payment.reached, payment.currency) for payment in group if payment.reached]
     return [
-        t(
+        translations.t(
             language,
             "alert-goal-reached",
-            raised=escaped(format_short(raised, currency, language)),
-            goal=escaped(format_short(goal, currency, language)),
+            raised=replies.escaped(amounts.format_short(raised, currency, language)),
+            goal=replies.escaped(amounts.format_short(goal, currency, language)),
         )
         for raised, goal, currency in reached
     ]
 
 
-def _amount_remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
+def _amount_remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
     """Return remarks on payments whose amount is not the price."""
     others = [payment for payment in group if payment.price is not None]
     odd = [payment for payment in group if payment.price is None and payment.named]
@@ -286,15 +381,17 @@ def _amount_remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
         first = found[0]
         named = price = _amount(first.amount, first.currency, language)
         if first.named:
-            named = escaped(first.named, _NAMED_AMOUNT)
+            named = replies.escaped(first.named, _NAMED_AMOUNT)
         if first.price:
             price = _amount(*first.price, language)
         counts = {"count": len(group), "other": len(found)}
-        lines.append(t(language, key, named=named, price=price, **counts))
+        lines.append(translations.t(language, key, named=named, price=price, **counts))
     return lines
 
 
-def _total_lines(payments: Sequence[AlertPayment], listing_id: str, language: str) -> list[str]:
+def _total_lines(
+    payments: Sequence[payloads.AlertPayment], listing_id: str, language: str
+) -> list[str]:
     """Return the totals of a request including these payments; nothing after its first payment."""
     of_request = [
         payment
@@ -306,16 +403,18 @@ def _total_lines(payments: Sequence[AlertPayment], listing_id: str, language: st
         return []
     earned = latest.count - latest.refund_count - latest.settled_count
     lines = [total_line(latest.together, earned, language)] if earned > 0 else []
-    refund = refund_line(latest.to_refund, latest.refund_count, language)
+    refund = card_text.refund_line(latest.to_refund, latest.refund_count, language)
     return [*lines, *filter(None, [refund])]
 
 
 def total_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str:
     """Return the total of `count` payments, given in minor units by currency."""
-    return t(language, "alert-together", total=total_text(amounts, language), count=count)
+    return translations.t(
+        language, "alert-together", total=card_text.total_text(amounts, language), count=count
+    )
 
 
-def _latest_stock(group: Sequence[AlertPayment]) -> AlertPayment:
+def _latest_stock(group: Sequence[payloads.AlertPayment]) -> payloads.AlertPayment:
     """Return the payment with the fewest units left, reserved ones included: they only decrease."""
     known = [payment for payment in group if payment.remaining_units is not None]
     return min(
@@ -326,35 +425,41 @@ def _latest_stock(group: Sequence[AlertPayment]) -> AlertPayment:
 
 
 def _amount(amount: int, currency: str, language: str) -> str:
-    return escaped(format_money(amount, currency, language))
+    return replies.escaped(amounts.format_money(amount, currency, language))
 
 
-def _payer(payment: AlertPayment, language: str) -> list[str]:
+def _payer(payment: payloads.AlertPayment, language: str) -> list[str]:
     """Return the payer's data, known fields first, whatever JSON values they hold."""
     known = [name for name in _KNOWN_FIELDS if name in payment.payer]
     others = [name for name in payment.payer if name not in _KNOWN_FIELDS]
     return [
-        t(
+        translations.t(
             language,
             "alert-payer",
-            label=t(language, f"payer-{name}") if name in known else escaped(name, _PAYER_LABEL),
-            value=escaped(payment.payer[name], _PAYER_VALUE),
+            label=translations.t(language, f"payer-{name}")
+            if name in known
+            else replies.escaped(name, _PAYER_LABEL),
+            value=replies.escaped(payment.payer[name], _PAYER_VALUE),
         )
         for name in [*known, *others][:_MAX_PAYER_FIELDS]
         if payment.payer[name] not in (None, "")
     ]
 
 
-def _stock_line(payment: AlertPayment, language: str) -> str | None:
+def _stock_line(payment: payloads.AlertPayment, language: str) -> str | None:
     if payment.kind == "oneoff":
-        return t(language, "alert-closed")
+        return translations.t(language, "alert-closed")
     if payment.remaining_units is None:
         return None
     if payment.remaining_units == payment.reserved_units == 0:
-        return t(language, "alert-sold-out")
+        return translations.t(language, "alert-sold-out")
     left, total, reserved = payment.remaining_units, payment.total_units, payment.reserved_units
     if total is None:
-        line = t(language, "alert-left", left=left)
+        line = translations.t(language, "alert-left", left=left)
     else:
-        line = t(language, "alert-left-of", left=left, total=total)
-    return f"{line}\n{t(language, 'card-reserved', reserved=reserved)}" if reserved else line
+        line = translations.t(language, "alert-left-of", left=left, total=total)
+    return (
+        f"{line}\n{translations.t(language, 'card-reserved', reserved=reserved)}"
+        if reserved
+        else line
+    )

@@ -7,22 +7,13 @@ silences the next one, and those of one link don't affect another link's.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from bot.chat.alerts.delivery import is_quiet
-from bot.chat.cards import claim_posts
-from bot.chat.messages.payloads import ClaimAlert, ClaimDigest
-from bot.chat.store import claims
-from bot.chat.times import local_time, zones
-from bot.core.outbox import outbox
-from bot.core.outbox.queue_policy import ALERT
-
-if TYPE_CHECKING:
-    from bot.chat.messages.queues import Queues
-    from bot.chat.model.draft import Seller
-    from bot.chat.store.claims import Claim, Digest
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
+from bot.chat.alerts import delivery
+from bot.chat.cards import claim_cards
+from bot.chat.model import drafts, local_time, payloads, queues, zones
+from bot.chat.store import claim_rows, link_rows
+from bot.core.database import database
+from bot.core.outbox import outbox, queue_policy
 
 REMIND_AFTER = 24 * 3600 * 1000
 """Milliseconds from a claim to its reminder, and from one reminder to the next."""
@@ -41,85 +32,106 @@ BATCH = 50
 """Claims in one transaction: others wait for it."""
 
 
-def announce(tx: Transaction, queues: Queues, listing: Listing, claim: Claim, now: int) -> None:
+def announce(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    listing: link_rows.PaymentLink,
+    claim: claim_rows.Claim,
+    now: int,
+) -> None:
     """Queue the alert of a claim; it makes a sound unless its request's alerts don't.
 
     Once too many wait, it is in its listing's digest, which sounds again after a pause.
     """
-    of_listing, of_seller = claims.count_alone(tx, listing, now)
+    of_listing, of_seller = claim_rows.count_alone(tx, listing, now)
     if claim.is_doubtful or of_listing >= OWN_MESSAGES or of_seller >= OWN_OF_SELLER:
         pause = DOUBTFUL_PAUSE if claim.is_doubtful else DIGEST_PAUSE
         _sound_digest(tx, queues, listing.id, now, pause)
     else:
-        claims.set_alone(tx, claim.id)
+        claim_rows.set_alone(tx, claim.id)
         _put_alert(tx, queues, claim, now, is_reminder=False)
 
 
-def _sound_digest(tx: Transaction, queues: Queues, listing_id: str, now: int, pause: int) -> None:
+def _sound_digest(
+    tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int, pause: int
+) -> None:
     """Queue a listing's digest as a new message, after a pause since the one before it.
 
     Until then that one is edited. One that still waits to be sent will show what waits then.
     """
-    digest = claims.find_digest(tx, listing_id)
+    digest = claim_rows.find_digest(tx, listing_id)
     if digest.sending:
         return
     due_at = now if digest.sounded_at is None else digest.sounded_at + pause
     if due_at <= now:
         _send_digest(tx, queues, digest, now)
         return
-    claims.save_digest(tx, replace(digest, due_at=min(due_at, digest.due_at or due_at)))
-    claim_posts.refresh_digest(tx, queues, listing_id, now)
+    claim_rows.save_digest(tx, replace(digest, due_at=min(due_at, digest.due_at or due_at)))
+    claim_cards.refresh_digest(tx, queues, listing_id, now)
 
 
-def _send_digest(tx: Transaction, queues: Queues, digest: Digest, now: int) -> None:
-    listing, seller = claim_posts.owned(tx, digest.listing_id)
-    is_silent = listing.alerts != "on" or is_quiet(seller, now)
+def _send_digest(
+    tx: database.Transaction, queues: queues.Queues, digest: claim_rows.Digest, now: int
+) -> None:
+    listing, seller = claim_cards.owned_claim(tx, digest.listing_id)
+    is_silent = listing.alerts != "on" or delivery.is_quiet(seller, now)
     key = outbox.new_id(now)
-    body = ClaimDigest(listing.id, seller.language, is_new=True, is_silent=is_silent)
-    outbox.put(tx, queues.messages, str(listing.chat_id), body, now, key=key, priority=ALERT)
-    claims.save_digest(tx, replace(digest, sounded_at=now, due_at=None, sending=key))
+    body = payloads.ClaimDigest(listing.id, seller.language, is_new=True, is_silent=is_silent)
+    outbox.put(
+        tx, queues.messages, str(listing.chat_id), body, now, key=key, priority=queue_policy.ALERT
+    )
+    claim_rows.save_digest(tx, replace(digest, sounded_at=now, due_at=None, sending=key))
 
 
-def enqueue_digests(tx: Transaction, queues: Queues, now: int) -> int:
+def enqueue_digests(tx: database.Transaction, queues: queues.Queues, now: int) -> int:
     """Queue the digests due at `now` (epoch ms), at most BATCH; return their number."""
-    due = claims.due_digests(tx, now, BATCH)
+    due = claim_rows.due_digests(tx, now, BATCH)
     for digest in due:
         _send_digest(tx, queues, digest, now)
     return len(due)
 
 
 def _put_alert(
-    tx: Transaction, queues: Queues, claim: Claim, now: int, *, is_reminder: bool
+    tx: database.Transaction,
+    queues: queues.Queues,
+    claim: claim_rows.Claim,
+    now: int,
+    *,
+    is_reminder: bool,
 ) -> None:
-    listing, seller = claim_posts.known(tx, claim)
-    is_silent = listing.alerts != "on" or is_quiet(seller, now)
-    alert = ClaimAlert(claim.id, seller.language, is_silent=is_silent, is_reminder=is_reminder)
-    outbox.put(tx, queues.messages, str(listing.chat_id), alert, now, priority=ALERT)
+    listing, seller = claim_cards.is_known_claim(tx, claim)
+    is_silent = listing.alerts != "on" or delivery.is_quiet(seller, now)
+    alert = payloads.ClaimAlert(
+        claim.id, seller.language, is_silent=is_silent, is_reminder=is_reminder
+    )
+    outbox.put(tx, queues.messages, str(listing.chat_id), alert, now, priority=queue_policy.ALERT)
 
 
-def enqueue_reminders(tx: Transaction, queues: Queues, now: int) -> int:
+def enqueue_reminders(tx: database.Transaction, queues: queues.Queues, now: int) -> int:
     """Queue the reminders due at `now` (epoch ms), at most BATCH; return the number of claims.
 
     In quiet hours a reminder waits for their end; a claim that has lapsed gets none.
     """
-    due = claims.due_claims(tx, now, BATCH)
+    due = claim_rows.due_claims(tx, now, BATCH)
     for claim in due:
         _remind(tx, queues, claim, now)
     return len(due)
 
 
-def _remind(tx: Transaction, queues: Queues, claim: Claim, now: int) -> None:
-    _, seller = claim_posts.known(tx, claim)
+def _remind(
+    tx: database.Transaction, queues: queues.Queues, claim: claim_rows.Claim, now: int
+) -> None:
+    _, seller = claim_cards.is_known_claim(tx, claim)
     if not claim.is_waiting(now):
-        claims.set_reminder(tx, claim, claim.reminders, None)
-        claim_posts.show(tx, queues, claim.id, now)
+        claim_rows.set_reminder(tx, claim, claim.reminders, None)
+        claim_cards.show_claim(tx, queues, claim.id, now)
         return
     if (later := _end_of_quiet_hours(seller, now)) is not None:
-        claims.set_reminder(tx, claim, claim.reminders, later)
+        claim_rows.set_reminder(tx, claim, claim.reminders, later)
         return
     number = claim.reminders + 1
     next_at = now + REMIND_AFTER if number < MOST_REMINDERS else claim.lapses_at
-    if not claims.set_reminder(tx, claim, number, min(next_at, claim.lapses_at)):
+    if not claim_rows.set_reminder(tx, claim, number, min(next_at, claim.lapses_at)):
         return
     if claim.alone:
         _put_alert(tx, queues, claim, now, is_reminder=True)
@@ -127,8 +139,8 @@ def _remind(tx: Transaction, queues: Queues, claim: Claim, now: int) -> None:
         _sound_digest(tx, queues, claim.listing_id, now, REMIND_AFTER)
 
 
-def _end_of_quiet_hours(seller: Seller, now: int) -> int | None:
+def _end_of_quiet_hours(seller: drafts.Seller, now: int) -> int | None:
     """Return when this seller's quiet hours end (epoch ms), None outside of them."""
-    if seller.quiet is None or not is_quiet(seller, now):
+    if seller.quiet is None or not delivery.is_quiet(seller, now):
         return None
     return local_time.next_epoch_at(seller.quiet[1], now, seller.zone or zones.UTC_ZONE)

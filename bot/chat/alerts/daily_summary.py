@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from bot.chat.alerts.alert_text import total_line
-from bot.chat.alerts.delivery import is_quiet
-from bot.chat.cards.card_text import other_money, total_text
-from bot.chat.cards.request_card import card_of
-from bot.chat.messages.payloads import TextMessage
-from bot.chat.messages.reply import Reply, escaped
-from bot.chat.store import sellers
-from bot.chat.store.takings import Takings, takings_between
-from bot.chat.times import local_time, zones
-from bot.core.outbox import lanes, outbox
-from bot.core.outbox.queue_policy import NOTICE
-from bot.core.text.translations import t
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bot.chat.messages.queues import Queues
-    from bot.chat.model.draft import Seller
-    from bot.chat.store.sellers import DueSummary
-    from bot.chat.store.takings import ListingTakings
-    from bot.core.database.database import Transaction
+from bot.chat.alerts import alert_text, delivery
+from bot.chat.cards import card_text, request_card
+from bot.chat.model import drafts, local_time, payloads, queues, replies, zones
+from bot.chat.store import revenue, seller_rows
+from bot.core.database import database
+from bot.core.outbox import lanes, outbox, queue_policy
+from bot.core.text import translations
 
 BATCH = 50
 """Sellers in one transaction, because others wait for it; the next one takes the rest."""
@@ -54,34 +40,36 @@ class Span:
     next_at: int
 
 
-def enqueue_due(tx: Transaction, queues: Queues, now: int) -> int:
+def enqueue_due(tx: database.Transaction, queues: queues.Queues, now: int) -> int:
     """Queue the summaries due at `now` (epoch ms), at most BATCH, and return their number.
 
     Summaries missed while the bot was stopped are sent as one. A paused chat gets none: they would
     all arrive once it is resumed.
     """
-    due = sellers.summaries_due(tx, now, LONGEST_DAY, BATCH)
+    due = seller_rows.summaries_due(tx, now, LONGEST_DAY, BATCH)
     for awaiting in due:
         _enqueue(tx, queues, awaiting, now)
     return len(due)
 
 
-def _enqueue(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) -> None:
+def _enqueue(
+    tx: database.Transaction, queues: queues.Queues, awaiting: seller_rows.DueSummary, now: int
+) -> None:
     seller_id, seller = awaiting.seller_id, awaiting.seller
     span = _span(seller, now)
-    is_ours = sellers.claim_summary(tx, awaiting, span.next_at if span else now + RETRY)
+    is_ours = seller_rows.claim_summary(tx, awaiting, span.next_at if span else now + RETRY)
     if span is None or not is_ours:
         return
     lane = str(seller_id)
     if lanes.is_paused(tx, queues.messages, lane):
         return
-    days = takings_between(tx, seller_id, span.since, span.until)
+    days = revenue.revenue_between(tx, seller_id, span.since, span.until)
     text = summary_reply(days, seller.language, now).text
-    message = TextMessage(text, seller.language, is_silent=is_quiet(seller, now))
-    outbox.put(tx, queues.messages, lane, message, now, priority=NOTICE)
+    message = payloads.TextMessage(text, seller.language, is_silent=delivery.is_quiet(seller, now))
+    outbox.put(tx, queues.messages, lane, message, now, priority=queue_policy.NOTICE)
 
 
-def _span(seller: Seller, now: int) -> Span | None:
+def _span(seller: drafts.Seller, now: int) -> Span | None:
     """Return the last whole day before this seller's time, across summer time.
 
     None while the rules of the zone can't be read.
@@ -103,37 +91,43 @@ def _span_in_zone(minute: int, zone: str, now: int) -> Span:
     return Span(local_time.next_epoch_at(minute, until - LONGEST_DAY, zone), until, later)
 
 
-def summary_reply(days: Sequence[ListingTakings], language: str, now: int) -> Reply:
+def summary_reply(days: Sequence[revenue.LinkRevenue], language: str, now: int) -> replies.Reply:
     """Render the takings by request, their total where there are several, and what to refund."""
     if not days:
-        return Reply(t(language, "summary-none"))
+        return replies.Reply(translations.t(language, "summary-none"))
     earning = [day for day in days if day.takings.earned]
-    lines = [t(language, "summary")]
+    lines = [translations.t(language, "summary")]
     lines += [_line(day, language, now) for day in earning[:MAX_LISTED]]
     if more := len(earning[MAX_LISTED:]):
-        lines.append(t(language, "summary-more", more=more))
+        lines.append(translations.t(language, "summary-more", more=more))
     if len(earning) > 1:
         count = sum(day.takings.earned_count for day in earning)
         total = _sum_by_currency(day.takings.earned for day in earning)
-        lines.append(total_line(total, count, language))
-    lines += other_money(_together(days), language)
-    return Reply("\n".join(lines))
+        lines.append(alert_text.total_line(total, count, language))
+    lines += card_text.other_money(_together(days), language)
+    return replies.Reply("\n".join(lines))
 
 
-def _line(day: ListingTakings, language: str, now: int) -> str:
-    name, total = escaped(day.listing.wish.name, _NAME), total_text(day.takings.earned, language)
-    line = t(language, "summary-line", name=name, total=total, count=day.takings.earned_count)
-    card = card_of(day.listing, now)
+def _line(day: revenue.LinkRevenue, language: str, now: int) -> str:
+    name, total = (
+        replies.escaped(day.listing.wish.name, _NAME),
+        card_text.total_text(day.takings.earned, language),
+    )
+    line = translations.t(
+        language, "summary-line", name=name, total=total, count=day.takings.earned_count
+    )
+    card = request_card.card_of(day.listing, now)
     if card.remaining_units is None or card.total_units is None:
         return line
-    left = t(language, "left-of", left=card.remaining_units, total=card.total_units)
-    return f"{line} · {t(language, 'status-soldOut') if card.status == 'soldOut' else left}"
+    left = translations.t(language, "left-of", left=card.remaining_units, total=card.total_units)
+    sold_out = translations.t(language, "status-soldOut")
+    return f"{line} · {sold_out if card.status == 'soldOut' else left}"
 
 
-def _together(days: Sequence[ListingTakings]) -> Takings:
+def _together(days: Sequence[revenue.LinkRevenue]) -> revenue.RevenueTotals:
     """Sum up the money of all requests that is no takings, or that went back."""
     every = [day.takings for day in days]
-    return Takings(
+    return revenue.RevenueTotals(
         to_refund=_sum_by_currency(one.to_refund for one in every),
         refund_count=sum(one.refund_count for one in every),
         short=_sum_by_currency(one.short for one in every),

@@ -7,34 +7,22 @@ last of its alerts is settled, one message reports the units sold and the alerts
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
-from bot.chat.messages.buttons import markup
-from bot.chat.messages.payloads import Alert, TextMessage
-from bot.chat.messages.reply import Button, Reply, escaped
-from bot.chat.store import sellers
-from bot.chat.store.received_payments import (
-    alert_counts,
-    count_alerts,
-    count_oversold,
-    mark_summed_up,
+from bot.chat.alerts import alert_text
+from bot.chat.model import drafts, local_time, payloads, payment, queues, replies, zones
+from bot.chat.store import (
+    link_rows,
+    message_rows,
+    payment_marks,
+    payment_rows,
+    post_rows,
+    seller_rows,
 )
-from bot.chat.times import local_time, zones
-from bot.core.outbox import outbox
-from bot.core.outbox.queries import DEAD, WAITING, count_of_lane, newest_of_lane
-from bot.core.outbox.queue_policy import ALERT
-from bot.core.text.translations import choose, t
-
-if TYPE_CHECKING:
-    from bot.chat.messages.payloads import AlertPayment, MessagePayload
-    from bot.chat.messages.queues import Queues
-    from bot.chat.model.draft import Seller
-    from bot.chat.store.listings import Listing
-    from bot.chat.store.received_payments import AlertCounts
-    from bot.core.database.database import Transaction
-    from bot.core.outbox.queries import StoredMessage
+from bot.core.database import database
+from bot.core.outbox import outbox, queries, queue_policy
+from bot.core.text import translations
 
 MAX_LISTED = 20
 """Messages of each kind that `/alerts` lists; nobody reads more."""
@@ -59,25 +47,29 @@ class DropEnd:
     oversold: int
 
 
-def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
+def record_delivered(
+    tx: database.Transaction, queues: queues.Queues, body: payloads.MessagePayload, now: int
+) -> None:
     """Count the payments of a delivered message, in the transaction that settles it."""
     fresh = Counter(one.listing_id for one in payments_of(body) if _counts(one))
     for listing_id, number in fresh.items():
-        count_alerts(tx, listing_id, delivered=number)
+        payment_rows.count_alerts(tx, listing_id, delivered=number)
     announce_ended_drops(tx, queues, body, now)
 
 
-def payments_of(body: MessagePayload) -> tuple[AlertPayment, ...]:
+def payments_of(body: payloads.MessagePayload) -> tuple[payloads.AlertPayment, ...]:
     """Return the payments that a message is about, () for one that is no alert."""
-    return body.payments if isinstance(body, Alert) else ()
+    return body.payments if isinstance(body, payloads.Alert) else ()
 
 
-def _counts(payment: AlertPayment) -> bool:
+def _counts(payment: payloads.AlertPayment) -> bool:
     """Check whether an alert counts: not a repetition, nor money that sold nothing."""
     return not (payment.repeated or payment.underpaid)
 
 
-def announce_ended_drops(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
+def announce_ended_drops(
+    tx: database.Transaction, queues: queues.Queues, body: payloads.MessagePayload, now: int
+) -> None:
     """Queue the end of drops of which a message was the last alert, delivered or given up.
 
     In the transaction that settles the message.
@@ -87,24 +79,30 @@ def announce_ended_drops(tx: Transaction, queues: Queues, body: MessagePayload, 
         announce_ended_drop(tx, queues, listing_id, now)
 
 
-def announce_ended_drop(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
+def announce_ended_drop(
+    tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int
+) -> None:
     """Queue the end of a drop, once, where all is sold and none of its alerts is under way."""
-    account = alert_counts(tx, listing_id)
+    account = payment_rows.alert_counts(tx, listing_id)
     if account is None or account.is_summed_up:
         return
     ending = _drop_end(tx, queues, account)
-    if ending is None or not mark_summed_up(tx, listing_id):
+    if ending is None or not payment_rows.mark_summed_up(tx, listing_id):
         return
     listing = account.listing
-    seller = sellers.find_seller(tx, listing.seller_id)
-    language = seller.language if seller else choose(None)
+    seller = seller_rows.find_seller(tx, listing.seller_id)
+    language = seller.language if seller else translations.choose(None)
     reply = _reply(listing, ending, language)
     is_silent = listing.alerts != "on" or is_quiet(seller, now)
-    message = TextMessage(reply.text, language, markup(reply.rows), is_silent=is_silent)
-    outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=ALERT)
+    message = payloads.TextMessage(
+        reply.text, language, replies.markup(reply.rows), is_silent=is_silent
+    )
+    outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=queue_policy.ALERT)
 
 
-def _drop_end(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd | None:
+def _drop_end(
+    tx: database.Transaction, queues: queues.Queues, account: payment_rows.AlertCounts
+) -> DropEnd | None:
     """Return the end of a drop; None while units are left or alerts are under way."""
     listing = account.listing
     paid, units = listing.paid_count, _units_of_drop(listing)
@@ -114,38 +112,42 @@ def _drop_end(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd 
     lost = _given_up(tx, queues, listing) if settled < paid else ()
     if settled + len(lost) < paid:
         return None
-    oversold, oversold_pieces = count_oversold(tx, listing.id)
+    oversold, oversold_pieces = payment_rows.count_oversold(tx, listing.id)
     sold = listing.pieces - oversold_pieces
     lost_sold = sum(not payment.oversold for payment in lost)
     return DropEnd(sold, lost_sold, account.muted, oversold) if sold >= units else None
 
 
-def _units_of_drop(listing: Listing) -> int | None:
+def _units_of_drop(listing: link_rows.PaymentLink) -> int | None:
     """Return the units of a drop, without those that its seller took out."""
     known = (listing.wish.units, listing.answer.total_units if listing.answer else None)
     return min((units for units in known if units is not None), default=None)
 
 
-def _given_up(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPayment]:
+def _given_up(
+    tx: database.Transaction, queues: queues.Queues, listing: link_rows.PaymentLink
+) -> list[payloads.AlertPayment]:
     """Return the payments of a listing whose alerts were given up."""
     lost = given_up_payments(tx, queues, str(listing.chat_id))
     return [one for one in lost if one.listing_id == listing.id and _counts(one)]
 
 
-def _reply(listing: Listing, ending: DropEnd, language: str) -> Reply:
-    name = escaped(listing.wish.name, _NAME)
-    lines = [t(language, "drop-sold", name=name, sold=ending.sold)]
+def _reply(listing: link_rows.PaymentLink, ending: DropEnd, language: str) -> replies.Reply:
+    name = replies.escaped(listing.wish.name, _NAME)
+    lines = [translations.t(language, "drop-sold", name=name, sold=ending.sold)]
     if ending.muted:
-        lines.append(t(language, "drop-muted", muted=ending.muted))
+        lines.append(translations.t(language, "drop-muted", muted=ending.muted))
     if ending.lost:
-        lines.append(t(language, "drop-lost", lost=ending.lost))
+        lines.append(translations.t(language, "drop-lost", lost=ending.lost))
     if ending.oversold:
-        lines.append(t(language, "drop-oversold", oversold=ending.oversold))
-    button = Button(t(language, "button-show-card"), action=("card", listing.id))
-    return Reply("\n".join(lines), ((button,),))
+        lines.append(translations.t(language, "drop-oversold", oversold=ending.oversold))
+    button = replies.Button(
+        translations.t(language, "button-show-card"), action=("card", listing.id)
+    )
+    return replies.Reply("\n".join(lines), ((button,),))
 
 
-def is_quiet(seller: Seller | None, now: int) -> bool:
+def is_quiet(seller: drafts.Seller | None, now: int) -> bool:
     """Check whether this seller has quiet hours at `now` (epoch ms): no sound, but no delay.
 
     False while the rules of the zone can't be read: a sound does less harm than a missed alert.
@@ -158,25 +160,122 @@ def is_quiet(seller: Seller | None, now: int) -> bool:
         return False
 
 
-def newest_undelivered(tx: Transaction, queues: Queues, lane: str) -> list[StoredMessage]:
+def newest_undelivered(
+    tx: database.Transaction, queues: queues.Queues, lane: str
+) -> list[queries.StoredMessage]:
     """Return a chat's dead and waiting alerts, newest first, at most MAX_LISTED of each."""
-    of_lane = partial(newest_of_lane, tx, queues.messages, lane, ALERT, most=MAX_LISTED)
-    found = [*of_lane(DEAD), *of_lane(WAITING)]
+    of_lane = partial(
+        queries.newest_of_lane, tx, queues.messages, lane, queue_policy.ALERT, most=MAX_LISTED
+    )
+    found = [*of_lane(queries.DEAD), *of_lane(queries.WAITING)]
     return sorted(found, key=lambda message: message.id, reverse=True)
 
 
-def count_undelivered(tx: Transaction, queues: Queues, lane: str) -> int:
+def count_undelivered(tx: database.Transaction, queues: queues.Queues, lane: str) -> int:
     """Count the dead and waiting alerts of a chat."""
-    return sum(count_of_lane(tx, queues.messages, lane, ALERT, state) for state in (DEAD, WAITING))
+    return sum(
+        queries.count_of_lane(tx, queues.messages, lane, queue_policy.ALERT, state)
+        for state in (queries.DEAD, queries.WAITING)
+    )
 
 
-def given_up_payments(tx: Transaction, queues: Queues, lane: str) -> list[AlertPayment]:
+def given_up_payments(
+    tx: database.Transaction, queues: queues.Queues, lane: str
+) -> list[payloads.AlertPayment]:
     """Return the payments of a chat's dead alerts."""
-    dead = newest_of_lane(tx, queues.messages, lane, ALERT, DEAD)
+    dead = queries.newest_of_lane(tx, queues.messages, lane, queue_policy.ALERT, queries.DEAD)
     return [payment for message in dead for payment in payments_of(message.body)]
 
 
-def resend(tx: Transaction, queues: Queues, lane: str, now: int) -> int:
+def resend(tx: database.Transaction, queues: queues.Queues, lane: str, now: int) -> int:
     """Queue the newest MAX_RESENT dead alerts again, in their old order; return their number."""
-    dead = newest_of_lane(tx, queues.messages, lane, ALERT, DEAD, most=MAX_RESENT)
+    dead = queries.newest_of_lane(
+        tx, queues.messages, lane, queue_policy.ALERT, queries.DEAD, most=MAX_RESENT
+    )
     return sum(outbox.revive(tx, queues.messages, one.id, now) for one in reversed(dead))
+
+
+# Alerts whose words of payers may be hidden: their messages are written again without them.
+
+
+def has_words(alert: payloads.Alert) -> bool:
+    """Return whether an alert shows what a payer wrote."""
+    return any(payment.words for payment in alert.payments)
+
+
+def current_alert(tx: database.Transaction, alert: payloads.Alert) -> payloads.Alert:
+    """Return an alert without the words that its seller has hidden."""
+    return replace(
+        alert,
+        payments=tuple(
+            replace(one, words=payment.NO_WORDS)
+            if one.words and message_rows.is_hidden(tx, one)
+            else one
+            for one in alert.payments
+        ),
+    )
+
+
+def record_sent(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    place: post_rows.MessagePlace,
+    alert: payloads.Alert,
+    now: int,
+) -> None:
+    """Store a sent alert that shows words; edit it if they were hidden while it was being sent."""
+    if not has_words(alert):
+        return
+    message_rows.save_alert(tx, place, alert, now)
+    shown = current_alert(tx, alert)
+    if shown != alert:
+        _put(tx, queues, place, shown, now)
+
+
+def rewrite_alert(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    found: payment_marks.FoundPayment,
+    tapped: post_rows.MessagePlace | None,
+    now: int,
+) -> bool:
+    """Write the alerts of a payment again, in the tapped message too.
+
+    Return whether the tapped message is one of them.
+    """
+    message_id = message_rows.message_of(tx, *found.ids)
+    places = [] if tapped is None else [tapped]
+    if message_id is not None:
+        lane = str(link_rows.get_listing(tx, found.listing_id).chat_id)
+        places.append(post_rows.MessagePlace(lane, message_id))
+    written = [place for place in dict.fromkeys(places) if _rewrite(tx, queues, found, place, now)]
+    return tapped in written
+
+
+def _rewrite(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    found: payment_marks.FoundPayment,
+    place: post_rows.MessagePlace,
+    now: int,
+) -> bool:
+    """Write an alert again; False if it isn't about the payment: a new bot reuses message_ids."""
+    alert = message_rows.find_alert(tx, place)
+    ids = (found.listing_id, found.ids[1])
+    if alert is None or ids not in {(one.listing_id, one.transaction_id) for one in alert.payments}:
+        return False
+    _put(tx, queues, place, current_alert(tx, alert), now)
+    return True
+
+
+def _put(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    place: post_rows.MessagePlace,
+    alert: payloads.Alert,
+    now: int,
+) -> None:
+    reply = alert_text.alert_reply(alert.payments, alert.language)
+    keyboard, place_id = replies.markup(reply.rows), place.message_id
+    message = payloads.TextMessage(reply.text, alert.language, keyboard, place_id)
+    outbox.put(tx, queues.messages, place.lane, message, now)

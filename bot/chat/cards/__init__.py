@@ -1,1 +1,1 @@
-"""A request as a message: card, status, menus, list, and the calls that send or edit it."""
+"""Requests, claims, payments and receipts as messages, and the calls that send or edit them."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fastapi import APIRouter, Response
 
 from bot.chat.store import seller_images
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
+from bot.core.database import database
 
 PATH = "/images"
 
@@ -22,7 +18,7 @@ HEADERS = {
 """A picture never changes under its id, and pay pages of other sites show it."""
 
 
-def image_router(db: Database) -> APIRouter:
+def image_router(db: database.Database) -> APIRouter:
     """Return the route `GET /images/{id}`; 404 for an unknown id."""
     router = APIRouter(include_in_schema=False)
 

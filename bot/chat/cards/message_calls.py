@@ -1,6 +1,6 @@
 """Payloads as calls of the Bot API, built when they are sent, from the data as it is then.
 
-A payload names a listing and what to draw of it, or the post to refresh (store/posts.py).
+A payload names a listing and what to draw of it, or the post to refresh (store/post_rows.py).
 `MessageCalls` builds its call, and afterwards records the content of the message.
 """
 
@@ -8,38 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.chat.cards import claim_posts
-from bot.chat.cards.claim_text import claim_reply
-from bot.chat.cards.views import View, content_key, view_of
-from bot.chat.messages.buttons import is_question, markup
-from bot.chat.messages.payloads import (
-    DELETION,
-    ButtonRemoval,
-    CardMessage,
-    ClaimAlert,
-    ClaimDigest,
-    PosterFile,
-    Refresh,
-    SecretRemoval,
-    TextMessage,
-)
-from bot.chat.messages.queues import INLINE
-from bot.chat.store import claims, listings, posts, questions, seller_images, shown_texts
-from bot.chat.store.listings import DELETED
-from bot.chat.store.posts import OWN, SHARED, VISITED, MessagePlace, Shown
-from bot.core.errors import StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from bot.chat.messages.queues import Queues
-    from bot.chat.store.posts import Post
-    from bot.core.database.database import Database, Transaction
+from bot.chat.cards import claim_cards, views
+from bot.chat.model import payloads, queues, replies
+from bot.chat.store import claim_rows, link_rows, message_rows, post_rows, seller_images
+from bot.core import errors
+from bot.core.database import database
 
 PICTURE_WAIT, PICTURE_ATTEMPTS = 3_000, 4
 """Milliseconds that a shared card waits for the picture of its seller's card, and how often."""
@@ -57,7 +36,7 @@ class File:
 class Drawing:
     """A file that is not drawn yet: the poster of a design, or the card (None)."""
 
-    view: View
+    view: views.View
     design: str | None = None
     name: str = "card.jpg"
 
@@ -73,7 +52,7 @@ class ShownRequest:
 
     listing_id: str
     own: int
-    seen: Shown
+    seen: post_rows.PostContent
     post_id: str | None = None
     gone: bool = False
     refused: str | None = None
@@ -91,7 +70,7 @@ class Call:
     method: str
     args: Mapping[str, Any]
     picture: File | Drawing | str | None = None
-    place: MessagePlace | None = None
+    place: post_rows.MessagePlace | None = None
     shows: ShownRequest | None = None
     asks: bool = False
     is_passing: bool = False
@@ -117,21 +96,23 @@ class SentMessage:
 
 Built = Call | NotYet | None
 Sendable = (
-    TextMessage
-    | CardMessage
-    | PosterFile
-    | Refresh
-    | ButtonRemoval
-    | SecretRemoval
-    | ClaimAlert
-    | ClaimDigest
+    payloads.TextMessage
+    | payloads.CardMessage
+    | payloads.PosterFile
+    | payloads.Refresh
+    | payloads.ButtonRemoval
+    | payloads.SecretRemoval
+    | payloads.ClaimAlert
+    | payloads.ClaimDigest
 )
 
 
 class MessageCalls:
     """Builds the calls that send payloads, and records the content of sent messages."""
 
-    def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
+    def __init__(
+        self, db: database.Database, queues: queues.Queues, now: Callable[[], int]
+    ) -> None:
         self._db = db
         self._queues = queues
         self._now = now
@@ -141,26 +122,26 @@ class MessageCalls:
 
         Raises StorageError.
         """
-        build: Callable[[Transaction], Built]
+        build: Callable[[database.Transaction], Built]
         now = self._now()
         match payload:
-            case Refresh():
+            case payloads.Refresh():
                 build = partial(_refresh, payload=payload, attempts=attempts, now=now)
-            case CardMessage():
+            case payloads.CardMessage():
                 build = partial(_card, payload=payload, lane=lane, now=now)
-            case PosterFile():
+            case payloads.PosterFile():
                 build = partial(_poster, payload=payload, lane=lane, now=now)
-            case ButtonRemoval():
+            case payloads.ButtonRemoval():
                 build = partial(_removal, payload=payload, lane=lane)
-            case ClaimAlert():
+            case payloads.ClaimAlert():
                 build = partial(_claim, payload=payload, lane=lane, now=now)
-            case ClaimDigest():
+            case payloads.ClaimDigest():
                 build = partial(_claim_digest, payload=payload, lane=lane, now=now)
-            case SecretRemoval():
+            case payloads.SecretRemoval():
                 return Call(payload.method, _target(lane, payload.message_id))
-            case TextMessage(message_id=None):
+            case payloads.TextMessage(message_id=None):
                 return _text(payload, lane)
-            case TextMessage():
+            case payloads.TextMessage():
                 build = partial(_edited_text, payload=payload, lane=lane)
         built = await self._db.read(build)
         if isinstance(built, Call) and isinstance(built.picture, Drawing):
@@ -178,157 +159,169 @@ class MessageCalls:
     async def _image(self, image_id: str | None) -> bytes | None:
         return await seller_images.image_data(self._db, image_id) if image_id else None
 
-    def record(self, tx: Transaction, call: Call, lane: str, sent: SentMessage) -> None:
+    def record(self, tx: database.Transaction, call: Call, lane: str, sent: SentMessage) -> None:
         """Store the content of a sent message, in the transaction that settles its call."""
         shows, place = call.shows, call.place
         if place is None and sent.message_id is not None:
-            place = MessagePlace(lane, sent.message_id)
+            place = post_rows.MessagePlace(lane, sent.message_id)
         if place is None:
             return
         self._record_text(tx, call, place)
         if call.claim_id is not None:
-            claim_posts.record_sent(tx, self._queues, call.claim_id, place, self._now())
+            claim_cards.record_sent(tx, self._queues, call.claim_id, place, self._now())
         if call.digest_of is not None:
-            claim_posts.record_digest(tx, self._queues, call.digest_of, place, self._now())
+            claim_cards.record_digest(tx, self._queues, call.digest_of, place, self._now())
         if shows is None:
             if call.place is not None:
-                posts.mark_replaced(tx, place)
+                post_rows.mark_replaced(tx, place)
         elif shows.gone:
             self._share_picture(tx, shows, sent.file_id)
-            posts.delete_post(tx, place)
+            post_rows.delete_post(tx, place)
         else:
             post_id = shows.post_id
             if post_id is None:
-                post_id = posts.save_post(tx, shows.listing_id, place, shows.own, self._now()).id
-            posts.record_shown(tx, post_id, shows.seen)
+                post_id = post_rows.save_post(
+                    tx, shows.listing_id, place, shows.own, self._now()
+                ).id
+            post_rows.record_shown(tx, post_id, shows.seen)
             if shows.refused is not None:
-                posts.record_refusal(tx, place, shows.refused, self._now())
+                post_rows.record_refusal(tx, place, shows.refused, self._now())
             self._share_picture(tx, shows, sent.file_id)
             if call.place is None:
                 self._catch_up(tx, place)
 
-    def _record_text(self, tx: Transaction, call: Call, place: MessagePlace) -> None:
-        if call.method in (ButtonRemoval.method, DELETION):
-            shown_texts.forget_text(tx, place)
+    def _record_text(
+        self, tx: database.Transaction, call: Call, place: post_rows.MessagePlace
+    ) -> None:
+        if call.method in (payloads.ButtonRemoval.method, payloads.DELETION):
+            message_rows.forget_text(tx, place)
         elif place.message_id and "reply_markup" in call.args:
-            shown_texts.save_text(tx, place, _text_key(call), self._now())
+            message_rows.save_text(tx, place, _text_key(call), self._now())
         if call.asks:
-            questions.record_question(tx, self._queues, place, self._now())
+            message_rows.record_question(tx, self._queues, place, self._now())
 
-    def _share_picture(self, tx: Transaction, shows: ShownRequest, file_id: str | None) -> None:
+    def _share_picture(
+        self, tx: database.Transaction, shows: ShownRequest, file_id: str | None
+    ) -> None:
         """Store the picture of a seller's card, and refresh the shared cards that use it."""
         listing_id, picture = shows.listing_id, shows.seen.picture
-        if shows.own != OWN or not picture or not file_id:
+        if shows.own != post_rows.OWN or not picture or not file_id:
             return
-        if (file_id, picture) != posts.card_picture(tx, listing_id):
-            posts.save_card_picture(tx, listing_id, file_id, picture)
-            posts.refresh_shared(tx, self._queues, listing_id, picture, self._now())
+        if (file_id, picture) != post_rows.card_picture(tx, listing_id):
+            post_rows.save_card_picture(tx, listing_id, file_id, picture)
+            post_rows.refresh_shared(tx, self._queues, listing_id, picture, self._now())
 
-    def _catch_up(self, tx: Transaction, place: MessagePlace) -> None:
+    def _catch_up(self, tx: database.Transaction, place: post_rows.MessagePlace) -> None:
         """Queue the refresh of a new card whose request changed while it was sent."""
-        post, now = posts.post_at(tx, place), self._now()
-        if post is None or post.own != OWN:
+        post, now = post_rows.post_at(tx, place), self._now()
+        if post is None or post.own != post_rows.OWN:
             return
-        view = view_of(tx, listings.get_listing(tx, post.listing_id), OWN, now)
+        view = views.view_of(tx, link_rows.get_listing(tx, post.listing_id), post_rows.OWN, now)
         picture = post.seen.picture if post.refused == view.seen.picture else view.seen.picture
         if post.seen != replace(view.seen, picture=picture):
-            posts.refresh_one(tx, self._queues, post, now)
+            post_rows.refresh_one(tx, self._queues, post, now)
 
 
-def _text(payload: TextMessage, lane: str) -> Call:
+def _text(payload: payloads.TextMessage, lane: str) -> Call:
     field, message_id = "caption" if payload.is_caption else "text", payload.message_id
     args = {field: payload.text, **_target(lane, message_id)}
     if payload.is_silent:
         args["disable_notification"] = True
     if message_id is not None or payload.keyboard is not None:
         args["reply_markup"] = payload.keyboard
-    place = None if message_id is None else MessagePlace(lane, message_id)
-    asks = is_question(payload.keyboard)
+    place = None if message_id is None else post_rows.MessagePlace(lane, message_id)
+    asks = replies.is_question(payload.keyboard)
     call = Call(payload.method, args, place=place, asks=asks, is_passing=payload.is_passing)
     return replace(call, claim_id=payload.claim_id)
 
 
-def _removal(tx: Transaction, payload: ButtonRemoval, lane: str) -> Call | None:
+def _removal(tx: database.Transaction, payload: payloads.ButtonRemoval, lane: str) -> Call | None:
     """Return the call that removes a question's buttons, or a passing message.
 
     None where the message has changed.
     """
-    place = MessagePlace(lane, payload.message_id)
-    if shown_texts.text_key_at(tx, place) != payload.shown:
+    place = post_rows.MessagePlace(lane, payload.message_id)
+    if message_rows.text_key_at(tx, place) != payload.shown:
         return None
     target = _target(lane, payload.message_id)
-    if payload.shown.startswith(shown_texts.PASSING) and not payload.kept:
-        return Call(DELETION, target, place=place)
+    if payload.shown.startswith(message_rows.PASSING) and not payload.kept:
+        return Call(payloads.DELETION, target, place=place)
     return Call(payload.method, {**target, "reply_markup": None}, place=place)
 
 
-def _claim(tx: Transaction, payload: ClaimAlert, lane: str, now: int) -> Call | None:
+def _claim(
+    tx: database.Transaction, payload: payloads.ClaimAlert, lane: str, now: int
+) -> Call | None:
     """Return the call that sends a claim; None where it is decided or has lapsed by now."""
-    claim = claims.find_claim(tx, payload.claim_id)
+    claim = claim_rows.find_claim(tx, payload.claim_id)
     if claim is None or not claim.is_waiting(now):
         return None
-    listing, seller = claim_posts.known(tx, claim)
-    reply = claim_reply(claim, listing, seller, now, is_reminder=payload.is_reminder)
-    keyboard = markup(reply.rows)
-    text = TextMessage(reply.text, seller.language, keyboard, is_silent=payload.is_silent)
+    listing, seller = claim_cards.is_known_claim(tx, claim)
+    reply = claim_cards.claim_reply(claim, listing, seller, now, is_reminder=payload.is_reminder)
+    keyboard = replies.markup(reply.rows)
+    text = payloads.TextMessage(reply.text, seller.language, keyboard, is_silent=payload.is_silent)
     return replace(_text(text, lane), claim_id=claim.id)
 
 
-def _claim_digest(tx: Transaction, payload: ClaimDigest, lane: str, now: int) -> Call | None:
+def _claim_digest(
+    tx: database.Transaction, payload: payloads.ClaimDigest, lane: str, now: int
+) -> Call | None:
     """Return the call that sends or edits a digest; None where it would say nothing new."""
-    at = None if payload.is_new else claims.find_digest(tx, payload.listing_id).message_id
-    reply = claim_posts.digest_of(tx, payload.listing_id, now)
+    at = None if payload.is_new else claim_rows.find_digest(tx, payload.listing_id).message_id
+    reply = claim_cards.digest_of(tx, payload.listing_id, now)
     if not reply.rows if payload.is_new else at is None:
         return None
-    text = TextMessage(
-        reply.text, payload.language, markup(reply.rows), at,
+    text = payloads.TextMessage(
+        reply.text, payload.language, replies.markup(reply.rows), at,
         is_silent=payload.is_silent, is_passing=True,
     )  # fmt: skip
     call = _edited_text(tx, text, lane)
     return call and replace(call, digest_of=payload.listing_id)
 
 
-def _edited_text(tx: Transaction, payload: TextMessage, lane: str) -> Call | None:
+def _edited_text(tx: database.Transaction, payload: payloads.TextMessage, lane: str) -> Call | None:
     """Return the call that edits a text; None where the message has just that text already."""
     call = _text(payload, lane)
-    known = shown_texts.text_key_at(tx, call.place) if call.place else None
+    known = message_rows.text_key_at(tx, call.place) if call.place else None
     return None if known == _text_key(call) else call
 
 
 def _text_key(call: Call) -> str:
     args = call.args
     keyboard = args.get("reply_markup")
-    key = content_key(args.get("text", args.get("caption")), keyboard)
+    key = views.content_key(args.get("text", args.get("caption")), keyboard)
     if call.is_passing:
-        return f"{shown_texts.PASSING}{key}"
-    return key if keyboard else f"{shown_texts.BARE}{key}"
+        return f"{message_rows.PASSING}{key}"
+    return key if keyboard else f"{message_rows.BARE}{key}"
 
 
-def _card(tx: Transaction, payload: CardMessage, lane: str, now: int) -> Built:
-    listing = listings.get_listing(tx, payload.listing_id)
-    own, language = (VISITED, payload.language) if payload.is_public else (OWN, None)
-    view = view_of(tx, listing, own, now, language).with_menu(payload.menu)
+def _card(tx: database.Transaction, payload: payloads.CardMessage, lane: str, now: int) -> Built:
+    listing = link_rows.get_listing(tx, payload.listing_id)
+    own, language = (
+        (post_rows.VISITED, payload.language) if payload.is_public else (post_rows.OWN, None)
+    )
+    view = views.view_of(tx, listing, own, now, language).with_menu(payload.menu)
     if payload.message_id is None:
         return _new_card(tx, view, lane, is_text=payload.is_text)
-    place = MessagePlace(lane, payload.message_id)
-    return _edited_card(tx, view, place, posts.post_at(tx, place), is_text=payload.is_text)
+    place = post_rows.MessagePlace(lane, payload.message_id)
+    return _edited_card(tx, view, place, post_rows.post_at(tx, place), is_text=payload.is_text)
 
 
-def _poster(tx: Transaction, payload: PosterFile, lane: str, now: int) -> Built:
-    listing = listings.get_listing(tx, payload.listing_id)
-    view = view_of(tx, listing, VISITED, now, payload.language)
+def _poster(tx: database.Transaction, payload: payloads.PosterFile, lane: str, now: int) -> Built:
+    listing = link_rows.get_listing(tx, payload.listing_id)
+    view = views.view_of(tx, listing, post_rows.VISITED, now, payload.language)
     drawing = Drawing(view, payload.design, payload.file_name)
     return Call(payload.method, _target(lane), drawing)
 
 
-def _refresh(tx: Transaction, payload: Refresh, attempts: int, now: int) -> Built:
+def _refresh(tx: database.Transaction, payload: payloads.Refresh, attempts: int, now: int) -> Built:
     """Build the call that refreshes a post; None where it is up to date, or was replaced."""
-    post = posts.find_post(tx, payload.post_id)
+    post = post_rows.find_post(tx, payload.post_id)
     if post is None or post.seen.words is None:
         return None
-    listing = listings.get_listing(tx, post.listing_id)
-    view = view_of(tx, listing, post.own, now).with_menu(post.seen.menu)
-    waits = attempts <= PICTURE_ATTEMPTS and posts.has_live_card(tx, post.listing_id)
+    listing = link_rows.get_listing(tx, post.listing_id)
+    view = views.view_of(tx, listing, post.own, now).with_menu(post.seen.menu)
+    waits = attempts <= PICTURE_ATTEMPTS and post_rows.has_live_card(tx, post.listing_id)
     if payload.tries_picture:
         post = replace(post, refused=None)
     built = _edited_card(tx, view, post.place, post, waits=waits)
@@ -338,7 +331,7 @@ def _refresh(tx: Transaction, payload: Refresh, attempts: int, now: int) -> Buil
     return replace(built, shows=built.shows and replace(built.shows, post_id=post.id))
 
 
-def _new_card(tx: Transaction, view: View, lane: str, *, is_text: bool) -> Call:
+def _new_card(tx: database.Transaction, view: views.View, lane: str, *, is_text: bool) -> Call:
     seen = view.seen
     if seen.picture is None:
         return Call("sendMessage", _card_args(view, "text", lane))
@@ -351,10 +344,10 @@ def _new_card(tx: Transaction, view: View, lane: str, *, is_text: bool) -> Call:
 
 
 def _edited_card(
-    tx: Transaction,
-    view: View,
-    place: MessagePlace,
-    post: Post | None,
+    tx: database.Transaction,
+    view: views.View,
+    place: post_rows.MessagePlace,
+    post: post_rows.Post | None,
     *,
     waits: bool = False,
     is_text: bool = False,
@@ -369,8 +362,8 @@ def _edited_card(
     is_refused = is_text or (post is not None and post.refused == picture)
     if picture is None or is_refused or (seen and seen.picture == picture):
         return _edited_words(view, place, seen)
-    if view.own == SHARED:
-        known = posts.card_picture(tx, view.listing.id)
+    if view.own == post_rows.SHARED:
+        known = post_rows.card_picture(tx, view.listing.id)
         if known is None or known[1] != picture:
             return NotYet(PICTURE_WAIT) if waits else _edited_words(view, place, seen)
     args = _card_args(view, "caption", place.lane, place.message_id)
@@ -378,7 +371,9 @@ def _edited_card(
     return Call("editMessageMedia", args, _card_picture(tx, view, picture), place, shows)
 
 
-def _edited_words(view: View, place: MessagePlace, seen: Shown | None) -> Call | None:
+def _edited_words(
+    view: views.View, place: post_rows.MessagePlace, seen: post_rows.PostContent | None
+) -> Call | None:
     """Build the edit of text and buttons alone; None where the message has them already."""
     if seen and seen.words == view.seen.words:
         return None
@@ -389,26 +384,32 @@ def _edited_words(view: View, place: MessagePlace, seen: Shown | None) -> Call |
     return Call(method, args, place=place, shows=_shown(view, shows))
 
 
-def _shown(view: View, seen: Shown) -> ShownRequest:
-    gone = view.listing.state == DELETED and seen.picture == view.seen.picture
+def _shown(view: views.View, seen: post_rows.PostContent) -> ShownRequest:
+    gone = view.listing.state == link_rows.DELETED and seen.picture == view.seen.picture
     return ShownRequest(view.listing.id, view.own, seen, gone=gone)
 
 
-def _card_picture(tx: Transaction, view: View, key: str) -> Drawing | str:
+def _card_picture(tx: database.Transaction, view: views.View, key: str) -> Drawing | str:
     """Return the file_id of the picture if Telegram has it, else the drawing of it."""
-    known = posts.card_picture(tx, view.listing.id)
+    known = post_rows.card_picture(tx, view.listing.id)
     return known[0] if known and known[1] == key else Drawing(view)
 
 
-def _card_args(view: View, field: str, lane: str, message_id: int | None = None) -> dict[str, Any]:
+def _card_args(
+    view: views.View, field: str, lane: str, message_id: int | None = None
+) -> dict[str, Any]:
     reply = view.reply
-    return {field: reply.text, "reply_markup": markup(reply.rows), **_target(lane, message_id)}
+    return {
+        field: reply.text,
+        "reply_markup": replies.markup(reply.rows),
+        **_target(lane, message_id),
+    }
 
 
 def _target(lane: str, message_id: int | None = None) -> dict[str, Any]:
     """Return the arguments that name a chat, a message in it, or the message posted inline."""
-    if lane.startswith(INLINE):
-        return {"inline_message_id": lane.removeprefix(INLINE)}
+    if lane.startswith(queues.INLINE):
+        return {"inline_message_id": lane.removeprefix(queues.INLINE)}
     chat = {"chat_id": int(lane)}
     return chat if message_id is None else {**chat, "message_id": message_id}
 
@@ -424,4 +425,4 @@ def _file_handles() -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):
             raise
-        raise StorageError("no file handle is left") from error
+        raise errors.StorageError("no file handle is left") from error

@@ -2,48 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import (
-    list_label,
-    mark_possibly_repeated,
-    number_line,
-    other_money,
-    page_buttons,
-    total_text,
-)
-from bot.chat.cards.payer_words_text import (
-    ON_LIST,
-    ON_VIEW,
-    hide_button,
-    hide_rows,
-    place_found,
-    words_in_full,
-    words_line,
-)
-from bot.chat.cards.rail_text import paid_by_lines, surplus_line
-from bot.chat.fields.offers import in_rows
-from bot.chat.messages.reply import TEXT_LIMIT, Button, Reply, escaped, plain, shown_units
-from bot.chat.model.payment_key import PaymentKey
-from bot.chat.model.payment_marks import NOTED, PAID_BACK, SENT
-from bot.chat.model.wish import PAYER_FIELDS
-from bot.chat.times import display, zones
-from bot.core.money.amounts import format_money
-from bot.core.text.translations import t
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from bot.chat.cards.request_card import Card
-    from bot.chat.model.draft import Seller
-    from bot.chat.model.payment_marks import PaymentMarks
-    from bot.chat.store.payment_search import FoundPayment
-    from bot.chat.store.queries import ListedPayment
-    from bot.chat.store.takings import Takings
+from bot.chat.cards import card_text, claim_cards, payment_lines, request_card
+from bot.chat.forms import wording
+from bot.chat.model import drafts, moments, replies, request_spec, zones
+from bot.chat.model.payment import NOTED, PAID_BACK, SENT, UNDO, PaymentKey, PaymentMarks
+from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks, revenue
+from bot.core.money import amounts
+from bot.core.text import translations
 
 # Limits in UTF-16 units: texts of another server and of payers may have any length.
-_NAME = 200
+_LISTED_NAME = 200
 _BUTTON_NAME = 24
 _PAYER_LINE = 160
 _PAYER_LABEL = 40
@@ -58,34 +29,48 @@ _MARKED = {SENT: "mark-sent", PAID_BACK: "claims-paid-back"}
 
 
 def payments_page(
-    card: Card, receipts: Sequence[ListedPayment], place: tuple[int, int], seller: Seller
-) -> Reply:
+    card: request_card.Card,
+    receipts: Sequence[link_lists.ListedPayment],
+    place: tuple[int, int],
+    seller: drafts.Seller,
+) -> replies.Reply:
     """Show a page of a request's payments, newest first; `place` is its number, from 0, and all.
 
     `card.takings` are those of all payments; times are in the seller's zone.
     """
     language, (page, pages) = seller.language, place
     zone = seller.zone or zones.UTC_ZONE
-    head = [t(language, "payments", name=escaped(card.name, _NAME), page=page + 1, pages=pages)]
+    head = [
+        translations.t(
+            language,
+            "payments",
+            name=replies.escaped(card.name, _LISTED_NAME),
+            page=page + 1,
+            pages=pages,
+        )
+    ]
     if not receipts:
-        head.append(t(language, "payments-none"))
+        head.append(translations.t(language, "payments-none"))
     else:
         head += _totals(card.takings, language)
         head.append(zone_line(zone, language))
-    back = Button(t(language, "button-back"), action=("card", card.listing_id))
-    turns = page_buttons(("payments", card.listing_id), page, pages, language)
+    back = replies.Button(translations.t(language, "button-back"), action=("card", card.listing_id))
+    turns = card_text.page_buttons(("payments", card.listing_id), page, pages, language)
     said = [
         (one.words, PaymentKey.of(card.listing_id, one.received_at, one.transaction_id))
         for one in receipts
         if one.transaction_id is not None
     ]
-    hides = hide_rows(said, language, f"{ON_LIST}{page}")
+    hides = payment_lines.hide_rows(said, language, f"{payment_lines.ON_LIST}{page}")
 
     def text(most: int) -> str:
-        each = (receipt_line(one, _moment(one, zone, language), seller, most) for one in receipts)
+        each = (
+            receipt_line(one, _receipt_moment(one, zone, language), seller, most)
+            for one in receipts
+        )
         return "\n\n".join(["\n".join(head), *each])
 
-    return Reply(fitting(text, language), (*hides, *turns, (back,)))
+    return replies.Reply(fitting(text, language), (*hides, *turns, (back,)))
 
 
 def fitting(text: Callable[[int], str], language: str) -> str:
@@ -93,167 +78,331 @@ def fitting(text: Callable[[int], str], language: str) -> str:
     tried = ""
     for most in MOST_SHOWN:
         tried = text(most)
-        if shown_units(mark_possibly_repeated(tried, language)) <= TEXT_LIMIT:
+        if (
+            replies.shown_units(card_text.mark_possibly_repeated(tried, language))
+            <= replies.TEXT_LIMIT
+        ):
             break
     return tried
 
 
-def _totals(takings: Takings, language: str) -> list[str]:
+def _totals(takings: revenue.RevenueTotals, language: str) -> list[str]:
     """Return a line of what was earned, and what of it and beside it went or has to go back."""
-    total, count = total_text(takings.earned, language), takings.earned_count
-    earned = [t(language, "payments-total", total=total, count=count)] if count else []
-    return [*earned, *other_money(takings, language)]
+    total, count = card_text.total_text(takings.earned, language), takings.earned_count
+    earned = [translations.t(language, "payments-total", total=total, count=count)] if count else []
+    return [*earned, *card_text.other_money(takings, language)]
 
 
 def found_payments(
-    found: Sequence[FoundPayment], typed: str, seller: Seller, *, more: bool
-) -> Reply:
+    found: Sequence[payment_marks.FoundPayment], typed: str, seller: drafts.Seller, *, more: bool
+) -> replies.Reply:
     """Show the payments that a typed number may mean; `more`: there are others beside them."""
     language, zone = seller.language, seller.zone or zones.UTC_ZONE
     if len(found) == 1:
         (only,) = found
-        head = t(language, "find-payment", name=escaped(only.name, _NAME))
-        at = f"{_moment(only.payment, zone, language)} ({zones.place_name(zone, language)})"
+        head = translations.t(
+            language, "find-payment", name=replies.escaped(only.name, _LISTED_NAME)
+        )
+        at = f"{_receipt_moment(only.payment, zone, language)} ({zones.place_name(zone, language)})"
         text = f"{head}\n{receipt_text(only.payment, at, seller)}"
-        return Reply(text, _found_rows(only, language))
-    names = {one.listing_id: plain(one.name, _BUTTON_NAME) for one in found if one.is_listed}
+        return replies.Reply(text, _found_rows(only, language))
+    names = {
+        one.listing_id: replies.plain(one.name, _BUTTON_NAME) for one in found if one.is_listed
+    }
     hides = [
-        hide_button(said, one.key, language, place_found(typed, one.ids[1]), is_only=False)
+        payment_lines.hide_button(
+            said, one.key, language, payment_lines.place_found(typed, one.ids[1]), is_only=False
+        )
         for one in found
         if (said := one.payment.words)
     ]
     rows = (
-        *in_rows(hides, 2),
+        *wording.in_rows(hides, 2),
         *((_card_button(listing, name),) for listing, name in names.items()),
     )
 
     def text_of_all(most: int) -> str:
-        parts = [t(language, "find-several", count=len(found))]
+        parts = [translations.t(language, "find-several", count=len(found))]
         for one in found:
-            name = t(language, "card-name", name=escaped(one.name, _NAME))
-            at = _moment(one.payment, zone, language)
+            name = translations.t(
+                language, "card-name", name=replies.escaped(one.name, _LISTED_NAME)
+            )
+            at = _receipt_moment(one.payment, zone, language)
             parts.append(f"{name}\n{receipt_line(one.payment, at, seller, most)}")
-        parts += [t(language, "find-more-payments")] * more
+        parts += [translations.t(language, "find-more-payments")] * more
         return _paragraphs([*parts, zone_line(zone, language)])
 
-    return Reply(fitting(text_of_all, language), rows)
+    return replies.Reply(fitting(text_of_all, language), rows)
 
 
-def found_links(cards: Sequence[Card], text: str, language: str, *, more: bool) -> Reply:
+def found_links(
+    cards: Sequence[request_card.Card], text: str, language: str, *, more: bool
+) -> replies.Reply:
     """Show the payment links whose names contain what was typed, each a button to its card."""
-    rows = tuple((_card_button(card.listing_id, list_label(card, language)),) for card in cards)
-    parts = [t(language, "find-links", text=escaped(text, _TYPED))]
-    parts += [t(language, "find-more-links")] * more
-    return Reply("\n".join(parts), rows)
+    rows = tuple(
+        (_card_button(card.listing_id, card_text.list_label(card, language)),) for card in cards
+    )
+    parts = [translations.t(language, "find-links", text=replies.escaped(text, _TYPED))]
+    parts += [translations.t(language, "find-more-links")] * more
+    return replies.Reply("\n".join(parts), rows)
 
 
-def _found_rows(found: FoundPayment, language: str) -> tuple[tuple[Button, ...], ...]:
+def _found_rows(
+    found: payment_marks.FoundPayment, language: str
+) -> tuple[tuple[replies.Button, ...], ...]:
     """Return buttons to the card and all payments, unless deleted; to the facts of real money."""
-    rows: tuple[tuple[Button, ...], ...] = ()
+    rows: tuple[tuple[replies.Button, ...], ...] = ()
     if found.payment.transaction_id is not None:
-        facts = Button(t(language, "button-payment"), action=("payment", *found.key.words))
-        hides = hide_rows([(found.payment.words, found.key)], language, ON_VIEW)
+        facts = replies.Button(
+            translations.t(language, "button-payment"), action=("payment", *found.key.words)
+        )
+        hides = payment_lines.hide_rows(
+            [(found.payment.words, found.key)], language, payment_lines.ON_VIEW
+        )
         rows = ((facts,), *hides)
     if not found.is_listed:
         return rows
     payments = ("payments", found.listing_id, "0")
     return (
         *rows,
-        (_card_button(found.listing_id, t(language, "button-show-card")),),
-        (Button(t(language, "button-payments"), action=payments),),
+        (_card_button(found.listing_id, translations.t(language, "button-show-card")),),
+        (replies.Button(translations.t(language, "button-payments"), action=payments),),
     )
 
 
-def _card_button(listing_id: str, label: str) -> Button:
-    return Button(label, action=("card", listing_id))
+def _card_button(listing_id: str, label: str) -> replies.Button:
+    return replies.Button(label, action=("card", listing_id))
 
 
 def zone_line(zone: str, language: str) -> str:
     """Return the line that names the zone of the times above."""
-    return t(language, "payments-zone", zone=escaped(zones.place_name(zone, language)))
+    return translations.t(
+        language, "payments-zone", zone=replies.escaped(zones.place_name(zone, language))
+    )
 
 
 def _paragraphs(parts: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def _moment(receipt: ListedPayment, zone: str, language: str) -> str:
-    return display.button_label(receipt.received_at, zone, language)
+def _receipt_moment(receipt: link_lists.ListedPayment, zone: str, language: str) -> str:
+    return moments.button_label(receipt.received_at, zone, language)
 
 
-def receipt_text(receipt: ListedPayment, at: str, seller: Seller) -> str:
+def receipt_text(receipt: link_lists.ListedPayment, at: str, seller: drafts.Seller) -> str:
     """Return the lines of one payment shown alone, with its worth in both currencies."""
     language, paid = seller.language, receipt.paid_by
-    words = words_in_full(receipt.words, language)
-    words += [t(language, "words-hidden")] if receipt.marks.is_hidden else []
+    words = payment_lines.words_in_full(receipt.words, language)
+    words += [translations.t(language, "words-hidden")] if receipt.marks.is_hidden else []
     price = (receipt.amount, receipt.currency)
-    how = [] if paid is None else paid_by_lines(paid, price, language)
+    how = [] if paid is None else payment_lines.paid_by_lines(paid, price, language)
     return _lines(receipt, at, seller, (words, how), _PAYER_LINE)
 
 
-def receipt_line(receipt: ListedPayment, at: str, seller: Seller, most: int) -> str:
+def receipt_line(
+    receipt: link_lists.ListedPayment, at: str, seller: drafts.Seller, most: int
+) -> str:
     """Return the lines of one payment in a list, with `most` units of each text in it."""
     language, paid = seller.language, receipt.paid_by
-    words = words_line(receipt.words, language, most)
-    how = [] if paid is None else paid_by_lines(paid, None, language)
+    words = payment_lines.words_line(receipt.words, language, most)
+    how = [] if paid is None else payment_lines.paid_by_lines(paid, None, language)
     return _lines(receipt, at, seller, (words, how), min(_PAYER_LINE, most))
 
 
 def _lines(
-    receipt: ListedPayment, at: str, seller: Seller, parts: tuple[list[str], list[str]], most: int
+    receipt: link_lists.ListedPayment,
+    at: str,
+    seller: drafts.Seller,
+    parts: tuple[list[str], list[str]],
+    most: int,
 ) -> str:
     """Return the lines of one payment; `parts` are the payer's words, and how it was paid."""
     language, paid, (words, how) = seller.language, receipt.paid_by, parts
-    amount = escaped(format_money(receipt.amount, receipt.currency, language))
-    head = t(language, "payments-line", at=escaped(at), amount=amount)
+    amount = replies.escaped(amounts.format_money(receipt.amount, receipt.currency, language))
+    head = translations.t(language, "payments-line", at=replies.escaped(at), amount=amount)
     lines = [head, " · ".join(_states(receipt, language)), *words, *how]
     if paid is not None and not receipt.underpaid:
-        lines += surplus_line(paid, (receipt.amount, receipt.currency), language)
+        lines += payment_lines.surplus_line(paid, (receipt.amount, receipt.currency), language)
     lines.append(_payer_line(receipt.payer, language, most))
-    lines += filter(None, [number_line(receipt.transaction_id, language)])
+    lines += filter(None, [card_text.number_line(receipt.transaction_id, language)])
     lines += _marked(receipt.marks, seller, most)
     return "\n".join(filter(None, lines))
 
 
-def _states(receipt: ListedPayment, language: str) -> list[str]:
+def _states(receipt: link_lists.ListedPayment, language: str) -> list[str]:
     """Return its pieces where it has several, and what is special about a payment."""
     is_back = receipt.marks.paid_back_at is not None
     pieces = receipt.quantity
     shown = [
-        t(language, "payments-pieces", pieces=pieces) if pieces > 1 else "",
-        t(language, "payments-oversold") if receipt.oversold and not is_back else "",
-        t(language, "claims-payment-underpaid") if receipt.underpaid else "",
-        t(language, "payments-found") if receipt.found else "",
-        t(language, "payments-in-doubt") if receipt.in_doubt else "",
+        translations.t(language, "payments-pieces", pieces=pieces) if pieces > 1 else "",
+        translations.t(language, "payments-oversold") if receipt.oversold and not is_back else "",
+        translations.t(language, "claims-payment-underpaid") if receipt.underpaid else "",
+        translations.t(language, "payments-found") if receipt.found else "",
+        translations.t(language, "payments-in-doubt") if receipt.in_doubt else "",
     ]
     return [*filter(None, shown)]
 
 
-def _marked(marks: PaymentMarks, seller: Seller, most: int) -> list[str]:
+def _marked(marks: PaymentMarks, seller: drafts.Seller, most: int) -> list[str]:
     """Return when it was sent and paid back, by the seller's word, with their notes."""
     language, zone, lines = seller.language, seller.zone or zones.UTC_ZONE, []
     for mark in NOTED:
         at, note = marks.noted(mark)
         if at is not None:
-            moment = escaped(display.button_label(at, zone, language))
-            lines.append(t(language, _MARKED[mark], at=moment))
+            moment = replies.escaped(moments.button_label(at, zone, language))
+            lines.append(translations.t(language, _MARKED[mark], at=moment))
         if at is not None and note:
-            lines.append(t(language, "claims-note", note=escaped(note, most)))
+            lines.append(translations.t(language, "claims-note", note=replies.escaped(note, most)))
     return lines
 
 
 def _payer_line(payer: Mapping[str, object], language: str, most: int) -> str:
     """Return the payer's data on one line, whatever JSON values it holds."""
     pairs = [
-        t(
+        translations.t(
             language,
             "alert-payer",
-            label=t(language, f"payer-{name}")
-            if name in PAYER_FIELDS
-            else plain(name, _PAYER_LABEL),
-            value=plain(value, _PAYER_LINE),
+            label=translations.t(language, f"payer-{name}")
+            if name in request_spec.PAYER_FIELDS
+            else replies.plain(name, _PAYER_LABEL),
+            value=replies.plain(value, _PAYER_LINE),
         )
-        for name, value in islice(payer.items(), len(PAYER_FIELDS))
+        for name, value in islice(payer.items(), len(request_spec.PAYER_FIELDS))
         if value not in (None, "")
     ]
-    return escaped(" · ".join(pairs), most)
+    return replies.escaped(" · ".join(pairs), most)
+
+
+# `/payments`: claims that wait for their seller, the latest payments, and one payment.
+
+
+_INCOMING_NAME = 60  # UTF-16 units
+
+
+def incoming_page(
+    waiting: Sequence[tuple[claim_rows.Claim, link_rows.PaymentLink]],
+    payments: Sequence[payment_marks.FoundPayment],
+    place: tuple[int, int, bool],
+    seller: drafts.Seller,
+) -> replies.Reply:
+    """Show a page of what waits for its seller, then of payments, newest first.
+
+    `place` is the page's number, from 0, how many claims wait in all, and whether pages follow.
+    """
+    language, (page, count, has_more) = seller.language, place
+    parts = []
+    if waiting:
+        parts.append(translations.t(language, "claims-waiting-list", count=count))
+        parts += [claim_cards.waiting_lines(claim, listing, seller) for claim, listing in waiting]
+    if payments or not waiting:
+        key = "claims-latest" if payments or page else "claims-nothing"
+        parts.append(translations.t(language, key, page=page + 1))
+
+    def text(most: int) -> str:
+        listed = [_numbered(number, one, seller, most) for number, one in enumerate(payments, 1)]
+        zone = zone_line(seller.zone or zones.UTC_ZONE, language)
+        return "\n\n".join([*parts, *listed, *([zone] if payments or waiting else [])])
+
+    numbers = tuple(
+        replies.Button(f"🧾 {number}", action=("payment", *one.key.words))
+        for number, one in enumerate(payments, 1)
+        if one.payment.transaction_id is not None
+    )
+    hides = tuple(
+        replies.Button(
+            f"🙈 {number}", action=("hide", *one.key.words, f"{payment_lines.ON_INCOMING}{page}")
+        )
+        for number, one in enumerate(payments, 1)
+        if one.payment.words
+    )
+    pages = card_text.page_buttons(("incoming",), page, page + 1 + has_more, language)
+    rows = (
+        *claim_cards.waiting_rows([claim for claim, _ in waiting], language),
+        numbers,
+        hides,
+        *pages,
+    )
+    return replies.Reply(fitting(text, language), tuple(row for row in rows if row))
+
+
+def _numbered(
+    number: int, found: payment_marks.FoundPayment, seller: drafts.Seller, most: int
+) -> str:
+    at = _seller_moment(found.payment.received_at, seller)
+    name = translations.t(
+        seller.language, "card-name", name=replies.escaped(found.name, _INCOMING_NAME)
+    )
+    lines = [f"{number}. {name}", receipt_line(found.payment, at, seller, most)]
+    if found.is_short:
+        lines.append(translations.t(seller.language, "claims-underpaid-choice", number=number))
+    return "\n".join(lines)
+
+
+def payment_reply(
+    found: payment_marks.FoundPayment, seller: drafts.Seller, claim_id: str | None
+) -> replies.Reply:
+    """Show one payment with all that is known of it, and the marks that its seller may set.
+
+    `claim_id` is the claim by which its seller may accept an underpaid one.
+    """
+    language, payment = seller.language, found.payment
+    head = translations.t(
+        language, "find-payment", name=replies.escaped(found.name, _INCOMING_NAME)
+    )
+    place = zones.place_name(seller.zone or zones.UTC_ZONE, language)
+    at = f"{_seller_moment(payment.received_at, seller)} ({place})"
+    parts = [head, receipt_text(payment, at, seller)]
+    hints = [translations.t(language, "claims-accept-hint")] if claim_id else []
+    if payment.paid_by is not None and payment.marks.paid_back_at is None:
+        hints.append(payment_lines.refund_hint(payment.paid_by, language))
+    accept = claim_cards.accept_rows(claim_id, language, claim_cards.IN_LIST) if claim_id else ()
+    rows = (*accept, *payment_rows(found, language))
+    return replies.Reply("\n".join([*parts, *([""] if hints else []), *hints]), rows)
+
+
+def payment_rows(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
+    """Return the buttons of one payment: its marks, and its card."""
+    rows: list[tuple[replies.Button, ...]] = []
+    if found.payment.transaction_id is not None:
+        rows += [*_marks(found, language), *_hiding(found, language)]
+    if found.is_listed:
+        card = replies.Button(
+            translations.t(language, "button-show-card"), action=("card", found.listing_id)
+        )
+        rows.append((card,))
+    return tuple(rows)
+
+
+def _marks(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
+    """Return the buttons that set the marks of a payment, or take them back.
+
+    Nothing is sent for money that sold nothing. Half a row is too narrow for what takes one back.
+    """
+    payment = found.payment
+    is_sale = not (payment.oversold or payment.underpaid)
+    shown = [mark for mark in NOTED if mark != SENT or is_sale or payment.marks.sent_at is not None]
+    words = [mark if payment.marks.noted(mark)[0] is None else UNDO[mark] for mark in shown]
+    buttons = [
+        replies.Button(translations.t(language, f"button-{word}"), action=(word, *found.key.words))
+        for word in words
+    ]
+    return wording.in_rows(buttons, len(words) if words == shown else 1)
+
+
+def _hiding(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
+    """Return the button that hides the payer's words, or shows them again."""
+    if found.payment.marks.is_hidden:
+        again = replies.Button(
+            translations.t(language, "button-hide-undo"), action=("hide-undo", *found.key.words)
+        )
+        return ((again,),)
+    words = found.payment.words
+    return (
+        ((payment_lines.hide_button(words, found.key, language, payment_lines.ON_VIEW),),)
+        if words
+        else ()
+    )
+
+
+def _seller_moment(at: int, seller: drafts.Seller) -> str:
+    return moments.button_label(at, seller.zone or zones.UTC_ZONE, seller.language)

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
-from bot.chat.model.answers import NO_PAYOUT
-from bot.chat.model.payout import account_destination
-from bot.chat.model.profile import NO_PROFILE
-from bot.chat.store.listings import DELETED, STOPPED
-from bot.chat.store.takings import NO_TAKINGS
-from bot.chat.store.takings import takings as takings_of
-
-if TYPE_CHECKING:
-    from bot.chat.model.amount_choice import AmountChoice
-    from bot.chat.model.goods import CodeCounts
-    from bot.chat.model.profile import Profile
-    from bot.chat.store.listings import Listing
-    from bot.chat.store.takings import Takings
-    from bot.core.database.database import Transaction
-
+from bot.chat.model import drafts, payout, remote_request, replies, request_spec
+from bot.chat.store import link_rows, revenue
+from bot.core.database import database
+from bot.core.money import amounts
+from bot.core.text import translations
 
 OUTDATED = "outdated"
 """The status of a request that was made for test money, where real money is taken by now."""
@@ -57,15 +47,15 @@ class Card:
     starts_at: int | None = None
     ends_at: int | None = None
     zone: str | None = None
-    takings: Takings = NO_TAKINGS
+    takings: revenue.RevenueTotals = revenue.NO_TAKINGS
     image: str | None = None
     email: str | None = None
     email_state: str | None = None
     email_confirmed_at: int | None = None
-    seller: Profile = NO_PROFILE
-    codes: CodeCounts | None = None
+    seller: drafts.Profile = drafts.NO_PROFILE
+    codes: request_spec.CodeCounts | None = None
     is_embedded: bool = True
-    choice: AmountChoice[int] | None = None
+    choice: request_spec.AmountChoice[int] | None = None
     goal: int | None = None
     raised: int = 0
     max_quantity: int | None = None
@@ -74,12 +64,12 @@ class Card:
 
 
 def card_of(
-    listing: Listing,
+    listing: link_rows.PaymentLink,
     now: int,
     *,
-    takings: Takings = NO_TAKINGS,
+    takings: revenue.RevenueTotals = revenue.NO_TAKINGS,
     zone: str | None = None,
-    profile: Profile = NO_PROFILE,
+    profile: drafts.Profile = drafts.NO_PROFILE,
     raised: int = 0,
 ) -> Card:
     """Build the card of a listing at `now` (epoch ms) for its seller in a time zone.
@@ -98,7 +88,7 @@ def card_of(
         remaining_units=listing.left if answer is None or answer.remaining_units is None
         else answer.remaining_units,
         paid_count=listing.paid_count,
-        status="deleted" if listing.state == DELETED else status_of(listing, now),
+        status="deleted" if listing.state == link_rows.DELETED else status_of(listing, now),
         url=answer.url if answer else "",
         reserved_units=answer.reserved_units if answer else 0,
         starts_at=answer.enabled_at if answer else wish.starts_at,
@@ -121,17 +111,17 @@ def card_of(
     )  # fmt: skip
 
 
-def raised_of(tx: Transaction, listing: Listing) -> int:
+def raised_of(tx: database.Transaction, listing: link_rows.PaymentLink) -> int:
     """Return what counts towards a listing's goal, in minor units of its price's currency.
 
     Neither oversold money does nor what was paid back. 0 without a goal.
     """
     if listing.wish.goal is None:
         return 0
-    return raised_in(takings_of(tx, listing.id), listing.wish.currency)
+    return raised_in(revenue.revenue_totals(tx, listing.id), listing.wish.currency)
 
 
-def raised_in(found: Takings, currency: str) -> int:
+def raised_in(found: revenue.RevenueTotals, currency: str) -> int:
     """Return what takings count towards a goal, in minor units of its currency."""
     return _by_code(found.earned).get(currency, 0) - _by_code(found.returned).get(currency, 0)
 
@@ -140,14 +130,14 @@ def _by_code(amounts: tuple[tuple[int, str], ...]) -> dict[str, int]:
     return {code: minor for minor, code in amounts}
 
 
-def status_of(listing: Listing, now: int) -> str:
+def status_of(listing: link_rows.PaymentLink, now: int) -> str:
     """Return the status of a listing that is not deleted at `now` (epoch ms), as in `Card`."""
     answer = listing.answer
     if listing.wish.kind == "oneoff" and listing.paid_count:
         return "completed"
     if answer and answer.remaining_units == answer.reserved_units == 0:
         return "soldOut"
-    if listing.state == STOPPED:
+    if listing.state == link_rows.STOPPED:
         return "stopped"
     if answer and answer.expires_at is not None and answer.expires_at <= now:
         return "expired"
@@ -156,9 +146,130 @@ def status_of(listing: Listing, now: int) -> str:
     return _status_by_accounts(listing)
 
 
-def _status_by_accounts(listing: Listing) -> str:
+def _status_by_accounts(listing: link_rows.PaymentLink) -> str:
     """Return the status of a listing that can be paid, but for where its money goes."""
     if listing.answer is None or not listing.answer.lacks_account:
         return "active"
-    wish, own = listing.wish, account_destination(listing.seller_id)
-    return NO_PAYOUT if wish.destination == own and not wish.receivers else OUTDATED
+    wish, own = listing.wish, payout.account_destination(listing.seller_id)
+    return remote_request.NO_PAYOUT if wish.destination == own and not wish.receivers else OUTDATED
+
+
+# What payers choose, give and get, in words: the amount, the goal's bar, pieces and goods.
+
+
+STEPS = 10
+"""Blocks of a goal's bar, which fit into one line of any phone."""
+
+FULL, EMPTY = "\N{BLACK PARALLELOGRAM}", "\N{WHITE PARALLELOGRAM}"
+"""The blocks of a bar: of the same width in the fonts of phones and desktops, and no emoji."""
+
+WHOLE = 100  # per cent
+
+
+def price_text(card: Card, language: str) -> str:
+    """Return the formatted price, or "From €3" where payers choose."""
+    if card.choice is None:
+        return amounts.format_money(card.amount, card.currency, language)
+    minimum = amounts.format_short(card.choice.minimum, card.currency, language)
+    return translations.t(language, "card-price-from", amount=minimum)
+
+
+def choice_line(card: Card, language: str) -> str | None:
+    """Return what is suggested, and the largest amount; None for a fixed price."""
+    if card.choice is None:
+        return None
+    shown = [amounts.format_short(each, card.currency, language) for each in card.choice.suggested]
+    parts = (
+        [translations.t(language, "card-suggested", amounts=replies.escaped(" · ".join(shown)))]
+        if shown
+        else []
+    )
+    if card.choice.maximum is not None:
+        most = replies.escaped(amounts.format_short(card.choice.maximum, card.currency, language))
+        parts.append(translations.t(language, "card-at-most", amount=most))
+    return "\n".join(parts) or None
+
+
+def goal_text(card: Card, language: str) -> str | None:
+    """Return "€420 of €1,000", None without a goal."""
+    if card.goal is None:
+        return None
+    raised = amounts.format_short(card.raised, card.currency, language)
+    goal = amounts.format_short(card.goal, card.currency, language)
+    return translations.t(language, "card-goal", raised=raised, goal=goal)
+
+
+def goal_share(card: Card) -> int | None:
+    """Return the percentage of its goal that a request has raised, rounded down."""
+    return card.raised * WHOLE // card.goal if card.goal else None
+
+
+def goal_lines(card: Card, language: str) -> str | None:
+    """Return a goal's bar with what was raised below it, also beyond the goal."""
+    text, share = goal_text(card, language), goal_share(card)
+    if text is None or share is None:
+        return None
+    return f"{goal_bar(share)}\n{replies.escaped(text)} · {_percent(share, language)}"
+
+
+def goal_brief(card: Card, language: str) -> str | None:
+    """Return a goal in one line: "€420 of €1,000 · 42%"."""
+    text, share = goal_text(card, language), goal_share(card)
+    return None if text is None or share is None else f"{text} · {_percent(share, language)}"
+
+
+def goal_bar(share: int) -> str:
+    """Draw a percentage as a bar, which is full at the goal and not before."""
+    full = min(STEPS, share * STEPS // WHOLE)
+    return FULL * full + EMPTY * (STEPS - full)
+
+
+def order_lines(card: Card, language: str) -> list[str]:
+    """Return how many pieces a buyer may take at once, and what every buyer gets."""
+    lines = []
+    if card.max_quantity is not None and card.max_quantity > 1:
+        lines.append(translations.t(language, "card-each", most=card.max_quantity))
+    if card.delivers is not None:
+        lines.append(translations.t(language, f"card-gets-{card.delivers}"))
+    return lines
+
+
+def _percent(share: int, language: str) -> str:
+    return translations.t(language, "card-percent", share=Decimal(share) / WHOLE)
+
+
+# Codes that were added to a request, in words, and the button that asks for more.
+
+
+_NAME = 200
+
+
+def send_codes_button(listing_id: str, language: str) -> replies.Button:
+    """Return the button that asks the seller for more codes."""
+    return replies.Button(
+        translations.t(language, "button-send-codes"), action=("codes", listing_id)
+    )
+
+
+def codes_line(codes: request_spec.CodeCounts | None, language: str) -> str | None:
+    """Return how many codes are left, or how many buyers wait for one; None without codes."""
+    if codes is None:
+        return None
+    if codes.waiting:
+        return translations.t(language, "codes-waiting", count=codes.waiting)
+    return translations.t(language, "codes-left", left=codes.left, total=codes.total)
+
+
+def added_reply(
+    listing: link_rows.PaymentLink, waiting: int, new: int | None, language: str
+) -> replies.Reply:
+    """Reply to codes that were added: how many are new, None if unknown, and who still waits."""
+    name = replies.escaped(listing.wish.name, _NAME)
+    first = "codes-stored" if new is None else "codes-added" if new else "codes-known"
+    lines = [translations.t(language, first, name=name, count=new or 0)]
+    if waiting:
+        lines.append(translations.t(language, "codes-still-waiting", count=waiting))
+        return replies.Reply("\n".join(lines), ((send_codes_button(listing.id, language),),))
+    lines.append(translations.t(language, "codes-enough"))
+    left = codes_line(listing.answer.codes if listing.answer else None, language)
+    return replies.Reply("\n".join(filter(None, [*lines, left])))

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.cards import card_text
-from bot.chat.cards.giving_text import goal_share, goal_text, price_text
-from bot.chat.cards.menus import open_menu
-from bot.chat.cards.request_card import card_of, raised_of
-from bot.chat.messages.buttons import markup
-from bot.chat.model.profile import NO_PROFILE
-from bot.chat.store import sellers
-from bot.chat.store.listings import DELETED
-from bot.chat.store.posts import OWN, SHARED, VISITED, Shown
-from bot.chat.store.takings import NO_TAKINGS
-from bot.chat.store.takings import takings as takings_of
-from bot.core.accents import DEFAULT_ACCENT
-from bot.core.text.translations import choose, t
+from bot.chat.cards import card_text, menus, request_card
+from bot.chat.model import drafts, replies
+from bot.chat.store import link_rows, post_rows, revenue, seller_rows
+from bot.core import brand
+from bot.core.database import database
+from bot.core.text import translations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.chat.cards.request_card import Card
-    from bot.chat.messages.reply import Reply
-    from bot.chat.model.profile import Profile
-    from bot.chat.pictures.canvas import GoalBar, PictureContent, SellerLook
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
+    from bot.chat.pictures import canvas
 
 DESIGN = 2
 """The version of the card's design: a new one makes Telegram's pictures out of date."""
@@ -39,29 +26,31 @@ DESIGN = 2
 class View:
     """A listing as a message in one language; `own` is OWN, SHARED or VISITED."""
 
-    listing: Listing
-    card: Card
-    reply: Reply
+    listing: link_rows.PaymentLink
+    card: request_card.Card
+    reply: replies.Reply
     language: str
     own: int
 
     @property
-    def seen(self) -> Shown:
+    def seen(self) -> post_rows.PostContent:
         """Return the keys of text and picture; no picture where there is no link to draw."""
         words, menu = words_key(self.reply), self.reply.menu
         if not self.reply.picture:
-            return Shown(None, words, menu)
+            return post_rows.PostContent(None, words, menu)
         card, language = self.card, self.language
-        shown = (card.name, price_text(card, language), card.url, card.image)
+        shown = (card.name, request_card.price_text(card, language), card.url, card.image)
         stamp, seller = card_text.stamp_text(card, language), card.seller
         look = (seller.name, seller.accent, seller.image) if seller.name else ()
-        return Shown(content_key(DESIGN, language, *shown, stamp, *look), words, menu)
+        return post_rows.PostContent(
+            content_key(DESIGN, language, *shown, stamp, *look), words, menu
+        )
 
     def with_menu(self, menu: str | None) -> View:
         """Return the view with a menu open; a deleted listing has none."""
-        if menu is None or self.listing.state == DELETED:
+        if menu is None or self.listing.state == link_rows.DELETED:
             return self
-        return replace(self, reply=open_menu(self.card, menu, self.language))
+        return replace(self, reply=menus.open_menu(self.card, menu, self.language))
 
     def draw_card(self, photo: bytes | None, portrait: bytes | None = None) -> bytes:
         """Draw the card's picture as a JPEG; takes some 20 ms of a thread.
@@ -82,7 +71,7 @@ class View:
 
         name, _, ending = design.partition(".")
         layout, _, background = name.partition("-")
-        draw: dict[str, Callable[[PictureContent], bytes]] = {
+        draw: dict[str, Callable[[canvas.PictureContent], bytes]] = {
             "print.png": poster.poster_png,
             "print.pdf": poster.poster_pdf,
             "square.png": square.square_png,
@@ -91,37 +80,43 @@ class View:
         text, dark = self.listing.poster_text, background == "dark"
         return draw[f"{layout}.{ending}"](replace(content, text=text, dark=dark))
 
-    def _goal(self) -> GoalBar | None:
+    def _goal(self) -> canvas.GoalBar | None:
         """Return the goal's bar as it stands; only posters have it, which nobody keeps fresh."""
-        from bot.chat.pictures.canvas import GoalBar  # noqa: PLC0415 - costs memory
+        from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory
 
-        text, share = goal_text(self.card, self.language), goal_share(self.card)
-        return None if text is None or share is None else GoalBar(text, share)
+        text, share = (
+            request_card.goal_text(self.card, self.language),
+            request_card.goal_share(self.card),
+        )
+        return None if text is None or share is None else canvas.GoalBar(text, share)
 
-    def _content(self, photo: bytes | None, portrait: bytes | None) -> PictureContent:
-        from bot.chat.pictures.canvas import PictureContent  # noqa: PLC0415 - costs memory
+    def _content(self, photo: bytes | None, portrait: bytes | None) -> canvas.PictureContent:
+        from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory
 
         card, language = self.card, self.language
-        price, hint = price_text(card, language), t(language, "poster-scan")
+        price, hint = (
+            request_card.price_text(card, language),
+            translations.t(language, "poster-scan"),
+        )
         if card.choice is not None:
-            hint = t(language, "poster-scan-choice")
+            hint = translations.t(language, "poster-scan-choice")
         if card.seller.name:
-            hint = t(language, "poster-pay", seller=card.seller.name)
+            hint = translations.t(language, "poster-pay", seller=card.seller.name)
         look = _look(card.seller, portrait)
-        return PictureContent(card.name, price, card.url, photo, hint, seller=look)
+        return canvas.PictureContent(card.name, price, card.url, photo, hint, seller=look)
 
 
-def _look(seller: Profile, portrait: bytes | None) -> SellerLook | None:
-    from bot.chat.pictures.canvas import SellerLook  # noqa: PLC0415 - costs memory
+def _look(seller: drafts.Profile, portrait: bytes | None) -> canvas.SellerLook | None:
+    from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory
 
     if seller.name is None:
         return None
-    return SellerLook(seller.name, seller.accent or DEFAULT_ACCENT, portrait)
+    return canvas.SellerLook(seller.name, seller.accent or brand.DEFAULT_ACCENT, portrait)
 
 
-def words_key(reply: Reply) -> str:
+def words_key(reply: replies.Reply) -> str:
     """Return the key of a message's text and buttons."""
-    return content_key(reply.text, markup(reply.rows))
+    return content_key(reply.text, replies.markup(reply.rows))
 
 
 def content_key(*parts: object) -> str:
@@ -130,22 +125,28 @@ def content_key(*parts: object) -> str:
 
 
 def view_of(
-    tx: Transaction, listing: Listing, own: int, now: int, language: str | None = None
+    tx: database.Transaction,
+    listing: link_rows.PaymentLink,
+    own: int,
+    now: int,
+    language: str | None = None,
 ) -> View:
     """Build the view of a listing at `now` (epoch ms), by default in its seller's language.
 
     `own` is its place: OWN with its seller, SHARED inline, VISITED with someone who followed the
     link.
     """
-    seller = sellers.find_seller(tx, listing.seller_id)
-    language = language or (seller.language if seller else choose(None))
-    takings = takings_of(tx, listing.id) if own == OWN else NO_TAKINGS
-    zone, profile = (seller.zone, seller.profile) if seller else (None, NO_PROFILE)
-    raised = raised_of(tx, listing)
-    card = card_of(listing, now, takings=takings, zone=zone, profile=profile, raised=raised)
+    seller = seller_rows.find_seller(tx, listing.seller_id)
+    language = language or (seller.language if seller else translations.choose(None))
+    takings = revenue.revenue_totals(tx, listing.id) if own == post_rows.OWN else revenue.NO_TAKINGS
+    zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
+    raised = request_card.raised_of(tx, listing)
+    card = request_card.card_of(
+        listing, now, takings=takings, zone=zone, profile=profile, raised=raised
+    )
     render = {
-        OWN: card_text.seller_card,
-        SHARED: card_text.public_card,
-        VISITED: card_text.visitor_card,
+        post_rows.OWN: card_text.seller_card,
+        post_rows.SHARED: card_text.public_card,
+        post_rows.VISITED: card_text.visitor_card,
     }[own]
     return View(listing, card, render(card, language), language, own)

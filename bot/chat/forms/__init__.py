@@ -1,1 +1,1 @@
-"""The step-by-step forms: pure functions from a draft and an input to an outcome."""
+"""The step-by-step forms and their fields: from a draft and an input to a result; pure."""

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bot.chat.forms.button_rows import clock, hours
-from bot.chat.forms.sellers.payout_texts import account_lines
-from bot.chat.messages.reply import Button, Reply, Rows, escaped
-from bot.chat.times import zones
-from bot.core.text.translations import t
-
-if TYPE_CHECKING:
-    from bot.chat.model.draft import Seller
+from bot.chat.forms import questions, seller_texts
+from bot.chat.model import drafts, replies, zones
+from bot.core.text import translations
 
 COMMANDS = (
     *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
@@ -25,75 +18,87 @@ COMMANDS = (
 
 def commands(language: str) -> list[tuple[str, str]]:
     """Return the commands with their descriptions, for setMyCommands."""
-    return [(name, t(language, f"command-{name}")) for name in COMMANDS]
+    return [(name, translations.t(language, f"command-{name}")) for name in COMMANDS]
 
 
-def menu(language: str) -> Rows:
+def menu(language: str) -> replies.Rows:
     """Return the buttons of the main menu: new request, list, help."""
     return (
-        (Button(t(language, "button-new"), action=("new",)),),
+        (replies.Button(translations.t(language, "button-new"), action=("new",)),),
         (
-            Button(t(language, "button-list"), action=("list", "0")),
-            Button(t(language, "button-help"), action=("help",)),
+            replies.Button(translations.t(language, "button-list"), action=("list", "0")),
+            replies.Button(translations.t(language, "button-help"), action=("help",)),
         ),
     )
 
 
-def start_reply(seller: Seller, *, new: bool, offer: Reply | None = None) -> Reply:
+def start_reply(
+    seller: drafts.Seller, *, new: bool, offer: replies.Reply | None = None
+) -> replies.Reply:
     """Return the greeting, for a `new` seller with Telegram's rule for digital goods.
 
     `offer` offers to continue a form under way.
     """
-    parts = [t(seller.language, "start")]
+    parts = [translations.t(seller.language, "start")]
     if new:
-        parts.append(t(seller.language, "digital-goods"))
+        parts.append(translations.t(seller.language, "digital-goods"))
     if offer is not None:
         parts.append(offer.text)
-    return Reply("\n\n".join(parts), offer.rows if offer else menu(seller.language))
+    return replies.Reply("\n\n".join(parts), offer.rows if offer else menu(seller.language))
 
 
-def help_reply(language: str, *, may_choose: bool = True) -> Reply:
+def help_reply(language: str, *, may_choose: bool = True) -> replies.Reply:
     """Explain the commands and the one-line forms, with choices where the service has them."""
-    choice = [t(language, "help-choice")] if may_choose else []
-    parts = [t(language, "help"), *choice, t(language, "digital-goods")]
-    return Reply("\n\n".join(parts), menu(language))
+    choice = [translations.t(language, "help-choice")] if may_choose else []
+    parts = [translations.t(language, "help"), *choice, translations.t(language, "digital-goods")]
+    return replies.Reply("\n\n".join(parts), menu(language))
 
 
-def about_service(command: str, language: str, operator_contact: str | None) -> Reply:
+def about_service(command: str, language: str, operator_contact: str | None) -> replies.Reply:
     """Answer /privacy or /paysupport, which name the operator by the contact if there is one."""
-    operator = operator_contact or t(language, "operator")
-    return Reply(t(language, command, operator=escaped(operator)))
+    operator = operator_contact or translations.t(language, "operator")
+    return replies.Reply(translations.t(language, command, operator=replies.escaped(operator)))
 
 
-def _destination(seller: Seller) -> tuple[str, Button]:
+def _destination(seller: drafts.Seller) -> tuple[str, replies.Button]:
     """Return where the money goes, and the button that changes it."""
     language = seller.language
     if seller.paid_at.rails:
-        shown = "\n".join([t(language, "payout-settings"), *account_lines(seller)])
-        text = shown if seller.accounts else t(language, "payout-settings-none")
-        return text, Button(t(language, "button-payout"), action=("getpaid",))
+        shown = "\n".join(
+            [translations.t(language, "payout-settings"), *seller_texts.account_lines(seller)]
+        )
+        text = shown if seller.accounts else translations.t(language, "payout-settings-none")
+        return text, replies.Button(translations.t(language, "button-payout"), action=("getpaid",))
     if seller.destination is None:
-        text, label = t(language, "settings-none"), t(language, "button-set-destination")
+        text, label = (
+            translations.t(language, "settings-none"),
+            translations.t(language, "button-set-destination"),
+        )
     else:
-        text = t(language, "settings", destination=escaped(seller.destination))
-        label = t(language, "button-change-destination")
-    return text, Button(label, action=("settings", "destination"))
+        text = translations.t(language, "settings", destination=replies.escaped(seller.destination))
+        label = translations.t(language, "button-change-destination")
+    return text, replies.Button(label, action=("settings", "destination"))
 
 
-def settings(seller: Seller) -> Reply:
+def settings(seller: drafts.Seller) -> replies.Reply:
     """Return the seller's destination, zone and hours, with buttons to change them."""
     language = seller.language
     text, button = _destination(seller)
-    rows = [(Button(t(language, "button-profile"), action=("profile",)),), (button,)]
+    rows = [
+        (replies.Button(translations.t(language, "button-profile"), action=("profile",)),),
+        (button,),
+    ]
     if name := seller.profile.name:
-        text += "\n" + t(language, "settings-profile", name=escaped(name))
+        text += "\n" + translations.t(language, "settings-profile", name=replies.escaped(name))
     values = {
-        "zone": seller.zone and escaped(zones.place_name(seller.zone, language)),
-        "quiet": seller.quiet and hours(seller.quiet),
-        "summary": None if seller.summary is None else clock(seller.summary),
+        "zone": seller.zone and replies.escaped(zones.place_name(seller.zone, language)),
+        "quiet": seller.quiet and questions.hours(seller.quiet),
+        "summary": None if seller.summary is None else questions.clock(seller.summary),
     }
     for name, value in values.items():
         if value:
-            text += "\n" + t(language, f"settings-{name}", value=value)
-        rows.append((Button(t(language, f"button-{name}"), action=("settings", name)),))
-    return Reply(text, tuple(rows))
+            text += "\n" + translations.t(language, f"settings-{name}", value=value)
+        rows.append(
+            (replies.Button(translations.t(language, f"button-{name}"), action=("settings", name)),)
+        )
+    return replies.Reply(text, tuple(rows))

@@ -2,57 +2,119 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from bot.chat.fields.field import Typed
-from bot.chat.fields.offers import goals
-from bot.chat.fields.receiver_shares import minor_of, shares_of
-from bot.chat.fields.registry import (
-    BY_NAME,
-    FILE_STEP,
-    GOODS,
-    PATH,
-    RECEIVERS,
-    STEPS,
-    field_at,
-)
-from bot.chat.fields.typed_text import AmbiguousAmount
-from bot.chat.forms.bot_texts import menu, settings
-from bot.chat.forms.button_rows import moment_rows
-from bot.chat.forms.outcome import Change, Outcome, Setting
-from bot.chat.forms.prompts import ask_which, path, prompt, resume_prompt
-from bot.chat.messages.reply import Problem, Reply, escaped
-from bot.chat.model.amount_choice import in_minor
-from bot.chat.model.draft import Draft, Seller
-from bot.chat.model.goods import MAX_FILE
-from bot.chat.model.profile import PROFILE_STEPS
-from bot.chat.model.wish import Wish, options_of
-from bot.chat.times.moments import Choice
-from bot.core.text.translations import t
+from bot.chat.forms import bot_texts, questions, registry, shares_and_amounts, typed_text, wording
+from bot.chat.forms.field import Field, Typed
+from bot.chat.model import drafts, moments, payment, request_spec
+from bot.chat.model.replies import Action, Problem, Reply, escaped
+from bot.core.text import translations
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# What follows from an input to a form.
 
-    from bot.chat.fields.field import Field
-    from bot.chat.messages.reply import Action
-    from bot.chat.model.attachment import Enclosure
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An edit of one field of a request, named by `field` (one of EDITS); None clears it.
+
+    An `end` is in epoch ms, `units` are those to take out, a `picture` is its id, `goods` are JSON.
+    """
+
+    listing_id: str
+    field: str
+    value: str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting to save with the seller; None switches it off.
+
+    A `destination` is where the seller's money goes, a `zone` an IANA name; `quiet` hours and the
+    `summary` are minutes of the zone's day. The steps of the profile (PROFILE_STEPS) are settings
+    too, and so is `payoutlater`: the seller chose to connect no payout account yet.
+    """
+
+    name: str
+    value: str | tuple[int, int] | int | None
+
+
+PROBE, SAVE = "probe", "save"
+"""What a form has the service do with a payout account."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkNote:
+    """A seller's note on a payment that they marked, None where they skipped it.
+
+    `payment` is its key, as in buttons, `mark` one of NOTED (payments/payment_marks.py).
+    """
+
+    payment: str
+    mark: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewCodes:
+    """More codes for the buyers of a request."""
+
+    listing_id: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FormResult:
+    """What follows from an input.
+
+    The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
+    saves the `setting` of the seller, has the service check (PROBE) or save (SAVE) the payout
+    account of the draft as `connect` says, and fetches the file `photo` for the draft (empty: the
+    seller's profile photo at Telegram) or for the `wish`, which is then created once it is here,
+    fetches the file `fetch` for what buyers get, sends the new `codes` and saves the `note` on a
+    payment, all in one transaction.
+    Then it acts on `then` as if that button had been pressed.
+    """
+
+    draft: drafts.Draft | None
+    replies: tuple[Reply, ...] = ()
+    toast: str | None = None
+    wish: request_spec.RequestSpec | None = None
+    change: Change | None = None
+    setting: Setting | None = None
+    photo: str | None = None
+    then: Action | None = None
+    note: MarkNote | None = None
+    connect: str | None = None
+    fetch: drafts.Attachment | None = None
+    codes: NewCodes | None = None
+
+
+Press = Callable[[drafts.Draft, Action, drafts.Seller, int], FormResult | None]
+"""Performs a button, given its words and the time (epoch ms); None where they make no sense."""
+
 
 _TIMED_SETTINGS = ("quiet", "summary")
 
 
 def start_new(
-    draft_id: str, seller: Seller, paused: Draft | None = None, sent: Enclosure | None = None
-) -> Outcome:
+    draft_id: str,
+    seller: drafts.Seller,
+    paused: drafts.Draft | None = None,
+    sent: drafts.Enclosure | None = None,
+) -> FormResult:
     """Begin a new request at its first question, in place of any form under way."""
     asks = not seller.has_destination
-    first = Draft(draft_id, "new", "kind", asks_destination=asks, paused=paused)
+    first = drafts.Draft(draft_id, "new", "kind", asks_destination=asks, paused=paused)
     return enclose(first, sent, seller, lambda draft: go_on(draft, seller))
 
 
 def enclose(
-    draft: Draft, sent: Enclosure | None, seller: Seller, go: Callable[[Draft], Outcome]
-) -> Outcome:
+    draft: drafts.Draft,
+    sent: drafts.Enclosure | None,
+    seller: drafts.Seller,
+    go: Callable[[drafts.Draft], FormResult],
+) -> FormResult:
     """Take what came with words for a new request, then `go` on with these.
 
     A photo is fetched. Whether buyers get a file is asked once all else is answered. What has no
@@ -60,40 +122,42 @@ def enclose(
     """
     if sent is None:
         return go(draft)
-    may_deliver = GOODS.is_offered(draft, seller)
+    may_deliver = registry.GOODS.is_offered(draft, seller)
     if sent.photo is not None and (sent.is_photo or not may_deliver):
         outcome = go(replace(draft, photos_due=draft.photos_due + 1))
         return replace(outcome, photo=sent.photo)
     if sent.file is None:
-        note = t(seller.language, "file-unused")
+        note = translations.t(seller.language, "file-unused")
     elif not may_deliver:
-        note = t(seller.language, "file-unused-service")
-    elif sent.file.size is not None and sent.file.size > MAX_FILE:
-        note = t(seller.language, "problem-goods-too-large")
+        note = translations.t(seller.language, "file-unused-service")
+    elif sent.file.size is not None and sent.file.size > request_spec.MAX_FILE:
+        note = translations.t(seller.language, "problem-goods-too-large")
     else:
         return go(replace(draft, file=sent.file))
     return with_note(go(draft), note)
 
 
-def with_note(outcome: Outcome, note: str) -> Outcome:
+def with_note(outcome: FormResult, note: str) -> FormResult:
     """Put a note before the first reply of an outcome."""
     first, *others = outcome.replies or (Reply(""),)
     text = "\n\n".join(filter(None, (note, first.text)))
     return replace(outcome, replies=(replace(first, text=text), *others))
 
 
-def ask_step(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
+def ask_step(
+    draft: drafts.Draft, step: str, seller: drafts.Seller, note: str | None = None
+) -> FormResult:
     """Ask the question of a step, below a note on the last answer."""
     draft = replace(draft, step=step)
-    return Outcome(draft, (prompt(draft, seller, note),))
+    return FormResult(draft, (questions.prompt(draft, seller, note),))
 
 
-def ask_again(draft: Draft, problem: Problem, seller: Seller) -> Outcome:
+def ask_again(draft: drafts.Draft, problem: Problem, seller: drafts.Seller) -> FormResult:
     """Ask the same question below the problem of its answer."""
     return ask_step(draft, draft.step, seller, problem.text(seller.language))
 
 
-def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
+def go_on(draft: drafts.Draft, seller: drafts.Seller, note: str | None = None) -> FormResult:
     """Ask the first open question.
 
     Without one, return to the options or the review, or finish a one-line form.
@@ -106,15 +170,19 @@ def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
     return finish(draft, seller)
 
 
-def take_typed(draft: Draft, field: Field, text: str, seller: Seller, now: int) -> Outcome:
+def take_typed(
+    draft: drafts.Draft, field: Field, text: str, seller: drafts.Seller, now: int
+) -> FormResult:
     """Take a text as the answer to the field's question; `now` in epoch ms."""
     found = field.read(Typed(text, draft, seller, now))
-    if isinstance(found, Choice):
-        choices = moment_rows(draft, seller, found.moments)
-        return Outcome(draft, (ask_which(draft, seller, "ask-which-moment", choices),))
-    if isinstance(found, AmbiguousAmount):
-        readings = goals(draft, seller, found.choices)
-        return Outcome(draft, (ask_which(draft, seller, "ask-which-amount", readings),))
+    if isinstance(found, moments.Choice):
+        choices = questions.moment_rows(draft, seller, found.moments)
+        return FormResult(draft, (questions.ask_which(draft, seller, "ask-which-moment", choices),))
+    if isinstance(found, typed_text.AmbiguousAmount):
+        readings = wording.goals(draft, seller, found.choices)
+        return FormResult(
+            draft, (questions.ask_which(draft, seller, "ask-which-amount", readings),)
+        )
     if not isinstance(found, Problem):
         return take_value(draft, field, found, seller, now)
     if blocking_step(draft, seller) == draft.step:
@@ -123,8 +191,12 @@ def take_typed(draft: Draft, field: Field, text: str, seller: Seller, now: int) 
 
 
 def take_value(
-    draft: Draft, field: Field, value: str | int | None, seller: Seller, now: int | None = None
-) -> Outcome:
+    draft: drafts.Draft,
+    field: Field,
+    value: str | int | None,
+    seller: drafts.Seller,
+    now: int | None = None,
+) -> FormResult:
     """Set a field in a new request, or end an edit with its change; None clears it."""
     problem = field.check(draft, value) if field.check and value is not None else None
     if problem is not None:
@@ -135,116 +207,201 @@ def take_value(
     return accept(field.set(draft, value), field, seller, now)
 
 
-def accept(draft: Draft, field: Field, seller: Seller, now: int | None = None) -> Outcome:
+def accept(
+    draft: drafts.Draft, field: Field, seller: drafts.Seller, now: int | None = None
+) -> FormResult:
     """Ask the next question, below the answer where the options follow or where it is a time."""
     if not (draft.in_menu or field.is_moment) or blocking_step(draft, seller) == field.name:
         return go_on(draft, seller)
     line = field.line(draft, seller, now)
     if line is None and field.unset_text:
-        line = t(seller.language, field.unset_text)
-    return go_on(draft, seller, line and t(seller.language, "understood", line=line))
+        line = translations.t(seller.language, field.unset_text)
+    return go_on(draft, seller, line and translations.t(seller.language, "understood", line=line))
 
 
-def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
+def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult:
     """Ask the question before `step`, or an open one that comes before that."""
     if draft.form in ("edit", "settings"):
         then: Action = ("edit", draft.listing or "")
         if draft.form == "settings":
-            then = ("profile",) if draft.step in PROFILE_STEPS else ("settings",)
-        return resume(draft.paused, seller) if draft.paused else Outcome(None, then=then)
-    if step in ("options", FILE_STEP):
+            then = ("profile",) if draft.step in drafts.PROFILE_STEPS else ("settings",)
+        return resume(draft.paused, seller) if draft.paused else FormResult(None, then=then)
+    if step in ("options", registry.FILE_STEP):
         draft = replace(draft, in_menu=False)
         if blocking_step(draft, seller) is None:
             return ask_step(draft, "review", seller)
         step = "review"  # all answered questions come before it
     first_open = unanswered_step(draft, seller)
-    if draft.in_menu or step not in PATH:
+    if draft.in_menu or step not in registry.PATH:
         return ask_step(replace(draft, in_menu=first_open is None), first_open or "options", seller)
-    order = STEPS[draft.form].index
-    earlier = [other for other in path(draft, seller) if order(other) < order(step)]
-    target = earlier[-1] if earlier else STEPS[draft.form][0]
+    order = registry.STEPS[draft.form].index
+    earlier = [other for other in questions.path(draft, seller) if order(other) < order(step)]
+    target = earlier[-1] if earlier else registry.STEPS[draft.form][0]
     if first_open is not None and order(first_open) < order(target):
         target = first_open
     return ask_step(draft, target, seller)
 
 
-def unanswered_step(draft: Draft, seller: Seller) -> str | None:
+def unanswered_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     """Return the first step without a required answer."""
-    steps = (step for step in STEPS[draft.form] if step in BY_NAME)
-    found = next((step for step in steps if BY_NAME[step].is_open(draft, seller)), None)
-    return FILE_STEP if found is None and draft.file is not None else found
+    steps = (step for step in registry.STEPS[draft.form] if step in registry.BY_NAME)
+    found = next((step for step in steps if registry.BY_NAME[step].is_open(draft, seller)), None)
+    return registry.FILE_STEP if found is None and draft.file is not None else found
 
 
-def blocking_step(draft: Draft, seller: Seller) -> str | None:
+def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     """Return the step that has to come before the review: an open question, or unequal shares."""
     step = unanswered_step(draft, seller)
-    if step is None and isinstance(shares_of(draft), Problem):
-        return RECEIVERS.name
+    if step is None and isinstance(shares_and_amounts.shares_of(draft), Problem):
+        return registry.RECEIVERS.name
     return step
 
 
-def finish(draft: Draft, seller: Seller) -> Outcome:
+def finish(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
     """End the form with its wish, and offer to continue the form that it interrupted."""
     paused = draft.paused
-    replies = () if paused is None else (resume_prompt(paused, seller),)
-    toast = t(seller.language, "toast-creating")
-    return Outcome(paused, replies, toast=toast, wish=_wish(draft, seller))
+    replies = () if paused is None else (questions.resume_prompt(paused, seller),)
+    toast = translations.t(seller.language, "toast-creating")
+    return FormResult(paused, replies, toast=toast, wish=_wish(draft, seller))
 
 
-def _wish(draft: Draft, seller: Seller) -> Wish:
-    kind, name, currency, shares = draft.kind, draft.name, draft.currency, shares_of(draft)
+def _wish(draft: drafts.Draft, seller: drafts.Seller) -> request_spec.RequestSpec:
+    kind, name, currency, shares = (
+        draft.kind,
+        draft.name,
+        draft.currency,
+        shares_and_amounts.shares_of(draft),
+    )
     destination, units = seller.destination, draft.units
     if kind is None or name is None or currency is None or destination is None:
         raise ValueError("a question is still open")
     if draft.amount is None or isinstance(shares, Problem):
         raise ValueError("the price is still open")
-    choice = in_minor(draft.choice, currency)
-    return Wish(
-        kind, name, draft.description, minor_of(draft), currency, units, destination, shares,
-        choice, **options_of(draft),
-    )  # fmt: skip
+    choice = request_spec.in_minor(draft.choice, currency)
+    return request_spec.RequestSpec(
+        kind,
+        name,
+        draft.description,
+        shares_and_amounts.minor_of(draft),
+        currency,
+        units,
+        destination,
+        shares,
+        choice,
+        **request_spec.options_of(draft),
+    )
 
 
-def save_destination(draft: Draft, destination: str, seller: Seller) -> Outcome:
+def save_destination(draft: drafts.Draft, destination: str, seller: drafts.Seller) -> FormResult:
     """Save the destination of the seller's money, and go on."""
     seller, setting = replace(seller, destination=destination), Setting("destination", destination)
     if draft.form == "settings":
-        saved = t(seller.language, "destination-saved", destination=escaped(destination))
+        saved = translations.t(
+            seller.language, "destination-saved", destination=escaped(destination)
+        )
         return save_setting(draft, setting, seller, saved)
     return replace(go_on(draft, seller), setting=setting)
 
 
-def save_setting(draft: Draft, setting: Setting, seller: Seller, saved: str) -> Outcome:
+def save_setting(
+    draft: drafts.Draft, setting: Setting, seller: drafts.Seller, saved: str
+) -> FormResult:
     """Save a setting and end its form with the text `saved`."""
     return replace(end_short_form(draft, seller, saved), setting=setting)
 
 
-def end_short_form(draft: Draft, seller: Seller, text: str) -> Outcome:
+def end_short_form(draft: drafts.Draft, seller: drafts.Seller, text: str) -> FormResult:
     """End a short form with a text, above the buttons of the settings if it began there."""
-    rows = settings(seller).rows if draft.form == "settings" else menu(seller.language)
+    rows = (
+        bot_texts.settings(seller).rows
+        if draft.form == "settings"
+        else bot_texts.menu(seller.language)
+    )
     return reply_and_resume(draft.paused, seller, Reply(text, rows))
 
 
-def reply_and_resume(paused: Draft | None, seller: Seller, reply: Reply) -> Outcome:
+def reply_and_resume(
+    paused: drafts.Draft | None, seller: drafts.Seller, reply: Reply
+) -> FormResult:
     """Reply, and ask again the question of the form that was interrupted, if one was."""
     first = replace(reply, rows=()) if paused else reply
     return resume(paused, seller, first)
 
 
-def resume(paused: Draft | None, seller: Seller, *first: Reply) -> Outcome:
+def resume(paused: drafts.Draft | None, seller: drafts.Seller, *first: Reply) -> FormResult:
     """Ask again the question of the form that was interrupted, if one was, after other replies."""
-    return Outcome(paused, (*first, prompt(paused, seller)) if paused else first)
+    return FormResult(paused, (*first, questions.prompt(paused, seller)) if paused else first)
 
 
-def new_form_under_way(current: Draft | None) -> Draft | None:
+def new_form_under_way(current: drafts.Draft | None) -> drafts.Draft | None:
     """Return the new form under way, be it below a shorter form; None without one."""
     return current if current is None or current.form == "new" else current.paused
 
 
-def ask_after_zone(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
+def ask_after_zone(
+    draft: drafts.Draft, step: str, seller: drafts.Seller, note: str | None = None
+) -> FormResult:
     """Ask the question of a step out of order; a time is asked for once the zone is known."""
-    field = field_at(draft.form, step)
+    field = registry.field_at(draft.form, step)
     is_timed = field.is_moment if field else step in _TIMED_SETTINGS
     if is_timed and seller.zone is None:
         return ask_step(replace(draft, step_after_zone=step), "zone", seller, note)
     return ask_step(replace(draft, step_after_zone=None), step, seller, note)
+
+
+# The question for a note on a payment that was sent or paid back; the note may be skipped.
+
+
+FORM = "payback"
+
+STEPS = {payment.SENT: "sent", payment.PAID_BACK: "paidback"}
+"""The step of each mark."""
+
+MARKS = {step: mark for mark, step in STEPS.items()}
+"""The mark of each step."""
+
+MAX_NOTE = 200
+"""Characters of a note."""
+
+
+def mark_form(
+    mark: str, payment: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
+) -> FormResult:
+    """Ask for the note on a payment, by its key; a new request under way is paused."""
+    paused, step = new_form_under_way(current), STEPS[mark]
+    return ask_step(
+        drafts.Draft(draft_id, FORM, step, payment=payment, paused=paused), step, seller
+    )
+
+
+def take_note(draft: drafts.Draft, text: str, seller: drafts.Seller) -> FormResult:
+    """Take a text as the note."""
+    note = typed_text.read_line(text, draft.step, MAX_NOTE)
+    if isinstance(note, Problem):
+        return ask_again(draft, note, seller)
+    return _end(draft, seller, "claims-note-saved", note)
+
+
+def skip_note(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
+    """End the form without a note."""
+    return _end(draft, seller, "claims-note-skipped", None)
+
+
+def cancel_note(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
+    """End the form without a note, and reply that the mark stands and how it is undone."""
+    return _end(draft, seller, f"mark-stays-{MARKS[draft.step]}", None)
+
+
+def end_with_mark(
+    draft: drafts.Draft | None, payment: str, mark: str, seller: drafts.Seller
+) -> FormResult | None:
+    """End the form about a mark that was taken back; None where another one is open, or none."""
+    if draft is None or (draft.payment, draft.step) != (payment, STEPS[mark]):
+        return None
+    return resume(draft.paused, seller)
+
+
+def _end(draft: drafts.Draft, seller: drafts.Seller, text: str, note: str | None) -> FormResult:
+    outcome = reply_and_resume(draft.paused, seller, Reply(translations.t(seller.language, text)))
+    marked = MarkNote(draft.payment or "", MARKS[draft.step], note)
+    return FormResult(outcome.draft, outcome.replies, note=marked)

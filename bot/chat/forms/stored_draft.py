@@ -4,92 +4,73 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.chat.fields.registry import PATH, STEPS
-from bot.chat.fields.typed_text import FINEST
-from bot.chat.model.amount_choice import read_draft_choice
-from bot.chat.model.attachment import Attachment
-from bot.chat.model.draft import Draft, Portion
-from bot.chat.model.goods import Goods, are_all_goods, are_goods, goods_of
-from bot.chat.model.payout import FOUND, PAYOUT_STEPS, WAYS, PayoutAccount, PayoutAnswer
-from bot.chat.model.stored_json import (
-    fits,
-    is_amount,
-    is_currency,
-    is_whole,
-    list_of,
-    list_of_texts,
-    parsed,
-    shape_of,
-    some_of,
-)
-from bot.chat.model.wish import KINDS, PAYER_FIELDS, is_measure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bot.chat.model.amount_choice import AmountChoice
+from bot.chat.forms import registry, typed_text
+from bot.chat.model import drafts, payout, request_spec, stored_json
 
 _MAX_DEPTH = 3
 """Drafts within one: the settings over a refused request over a new one."""
 
 
-def write_draft(draft: Draft) -> str:
+def write_draft(draft: drafts.Draft) -> str:
     """Return a draft as JSON for `read_draft`."""
     return json.dumps(asdict(replace(draft, touched_at=None)), default="{:f}".format)
 
 
-def read_draft(text: str) -> Draft | None:
+def read_draft(text: str) -> drafts.Draft | None:
     """Return the draft that `write_draft` wrote; None for any other text."""
-    return _draft_of(parsed(text))
+    return _draft_of(stored_json.parsed(text))
 
 
-def _draft_of(found: object, depth: int = _MAX_DEPTH) -> Draft | None:
-    if not depth or not fits(found, _SHAPE) or not _is_sound(found):
+def _draft_of(found: object, depth: int = _MAX_DEPTH) -> drafts.Draft | None:
+    if not depth or not stored_json.fits(found, _SHAPE) or not _is_sound(found):
         return None
     paused = None if found["paused"] is None else _draft_of(found["paused"], depth - 1)
     if found["paused"] is not None and (paused is None or paused.form != "new"):
         return None
-    return Draft(
+    return drafts.Draft(
         **{
             **found,
             "amount": None if found["amount"] is None else Decimal(found["amount"]),
             "choice": _choice_of(found),
             "paused": paused,
-            "receivers": tuple(Portion(**portion) for portion in found["receivers"]),
+            "receivers": tuple(drafts.Portion(**portion) for portion in found["receivers"]),
             "payer_fields": tuple(found["payer_fields"]),
-            "goods": Goods.of(found["goods"]),
-            "readings": goods_of(found["readings"]),
-            "answers": tuple(PayoutAnswer(**answer) for answer in found["answers"]),
+            "goods": request_spec.Goods.of(found["goods"]),
+            "readings": request_spec.goods_of(found["readings"]),
+            "answers": tuple(payout.PayoutAnswer(**answer) for answer in found["answers"]),
             "found": None if found["found"] is None else _account_of(found["found"]),
-            "file": None if found["file"] is None else Attachment(**found["file"]),
+            "file": None if found["file"] is None else drafts.Attachment(**found["file"]),
         }
     )
 
 
-def _choice_of(found: Mapping[str, Any]) -> AmountChoice[Decimal] | None:
-    return read_draft_choice(found["choice"], found["currency"] or FINEST)
+def _choice_of(found: Mapping[str, Any]) -> request_spec.AmountChoice[Decimal] | None:
+    return request_spec.read_draft_choice(found["choice"], found["currency"] or typed_text.FINEST)
 
 
-def _account_of(found: Mapping[str, Any]) -> PayoutAccount:
-    return PayoutAccount(**{**found, "currencies": tuple(found["currencies"])})
+def _account_of(found: Mapping[str, Any]) -> payout.PayoutAccount:
+    return payout.PayoutAccount(**{**found, "currencies": tuple(found["currencies"])})
 
 
 def _is_sound(found: Mapping[str, Any]) -> bool:
     """Return whether the attributes of a draft go together."""
     form, step, amount = found["form"], found["step"], found["amount"]
     return (
-        step in STEPS[form]
-        and found["step_after_zone"] in (None, *STEPS[form])
-        and (amount is None or is_amount(amount, found["currency"] or FINEST))
+        step in registry.STEPS[form]
+        and found["step_after_zone"] in (None, *registry.STEPS[form])
+        and (
+            amount is None or stored_json.is_amount(amount, found["currency"] or typed_text.FINEST)
+        )
         and (found["choice"] is None or _is_sound_choice(found))
         and (found["listing"] is not None) == (form in ("edit", "codes"))
         and (found["payment"] is not None) == (form == "payback")
         and all(found[name] is not None for name in _needed_before(form, step))
-        and (found["way"] in WAYS) == (form == "payout")
+        and (found["way"] in payout.WAYS) == (form == "payout")
         and (form != "payout" or _is_sound_payout(found))
     )
 
@@ -102,11 +83,11 @@ def _is_sound_choice(found: Mapping[str, Any]) -> bool:
 
 def _is_sound_payout(found: Mapping[str, Any]) -> bool:
     """Return whether the attributes of a payout account's draft go together."""
-    fields, step = WAYS[found["way"]], found["step"]
+    fields, step = payout.WAYS[found["way"]], found["step"]
     given = [answer["field"] for answer in found["answers"]]
-    is_whole = step in PAYOUT_STEPS or given == [*fields]
-    is_asked = step not in PAYOUT_STEPS or PAYOUT_STEPS[step] in fields
-    is_found = found["found"] is not None or step != FOUND
+    is_whole = step in payout.PAYOUT_STEPS or given == [*fields]
+    is_asked = step not in payout.PAYOUT_STEPS or payout.PAYOUT_STEPS[step] in fields
+    is_found = found["found"] is not None or step != payout.FOUND
     return given == [name for name in fields if name in given] and all(
         (is_whole, is_asked, is_found)
     )
@@ -118,7 +99,7 @@ def _needed_before(form: str, step: str) -> tuple[str, ...]:
         return ("kind", "name")
     if form != "new" or step == "kind":
         return ()
-    is_early = step in PATH and step != "review"
+    is_early = step in registry.PATH and step != "review"
     return ("kind",) if is_early else ("kind", "name", "amount", "currency")
 
 
@@ -131,27 +112,31 @@ def _or_none(check: Callable[[Any], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or check(value)
 
 
-_ACCOUNT = shape_of(PayoutAccount, currencies=list_of_texts)
-_FILE = shape_of(Attachment, size=lambda value: value is None or is_whole(value))
-_SHAPE = shape_of(
-    Draft,
+_ACCOUNT = stored_json.shape_of(payout.PayoutAccount, currencies=stored_json.list_of_texts)
+_FILE = stored_json.shape_of(
+    drafts.Attachment, size=lambda value: value is None or stored_json.is_whole(value)
+)
+_SHAPE = stored_json.shape_of(
+    drafts.Draft,
     id=_matches(r"[a-z0-9]{6}"),
-    form=lambda value: value in (*STEPS,),
-    kind=lambda value: value in (None, *KINDS),
+    form=lambda value: value in (*registry.STEPS,),
+    kind=lambda value: value in (None, *request_spec.KINDS),
     amount=lambda _found: True,  # checked with the currency
     choice=lambda _found: True,  # checked with the amount
-    currency=_or_none(is_currency),
-    instrument=_or_none(is_currency),
+    currency=_or_none(stored_json.is_currency),
+    instrument=_or_none(stored_json.is_currency),
     paused=lambda _found: True,
-    receivers=list_of(shape_of(Portion, measure=is_measure)),
-    payer_fields=some_of(PAYER_FIELDS),
-    goods=are_goods,
-    readings=are_all_goods,
-    way=_or_none(lambda value: value in WAYS),
-    answers=list_of(shape_of(PayoutAnswer)),
-    found=_or_none(lambda value: fits(value, _ACCOUNT)),
-    file=_or_none(lambda value: fits(value, _FILE)),
-    photos_due=lambda value: value == 0 or is_whole(value),
+    receivers=stored_json.list_of(
+        stored_json.shape_of(drafts.Portion, measure=request_spec.is_measure)
+    ),
+    payer_fields=stored_json.some_of(request_spec.PAYER_FIELDS),
+    goods=request_spec.are_goods,
+    readings=request_spec.are_all_goods,
+    way=_or_none(lambda value: value in payout.WAYS),
+    answers=stored_json.list_of(stored_json.shape_of(payout.PayoutAnswer)),
+    found=_or_none(lambda value: stored_json.fits(value, _ACCOUNT)),
+    file=_or_none(lambda value: stored_json.fits(value, _FILE)),
+    photos_due=lambda value: value == 0 or stored_json.is_whole(value),
     listing=_or_none(_matches(r"[a-z0-9]{10}")),
     payment=_or_none(_matches(r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}")),
 )

@@ -1,1 +1,1 @@
-"""The seller's request and the service's answer to it, as data: pure."""
+"""The data of the chat: requests, drafts, payments, times, messages, jobs and queues; pure."""

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Any
 
-from bot.core.errors import BadAnswer
+from bot.core import errors
 
 BANK, LIGHTNING, LNBITS, NWC = "bank", "lightning", "lnbits", "nwc"
 SCHEMES = ("sepa", "pix", "upi", "swiss")
@@ -135,7 +135,7 @@ def read_account(data: Any) -> PayoutAccount:
             label=str(data["label"])[:LONGEST_LABEL],
         )
     except (AttributeError, KeyError, TypeError) as error:
-        raise BadAnswer("the answer is no payout account") from error
+        raise errors.BadAnswer("the answer is no payout account") from error
     if account.way not in WAYS:
-        raise BadAnswer("the answer is a payout account of an unknown kind")
+        raise errors.BadAnswer("the answer is a payout account of an unknown kind")
     return account

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from bot.chat.model.answers import any_time
+from bot.chat.model import remote_request
 from bot.core import errors
-from bot.core.money.amounts import to_minor
+from bot.core.money import amounts
 
 PAID, OVERSOLD, PAID_BACK = "paid", "oversold", "paidBack"
 """The states of a receipt's payment."""
@@ -49,7 +49,7 @@ class DeliveredFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveredGoods:
     """What a payment brings: a text, a file or codes; while it `waits`, some codes are missing."""
 
     waits: bool = False
@@ -80,7 +80,7 @@ class Receipt:
     sent_note: str | None = None
     paid_back_at: int | None = None
     paid_back_note: str | None = None
-    delivery: Delivery | None = None
+    delivery: DeliveredGoods | None = None
 
     @property
     def awaited_unit(self) -> int | None:
@@ -101,18 +101,18 @@ def read_receipt(data: Any) -> Receipt:
     try:
         return Receipt(
             product=_name(data["product"]) or "",
-            amount=to_minor(Decimal(data["amount"]), data["currencyCode"]),
+            amount=amounts.to_minor(Decimal(data["amount"]), data["currencyCode"]),
             currency=data["currencyCode"],
             status=str(data["status"]),
             url=str(data.get("receiptUrl") or ""),
             seller=_name(data.get("seller")),
-            completed_at=any_time(data.get("completedAt")),
+            completed_at=remote_request.any_time(data.get("completedAt")),
             quantity=int(data.get("quantity") or 1),
             units=_units(data.get("units")),
             thanks=_text(data.get("thanks")),
-            sent_at=any_time(data.get("sentAt")),
+            sent_at=remote_request.any_time(data.get("sentAt")),
             sent_note=_text(data.get("sentNote")),
-            paid_back_at=any_time(data.get("paidBackAt")),
+            paid_back_at=remote_request.any_time(data.get("paidBackAt")),
             paid_back_note=_text(data.get("paidBackNote")),
             delivery=_delivery(data.get("delivery")),
         )
@@ -127,11 +127,11 @@ def read_receipt(data: Any) -> Receipt:
         raise errors.BadAnswer("the answer is no receipt") from error
 
 
-def _delivery(data: Any) -> Delivery | None:
+def _delivery(data: Any) -> DeliveredGoods | None:
     if data is None:
         return None
     file = data.get("file")
-    return Delivery(
+    return DeliveredGoods(
         waits=data["state"] == WAITING,
         text=_text(data.get("text")),
         file=file and DeliveredFile(str(file["name"]), int(file["size"]), str(file["url"])),

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
-from bot.core import exact_json
-from bot.core.errors import MoneyError
-from bot.core.money.amounts import MAX_MINOR, currencies, to_minor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from bot.core import errors, exact_json
+from bot.core.money import amounts
 
 _NUMBER = re.compile(r"[0-9]{1,64}(\.[0-9]{1,64})?", re.ASCII)
 _MAX_STORED = 4_194_304
@@ -29,20 +26,20 @@ def parsed(text: str) -> object:
 
 def is_whole(value: object) -> bool:
     """Return whether a value is a whole number above 0 that fits into a column."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_MINOR
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= amounts.MAX_MINOR
 
 
 def is_currency(value: object) -> bool:
     """Return whether a value is the code of a currency."""
-    return isinstance(value, str) and value in currencies()
+    return isinstance(value, str) and value in amounts.currencies()
 
 
 def is_amount(value: object, currency: str) -> bool:
     """Return whether a value is a decimal number, as text, that is an amount of the currency."""
     try:
         sound = isinstance(value, str) and _NUMBER.fullmatch(value)
-        return bool(sound and to_minor(Decimal(str(value)), currency))
-    except MoneyError:
+        return bool(sound and amounts.to_minor(Decimal(str(value)), currency))
+    except errors.MoneyError:
         return False
 
 

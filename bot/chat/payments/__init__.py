@@ -1,1 +1,1 @@
-"""Payments and claims in: the webhook, recording, reconciling, units sold."""
+"""Payments and claims in: the webhook, recording, reconciling."""

@@ -6,23 +6,14 @@ Underpaid money that nobody claimed becomes a claim that its seller may confirm.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bot.chat.alerts import claim_messages
-from bot.chat.alerts.claim_messages import REMIND_AFTER
-from bot.chat.cards import claim_posts
-from bot.chat.store import claims
-from bot.chat.store.claims import CONFIRMED, CONFIRMING, PAID, UNDERPAID, WAITING, Claim
-from bot.chat.store.received_payments import is_checkout_paid
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.chat.messages.queues import Queues
-    from bot.chat.store.listings import Listing
-    from bot.chat.store.received_payments import Payment
-    from bot.core.database.database import Database, Transaction
+from bot.chat.cards import claim_cards
+from bot.chat.model import queues
+from bot.chat.store import claim_rows, link_rows, payment_rows
+from bot.core.database import database
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +36,25 @@ class ClaimedMoney:
 class ClaimRecorder:
     """Records claims, each in a transaction; a unit is held for `held` ms; `now` in epoch ms."""
 
-    def __init__(self, db: Database, queues: Queues, held: int, now: Callable[[], int]) -> None:
+    def __init__(
+        self, db: database.Database, queues: queues.Queues, held: int, now: Callable[[], int]
+    ) -> None:
         self._db = db
         self._queues = queues
         self._held = held
         self._now = now
 
-    async def record(self, listing: Listing, money: ClaimedMoney) -> bool:
+    async def record(self, listing: link_rows.PaymentLink, money: ClaimedMoney) -> bool:
         """Record a claim and queue its alert; return False if it is known already."""
         return await self._db.transaction(lambda tx: self._record(tx, listing, money))
 
-    def _record(self, tx: Transaction, listing: Listing, money: ClaimedMoney) -> bool:
+    def _record(
+        self, tx: database.Transaction, listing: link_rows.PaymentLink, money: ClaimedMoney
+    ) -> bool:
         now = self._now()
-        is_paid = is_checkout_paid(tx, listing.id, money.checkout_id)
-        claim = Claim(
-            id=claims.new_claim_id(),
+        is_paid = payment_rows.is_checkout_paid(tx, listing.id, money.checkout_id)
+        claim = claim_rows.Claim(
+            id=claim_rows.new_claim_id(),
             checkout_id=money.checkout_id,
             request_id=money.request_id,
             listing_id=listing.id,
@@ -68,23 +63,28 @@ class ClaimRecorder:
             amount=money.amount,
             currency=money.currency,
             reference=money.reference,
-            state=PAID if is_paid else WAITING,
+            state=claim_rows.PAID if is_paid else claim_rows.WAITING,
             claimed_at=money.claimed_at,
             lapses_at=money.claimed_at + self._held,
-            remind_at=min(now + REMIND_AFTER, money.claimed_at + self._held),
+            remind_at=min(now + claim_messages.REMIND_AFTER, money.claimed_at + self._held),
             unproven=money.unproven,
             alone=0,
         )
-        claim_id = claims.save_claim(tx, claim)
+        claim_id = claim_rows.save_claim(tx, claim)
         if claim_id is None:
             return False
-        stored = claims.find_claim(tx, claim_id)
+        stored = claim_rows.find_claim(tx, claim_id)
         if stored is not None and stored.is_waiting(now):
             claim_messages.announce(tx, self._queues, listing, stored, now)
         return True
 
 
-def record_underpaid(tx: Transaction, listing: Listing, payment: Payment, now: int) -> str | None:
+def record_underpaid(
+    tx: database.Transaction,
+    listing: link_rows.PaymentLink,
+    payment: payment_rows.Payment,
+    now: int,
+) -> str | None:
     """Store that underpaid money may be confirmed; return the id of its claim.
 
     None where it can't be: its server named no checkout, or its seller has decided. A payer's own
@@ -92,18 +92,20 @@ def record_underpaid(tx: Transaction, listing: Listing, payment: Payment, now: i
     """
     if payment.checkout_id is None:
         return None
-    claim = claims.claim_of_checkout(tx, payment.checkout_id)
+    claim = claim_rows.claim_of_checkout(tx, payment.checkout_id)
     if claim is None:
-        return claims.save_claim(tx, _claim_of(listing, payment, payment.checkout_id, now))
-    if claim.state != UNDERPAID:
+        return claim_rows.save_claim(tx, _claim_of(listing, payment, payment.checkout_id, now))
+    if claim.state != claim_rows.UNDERPAID:
         return None
-    claims.set_arrived(tx, claim.id, payment.amount, payment.currency)
+    claim_rows.set_arrived(tx, claim.id, payment.amount, payment.currency)
     return claim.id
 
 
-def _claim_of(listing: Listing, payment: Payment, checkout_id: str, now: int) -> Claim:
-    return Claim(
-        id=claims.new_claim_id(),
+def _claim_of(
+    listing: link_rows.PaymentLink, payment: payment_rows.Payment, checkout_id: str, now: int
+) -> claim_rows.Claim:
+    return claim_rows.Claim(
+        id=claim_rows.new_claim_id(),
         checkout_id=checkout_id,
         request_id=payment.request_id,
         listing_id=listing.id,
@@ -112,31 +114,36 @@ def _claim_of(listing: Listing, payment: Payment, checkout_id: str, now: int) ->
         amount=payment.amount,
         currency=payment.currency,
         reference=None,
-        state=UNDERPAID,
+        state=claim_rows.UNDERPAID,
         claimed_at=now,
         lapses_at=now,
     )
 
 
-def settle(tx: Transaction, queues: Queues, payment: Payment, now: int) -> int | None:
+def settle(
+    tx: database.Transaction, queues: queues.Queues, payment: payment_rows.Payment, now: int
+) -> int | None:
     """Store that a claim's payment is recorded; return the message that its alert replaces.
 
     That is the claim's own message where the seller confirmed it there. Any other message of the
     claim loses its buttons, and the alert is a new one.
     """
-    claim = payment.checkout_id and claims.claim_of_checkout(tx, payment.checkout_id)
-    if not claim or not claims.change_state(tx, claim, PAID, claim.answered_in):
+    claim = payment.checkout_id and claim_rows.claim_of_checkout(tx, payment.checkout_id)
+    if not claim or not claim_rows.change_state(tx, claim, claim_rows.PAID, claim.answered_in):
         return None
     if payment.paid_by is not None:
-        claims.set_arrived(tx, claim.id, payment.paid_by.amount, payment.paid_by.currency)
-    if claim.state in (CONFIRMING, CONFIRMED) and claim.answered_in is not None:
+        claim_rows.set_arrived(tx, claim.id, payment.paid_by.amount, payment.paid_by.currency)
+    if (
+        claim.state in (claim_rows.CONFIRMING, claim_rows.CONFIRMED)
+        and claim.answered_in is not None
+    ):
         return claim.answered_in
-    claim_posts.show(tx, queues, claim.id, now)
+    claim_cards.show_claim(tx, queues, claim.id, now)
     return None
 
 
-def show(tx: Transaction, queues: Queues, checkout_id: str, now: int) -> None:
+def show(tx: database.Transaction, queues: queues.Queues, checkout_id: str, now: int) -> None:
     """Queue the edit that shows a settled claim, where no alert takes its place."""
-    claim = claims.claim_of_checkout(tx, checkout_id)
+    claim = claim_rows.claim_of_checkout(tx, checkout_id)
     if claim is not None:
-        claim_posts.show(tx, queues, claim.id, now)
+        claim_cards.show_claim(tx, queues, claim.id, now)

@@ -9,29 +9,199 @@ added.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
+from typing import TypeAlias, TypeVar
 
 import structlog
 
-from bot.chat.model.answers import was_paid
-from bot.chat.payments.missing_payments import MissingPayments
-from bot.chat.store import listings, server_memory
-from bot.chat.store.listings import FAILED
-from bot.chat.store.received_payments import paid_request_ids
-from bot.core.errors import NoLongerLead, PeerError, Refused, StorageError, requested_wait
-from bot.core.outbox.queue_policy import RetryTable
+from bot.chat.jobs import client
+from bot.chat.model import remote_request
+from bot.chat.payments import recording
+from bot.chat.store import link_rows, payment_rows, server_memory
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import queue_policy
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+# Payments of one request that no webhook reported: found at the service and recorded.
+#
+# A server that lists its payments names them. Of the others only the number of units that are
+# gone is known, so those count as sold once they have been gone for a while.
 
-    from bot.chat.model.answers import Answer
-    from bot.chat.payments.recording import PaymentRecorder
-    from bot.chat.provider.client import Client
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Database
 
 log = structlog.get_logger()
+
+GRACE = 30_000
+"""Milliseconds that the webhook of a payment may take to arrive."""
+CONFIRMED = 60_000
+"""Milliseconds after which units that are still gone count as sold."""
+SEARCH_AGAIN = 3_600_000
+"""Milliseconds after which payments that the service counts are searched for again."""
+PAID = ("completed", "soldOut")
+"""Values of `status` for a one-off that was paid, on servers that send a status."""
+
+Pages: TypeAlias = AsyncGenerator[list[remote_request.ServerPayment], None]
+Paced: TypeAlias = Callable[[Pages], Pages]
+
+
+class MissingPayments:
+    """Finds and records the missing payments of requests, between `begin` and `end`.
+
+    `now` in epoch ms; `paced` adds rests between the pages of a list.
+    """
+
+    def __init__(
+        self,
+        db: database.Database,
+        client: client.Client,
+        recorder: recording.PaymentRecorder,
+        now: Callable[[], int],
+        paced: Paced,
+    ) -> None:
+        self._db = db
+        self._client = client
+        self._recorder = recorder
+        self._now = now
+        self._paced = paced
+        self._outdated: set[str] = set()
+
+    async def begin(self) -> None:
+        """Begin a comparison of all requests."""
+        self._outdated = await self._db.read(server_memory.observed_links)
+
+    async def end(self) -> None:
+        """End a comparison that reached all requests: sightings that it did not repeat are over."""
+        if outdated := self._outdated:
+            await self._db.transaction(lambda tx: server_memory.delete_observations(tx, outdated))
+
+    async def record(
+        self, answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink
+    ) -> int:
+        """Record the missing payments of a request; return their number.
+
+        Raises PeerError, Refused and StorageError.
+        """
+        sold = count_sold(answer, listing, self._now())
+        if sold <= listing.pieces:
+            return 0
+        if answer.paid_count is not None:
+            try:
+                return await self._record_listed(answer, listing, answer.paid_count)
+            except (errors.NotFound, errors.MethodNotAllowed):
+                log.debug("the service lists no payments", listing=listing.id)
+        return await self._record_counted(listing, sold)
+
+    async def _record_listed(
+        self, answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, counted: int
+    ) -> int:
+        """Record the payments that the service lists and we don't know, oldest first."""
+        gap, since = (counted, listing.paid_count), self._now() - SEARCH_AGAIN
+        if await self._db.read(lambda tx: server_memory.is_gap_known(tx, listing.id, gap, since)):
+            return 0
+        unknown = await self._unknown(answer.id, counted - listing.paid_count)
+        before = self._now() - GRACE
+        due = [paid for paid in unknown if (paid.completed_at or 0) <= before]
+        later = [paid for paid in unknown if paid not in due]
+        sales = (paid for paid in unknown if not (paid.oversold or paid.underpaid))
+        found, newest = 0, next(sales, None)
+        for paid in reversed(due):
+            # No units left are passed: more may have been sold since the server was asked.
+            payment = replace(recording.payment_of(paid, answer.id, listing), found=True)
+            if paid is newest and answer.codes:  # if any buyers wait, this one does
+                payment = replace(payment, codes_waiting=answer.codes.waiting)
+            found += await self._recorder.record(listing, payment, None)
+        # Webhooks arrive meanwhile.
+        recorded = (
+            await self._db.read(lambda tx: link_rows.get_listing(tx, listing.id))
+        ).paid_count
+        missing = counted - recorded - sum(not paid.underpaid for paid in later)
+        if missing > 0:
+            await self._db.transaction(
+                lambda tx: server_memory.save_gap(tx, listing.id, (counted, recorded), self._now())
+            )
+            log.warning(
+                "payments that the service counts and does not list",
+                listing=listing.id, number=missing,
+            )  # fmt: skip
+        return found
+
+    async def _unknown(self, request_id: str, missing: int) -> list[remote_request.ServerPayment]:
+        """Fetch the unknown payments, newest first, until `missing` of them are found.
+
+        Payments made from now on are not among the missing ones, nor are underpaid ones, which the
+        service doesn't count; those that are found are recorded too.
+        """
+        unknown, now = [], self._now()
+        async with aclosing(self._paced(self._client.payment_pages(request_id))) as pages:
+            async for page in pages:
+                ids = [paid.transaction_id for paid in page]
+                known = await payment_rows.known_transactions(self._db, request_id, ids)
+                for paid in page:
+                    was_short = known.get(paid.transaction_id)
+                    if was_short is None or (was_short and not paid.underpaid):
+                        unknown.append(paid)
+                        missing -= not paid.underpaid and (paid.completed_at or 0) <= now
+                if missing <= 0:
+                    break
+        return unknown
+
+    async def _record_counted(self, listing: link_rows.PaymentLink, sold: int) -> int:
+        """Record payments of which only the units are known, once they are confirmed.
+
+        Units that were gone a while ago have had their webhooks since: payments recorded by now are
+        subtracted. A sighting from the future was made by a clock that was set back since.
+        """
+        self._outdated.discard(listing.id)
+        now = self._now()
+        seen = await self._db.read(lambda tx: server_memory.find_observation(tx, listing.id))
+        if seen is not None and seen.seen_at <= now < seen.seen_at + CONFIRMED:
+            return 0
+        found = 0
+        if seen is not None and seen.seen_at <= now:
+            missing = min(seen.sold, sold) - listing.pieces
+            if missing > 0:
+                found = await self._recorder.record_missing(listing.id, listing.pieces, missing)
+        sighting = server_memory.UnitGapObservation(
+            sold, now
+        )  # after the recording: a crash between them repeats nothing
+        await self._db.transaction(
+            lambda tx: server_memory.save_observation(tx, listing.id, sighting)
+        )
+        return found
+
+
+def count_sold(
+    answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, now: int
+) -> int:
+    """Count the pieces of a request that its server's answer proves, at `now` (epoch ms).
+
+    A payment that the server counts and that isn't recorded stands for one piece at least.
+    """
+    if answer.paid_count is not None:
+        return listing.pieces + answer.paid_count - listing.paid_count
+    if listing.wish.kind == "oneoff":
+        return int(_is_closed(answer, listing, now))
+    totals = [total for total in (answer.total_units, listing.wish.units) if total is not None]
+    if not totals or answer.remaining_units is None:
+        return 0
+    # The wish's units shrink when units are taken out; not every server lowers its total.
+    return max(0, min(totals) - answer.remaining_units - answer.reserved_units)
+
+
+def _is_closed(
+    answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, now: int
+) -> bool:
+    """Check that a one-off is closed by a payment: not by its end, its start or a stop."""
+    if answer.is_enabled:
+        return False
+    if answer.status is not None:
+        return answer.status in PAID
+    ended = answer.expires_at is not None and answer.expires_at <= now
+    has_begun = answer.enabled_at is None or answer.enabled_at <= now
+    return listing.state == link_rows.LIVE and has_begun and not ended
+
+
 T = TypeVar("T")
 
 FIRST_WAIT = 5.0
@@ -42,7 +212,9 @@ REST_FACTOR = 100
 """Rest this many times as long as the server took for a page: we use a hundredth of its time."""
 LEAST_REST, LONGEST_REST = 0.25, 600.0
 """Seconds; the least is far below every server's rate limit."""
-RETRIES = RetryTable((60_000, 120_000, 300_000, 600_000), repeats=True, longest_asked=3_600_000)
+RETRIES = queue_policy.RetryTable(
+    (60_000, 120_000, 300_000, 600_000), repeats=True, longest_asked=3_600_000
+)
 """Delays until the next comparison after a failed one."""
 MOST_FAILURES = 5
 """Requests of one comparison that may fail, each by itself, before the server counts as failing."""
@@ -53,9 +225,9 @@ class Reconciler:
 
     def __init__(
         self,
-        db: Database,
-        client: Client,
-        recorder: PaymentRecorder,
+        db: database.Database,
+        client: client.Client,
+        recorder: recording.PaymentRecorder,
         now: Callable[[], int],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -75,11 +247,11 @@ class Reconciler:
         while True:
             try:
                 await self.compare()
-            except (PeerError, Refused, StorageError) as error:
+            except (errors.PeerError, errors.Refused, errors.StorageError) as error:
                 failed += 1
                 wait = _delay(failed, error)
                 log.warning("not compared with the service", reason=_reason(error), again_in=wait)
-            except NoLongerLead:
+            except errors.NoLongerLead:
                 raise
             except Exception as error:
                 failed += 1
@@ -121,8 +293,8 @@ class Reconciler:
                     self._rest = min(max(LEAST_REST, REST_FACTOR * took), LONGEST_REST)
                 yield page
 
-    async def _compare_page(self, page: Sequence[Answer]) -> int:
-        known = await listings.listings_by_id(
+    async def _compare_page(self, page: Sequence[remote_request.RemoteRequest]) -> int:
+        known = await link_rows.listings_by_id(
             self._db, [answer.listing_id for answer in page if answer.listing_id]
         )
         found = 0
@@ -137,23 +309,25 @@ class Reconciler:
                         await self._recorder.check(listing.id)
                 else:
                     await self._delete_double(answer, listing)
-            except (PeerError, Refused) as error:
+            except (errors.PeerError, errors.Refused) as error:
                 self._failures += 1
-                if self._failures > MOST_FAILURES or requested_wait(error):
+                if self._failures > MOST_FAILURES or errors.requested_wait(error):
                     raise
                 log.warning("request not compared", listing=listing.id, reason=_reason(error))
         return found
 
-    async def _delete_double(self, answer: Answer, listing: Listing) -> None:
+    async def _delete_double(
+        self, answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink
+    ) -> None:
         """Delete a request that a server made a second time, after a lost answer.
 
         Nobody has its link; if it was paid all the same, the operator has to look at it. The create
         job tidies up as well, but only for minutes: a server may take longer.
         """
-        if listing.request_id is None and listing.state != FAILED:
+        if listing.request_id is None and listing.state != link_rows.FAILED:
             return  # the create job is at work and chooses the request to keep
-        paid = await self._db.read(lambda tx: paid_request_ids(tx, listing.id))
-        if not was_paid(answer, paid):
+        paid = await self._db.read(lambda tx: payment_rows.paid_request_ids(tx, listing.id))
+        if not remote_request.was_paid(answer, paid):
             await self._client.delete(answer.id)
             log.warning("double request deleted", listing=listing.id, request=answer.id)
         elif await self._db.transaction(
@@ -163,7 +337,7 @@ class Reconciler:
 
 
 def _delay(failed: int, error: Exception) -> float:
-    return RETRIES.delay_or_last(failed, requested_wait(error)) / 1000
+    return RETRIES.delay_or_last(failed, errors.requested_wait(error)) / 1000
 
 
 def _reason(error: Exception) -> str:

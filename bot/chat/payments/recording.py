@@ -7,59 +7,116 @@ needs one.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from itertools import accumulate
 
 from bot.chat.alerts import delivery
-from bot.chat.messages.jobs import CheckRequest
-from bot.chat.messages.payloads import Alert, AlertPayment
-from bot.chat.messages.queues import BACKGROUND
-from bot.chat.model.payer_words import NO_WORDS
+from bot.chat.cards import request_card
+from bot.chat.model import jobs, payloads, queues, remote_request, request_spec
+from bot.chat.model.payment import NO_WORDS
 from bot.chat.payments import claim_recording
-from bot.chat.payments.goals import goal_reached
-from bot.chat.store import listings, pending, posts, sellers
-from bot.chat.store.received_payments import (
-    PLACEHOLDER,
-    Payment,
-    add_payment,
-    count_alerts,
-    known_number,
-    received_at,
-    replace_placeholder,
-    replace_underpaid,
-    settle_uncertain,
-)
-from bot.chat.store.takings import takings
-from bot.core.outbox import outbox
-from bot.core.outbox.queue_policy import ALERT, NOTICE
-from bot.core.text.translations import choose
+from bot.chat.store import link_lists, link_rows, payment_rows, post_rows, revenue, seller_rows
+from bot.core.database import database
+from bot.core.outbox import outbox, queue_policy
+from bot.core.text import translations
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+# The payment that reaches its request's goal: the first that ever brings the sum there.
 
-    from bot.chat.messages.queues import Queues
-    from bot.chat.model.answers import Answer
-    from bot.chat.model.wish import Wish
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Database, Transaction
+
+def goal_reached(
+    tx: database.Transaction,
+    listing: link_rows.PaymentLink,
+    payment: payment_rows.Payment,
+    sums: revenue.RevenueTotals,
+) -> tuple[int, int] | None:
+    """Return what was raised and the goal if a payment reaches it, else None.
+
+    In the transaction that records the payment, with the takings after it: another payment of the
+    request waits for the row of these, so that no two of them reach one goal.
+    """
+    goal, currency = listing.wish.goal, listing.wish.currency
+    if goal is None or payment.settlement != revenue.EARNED or payment.currency != currency:
+        return None
+    raised = request_card.raised_in(sums, currency)
+    if not raised - payment.amount < goal <= raised:
+        return None
+    # Without money that was paid back, the sum has never been higher.
+    if sums.returned_count and _most_raised_before(tx, listing, payment) >= goal:
+        return None
+    return raised, goal
+
+
+def _most_raised_before(
+    tx: database.Transaction, listing: link_rows.PaymentLink, payment: payment_rows.Payment
+) -> int:
+    """Return the highest sum before a payment; a sale counts until it is paid back."""
+    moves = []
+    for row in revenue.sales(tx, listing.id, listing.wish.currency, payment.transaction_id):
+        amount, back_at = row["amount"], row["paid_back_at"]
+        moves.append((row["received_at"], False, amount))
+        if back_at is not None:
+            moves.append((back_at, True, -amount))  # after what came at the same moment
+    return max(accumulate(change for _, _, change in sorted(moves)), default=0)
+
+
+# Payments as their server reports them, by webhook or in its list, as the chat records them.
+
+
+def payment_of(
+    paid: remote_request.ServerPayment, request_id: str, listing: link_rows.PaymentLink
+) -> payment_rows.Payment:
+    """Return the payment to record.
+
+    Its amount is the price. Of money that isn't a sale it is what arrived: that is owed, no more
+    and no less.
+    """
+    price = remote_request.amount_of_payment(
+        paid.amount, paid.currency, listing.wish, paid.quantity
+    )
+    amount, asked = (price.minor, price.currency), None
+    arrived = paid.paid_by
+    if arrived and (paid.underpaid or (paid.oversold and arrived.surplus(*amount))):
+        amount, asked = (arrived.amount, arrived.currency), amount
+        if (minor := arrived.asked(*asked)) is not None:
+            asked = minor, arrived.currency
+    return payment_rows.Payment(
+        request_id=request_id,
+        transaction_id=paid.transaction_id,
+        amount=amount[0],
+        currency=amount[1],
+        payer=paid.payer,
+        oversold=paid.oversold,
+        named=price.named,
+        underpaid=paid.underpaid,
+        paid_by=paid.paid_by,
+        checkout_id=paid.checkout_id,
+        asked=asked,
+        quantity=paid.quantity,
+        words=paid.words,
+        is_hidden=paid.is_hidden,
+    )
+
 
 WEBHOOK_RETRIES = 24 * 3600 * 1000
 """Milliseconds that a server repeats a webhook: HandCash Cloud does for a day."""
 
 
-class Ledger:
+class TransactionRecorder:
     """Records payments in a transaction of the caller, at `now` (epoch ms)."""
 
-    def __init__(self, tx: Transaction, queues: Queues, now: int) -> None:
+    def __init__(self, tx: database.Transaction, queues: queues.Queues, now: int) -> None:
         self._tx = tx
         self._queues = queues
         self._now = now
 
-    def record(self, listing_id: str, payment: Payment, left: int | None) -> bool:
+    def record(self, listing_id: str, payment: payment_rows.Payment, left: int | None) -> bool:
         """Record a payment of a listing, as `receive` does."""
-        return self.receive(listings.get_listing(self._tx, listing_id), payment, left)
+        return self.receive(link_rows.get_listing(self._tx, listing_id), payment, left)
 
-    def receive(self, listing: Listing, payment: Payment, left: int | None) -> bool:
+    def receive(
+        self, listing: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
+    ) -> bool:
         """Record a payment and queue its alert; return False if it is known already.
 
         `listing` is as this transaction read it before the payment. `left` are the drop's units
@@ -69,7 +126,7 @@ class Ledger:
         place, and has an alert of its own.
         """
         since = self._now - WEBHOOK_RETRIES
-        replaced = replace_placeholder(self._tx, listing.id, payment, since)
+        replaced = payment_rows.replace_placeholder(self._tx, listing.id, payment, since)
         if replaced and payment.found:
             self._refresh(listing.id)
             return False
@@ -78,30 +135,35 @@ class Ledger:
         self._announce(listing, payment, left, repeated=replaced)
         return True
 
-    def _add(self, listing_id: str, payment: Payment) -> bool:
-        return add_payment(self._tx, listing_id, payment, self._now) or replace_underpaid(
+    def _add(self, listing_id: str, payment: payment_rows.Payment) -> bool:
+        return payment_rows.add_payment(
             self._tx, listing_id, payment, self._now
-        )
+        ) or payment_rows.replace_underpaid(self._tx, listing_id, payment, self._now)
 
     def _announce(
-        self, listing: Listing, payment: Payment, left: int | None, *, repeated: bool = False
+        self,
+        listing: link_rows.PaymentLink,
+        payment: payment_rows.Payment,
+        left: int | None,
+        *,
+        repeated: bool = False,
     ) -> None:
         if left is None and listing.wish.units is not None:
-            left = listings.get_listing(self._tx, listing.id).left
+            left = link_rows.get_listing(self._tx, listing.id).left
         answer = listing.answer and _after(listing.answer, payment, left)
         if answer is None or answer == listing.answer:
-            posts.refresh_cards(self._tx, self._queues, listing.id, self._now)
+            post_rows.refresh_cards(self._tx, self._queues, listing.id, self._now)
         else:
-            listings.set_answer(self._tx, listing.id, answer)
+            link_rows.set_answer(self._tx, listing.id, answer)
             self._refresh(listing.id)
         replaced, claim_id = self._settle_claim(listing, payment)
         if listing.alerts == "off" and not _needs_seller(payment):
-            count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
+            payment_rows.count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
             if replaced is not None and payment.checkout_id is not None:
                 claim_recording.show(self._tx, self._queues, payment.checkout_id, self._now)
             delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
             return
-        sums = takings(self._tx, listing.id)
+        sums = revenue.revenue_totals(self._tx, listing.id)
         alert = replace(
             _alert(listing, payment, left),
             count=sums.earned_count + sums.refund_count + sums.settled_count,
@@ -110,13 +172,15 @@ class Ledger:
             to_refund=sums.to_refund,
             refund_count=sums.refund_count,
             settled_count=sums.settled_count,
-            at=received_at(self._tx, payment) if repeated else self._now,
+            at=payment_rows.received_at(self._tx, payment) if repeated else self._now,
             claim_id=claim_id,
             reached=goal_reached(self._tx, listing, payment, sums),
         )
         self._put_alert(listing, alert, replaced)
 
-    def _settle_claim(self, listing: Listing, payment: Payment) -> tuple[int | None, str | None]:
+    def _settle_claim(
+        self, listing: link_rows.PaymentLink, payment: payment_rows.Payment
+    ) -> tuple[int | None, str | None]:
         """Settle the claim of a payment.
 
         Return the message that the alert replaces, and the claim that its button confirms, if any.
@@ -132,98 +196,114 @@ class Ledger:
         units is uncertain: those units may be the missing ones. Uncertain payments count first:
         each was a new payment after all, and both alerts were sent.
         """
-        listing = listings.get_listing(self._tx, listing_id)
+        listing = link_rows.get_listing(self._tx, listing_id)
         if listing.pieces != known or listing.request_id is None:
             return 0
-        if pending.is_removal_uncertain(self._tx, self._queues, listing_id):
+        if link_lists.is_removal_uncertain(self._tx, self._queues, listing_id):
             return 0
-        announced_at = settle_uncertain(self._tx, listing_id, missing)
+        announced_at = payment_rows.settle_uncertain(self._tx, listing_id, missing)
         self._restore_placeholders(listing, announced_at)
         for _ in range(missing - len(announced_at)):
             payment = _placeholder(listing)
-            add_payment(self._tx, listing_id, payment, self._now)
-            self._announce(listings.get_listing(self._tx, listing_id), payment, None)
+            payment_rows.add_payment(self._tx, listing_id, payment, self._now)
+            self._announce(link_rows.get_listing(self._tx, listing_id), payment, None)
         return missing - len(announced_at)
 
-    def _restore_placeholders(self, listing: Listing, announced_at: Sequence[int]) -> None:
+    def _restore_placeholders(
+        self, listing: link_rows.PaymentLink, announced_at: Sequence[int]
+    ) -> None:
         """Add placeholders for payments whose alerts were sent at these times."""
         if not announced_at:
             return
         for at in announced_at:
-            add_payment(self._tx, listing.id, _placeholder(listing), at)
+            payment_rows.add_payment(self._tx, listing.id, _placeholder(listing), at)
         kind = "muted" if listing.alerts == "off" else "delivered"
-        count_alerts(self._tx, listing.id, **{kind: len(announced_at)})
+        payment_rows.count_alerts(self._tx, listing.id, **{kind: len(announced_at)})
         self._refresh(listing.id)
 
     def _refresh(self, listing_id: str) -> None:
-        posts.refresh(self._tx, self._queues, listing_id, self._now)
+        post_rows.refresh(self._tx, self._queues, listing_id, self._now)
 
-    def _put_alert(self, listing: Listing, payment: AlertPayment, place: int | None) -> None:
+    def _put_alert(
+        self, listing: link_rows.PaymentLink, payment: payloads.AlertPayment, place: int | None
+    ) -> None:
         queue, lane = self._queues.messages, str(listing.chat_id)
-        seller = sellers.find_seller(self._tx, listing.seller_id)
+        seller = seller_rows.find_seller(self._tx, listing.seller_id)
         silent = listing.alerts == "silent" or delivery.is_quiet(seller, self._now)
-        language = seller.language if seller else choose(None)
-        alert = Alert((payment,), language, silent, is_single=place is not None, message_id=place)
-        outbox.put(self._tx, queue, lane, alert, self._now, priority=ALERT)
+        language = seller.language if seller else translations.choose(None)
+        alert = payloads.Alert(
+            (payment,), language, silent, is_single=place is not None, message_id=place
+        )
+        outbox.put(self._tx, queue, lane, alert, self._now, priority=queue_policy.ALERT)
 
 
 class PaymentRecorder:
     """Records payments, each in a transaction of its own; `now` in epoch ms."""
 
-    def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
+    def __init__(
+        self, db: database.Database, queues: queues.Queues, now: Callable[[], int]
+    ) -> None:
         self._db = db
         self._queues = queues
         self._now = now
 
-    async def record(self, listing: Listing, payment: Payment, left: int | None) -> bool:
+    async def record(
+        self, listing: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
+    ) -> bool:
         """Record a payment as `Ledger.receive` does."""
 
-        def work(tx: Transaction) -> bool:
-            known = listings.get_listing(tx, listing.id)
+        def work(tx: database.Transaction) -> bool:
+            known = link_rows.get_listing(tx, listing.id)
             return self.record_in(tx, known, payment, left)
 
         return await self._db.transaction(work)
 
     def record_in(
-        self, tx: Transaction, listing: Listing, payment: Payment, left: int | None
+        self,
+        tx: database.Transaction,
+        listing: link_rows.PaymentLink,
+        payment: payment_rows.Payment,
+        left: int | None,
     ) -> bool:
         """Record a payment in a transaction that has read its listing."""
-        is_new = Ledger(tx, self._queues, self._now()).receive(listing, payment, left)
+        is_new = TransactionRecorder(tx, self._queues, self._now()).receive(listing, payment, left)
         if is_new:
             tx.count("payments_told", "found" if payment.found else "webhook")
         return is_new
 
     async def check(self, listing_id: str) -> None:
         """Queue the job that fetches a request and stores what the service has of it."""
-        lane, now = f"{BACKGROUND}{listing_id}", self._now()
-        queue, job = self._queues.jobs, CheckRequest(listing_id)
+        lane, now = f"{queues.BACKGROUND}{listing_id}", self._now()
+        queue, job = self._queues.jobs, jobs.CheckRequest(listing_id)
         await self._db.transaction(
-            lambda tx: outbox.put(tx, queue, lane, job, now, priority=NOTICE)
+            lambda tx: outbox.put(tx, queue, lane, job, now, priority=queue_policy.NOTICE)
         )
 
     async def record_missing(self, listing_id: str, known: int, missing: int) -> int:
         """Record payments as `Ledger.record_missing` does."""
         return await self._db.transaction(
-            lambda tx: Ledger(tx, self._queues, self._now()).record_missing(
+            lambda tx: TransactionRecorder(tx, self._queues, self._now()).record_missing(
                 listing_id, known, missing
             )
         )
 
 
-def _placeholder(listing: Listing) -> Payment:
+def _placeholder(listing: link_rows.PaymentLink) -> payment_rows.Payment:
     """Build a payment of which nothing is known but that it was made."""
-    wish, transaction = listing.wish, f"{PLACEHOLDER}{listings.short_id(16)}"
+    wish, transaction = listing.wish, f"{payment_rows.PLACEHOLDER}{link_rows.short_id(16)}"
     request_id = listing.request_id or ""
-    return Payment(request_id, transaction, wish.amount, wish.currency, {}, found=True)
+    return payment_rows.Payment(request_id, transaction, wish.amount, wish.currency, {}, found=True)
 
 
-def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment:
+def _alert(
+    listing: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
+) -> payloads.AlertPayment:
     """Build the alert of a payment; `left` are the units left after it."""
     wish = listing.wish
     price = (wish.amount * payment.quantity, wish.currency)
     is_price = wish.choice is not None or (payment.amount, payment.currency) == price
     other = None if is_price else price
-    return AlertPayment(
+    return payloads.AlertPayment(
         listing_id=listing.id,
         kind=wish.kind,
         name=wish.name,
@@ -237,7 +317,7 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment
         found=payment.found,
         named=payment.named,
         price=payment.asked or other,
-        transaction_id=known_number(payment.transaction_id),
+        transaction_id=payment_rows.known_number(payment.transaction_id),
         underpaid=payment.underpaid,
         paid_by=payment.paid_by,
         quantity=payment.quantity,
@@ -247,18 +327,20 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment
     )
 
 
-def _needs_seller(payment: Payment) -> bool:
+def _needs_seller(payment: payment_rows.Payment) -> bool:
     """Check whether a payment is news also to a seller who turned the request's alerts off."""
     return payment.oversold or payment.underpaid or payment.codes_waiting > 0
 
 
-def _is_sent_by_hand(wish: Wish, payment: Payment) -> bool:
+def _is_sent_by_hand(wish: request_spec.RequestSpec, payment: payment_rows.Payment) -> bool:
     """Check whether its seller may have to send what was sold: the service delivers no goods."""
     is_sale = not (payment.oversold or payment.underpaid)
     return is_sale and wish.kind != "donation" and wish.goods is None
 
 
-def _after(answer: Answer, payment: Payment, left: int | None) -> Answer:
+def _after(
+    answer: remote_request.RemoteRequest, payment: payment_rows.Payment, left: int | None
+) -> remote_request.RemoteRequest:
     """Return the answer after a payment: units of a drop, and codes."""
     if left is not None:
         return _with_units(answer, left, payment.reserved_units)
@@ -266,7 +348,9 @@ def _after(answer: Answer, payment: Payment, left: int | None) -> Answer:
     return answer.with_sold(payment.quantity) if is_sale else answer
 
 
-def _with_units(answer: Answer, left: int, reserved: int) -> Answer:
+def _with_units(
+    answer: remote_request.RemoteRequest, left: int, reserved: int
+) -> remote_request.RemoteRequest:
     """Return the answer with a webhook's units, unless the webhook is older than the answer.
 
     A payment lowers the sum of remaining and reserved units; a lapsed reservation keeps it. So the

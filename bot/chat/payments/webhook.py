@@ -9,40 +9,23 @@ HandCash Cloud does it: by the application's own secret in the body.
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from bot.chat.model.answers import (
-    MOST_UNITS,
-    ServerPayment,
-    amount_of_payment,
-    any_time,
-    is_id,
-    rail_facts,
-)
-from bot.chat.model.paid_by import LONGEST_TEXT
-from bot.chat.payments.claim_recording import ClaimedMoney
-from bot.chat.payments.reported import payment_of
-from bot.chat.store import listings
-from bot.core import signing
-from bot.core.errors import BadSignature, BodyTooLarge, InvalidBody, NotFound, Refused, Unauthorized
+from bot.chat.model import payment, remote_request
+from bot.chat.payments import claim_recording, recording
+from bot.chat.store import link_rows, payment_rows
+from bot.core import errors, signing
+from bot.core.database import database
 from bot.core.net import request_body
-from bot.core.ops.log_setup import shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from bot.chat.payments.claim_recording import ClaimRecorder
-    from bot.chat.payments.recording import PaymentRecorder
-    from bot.chat.store.listings import Listing
-    from bot.chat.store.received_payments import Payment
-    from bot.core.database.database import Database, Transaction
+from bot.core.ops import log_setup
 
 log = structlog.get_logger()
 
@@ -50,11 +33,11 @@ PATH = "/webhooks/payments"
 CLAIMED = "checkout.claimed"
 """The event of a payer's word that the money is sent; a payment has no `event`."""
 
-STATUS: dict[type[Refused], int] = {
-    InvalidBody: 400,
-    Unauthorized: 401,
-    NotFound: 404,
-    BodyTooLarge: 413,
+STATUS: dict[type[errors.Refused], int] = {
+    errors.InvalidBody: 400,
+    errors.Unauthorized: 401,
+    errors.NotFound: 404,
+    errors.BodyTooLarge: 413,
 }
 
 
@@ -71,9 +54,9 @@ class Receiver:
 
     def __init__(
         self,
-        db: Database,
-        recorder: PaymentRecorder,
-        claims: ClaimRecorder,
+        db: database.Database,
+        recorder: recording.PaymentRecorder,
+        claims: claim_recording.ClaimRecorder,
         proof: Proof,
         now: Callable[[], int],
     ) -> None:
@@ -91,7 +74,7 @@ class Receiver:
         async def receive(token: str, request: Request) -> JSONResponse:
             try:
                 await self._receive(token, request.headers, await request_body.read(request))
-            except Refused as error:
+            except errors.Refused as error:
                 log.warning("webhook refused", reason=error.message)
                 return JSONResponse(
                     {"code": error.code, "message": error.message, "info": []},
@@ -111,7 +94,9 @@ class Receiver:
                 await self._receive_claim(token, data)
             case other:
                 listing = await self._db.read(partial(_listing, token=token))
-                log.info("event ignored", listing=listing.id, name=str(other)[:LONGEST_TEXT])
+                log.info(
+                    "event ignored", listing=listing.id, name=str(other)[: payment.LONGEST_TEXT]
+                )
 
     async def _receive_claim(self, token: str, data: Mapping[str, Any]) -> None:
         listing = await self._db.read(partial(_listing, token=token))
@@ -120,13 +105,13 @@ class Receiver:
         log.info("claim received", listing=listing.id, checkout=money.checkout_id, fresh=is_new)
 
     async def _receive_payment(self, token: str, data: Mapping[str, Any]) -> None:
-        def work(tx: Transaction) -> tuple[str, Payment, bool]:
+        def work(tx: database.Transaction) -> tuple[str, payment_rows.Payment, bool]:
             listing = _listing(tx, token)
             payment, left = _payment(data, listing)
             return listing.id, payment, self._recorder.record_in(tx, listing, payment, left)
 
         listing_id, payment, is_new = await self._db.transaction(work)
-        transaction = shorten(payment.transaction_id)
+        transaction = log_setup.shorten(payment.transaction_id)
         log.info("payment received", listing=listing_id, transaction=transaction, fresh=is_new)
 
     def _authenticate(
@@ -135,19 +120,19 @@ class Receiver:
         if self._proof.webhook_secret is None:
             sent = data.get("appSecret")
             if not isinstance(sent, str) or not _equal(sent, self._proof.app_secret):
-                raise Unauthorized("The body's appSecret is missing or wrong.")
+                raise errors.Unauthorized("The body's appSecret is missing or wrong.")
             return
         now = datetime.fromtimestamp(self._now() / 1000, UTC)
         try:
             signing.verify([self._proof.webhook_secret], headers, body, now)
-        except BadSignature as error:
-            raise Unauthorized(f"The signature is not valid: {error}") from error
+        except errors.BadSignature as error:
+            raise errors.Unauthorized(f"The signature is not valid: {error}") from error
 
 
-def _listing(tx: Transaction, token: str) -> Listing:
-    listing = listings.listing_by_token(tx, token)
+def _listing(tx: database.Transaction, token: str) -> link_rows.PaymentLink:
+    listing = link_rows.listing_by_token(tx, token)
     if listing is None:
-        raise NotFound("No request of ours has this address.")
+        raise errors.NotFound("No request of ours has this address.")
     return listing
 
 
@@ -155,60 +140,66 @@ def _equal(sent: str, secret: str) -> bool:
     return hmac.compare_digest(sent.encode("utf-8", "replace"), secret.encode())
 
 
-def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | None]:
+def _payment(
+    data: Mapping[str, Any], listing: link_rows.PaymentLink
+) -> tuple[payment_rows.Payment, int | None]:
     """Read a webhook's payment and units left; HandCash sends neither amount nor units."""
     request_id, transaction_id = _request_id(data, listing), _id(data, "transactionId")
     payer = data.get("userData")
-    paid = ServerPayment(
+    paid = remote_request.ServerPayment(
         transaction_id=transaction_id,
         amount=data.get("amount"),
         currency=data.get("currencyCode"),
         completed_at=None,
         oversold=data.get("oversold") is True,
         payer=payer if isinstance(payer, dict) else {},
-        **rail_facts(data),
+        **remote_request.rail_facts(data),
     )
-    payment = payment_of(paid, request_id, listing)
+    payment = recording.payment_of(paid, request_id, listing)
     reserved = _units(data, "reservedUnits", listing) or 0
     waiting = _count(data.get("codesWaiting"))
     known = replace(payment, reserved_units=reserved, codes_waiting=waiting)
     return known, _units(data, "remainingUnits", listing)
 
 
-def _claimed(data: Mapping[str, Any], listing: Listing) -> ClaimedMoney:
+def _claimed(
+    data: Mapping[str, Any], listing: link_rows.PaymentLink
+) -> claim_recording.ClaimedMoney:
     """Read a claim; without its time, a repetition could not be told from a new one."""
     request_id, checkout_id = _request_id(data, listing), _id(data, "checkoutId")
-    amount = amount_of_payment(data.get("amount"), data.get("currencyCode"), listing.wish)
+    amount = remote_request.amount_of_payment(
+        data.get("amount"), data.get("currencyCode"), listing.wish
+    )
     kind, reference = data.get("kind"), data.get("reference")
-    claimed_at = any_time(data.get("claimedAt"))
+    claimed_at = remote_request.any_time(data.get("claimedAt"))
     if claimed_at is None:
-        raise InvalidBody("claimedAt is missing or not a time.")
-    return ClaimedMoney(
+        raise errors.InvalidBody("claimedAt is missing or not a time.")
+    return claim_recording.ClaimedMoney(
         checkout_id=checkout_id,
         request_id=request_id,
-        kind=str(kind) if is_id(kind) else "",
+        kind=str(kind) if remote_request.is_id(kind) else "",
         amount=amount.minor,
         currency=amount.currency,
-        reference=reference if is_id(reference) else None,
+        reference=reference if remote_request.is_id(reference) else None,
         claimed_at=claimed_at,
         unproven=_count(data.get("unprovenClaims")) or 1,
     )
 
 
-def _request_id(data: Mapping[str, Any], listing: Listing) -> str:
+def _request_id(data: Mapping[str, Any], listing: link_rows.PaymentLink) -> str:
     request_id = _id(data, "paymentRequestId")
     if listing.request_id is not None and request_id != listing.request_id:
-        raise InvalidBody("paymentRequestId does not belong to this address.")
+        raise errors.InvalidBody("paymentRequestId does not belong to this address.")
     return request_id
 
 
 def _count(value: Any) -> int:
     """Return a number of units, 0 where the server names none."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 0 <= value <= MOST_UNITS else 0
+    return value if is_number and 0 <= value <= remote_request.MOST_UNITS else 0
 
 
-def _units(data: Mapping[str, Any], field: str, listing: Listing) -> int | None:
+def _units(data: Mapping[str, Any], field: str, listing: link_rows.PaymentLink) -> int | None:
     """Return a field's number of units; None if it is missing, impossible, or of no drop."""
     sent, units = data.get(field), listing.wish.units
     if units is None or not isinstance(sent, int) or isinstance(sent, bool):
@@ -218,6 +209,6 @@ def _units(data: Mapping[str, Any], field: str, listing: Listing) -> int | None:
 
 def _id(data: Mapping[str, Any], field: str) -> str:
     value = data.get(field)
-    if not is_id(value):
-        raise InvalidBody(f"{field} is missing or not an id.")
+    if not remote_request.is_id(value):
+        raise errors.InvalidBody(f"{field} is missing or not an id.")
     return str(value)

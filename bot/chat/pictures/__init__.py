@@ -1,5 +1,5 @@
-"""The pictures of a request: the seller's photo, the card in the chat, the poster and the square.
+"""The pictures of a request, each a function from content to bytes; the seller's photo.
 
-Each is a function from content to bytes. They take tens to hundreds of milliseconds, so callers
-draw in a thread, and import the module that they need when they need it.
+They take tens to hundreds of milliseconds, so callers draw in a thread, and import the module that
+they need when they need it.
 """

@@ -10,22 +10,68 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from PIL import Image, ImageChops, ImageDraw
 
-from bot.core.accents import DEFAULT_ACCENT
-from bot.core.images import qr
+from bot.core import brand
+from bot.core.images import qr, text_fitting
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+# The colours of a picture: of its ground, its words and the seller's accent.
 
-    from bot.core.accents import Colour
-    from bot.core.images.text_fitting import FittedText
+
+WHITE, BLACK = (0xFF, 0xFF, 0xFF), (0, 0, 0)
+
+TRACK = (0xDF, 0xE3, 0xEA)
+"""The rest of a bar on white."""
+
+DEPTH = 0.85
+"""How much of the accent is in a field on dark ground; the rest is the ground."""
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The colours of a picture; `track` is what a bar has still to fill.
+
+    A field is the coloured area where there is no photo. Words in `ink`, `muted` and `accent`
+    stand on the ground; each pair of words and what they stand on has a contrast of at least 4.5
+    (WCAG 2.2, 1.4.3).
+    """
+
+    ground: brand.Colour
+    ink: brand.Colour
+    muted: brand.Colour
+    accent: brand.Colour
+    on_accent: brand.Colour
+    field: brand.Colour
+    on_field: brand.Colour
+    track: brand.Colour
+
+
+def palette_of(accent: str | None, *, dark: bool) -> Palette:
+    """Return the colours for an accent of `accents.ACCENTS`, the default one for None."""
+    pair = brand.accent_of(accent)
+    on_light, on_dark = brand.colour_of(pair.light), brand.colour_of(pair.dark)
+    ink = brand.colour_of(brand.INK)
+    if not dark:
+        return Palette(WHITE, ink, (0x55, 0x5E, 0x6E), on_light, WHITE, on_light, WHITE, TRACK)
+    ground = brand.colour_of(brand.DARK_GROUNDS[-1])
+    field = _mix(on_light, ground, DEPTH)
+    track, white, muted = (0x3A, 0x42, 0x50), (0xF2, 0xF4, 0xF8), (0xA6, 0xAE, 0xBB)
+    return Palette(ground, white, muted, on_dark, ink, field, WHITE, track)
+
+
+def _mix(colour: brand.Colour, other: brand.Colour, share: float) -> brand.Colour:
+    red, green, blue = (
+        round(share * one + (1 - share) * two) for one, two in zip(colour, other, strict=True)
+    )
+    return red, green, blue
+
 
 Box: TypeAlias = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels; right and bottom lie outside."""
@@ -51,7 +97,7 @@ class SellerLook:
     """
 
     name: str
-    accent: str = DEFAULT_ACCENT
+    accent: str = brand.DEFAULT_ACCENT
     photo: bytes | None = None
 
 
@@ -87,19 +133,19 @@ class PictureContent:
 class Canvas(Protocol):
     """A surface for a picture: pixels, or the page of a PDF."""
 
-    def draw_panel(self, box: Box, colour: Colour, radius: int = 0) -> None:
+    def draw_panel(self, box: Box, colour: brand.Colour, radius: int = 0) -> None:
         """Fill a box; its corners may be round."""
 
     def draw_image(self, image: Image.Image, box: Box, radius: int = 0) -> None:
         """Draw an image, enlarged to fill a box."""
 
     def draw_code(
-        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: Colour
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Colour
     ) -> None:
         """Draw the dark modules of a `qr.module_image`, `scale` pixels each."""
 
     def draw_text(
-        self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
+        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Colour
     ) -> None:
         """Draw a line of text in the font of `style`; `at` is the middle of its left end."""
 
@@ -110,7 +156,7 @@ class PixelCanvas:
     def __init__(self, size: tuple[int, int]) -> None:
         self.image = Image.new("RGB", size)
 
-    def draw_panel(self, box: Box, colour: Colour, radius: int = 0) -> None:
+    def draw_panel(self, box: Box, colour: brand.Colour, radius: int = 0) -> None:
         with self._round_corners(box, radius):
             self.image.paste(colour, box)
 
@@ -121,13 +167,13 @@ class PixelCanvas:
             self.image.paste(image if fits else image.resize(size, Image.Resampling.NEAREST), box)
 
     def draw_code(
-        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: Colour
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Colour
     ) -> None:
         dark = ImageChops.invert(modules.convert("L"))
         self.image.paste(colour, corner, qr.enlarge(dark, scale))
 
     def draw_text(
-        self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
+        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Colour
     ) -> None:
         style.font.draw(self.image, text, at, colour)
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from bot.chat.pictures.canvas import PixelCanvas
-from bot.chat.pictures.palette import palette_of
+from bot.chat.pictures import typesetting
+from bot.chat.pictures.canvas import PictureContent, PixelCanvas, palette_of
 from bot.chat.pictures.sheet import Code, Heading, Sheet
-from bot.chat.pictures.typesetting import set_line
 from bot.core.images import qr
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from bot.chat.pictures.canvas import PictureContent
-    from bot.chat.pictures.typesetting import Column
 
 SIZE = WIDTH, HEIGHT = 1280, 960  # as large as Telegram shows photos
 PHOTO = 672
@@ -81,7 +78,7 @@ def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
     sheet.draw_field(box, words, FIELD)
 
 
-def _draw_words(sheet: Sheet, column: Column) -> None:
+def _draw_words(sheet: Sheet, column: typesetting.Column) -> None:
     """Draw name, price and hint below the photo; without one, the name is in the field above.
 
     Below a name of several lines, or a high one, the price stands before the hint, else above it.
@@ -92,7 +89,9 @@ def _draw_words(sheet: Sheet, column: Column) -> None:
         name.draw(canvas, column, TOP, palette.ink)
     is_long = name is not None and (len(name.text.lines) > 1 or name.height > LOW)
     width = column.width // 2 if is_long else column.width
-    price = set_line(content.price, width, PRICE_SIZES if name else LARGE_PRICE_SIZES, "bold")
+    price = typesetting.set_line(
+        content.price, width, PRICE_SIZES if name else LARGE_PRICE_SIZES, "bold"
+    )
     if price:
         start, end = (BOTTOM - FACE, BOTTOM) if is_long else (TOP, TOP + price.height)
         if name and not is_long:

@@ -6,7 +6,7 @@ word PORTRAIT it makes a seller's portrait.
 
 from __future__ import annotations
 
-from bot.core.bounded_process import serve
+from bot.core import bounded_process
 from bot.core.errors import PictureError
 
 MODULE = __name__
@@ -33,4 +33,4 @@ def _work(data: bytes, *words: str) -> bytes:
 if __name__ == "__main__":
     from bot.chat.pictures.photo_preparation import prepare, prepare_portrait
 
-    serve(_work)
+    bounded_process.serve(_work)

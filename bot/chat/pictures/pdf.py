@@ -6,6 +6,7 @@ Coordinates are pixels of the poster, from the upper left corner.
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from itertools import groupby
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -17,17 +18,13 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import FILL_NON_ZERO
 from reportlab.pdfgen.canvas import Canvas as Document
 
-from bot.core.images.plain_font import FACES, FONTS, is_plain
+from bot.chat.pictures import canvas
+from bot.core import brand
+from bot.core.images import plain_font, text_fitting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from PIL import Image
 
-    from bot.chat.pictures.canvas import Box, Canvas
-    from bot.core.accents import Colour
-    from bot.core.images.font import Font
-    from bot.core.images.text_fitting import FittedText
 
 A4 = (595.2756, 841.8898)  # points: 210 by 297 millimetres
 QUALITY = 90
@@ -36,11 +33,11 @@ _ONE_AT_A_TIME = Lock()
 """Posters are drawn in threads, but a font of reportlab serves one document at a time."""
 
 rl_config.useA85 = 0  # photos as plain bytes: as ASCII they are a quarter larger
-for _face in FACES.values():
-    registerFont(TTFont(_face, str(FONTS / f"{_face}.ttf"), asciiReadable=False))
+for _face in plain_font.FACES.values():
+    registerFont(TTFont(_face, str(plain_font.FONTS / f"{_face}.ttf"), asciiReadable=False))
 
 
-def document(size: tuple[int, int], title: str, draw: Callable[[Canvas], None]) -> bytes:
+def document(size: tuple[int, int], title: str, draw: Callable[[canvas.Canvas], None]) -> bytes:
     """Return the PDF of an A4 page that `draw` fills, divided into `size` pixels.
 
     The same drawing always makes the same bytes.
@@ -63,19 +60,19 @@ class _Page:
             bottomup=0,
             pageCompression=1,
             invariant=1,
-            initialFontName=FACES["regular"],
+            initialFontName=plain_font.FACES["regular"],
         )
         self._pen.setTitle(title.encode(errors="replace").decode())  # may hold lone surrogates
         for set_text in (self._pen.setAuthor, self._pen.setSubject, self._pen.setCreator):
             set_text("")
         self._pen.scale(A4[0] / size[0], A4[1] / size[1])
 
-    def draw_panel(self, box: Box, colour: Colour, radius: int = 0) -> None:
+    def draw_panel(self, box: canvas.Box, colour: brand.Colour, radius: int = 0) -> None:
         left, top, right, bottom = box
         self._choose(colour)
         self._pen.roundRect(left, top, right - left, bottom - top, radius, stroke=0, fill=1)
 
-    def draw_image(self, image: Image.Image, box: Box, radius: int = 0) -> None:
+    def draw_image(self, image: Image.Image, box: canvas.Box, radius: int = 0) -> None:
         jpeg = io.BytesIO()
         image.save(jpeg, "JPEG", quality=QUALITY)
         left, top, right, bottom = box
@@ -91,7 +88,7 @@ class _Page:
         self._pen.restoreState()
 
     def draw_code(
-        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: Colour
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Colour
     ) -> None:
         """Draw a rectangle for each run of dark modules."""
         width, outline = modules.width, self._pen.beginPath()
@@ -107,18 +104,20 @@ class _Page:
         self._pen.drawPath(outline, stroke=0, fill=1)
 
     def draw_text(
-        self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
+        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Colour
     ) -> None:
-        if not is_plain(text):
+        if not plain_font.is_plain(text):
             self._draw_outlines(text, at, style.font, colour)
             return
-        name, size = FACES[style.font.weight], style.font.size
+        name, size = plain_font.FACES[style.font.weight], style.font.size
         face = getFont(name).face
         self._choose(colour)
         self._pen.setFont(name, size)
         self._pen.drawString(at[0], at[1] + size * (face.ascent + face.descent) / 2000, text)
 
-    def _draw_outlines(self, text: str, at: tuple[int, float], font: Font, colour: Colour) -> None:
+    def _draw_outlines(
+        self, text: str, at: tuple[int, float], font: text_fitting.Font, colour: brand.Colour
+    ) -> None:
         """Draw a line that has to be shaped: reportlab sets one letter after the other."""
         for layer in font.outlines(text):
             outline = self._pen.beginPath()
@@ -130,7 +129,7 @@ class _Page:
             self._pen.drawPath(outline, stroke=0, fill=1, fillMode=FILL_NON_ZERO)
             self._pen.restoreState()
 
-    def _choose(self, colour: Colour) -> None:
+    def _choose(self, colour: brand.Colour) -> None:
         self._pen.setFillColorRGB(*(part / 255 for part in colour))
 
     def save(self) -> bytes:

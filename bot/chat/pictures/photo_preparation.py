@@ -15,7 +15,7 @@ from contextlib import suppress
 from PIL import Image, UnidentifiedImageError, WebPImagePlugin
 from PIL.JpegImagePlugin import JpegImageFile
 
-from bot.core.errors import PictureError
+from bot.core import errors
 
 MAX_BYTES = 10_000_000
 MAX_SIDE = 1280  # pixels of the longer side of the result; Telegram's own photos have no more
@@ -89,7 +89,7 @@ def prepare_portrait(data: bytes) -> bytes:
 
 def _prepared(data: bytes) -> Image.Image:
     if len(data) > MAX_BYTES:
-        raise PictureError("tooLarge", "Send a photo of at most 10 MB.")
+        raise errors.PictureError("tooLarge", "Send a photo of at most 10 MB.")
     # Pillow warns of many pixels, which `_check_header` refuses, and of metadata that it skips.
     with warnings.catch_warnings(action="ignore"):
         try:
@@ -98,7 +98,9 @@ def _prepared(data: bytes) -> Image.Image:
                 turn = _rotation(image)
                 return _rotate(_to_srgb(_reduce(image)), turn)
         except _DAMAGE as error:
-            raise PictureError("damaged", "The photo is damaged: send another one.") from error
+            raise errors.PictureError(
+                "damaged", "The photo is damaged: send another one."
+            ) from error
 
 
 def _open(data: bytes) -> Image.Image:
@@ -107,7 +109,7 @@ def _open(data: bytes) -> Image.Image:
     except Image.DecompressionBombError as error:
         raise _too_many_pixels(MAX_PIXELS) from error
     except UnidentifiedImageError as error:
-        raise PictureError("unknownFormat", "Send a JPEG, PNG, WebP or GIF.") from error
+        raise errors.PictureError("unknownFormat", "Send a JPEG, PNG, WebP or GIF.") from error
 
 
 def _check_header(image: Image.Image, data: bytes) -> None:
@@ -119,11 +121,15 @@ def _check_header(image: Image.Image, data: bytes) -> None:
     if short * long > limit:
         raise _too_many_pixels(limit)
     if short < MIN_SIDE:
-        raise PictureError("tooSmall", f"Send a photo of at least {MIN_SIDE} pixels a side.")
+        raise errors.PictureError("tooSmall", f"Send a photo of at least {MIN_SIDE} pixels a side.")
     if long > MAX_RATIO * short:
-        raise PictureError("tooLong", f"Send a photo not longer than {MAX_RATIO} times its width.")
+        raise errors.PictureError(
+            "tooLong", f"Send a photo not longer than {MAX_RATIO} times its width."
+        )
     if isinstance(image, JpegImageFile) and data.count(_START_OF_SCAN) > MAX_SCANS:
-        raise PictureError("damaged", "The photo is encoded oddly: save it again and send that.")
+        raise errors.PictureError(
+            "damaged", "The photo is encoded oddly: save it again and send that."
+        )
 
 
 def _is_streamed(data: bytes) -> bool:
@@ -147,8 +153,10 @@ def _is_streamed(data: bytes) -> bool:
     return False
 
 
-def _too_many_pixels(limit: int) -> PictureError:
-    return PictureError("tooLarge", f"Send a photo of at most {limit // 1_000_000} megapixels.")
+def _too_many_pixels(limit: int) -> errors.PictureError:
+    return errors.PictureError(
+        "tooLarge", f"Send a photo of at most {limit // 1_000_000} megapixels."
+    )
 
 
 def _rotation(image: Image.Image) -> Image.Transpose | None:

@@ -8,16 +8,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.chat.pictures.address import set_address
-from bot.chat.pictures.canvas import PixelCanvas, encode_png
-from bot.chat.pictures.sheet import Code, Heading, Sheet, Style
+from bot.chat.pictures import typesetting
+from bot.chat.pictures.canvas import Canvas, PictureContent, PixelCanvas, encode_png
+from bot.chat.pictures.sheet import Code, Heading, Sheet, Style, set_address
 from bot.core.images import qr, text_fitting
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from bot.chat.pictures.canvas import Canvas, PictureContent
-    from bot.chat.pictures.typesetting import Column
 
 SIZE = WIDTH, HEIGHT = 2480, 3508
 DPI = 300
@@ -100,7 +98,7 @@ def _fit_code(modules: Image.Image, room: int, unseen: int) -> Code:
     return Code(modules, max(1, scale))
 
 
-def _draw_words(sheet: Sheet, column: Column, top: int) -> None:
+def _draw_words(sheet: Sheet, column: typesetting.Column, top: int) -> None:
     address = set_address(sheet.content.code, column.width, ADDRESS_SIZES)
     height = address.height + address.depth if address else -ABOVE_ADDRESS
     sheet.draw_words(column, top, BOTTOM - height - ABOVE_ADDRESS, STYLE)

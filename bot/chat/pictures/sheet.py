@@ -2,31 +2,115 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
-from PIL import ImageOps
+from PIL import Image, ImageOps
 
-from bot.chat.pictures.palette import BLACK, WHITE, palette_of
-from bot.chat.pictures.photo_frame import framed
-from bot.chat.pictures.typesetting import (
-    Column,
-    is_right_to_left,
-    set_heading,
-    set_line,
-    set_words,
+from bot.chat.pictures import typesetting
+from bot.chat.pictures.canvas import (
+    BLACK,
+    WHITE,
+    Box,
+    Canvas,
+    PictureContent,
+    SellerLook,
+    palette_of,
 )
-from bot.core.images import qr
-from bot.core.text.initials import initials
+from bot.core import brand
+from bot.core.images import qr, text_fitting
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+# A link in print, for people who type it.
 
-    from PIL import Image
 
-    from bot.chat.pictures.canvas import Box, Canvas, PictureContent, SellerLook
-    from bot.chat.pictures.typesetting import Block
-    from bot.core.accents import Colour
+TYPED = "https://"
+"""The scheme that browsers add to a typed address, so it is left out."""
+
+LONGEST = 72
+"""Characters that somebody types; of a longer link only the site is shown."""
+
+
+def set_address(link: str, width: int, sizes: Sequence[int]) -> typesetting.Block | None:
+    """Fit a link into one line or two, or its site into one; None where it can't be shown whole.
+
+    It is never cut short: what is in print leads there when it is typed.
+    """
+    for lines in _shortenings(link):
+        for size in sizes:
+            block = typesetting.Block(
+                text_fitting.FittedText(lines, text_fitting.Font(size)), typesetting.READING
+            )
+            if block.text.width <= width:
+                return block
+    return None
+
+
+def _shortenings(link: str) -> Iterator[tuple[str, ...]]:
+    """Yield ways to print a link as lines, the best first."""
+    shown = link.removeprefix(TYPED)
+    if text_fitting.drawable_text(shown) != shown:
+        return
+    if len(shown) <= LONGEST:
+        yield (shown,)
+        path, _, last = shown.rstrip("/").rpartition("/")
+        if path:
+            yield f"{path}/", last
+    scheme, _, rest = link.rpartition("://")
+    if scheme == "https":
+        yield (rest.split("/")[0],)
+
+
+# A photo in a frame: cropped to fill it, or whole on a blurred copy of itself.
+
+
+MIN_SHARPNESS = 0.75
+"""Share of the pixels shown that a photo is decoded to at least, which is quicker."""
+
+MIN_SHARE = 0.35
+"""Share of a photo that a crop shows at least; of a longer or wider one it would miss too much."""
+
+MAX_ENLARGEMENT = 4
+"""Pixels shown for one of the photo, each way: beyond it there is nothing to see."""
+
+UPPER = 0.4
+"""Place of a crop in what is cut off, from the top: things stand on the ground in most photos."""
+
+BACKDROP = 5  # pixels across: so few that only the colours are left
+DIMMED = 0.8  # brightness of the blurred copy, so that the photo stands out
+
+
+@lru_cache(maxsize=4)  # of 2.6 MB at most; the card of a drop is drawn again after each sale
+def framed(photo: bytes, size: tuple[int, int]) -> Image.Image:
+    """Return a photo in the size of a frame; it is cached, so don't draw on it."""
+    with Image.open(io.BytesIO(photo)) as image:
+        across, down = (part / whole for part, whole in zip(size, image.size, strict=True))
+        fill, fit = max(across, down), min(across, down)
+        crops = fit >= MIN_SHARE * fill and fill <= MAX_ENLARGEMENT
+        scale = fill if crops else min(fit, MAX_ENLARGEMENT)
+        shown = (round(image.width * scale), round(image.height * scale))
+        image.draft("RGB", (int(MIN_SHARPNESS * shown[0]), int(MIN_SHARPNESS * shown[1])))
+        return _crop(image, size) if crops else _on_backdrop(image, shown, size)
+
+
+def _crop(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+    scale = max(size[0] / image.width, size[1] / image.height)
+    width, height = min(image.width, size[0] / scale), min(image.height, size[1] / scale)
+    left, top = (image.width - width) / 2, (image.height - height) * UPPER
+    box = (left, top, left + width, top + height)
+    return image.convert("RGB").resize(size, Image.Resampling.BILINEAR, box)
+
+
+def _on_backdrop(image: Image.Image, shown: tuple[int, int], size: tuple[int, int]) -> Image.Image:
+    plain = image.convert("RGB")
+    small = _crop(plain, (BACKDROP, max(1, BACKDROP * size[1] // size[0])))
+    backdrop = small.point(lambda level: int(level * DIMMED)).resize(size)
+    width, height = (max(1, length) for length in shown)
+    photo = plain.resize((width, height), Image.Resampling.BICUBIC)
+    backdrop.paste(photo, ((size[0] - width) // 2, (size[1] - height) // 2))
+    return backdrop
+
 
 MAX_TEXT = 300
 """Characters of the seller's text, as many as the chat stores; the rest is ignored."""
@@ -94,13 +178,13 @@ class Sheet:
         self.accent = content.seller.accent if content.seller else None
         shown = "grey" if content.stamp else self.accent
         self.palette = palette_of(shown, dark=content.dark)
-        self._mirrored = is_right_to_left(content.name)
+        self._mirrored = typesetting.is_right_to_left(content.name)
         canvas.draw_panel((0, 0, *size), self.palette.ground)
 
-    def column(self, left: int, right: int) -> Column:
+    def column(self, left: int, right: int) -> typesetting.Column:
         """Return a column of words between two edges."""
         box = self.box((left, 0, right, 0))
-        return Column(box[0], box[2], self._mirrored)
+        return typesetting.Column(box[0], box[2], self._mirrored)
 
     def box(self, box: Box) -> Box:
         """Return where a box is on the canvas."""
@@ -125,9 +209,11 @@ class Sheet:
         if name:
             name.draw(self.canvas, self.column(left, right), top, self.palette.on_field)
 
-    def set_name(self, width: int, height: int, heading: Heading) -> Block | None:
+    def set_name(self, width: int, height: int, heading: Heading) -> typesetting.Block | None:
         """Fit the name into a room."""
-        return set_heading(self.content.name, (width, height), heading.sizes, heading.lines)
+        return typesetting.set_heading(
+            self.content.name, (width, height), heading.sizes, heading.lines
+        )
 
     def draw_code(self, code: Code, panel: Box, corner: tuple[int, int], radius: int = 0) -> None:
         """Draw the code on a white panel; `corner` is its upper left one."""
@@ -137,24 +223,26 @@ class Sheet:
         colour = FADED if self.content.stamp else BLACK
         self.canvas.draw_code(code.modules, box[:2], code.scale, colour)
 
-    def draw_words(self, column: Column, top: int, bottom: int, style: Style) -> None:
+    def draw_words(self, column: typesetting.Column, top: int, bottom: int, style: Style) -> None:
         """Draw price and seller's words from the top downwards, the hint at the bottom."""
         content, canvas, palette = self.content, self.canvas, self.palette
-        price = set_line(content.price, column.width, style.prices, "bold")
+        price = typesetting.set_line(content.price, column.width, style.prices, "bold")
         if price:
             price.draw(canvas, column, top, palette.accent)
             top += price.height + style.gap
         top = self._draw_goal(column, top, style)
         room = (column.width, bottom - style.face - style.gap - top)
-        words = set_words((content.text or "")[:MAX_TEXT], room, style.words)
+        words = typesetting.set_words((content.text or "")[:MAX_TEXT], room, style.words)
         if words:
             words.draw(canvas, column, top, palette.ink)
         self.draw_hint(column, bottom, style.hints, style.face)
 
-    def _draw_goal(self, column: Column, top: int, style: Style) -> int:
+    def _draw_goal(self, column: typesetting.Column, top: int, style: Style) -> int:
         """Draw a goal's words with its bar below them; return where the next words begin."""
         goal, palette = self.content.goal, self.palette
-        label = set_line(goal.text, column.width, style.words, "semibold") if goal else None
+        label = (
+            typesetting.set_line(goal.text, column.width, style.words, "semibold") if goal else None
+        )
         if goal is None or label is None:
             return top
         label.draw(self.canvas, column, top, palette.ink)
@@ -168,19 +256,23 @@ class Sheet:
             self.canvas.draw_panel((start, top, start + reached, below), palette.accent, radius)
         return below + style.gap
 
-    def draw_hint(self, column: Column, bottom: int, sizes: Sequence[int], face: int) -> None:
+    def draw_hint(
+        self, column: typesetting.Column, bottom: int, sizes: Sequence[int], face: int
+    ) -> None:
         """Draw the hint, with the seller's face before it."""
         seller = self.content.seller
         if seller:
             self._draw_face(seller, column, bottom - face, face)
             column = column.inset(face + round(BESIDE_FACE * face))
         words = self.content.hint or (seller.name if seller else "")
-        hint = set_heading(words, (column.width, round(HINT * face)), sizes, 2)
+        hint = typesetting.set_heading(words, (column.width, round(HINT * face)), sizes, 2)
         if hint:
             below = (face - hint.height) / 2 if seller else hint.depth
             hint.draw(self.canvas, column, bottom - below - hint.height, self.palette.ink)
 
-    def _draw_face(self, seller: SellerLook, column: Column, top: int, side: int) -> None:
+    def _draw_face(
+        self, seller: SellerLook, column: typesetting.Column, top: int, side: int
+    ) -> None:
         left = column.right - side if column.mirrored else column.left
         box = (left, top, left + side, top + side)
         if seller.photo:
@@ -188,11 +280,11 @@ class Sheet:
             return
         self.canvas.draw_panel(box, self.palette.accent, side // 2)
         size = round(INITIALS * side)
-        self.draw_label(initials(seller.name), box, [size], self.palette.on_accent)
+        self.draw_label(brand.initials(seller.name), box, [size], self.palette.on_accent)
 
-    def draw_label(self, text: str, box: Box, sizes: Sequence[int], colour: Colour) -> None:
+    def draw_label(self, text: str, box: Box, sizes: Sequence[int], colour: brand.Colour) -> None:
         """Draw a line of text in the middle of a box on the canvas."""
         left, top, right, bottom = box
-        label = set_line(text, right - left, sizes, "semibold")
+        label = typesetting.set_line(text, right - left, sizes, "semibold")
         if label:
             label.draw_centred(self.canvas, (left + right) / 2, (top + bottom) / 2, colour)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from bot.chat.pictures.canvas import PixelCanvas, encode_png
+from bot.chat.pictures import typesetting
+from bot.chat.pictures.canvas import PictureContent, PixelCanvas, encode_png
 from bot.chat.pictures.sheet import Code, Heading, Sheet, Style
 from bot.core.images import qr
-
-if TYPE_CHECKING:
-    from bot.chat.pictures.canvas import PictureContent
-    from bot.chat.pictures.typesetting import Column
 
 SIDE = 1080
 HALF = SIDE // 2
@@ -46,7 +41,7 @@ def square_png(content: PictureContent) -> bytes:
     return encode_png(canvas.image, DPI)
 
 
-def _draw_picture(sheet: Sheet, column: Column, top: int) -> int:
+def _draw_picture(sheet: Sheet, column: typesetting.Column, top: int) -> int:
     """Draw photo and name, and return where the other words begin.
 
     Without a photo the name is in the field, else at the `top` of the column beside the code;

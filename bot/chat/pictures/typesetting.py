@@ -5,23 +5,62 @@ Lengths are measured from the upper edge of capitals to the baseline, as the eye
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
-from bot.chat.pictures.line_breaks import break_evenly
-from bot.core.images import bidi, text_fitting
-from bot.core.images.font import Font
-from bot.core.images.plain_font import is_plain, load_face
-from bot.core.images.text_fitting import FittedText
+from bot.chat.pictures import canvas
+from bot.core import brand
+from bot.core.images import plain_font, text_fitting, unicode_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+# Lines of about equal length, broken between words.
+#
+# Each word is measured once, and the rest is arithmetic: measuring lines takes longer than
+# drawing them.
 
-    from bot.chat.pictures.canvas import Canvas
-    from bot.core.accents import Colour
-    from bot.core.images.plain_font import Weight
+
+WIDER = 1.04
+"""Steps in which lines of equal length get wider until all words fit on them."""
+
+
+def break_evenly(text: str, font: text_fitting.Font, width: int, most: int) -> tuple[str, ...]:
+    """Split a text into as few lines as a width allows, as short as they then can be.
+
+    Return none where they are more than `most`, or where a word is wider than a line.
+    """
+    pieces = [*text_fitting.pieces(text)]
+    widths = [font.length(piece) for piece in pieces]
+    space = font.length(" ")
+    bare = [
+        wide - space * piece.startswith(" ") for piece, wide in zip(pieces, widths, strict=True)
+    ]
+    ends = _line_ends(widths, bare, width)
+    if max(bare) > width or len(ends) > most:
+        return ()
+    narrow = max(*bare, sum(widths) / len(ends))
+    while narrow < width:
+        narrower = _line_ends(widths, bare, narrow)
+        if len(narrower) == len(ends):
+            ends = narrower
+            break
+        narrow *= WIDER
+    lines = ["".join(pieces[one:other]).strip(" ") for one, other in pairwise((0, *ends))]
+    return text_fitting.with_direction(lines, text)
+
+
+def _line_ends(widths: Sequence[float], bare: Sequence[float], width: float) -> list[int]:
+    """Return the number of the piece that begins each next line; `bare` are without a space."""
+    ends: list[int] = []
+    used = 0.0
+    for number, (spaced, alone) in enumerate(zip(widths, bare, strict=True)):
+        if number and used + spaced > width:
+            ends.append(number)
+            used = alone
+        else:
+            used += spaced
+    return [*ends, len(widths)]
+
 
 CAPITAL, TALL = 0.714, 0.86
 """Height of a capital in font sizes, and at least of a line of other scripts and emoji."""
@@ -62,7 +101,7 @@ class Column:
 class Block:
     """Lines of one size, and how far apart they stand."""
 
-    text: FittedText
+    text: text_fitting.FittedText
     leading: float
 
     @property
@@ -78,7 +117,7 @@ class Block:
     def _baselines(self) -> Iterator[float]:
         """Yield how far below the top each baseline is, in font sizes."""
         inks = [*map(self.text.font.ink, self.text.lines)]
-        if all(map(is_plain, self.text.lines)):
+        if all(map(plain_font.is_plain, self.text.lines)):
             baseline = max(CAPITAL, inks[0][0] - OVERSHOOT)
         else:
             baseline = max(TALL, inks[0][0])
@@ -93,7 +132,7 @@ class Block:
         """Return how far the last line reaches below its baseline."""
         return round(self.text.font.size * DESCENDER)
 
-    def draw(self, canvas: Canvas, column: Column, top: float, colour: Colour) -> None:
+    def draw(self, canvas: canvas.Canvas, column: Column, top: float, colour: brand.Colour) -> None:
         """Draw the lines; the capitals of the first one begin at `top`."""
         font = self.text.font
         for line, baseline in zip(self.text.lines, self._baselines(), strict=True):
@@ -103,7 +142,9 @@ class Block:
                 start = column.right - round(font.length(line))
             canvas.draw_text(line, (start, middle), self.text, colour)
 
-    def draw_centred(self, canvas: Canvas, across: float, down: float, colour: Colour) -> None:
+    def draw_centred(
+        self, canvas: canvas.Canvas, across: float, down: float, colour: brand.Colour
+    ) -> None:
         """Draw a single line so that the middle of its capitals is at a place."""
         start = round(across - self.text.width / 2)
         middle = down + self.text.font.size * (CAPITAL / 2 - MIDDLE)
@@ -111,18 +152,18 @@ class Block:
 
 
 @lru_cache(maxsize=256)
-def _bearing(letter: str, font: Font) -> int:
+def _bearing(letter: str, font: text_fitting.Font) -> int:
     """Return how far right of its place the ink of a letter begins; of a J it is to the left."""
-    if not is_plain(letter):
+    if not plain_font.is_plain(letter):
         return 0
-    mask, offset = load_face(font.size, font.weight).getmask2(letter, anchor="ls")
+    mask, offset = plain_font.load_face(font.size, font.weight).getmask2(letter, anchor="ls")
     ink = mask.getbbox()
     return int(offset[0] + ink[0]) if ink else 0
 
 
 def is_right_to_left(text: str) -> bool:
     """Return whether a text begins at the right: its first letter with a direction does."""
-    return bool(bidi.base_level(text))
+    return bool(unicode_text.base_level(text))
 
 
 def drawable_lines(text: str) -> list[str]:
@@ -132,7 +173,7 @@ def drawable_lines(text: str) -> list[str]:
 
 
 def set_line(
-    text: str, width: int, sizes: Sequence[int], weight: Weight = "regular"
+    text: str, width: int, sizes: Sequence[int], weight: plain_font.Weight = "regular"
 ) -> Block | None:
     """Fit a text into one line, cut short in the last of `sizes`; None where there is no text."""
     fitted = text_fitting.fit_drawable(text, width, sizes, weight=weight)
@@ -157,7 +198,7 @@ def set_heading(
             continue
         font = text_fitting.font_for(shown, size, "semibold")
         lines = break_evenly(shown, font, room[0], most)
-        if lines and _fits(block := Block(FittedText(lines, font), HEADING), room[1]):
+        if lines and _fits(block := Block(text_fitting.FittedText(lines, font), HEADING), room[1]):
             return block
     most = min(max_lines, max(1, _capacity(room[1], sizes[-1], HEADING)))
     fit = partial(text_fitting.fit, shown, room[0], weight="semibold")
@@ -190,7 +231,7 @@ def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block |
             font = text_fitting.font_for(whole, size)
             rows = tuple(row for line in kept for row in _split(line, room[0], font))
             if len(rows) <= most and _fits(
-                block := Block(FittedText(rows, font), READING), room[1]
+                block := Block(text_fitting.FittedText(rows, font), READING), room[1]
             ):
                 return block
     for lines_left in range(capacity, 0, -1):
@@ -205,7 +246,7 @@ def _fits(block: Block, height: int) -> bool:
     return block.height <= height + 1
 
 
-def _split(line: str, width: int, font: Font) -> tuple[str, ...]:
+def _split(line: str, width: int, font: text_fitting.Font) -> tuple[str, ...]:
     fitted = text_fitting.fit(line, width, (font.size,), max_lines=len(line), weight=font.weight)
     return fitted.lines
 
@@ -215,9 +256,9 @@ def _capacity(height: int, size: int, leading: float) -> int:
     return max(0, int((height / size - CAPITAL) / leading + 1))
 
 
-def _relative_length(text: str, size: int, weight: Weight) -> float:
+def _relative_length(text: str, size: int, weight: plain_font.Weight) -> float:
     """Return the width of a text in one line, in font sizes, a little less than it is.
 
     Most sizes that are too large are known by it, without measuring the words in each.
     """
-    return ROUNDED * Font(size, weight).length(text) / size
+    return ROUNDED * text_fitting.Font(size, weight).length(text) / size

@@ -5,16 +5,133 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from bot.chat.model.payment_marks import PAID_BACK, SENT, PaymentMarks
-from bot.chat.store import takings
-from bot.chat.store.queries import read_marks
-from bot.chat.store.takings import OVERSOLD, UNDERPAID, Money
+from bot.chat.model.payment import (
+    PAID_BACK,
+    SENT,
+    PaymentKey,
+    PaymentMarks,
+    fold_number,
+    fold_reference,
+)
+from bot.chat.store import link_lists, link_rows, revenue
+from bot.core.database import database
 
-if TYPE_CHECKING:
-    from bot.chat.store.payment_search import FoundPayment
-    from bot.core.database.database import Transaction
+# SQL of the search for payments by transaction number, among all of one seller's.
+#
+# Numbers are stored folded, forwards and backwards, so that an index finds a number by its
+# beginning and by its end.
+
+
+SHORTEST_PART = 6
+"""Characters of a beginning or an end: fewer are in too many numbers."""
+
+LAST = "\U0010ffff"
+"""The last character: all numbers that begin with a part are before the part and it."""
+
+FOUND = f"SELECT request_id, listing_id, checkout_id, {link_lists.COLUMNS} FROM received_payments"  # noqa: S608 - our own words
+WHOLE = f"{FOUND} WHERE seller_id = :seller AND number = :number LIMIT :most"
+BEGINNING = (
+    f"{FOUND} WHERE seller_id = :seller AND number >= :part AND number < :beyond"
+    " ORDER BY number LIMIT :most"
+)
+BY_REFERENCE = f"{FOUND} WHERE seller_id = :seller AND reference = :reference LIMIT :most"
+OF_LISTING = f"{FOUND} WHERE listing_id = :listing AND seller_id = :seller"
+BY_KEY = f"{OF_LISTING} AND received_at = :at"
+BY_SHORT_KEY = f"{OF_LISTING} AND short_at = :at"
+OF_SELLER = (
+    f"{FOUND} WHERE seller_id = :seller ORDER BY received_at DESC, transaction_id DESC"
+    " LIMIT :limit OFFSET :start"
+)
+END = (
+    f"{FOUND} WHERE seller_id = :seller AND number_reversed >= :part AND number_reversed < :beyond"
+    " ORDER BY number_reversed LIMIT :most"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPayment:
+    """A payment with its request's name; `is_listed`: the request is not deleted.
+
+    `ids` are those of the request and the transaction at the server, `checkout_id` that of the
+    checkout, where the server names it.
+    """
+
+    payment: link_lists.ListedPayment
+    listing_id: str
+    name: str
+    is_listed: bool
+    ids: tuple[str, str] = ("", "")
+    checkout_id: str | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether it is underpaid and was not paid back, at a server with checkouts."""
+        payment = self.payment
+        is_kept = payment.underpaid and payment.marks.paid_back_at is None
+        return is_kept and self.checkout_id is not None
+
+    @property
+    def key(self) -> PaymentKey:
+        """Return the key that its buttons carry."""
+        return PaymentKey.of(self.listing_id, self.payment.received_at, self.ids[1])
+
+
+def find_payments(
+    tx: database.Transaction, seller_id: int, text: str, most: int
+) -> list[FoundPayment]:
+    """Return up to `most` of a seller's payments that have this transaction number or reference.
+
+    If none has, those whose number begins or ends so.
+    """
+    number, reference = fold_number(text), fold_reference(text)
+    if not number:
+        return []
+    rows = tx.query(WHOLE, seller=seller_id, number=number, most=most)
+    if not rows and reference:
+        rows = tx.query(BY_REFERENCE, seller=seller_id, reference=reference, most=most)
+    if not rows and len(number) >= SHORTEST_PART:
+        rows = _with_part(tx, BEGINNING, seller_id, number, most)
+        rows += _with_part(tx, END, seller_id, number[::-1], most)
+    each = {(row["request_id"], row["transaction_id"]): row for row in rows}
+    return [_read(tx, row) for row in [*each.values()][:most]]
+
+
+def payments_of_seller(
+    tx: database.Transaction, seller_id: int, limit: int, start: int
+) -> list[FoundPayment]:
+    """Return up to `limit` of a seller's payments, newest first, after the first `start`."""
+    rows = tx.query(OF_SELLER, seller=seller_id, limit=limit, start=start)
+    return [_read(tx, row) for row in rows]
+
+
+def payment_by_key(
+    tx: database.Transaction, seller_id: int, key: PaymentKey
+) -> FoundPayment | None:
+    """Return a seller's payment by the key of its buttons, None if there is none.
+
+    The key may be that of underpaid money which is a sale by now.
+    """
+    given = {"listing": key.listing_id, "at": key.at, "seller": seller_id}
+    rows = tx.query(BY_KEY, **given) or tx.query(BY_SHORT_KEY, **given)
+    found = (_read(tx, row) for row in rows)
+    return next((one for one in found if one.key.digest == key.digest), None)
+
+
+def _with_part(
+    tx: database.Transaction, sql: str, seller_id: int, part: str, most: int
+) -> list[database.Row]:
+    return tx.query(sql, seller=seller_id, part=part, beyond=part + LAST, most=most)
+
+
+def _read(tx: database.Transaction, row: database.Row) -> FoundPayment:
+    listing = link_rows.get_listing(tx, row["listing_id"])
+    is_listed = listing.state in (link_rows.LIVE, link_rows.STOPPED)
+    ids = (row["request_id"], row["transaction_id"])
+    payment, name = link_lists.read_payment(row), listing.wish.name
+    return FoundPayment(payment, listing.id, name, is_listed, ids, row["checkout_id"])
+
 
 OF_PAYMENT = "WHERE request_id = :request AND transaction_id = :transaction"
 _COLUMNS = {SENT: "sent", PAID_BACK: "paid_back"}
@@ -50,13 +167,15 @@ MARKS = (
 )
 
 
-def find_marks(tx: Transaction, request_id: str, transaction_id: str) -> PaymentMarks | None:
+def find_marks(
+    tx: database.Transaction, request_id: str, transaction_id: str
+) -> PaymentMarks | None:
     """Return the marks of a payment, None if there is no such payment."""
     row = tx.one(MARKS, request=request_id, transaction=transaction_id)
-    return read_marks(row) if row else None
+    return link_lists.read_marks(row) if row else None
 
 
-def set_mark(tx: Transaction, found: FoundPayment, mark: str, now: int) -> bool:
+def set_mark(tx: database.Transaction, found: FoundPayment, mark: str, now: int) -> bool:
     """Store a mark of NOTED at `now` (epoch ms); return False if the payment had it before."""
     if not tx.execute(_SET.format(name=_COLUMNS[mark]), **_ids(found), now=now):
         return False
@@ -65,7 +184,7 @@ def set_mark(tx: Transaction, found: FoundPayment, mark: str, now: int) -> bool:
     return True
 
 
-def clear_mark(tx: Transaction, found: FoundPayment, mark: str) -> bool:
+def clear_mark(tx: database.Transaction, found: FoundPayment, mark: str) -> bool:
     """Remove a mark of NOTED with its note; return False if the payment had none."""
     if not tx.execute(_UNSET.format(name=_COLUMNS[mark]), **_ids(found)):
         return False
@@ -74,18 +193,18 @@ def clear_mark(tx: Transaction, found: FoundPayment, mark: str) -> bool:
     return True
 
 
-def save_note(tx: Transaction, found: FoundPayment, mark: str, note: str) -> bool:
+def save_note(tx: database.Transaction, found: FoundPayment, mark: str, note: str) -> bool:
     """Store the seller's note; return False if the payment has the mark no more."""
     return bool(tx.execute(_NOTE.format(name=_COLUMNS[mark]), **_ids(found), note=note))
 
 
-def set_hidden(tx: Transaction, found: FoundPayment, *, hidden: bool) -> bool:
+def set_hidden(tx: database.Transaction, found: FoundPayment, *, hidden: bool) -> bool:
     """Hide the payer's words, or show them again; return False if nothing changes."""
     return bool(tx.execute(HIDE, **_ids(found), hidden=int(hidden)))
 
 
 def announce(
-    tx: Transaction, ids: tuple[str, str], mark: str, at: int | None, note: str | None
+    tx: database.Transaction, ids: tuple[str, str], mark: str, at: int | None, note: str | None
 ) -> bool:
     """Store that the mark of this time, with this note, was announced.
 
@@ -95,17 +214,17 @@ def announce(
     return bool(tx.execute(_TOLD.format(name=_COLUMNS[mark]), **where))
 
 
-def is_paid_back(tx: Transaction, checkout_id: str) -> bool:
+def is_paid_back(tx: database.Transaction, checkout_id: str) -> bool:
     """Check whether a payment of a checkout was paid back."""
     return tx.one(OF_CHECKOUT, checkout=checkout_id) is not None
 
 
-def _count(tx: Transaction, found: FoundPayment, number: int) -> None:
+def _count(tx: database.Transaction, found: FoundPayment, number: int) -> None:
     """Add a payment to what was paid back of its listing's takings, or remove it (-1)."""
     payment = found.payment
-    settlement = UNDERPAID if payment.underpaid else OVERSOLD * payment.oversold
-    money = Money(payment.amount, payment.currency, payment.quantity)
-    takings.add_amount(tx, found.listing_id, money, settlement + takings.PAID_BACK, number)
+    settlement = revenue.UNDERPAID if payment.underpaid else revenue.OVERSOLD * payment.oversold
+    money = revenue.Money(payment.amount, payment.currency, payment.quantity)
+    revenue.add_amount(tx, found.listing_id, money, settlement + revenue.PAID_BACK, number)
 
 
 def _ids(found: FoundPayment) -> dict[str, object]:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from bot.chat.store.listings import DELETED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bot.core.database.database import Database, Transaction
+from bot.chat.store import link_rows
+from bot.core.database import database
 
 ID_BYTES = 12
 
@@ -31,7 +27,7 @@ UNUSED_FOR = 30 * 24 * 3600 * 1000
 """Milliseconds that a picture is kept which no request has; a draft's is kept with the draft."""
 
 
-def add_image(tx: Transaction, seller_id: int, data: bytes, now: int) -> str:
+def add_image(tx: database.Transaction, seller_id: int, data: bytes, now: int) -> str:
     """Store a picture; return its unguessable id, by which it is served to everybody."""
     image_id = secrets.token_hex(ID_BYTES)
     sql = "INSERT INTO images (id, seller_id, data, created_at) VALUES (:id, :seller, :data, :now)"
@@ -39,29 +35,29 @@ def add_image(tx: Transaction, seller_id: int, data: bytes, now: int) -> str:
     return image_id
 
 
-async def image_data(db: Database, image_id: str) -> bytes | None:
+async def image_data(db: database.Database, image_id: str) -> bytes | None:
     """Read a picture, without the writer; None if there is none."""
     rows = await db.query("SELECT data FROM images WHERE id = :id", id=image_id)
     return bytes(rows[0]["data"]) if rows else None
 
 
-def keep_image(tx: Transaction, image_id: str, seller_id: int) -> bool:
+def keep_image(tx: database.Transaction, image_id: str, seller_id: int) -> bool:
     """Mark a picture as used by a request; return False if this seller has no such picture."""
     sql = "UPDATE images SET kept = 1 WHERE id = :id AND seller_id = :seller"
     return bool(tx.execute(sql, id=image_id, seller=seller_id))
 
 
-def release_image(tx: Transaction, image_id: str) -> None:
+def release_image(tx: database.Transaction, image_id: str) -> None:
     """Mark a picture as unused, unless another request of its seller still uses it."""
-    tx.execute(RELEASE, id=image_id, deleted=DELETED)
+    tx.execute(RELEASE, id=image_id, deleted=link_rows.DELETED)
 
 
-def delete_unused(tx: Transaction, image_ids: Iterable[str | None]) -> None:
+def delete_unused(tx: database.Transaction, image_ids: Iterable[str | None]) -> None:
     """Delete those of these pictures that neither a request nor a draft uses."""
     for image_id in filter(None, image_ids):
         tx.execute(DELETE, id=image_id)
 
 
-def sweep_images(tx: Transaction, before: int) -> int:
+def sweep_images(tx: database.Transaction, before: int) -> int:
     """Delete pictures older than `before` (epoch ms) that neither a request nor a draft uses."""
     return tx.execute(SWEEP, before=before)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bot.core.database.database import Transaction
+from bot.core.database import database
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class UnitGapObservation:
     """A comparison in which more units were gone than payments recorded.
 
     `sold` counts the units sold in all, `seen_at` is in epoch ms.
@@ -22,18 +19,20 @@ class Sighting:
     seen_at: int
 
 
-def find_sighting(tx: Transaction, listing_id: str) -> Sighting | None:
+def find_observation(tx: database.Transaction, listing_id: str) -> UnitGapObservation | None:
     """Return the sighting of a listing, None if there is none."""
     row = tx.one("SELECT sold, seen_at FROM sightings WHERE listing_id = :id", id=listing_id)
-    return Sighting(row["sold"], row["seen_at"]) if row else None
+    return UnitGapObservation(row["sold"], row["seen_at"]) if row else None
 
 
-def sighted_listings(tx: Transaction) -> set[str]:
+def observed_links(tx: database.Transaction) -> set[str]:
     """Return the ids of all listings that have a sighting."""
     return {str(row["listing_id"]) for row in tx.query("SELECT listing_id FROM sightings")}
 
 
-def save_sighting(tx: Transaction, listing_id: str, sighting: Sighting) -> None:
+def save_observation(
+    tx: database.Transaction, listing_id: str, sighting: UnitGapObservation
+) -> None:
     """Store the sighting of a listing; it replaces an earlier one."""
     sql = (
         "INSERT INTO sightings (listing_id, sold, seen_at) VALUES (:id, :sold, :seen_at)"
@@ -42,13 +41,15 @@ def save_sighting(tx: Transaction, listing_id: str, sighting: Sighting) -> None:
     tx.execute(sql, id=listing_id, sold=sighting.sold, seen_at=sighting.seen_at)
 
 
-def delete_sightings(tx: Transaction, listing_ids: Iterable[str]) -> None:
+def delete_observations(tx: database.Transaction, listing_ids: Iterable[str]) -> None:
     """Delete the sightings of these listings."""
     for listing_id in listing_ids:
         tx.execute("DELETE FROM sightings WHERE listing_id = :id", id=listing_id)
 
 
-def is_gap_known(tx: Transaction, listing_id: str, gap: tuple[int, int], since: int) -> bool:
+def is_gap_known(
+    tx: database.Transaction, listing_id: str, gap: tuple[int, int], since: int
+) -> bool:
     """Return whether a search since then (epoch ms) left this gap, as `save_gap` takes it."""
     sql = (
         "SELECT 1 AS one FROM payment_gaps WHERE listing_id = :id"
@@ -58,7 +59,7 @@ def is_gap_known(tx: Transaction, listing_id: str, gap: tuple[int, int], since: 
     return tx.one(sql, id=listing_id, counted=counted, recorded=recorded, since=since) is not None
 
 
-def save_gap(tx: Transaction, listing_id: str, gap: tuple[int, int], now: int) -> None:
+def save_gap(tx: database.Transaction, listing_id: str, gap: tuple[int, int], now: int) -> None:
     """Store the numbers of payments that the server counts and that we recorded.
 
     The server lists fewer than it counts.
@@ -72,7 +73,7 @@ def save_gap(tx: Transaction, listing_id: str, gap: tuple[int, int], now: int) -
     tx.execute(sql, id=listing_id, counted=gap[0], recorded=gap[1], now=now)
 
 
-def mark_double_reported(tx: Transaction, listing_id: str, request_id: str) -> bool:
+def mark_double_reported(tx: database.Transaction, listing_id: str, request_id: str) -> bool:
     """Store that a paid double is reported to the operator; return False if it was before."""
     sql = (
         "INSERT INTO paid_doubles (request_id, listing_id) VALUES (:request, :listing)"
@@ -81,13 +82,13 @@ def mark_double_reported(tx: Transaction, listing_id: str, request_id: str) -> b
     return bool(tx.execute(sql, request=request_id, listing=listing_id))
 
 
-def known_dialect(tx: Transaction, server: str) -> str | None:
+def known_dialect(tx: database.Transaction, server: str) -> str | None:
     """Return the name of the dialect that worked last, None for the first dialect."""
     row = tx.one("SELECT name FROM dialects WHERE server = :server", server=server)
     return str(row["name"]) if row else None
 
 
-def remember_dialect(tx: Transaction, server: str, name: str | None) -> None:
+def remember_dialect(tx: database.Transaction, server: str, name: str | None) -> None:
     """Store the dialect that worked, None for the first dialect."""
     if name is None:
         tx.execute("DELETE FROM dialects WHERE server = :server", server=server)
@@ -100,13 +101,13 @@ def remember_dialect(tx: Transaction, server: str, name: str | None) -> None:
     )
 
 
-def refuses_seller(tx: Transaction, server: str, since: int) -> bool:
+def refuses_seller(tx: database.Transaction, server: str, since: int) -> bool:
     """Return whether a server has refused a request's `seller` since then (epoch ms)."""
     sql = "SELECT 1 AS one FROM seller_refusals WHERE server = :server AND refused_at > :since"
     return tx.one(sql, server=server, since=since) is not None
 
 
-def remember_seller_refusal(tx: Transaction, server: str, now: int) -> None:
+def remember_seller_refusal(tx: database.Transaction, server: str, now: int) -> None:
     """Store that a server refuses a request's `seller`."""
     sql = (
         "INSERT INTO seller_refusals (server, refused_at) VALUES (:server, :now)"
@@ -115,7 +116,7 @@ def remember_seller_refusal(tx: Transaction, server: str, now: int) -> None:
     tx.execute(sql, server=server, now=now)
 
 
-def mark_price_warning(tx: Transaction, server: str, seller_id: int) -> bool:
+def mark_price_warning(tx: database.Transaction, server: str, seller_id: int) -> bool:
     """Store that a seller is warned that the server sends no prices; False if warned before."""
     sql = (
         "INSERT INTO unchecked_prices (server, seller_id) VALUES (:server, :seller)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,26 +24,17 @@ from telegram import (
 from telegram.constants import ParseMode
 from telegram.error import BadRequest, TelegramError
 
-from bot.chat.cards.card_text import inline_article, public_card
-from bot.chat.cards.image_route import PATH as IMAGES
-from bot.chat.cards.views import words_key
-from bot.chat.dialogue.commands import FROM_INLINE
-from bot.chat.dialogue.events import SearchEvent, read
-from bot.chat.dialogue.sharing import result_id
-from bot.chat.messages.buttons import linkable, markup, without_styles
-from bot.chat.telegram.failures import FailureKind, classify, describe_error
-from bot.chat.telegram.intake import account_of
-from bot.core.errors import StorageError, Unreadable
-from bot.core.text.translations import choose, t
+from bot.chat.cards import card_text, image_route, request_card, views
+from bot.chat.conversation import commands, conversation, events, sharing
+from bot.chat.model import replies
+from bot.chat.telegram import intake, transport
+from bot.core import errors
+from bot.core.outbox import queue_policy
+from bot.core.text import translations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
     from telegram import Bot
 
-    from bot.chat.cards.request_card import Card
-    from bot.chat.dialogue.dialogue import Chat
-    from bot.core.outbox.queue_policy import Pace
 
 log = structlog.get_logger()
 
@@ -68,7 +60,7 @@ class InlineResults:
     `public_url` is the address from which Telegram fetches the pictures of results.
     """
 
-    def __init__(self, bot: Bot, chat: Chat, public_url: str) -> None:
+    def __init__(self, bot: Bot, chat: conversation.Chat, public_url: str) -> None:
         self._bot = bot
         self._chat = chat
         self._public_url = public_url
@@ -76,50 +68,55 @@ class InlineResults:
     async def answer(self, update: dict[str, Any]) -> None:
         """Answer one inline query; a failure is only logged."""
         try:
-            event = read(update, "")  # a query's text names no bot
-            if isinstance(event, SearchEvent):
+            event = events.read(update, "")  # a query's text names no bot
+            if isinstance(event, events.SearchEvent):
                 await self._answer(event)
-        except (StorageError, Unreadable) as error:
+        except (errors.StorageError, errors.Unreadable) as error:
             log.warning("inline query not answered", reason=str(error))
         except TelegramError as error:
-            log.warning("inline query not answered", reason=describe_error(error))
+            log.warning("inline query not answered", reason=transport.describe_error(error))
 
-    async def _answer(self, event: SearchEvent) -> None:
-        language = choose(event.person.tag)
+    async def _answer(self, event: events.SearchEvent) -> None:
+        language = translations.choose(event.person.tag)
         start = int(event.offset) if OFFSET.fullmatch(event.offset) else 0
         cards = await self._chat.search(event.person.id, event.text, PAGE + 1, start)
         next_offset = str(start + PAGE) if len(cards) > PAGE else ""
         found_none = bool(event.text.strip()) and not cards and not start
-        label = t(language, "inline-none" if found_none else "inline-new")
+        label = translations.t(language, "inline-none" if found_none else "inline-new")
         send = partial(
             self._bot.answer_inline_query,
             inline_query_id=event.query_id,
             cache_time=0,
             is_personal=True,
             next_offset=next_offset,
-            button=InlineQueryResultsButton(label, start_parameter=FROM_INLINE),
+            button=InlineQueryResultsButton(label, start_parameter=commands.FROM_INLINE),
         )
         article = partial(self._article, language=language)
         try:
             await send(results=[article(card) for card in cards[:PAGE]])
         except BadRequest as error:
-            if classify(error, 1).kind not in {FailureKind.REFUSED, FailureKind.PICTURE}:
+            if transport.classify(error, 1).kind not in {
+                transport.FailureKind.REFUSED,
+                transport.FailureKind.PICTURE,
+            }:
                 raise
             await send(results=[article(card, plain=True) for card in cards[:PAGE]])
 
     def _article(
-        self, card: Card, language: str, *, plain: bool = False
+        self, card: request_card.Card, language: str, *, plain: bool = False
     ) -> InlineQueryResultArticle:
         """Return a request as a result.
 
         `plain` for a server that refuses styles of buttons, or can't get the picture.
         """
-        article = inline_article(card, language)
-        keyboard = markup(article.rows)
+        article = card_text.inline_article(card, language)
+        keyboard = replies.markup(article.rows)
         if plain:
-            keyboard = without_styles(keyboard) or keyboard
+            keyboard = replies.without_styles(keyboard) or keyboard
         return InlineQueryResultArticle(
-            id=result_id(card.listing_id, words_key(public_card(card, language))),
+            id=sharing.result_id(
+                card.listing_id, views.words_key(card_text.public_card(card, language))
+            ),
             title=article.title,
             description=article.description,
             thumbnail_url=None if plain else self._thumbnail(card),
@@ -131,13 +128,13 @@ class InlineResults:
             reply_markup=InlineKeyboardMarkup.de_json(keyboard, None) if keyboard else None,
         )
 
-    def _thumbnail(self, card: Card) -> str | None:
+    def _thumbnail(self, card: request_card.Card) -> str | None:
         """Return the address of the seller's picture or of its code; None if not public."""
         base = self._public_url
-        if not linkable(base):
+        if not replies.linkable(base):
             return None
         if card.image:
-            return f"{base}{IMAGES}/{card.image}"
+            return f"{base}{image_route.PATH}/{card.image}"
         if card.url.startswith(f"{base}{PAGES}"):
             return f"{base}/qr/{card.url.removeprefix(base + PAGES)}.png"
         return None
@@ -150,7 +147,7 @@ class InlineQueue:
         self,
         answer: Callable[[dict[str, Any]], Coroutine[Any, Any, None]],
         count: Callable[..., None],
-        pace: Pace | None = None,
+        pace: queue_policy.Pace | None = None,
     ) -> None:
         self._answer = answer
         self._count = count
@@ -162,7 +159,7 @@ class InlineQueue:
 
     def take(self, update: dict[str, Any]) -> None:
         """Queue a query in place of a waiting one of the same person."""
-        person = account_of(update)
+        person = intake.account_of(update)
         if person in self._waiting:
             self._count("telegram_updates_handled", "dropped")
         elif len(self._waiting) >= MAX_WAITING:

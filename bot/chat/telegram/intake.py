@@ -11,35 +11,17 @@ import asyncio
 import hmac
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
 import httpx
 import structlog
 from fastapi import APIRouter, Request, Response
 
-from bot.core import exact_json
-from bot.core.errors import (
-    BadAnswer,
-    BodyTooLarge,
-    InvalidBody,
-    NoLongerLead,
-    Overloaded,
-    PeerError,
-    Refused,
-    StorageError,
-    Unauthorized,
-    Unreachable,
-    requested_wait,
-)
+from bot.core import errors, exact_json
+from bot.core.database import database
 from bot.core.net import http_client, request_body
-from bot.core.outbox import outbox
-from bot.core.outbox.queue_policy import RetryTable
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
-
-    from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.queue_policy import Queue
+from bot.core.outbox import outbox, queue_policy
 
 log = structlog.get_logger()
 
@@ -50,7 +32,7 @@ POLL_SECONDS = 50
 MIN_WAIT = 0.05
 """Seconds between polls of a server that does not hold the call open."""
 
-RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000), repeats=True)
+RETRIES = queue_policy.RetryTable((1_000, 2_000, 5_000, 15_000, 30_000), repeats=True)
 """Delays between attempts to reach Telegram, at the start and for updates."""
 
 WEBHOOK_PATH = "/telegram/updates"
@@ -79,8 +61,8 @@ class Intake:
 
     def __init__(
         self,
-        db: Database,
-        queue: Queue,
+        db: database.Database,
+        queue: queue_policy.Queue,
         bot_id: int,
         now: Callable[[], int],
         inline: Callable[[dict[str, Any]], None],
@@ -102,7 +84,7 @@ class Intake:
                 self._db.count("telegram_updates", "inline_query")
                 self._inline(update)
 
-    def _store(self, tx: Transaction, updates: Iterable[dict[str, Any]]) -> None:
+    def _store(self, tx: database.Transaction, updates: Iterable[dict[str, Any]]) -> None:
         now = self._now()
         for update in updates:
             key = f"update-{self._bot_id}-{update['update_id']:012d}"
@@ -146,13 +128,13 @@ class Poller:
                 await self._poll_once()
                 failures = 0
                 continue
-            except (PeerError, Unauthorized) as error:
-                wait = requested_wait(error) or wait
+            except (errors.PeerError, errors.Unauthorized) as error:
+                wait = errors.requested_wait(error) or wait
                 log.warning("no updates from telegram", reason=str(error), again_in=wait)
-            except StorageError as error:  # the database logs it
+            except errors.StorageError as error:  # the database logs it
                 wait, failures = RETRIES.delay_or_last(1) / 1000, 0
                 log.debug("updates not stored, so not confirmed", reason=str(error))
-            except NoLongerLead:
+            except errors.NoLongerLead:
                 raise
             except Exception:
                 log.exception("updates not stored, so not confirmed", again_in=wait)
@@ -174,7 +156,7 @@ class Poller:
         if ids:
             self._offset = max(ids) + 1
         elif updates:
-            raise BadAnswer("Telegram's updates have no update_id")
+            raise errors.BadAnswer("Telegram's updates have no update_id")
 
     async def _get_updates(self) -> list[Any]:
         params = {"timeout": POLL_SECONDS, "allowed_updates": json.dumps(KINDS)}
@@ -184,9 +166,9 @@ class Poller:
             response = await self._http.post(self._url, data=params)
             data = exact_json.loads(response.content)
         except httpx.HTTPError as error:
-            raise Unreachable(type(error).__name__) from None
+            raise errors.Unreachable(type(error).__name__) from None
         except ValueError:
-            raise BadAnswer("Telegram's answer is no JSON") from None
+            raise errors.BadAnswer("Telegram's answer is no JSON") from None
         if response.is_success and isinstance(data, dict) and isinstance(data.get("result"), list):
             return list(data["result"])
         raise _refusal(response.status_code, data if isinstance(data, dict) else {})
@@ -203,9 +185,9 @@ def webhook_router(intake: Intake, secret: str) -> APIRouter:
             return Response(status_code=401)
         try:
             update = await _read_update(request)
-        except Refused as error:
+        except errors.Refused as error:
             log.warning("update refused", reason=error.message)
-            return Response(status_code=413 if isinstance(error, BodyTooLarge) else 400)
+            return Response(status_code=413 if isinstance(error, errors.BodyTooLarge) else 400)
         await intake.take([update])
         return Response()
 
@@ -262,16 +244,16 @@ def _is_update(update: Any) -> bool:
     return _has_id(update) and all(isinstance(update.get(kind, {}), dict) for kind in KINDS)
 
 
-def _refusal(status: int, data: dict[str, Any]) -> PeerError | Unauthorized:
+def _refusal(status: int, data: dict[str, Any]) -> errors.PeerError | errors.Unauthorized:
     description = str(data.get("description", status))
     if status in {401, 404}:
-        return Unauthorized("Telegram refuses the token")
+        return errors.Unauthorized("Telegram refuses the token")
     wait = _object(data.get("parameters")).get("retry_after")
-    return Overloaded(description, float(wait) if isinstance(wait, int) else None)
+    return errors.Overloaded(description, float(wait) if isinstance(wait, int) else None)
 
 
 async def _read_update(request: Request) -> dict[str, Any]:
     update = request_body.parse(await request_body.read(request, MAX_UPDATE_BYTES))
     if not _is_update(update):
-        raise InvalidBody("The body is no update.")
+        raise errors.InvalidBody("The body is no update.")
     return update

@@ -8,22 +8,241 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 import httpx
-from telegram.error import NetworkError, TimedOut
+import structlog
+from telegram import BotCommand
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+    TimedOut,
+)
 from telegram.request import HTTPXRequest
 
+from bot.chat.forms import bot_texts
+from bot.chat.model import payloads
 from bot.core import exact_json
-from bot.core.net import http_client
-from bot.core.net.bounded_stream import MOST_READ
-from bot.core.net.guarded_socket import GuardedDialler
-from bot.core.net.post_client import PostClient
-from bot.core.net.webhook_addresses import AllowList
+from bot.core.net import guarded_transport, http_client, post_client, webhook_addresses
+from bot.core.outbox import outbox, queue_policy
+from bot.core.text import translations
 
 if TYPE_CHECKING:
+    from telegram import Bot
     from telegram.request import RequestData
+
+
+# Failed calls of the Bot API: their consequences for the message, and their text in the log.
+
+
+MAX_ATTEMPTS = 10
+"""Attempts after which a message that is refused, or never clearly answered, is given up."""
+
+RETRIES = queue_policy.RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
+"""Delays while Telegram can't be reached."""
+
+LONGEST = RETRIES.delays[-1]
+"""Milliseconds until an attempt that an earlier one would not help."""
+
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Errors of httpx after which nothing can have reached the other side."""
+
+TOO_MANY = "too many requests"
+"""A 429 that does not name a wait is a refusal all the same."""
+
+
+class FailureKind(Enum):
+    """The consequences that a failed call may have for its message."""
+
+    POINTLESS = auto()  # nothing is left to do
+    MESSAGE_GONE = auto()  # it can't be edited now or later
+    NOT_SENT = auto()
+    UNKNOWN_FILE = auto()  # a file_id of another bot
+    PICTURE = auto()  # the same words without the picture may be taken
+    UNCERTAIN = auto()
+    RATE_LIMITED = auto()
+    CHAT_CLOSED = auto()  # the bot may not write there
+    CHAT_MOVED = auto()
+    UNKNOWN_METHOD = auto()
+    REFUSED = auto()
+
+
+NEEDLESS = "needless"
+"""The label in the metrics of a message that became pointless before it was sent."""
+
+FAILURE_LABELS = {
+    FailureKind.POINTLESS: NEEDLESS,
+    FailureKind.MESSAGE_GONE: NEEDLESS,
+    FailureKind.NOT_SENT: "failed",
+    FailureKind.UNKNOWN_FILE: "failed",
+    FailureKind.PICTURE: "refused",
+    FailureKind.UNCERTAIN: "unclear",
+    FailureKind.RATE_LIMITED: "throttled",
+    FailureKind.CHAT_CLOSED: "blocked",
+    FailureKind.CHAT_MOVED: "moved",
+    FailureKind.UNKNOWN_METHOD: "refused",
+    FailureKind.REFUSED: "refused",
+}
+"""The labels of failures in the metrics, beside `sent` and `repeated`."""
+
+BAD_REQUESTS = {
+    "message is not modified": FailureKind.POINTLESS,
+    "query is too old": FailureKind.POINTLESS,
+    "message to delete not found": FailureKind.POINTLESS,
+    "message can't be deleted": FailureKind.POINTLESS,
+    "message to edit not found": FailureKind.MESSAGE_GONE,
+    "message can't be edited": FailureKind.MESSAGE_GONE,
+    "message_id_invalid": FailureKind.MESSAGE_GONE,
+    "wrong file identifier": FailureKind.UNKNOWN_FILE,
+    "wrong remote file": FailureKind.UNKNOWN_FILE,
+    "chat not found": FailureKind.CHAT_CLOSED,
+    "user is deactivated": FailureKind.CHAT_CLOSED,
+    "chat_write_forbidden": FailureKind.CHAT_CLOSED,
+    "need administrator": FailureKind.CHAT_CLOSED,
+    **dict.fromkeys(
+        (
+            *("image_process_failed", "photo_", "media_", "webpage_", "file_part", "mismatch"),
+            *("failed to get http url", "web page content", "file is too big"),
+            *("to send photos", "to send documents", "to send media"),
+            *("send_photos_forbidden", "send_docs_forbidden", "send_media_forbidden"),
+        ),
+        FailureKind.PICTURE,
+    ),
+}
+"""The kinds of refusals by Telegram's words; any other refusal is REFUSED."""
+
+TOO_LARGE = ("request entity too large", "(413)")
+"""Words of a 413, of Telegram or of a proxy before it: nothing was taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failed call; `value` is the delay in ms, or the id of the chat moved to."""
+
+    kind: FailureKind
+    note: str
+    value: int = 0
+
+
+def classify(error: TelegramError, attempts: int) -> Failure:
+    """Derive the kind of a failure from the error of a call and the number of attempts."""
+    delay = RETRIES.delay_or_last(attempts)
+    kind, note, value = FailureKind.NOT_SENT, describe_error(error), delay
+    match error:
+        case RetryAfter():
+            kind, note = FailureKind.RATE_LIMITED, "Telegram asks to wait"
+            value = retry_after_ms(error)
+        case ChatMigrated():
+            kind, note = FailureKind.CHAT_MOVED, "the group became a supergroup"
+            value = error.new_chat_id
+        case Forbidden() if _kind_by_words(error) is FailureKind.PICTURE:
+            kind, value = FailureKind.PICTURE, LONGEST
+        case Forbidden() if attempts > 1:  # at the first one the chat may just have been reopened
+            kind, value = FailureKind.CHAT_CLOSED, 0
+        case InvalidToken() if "not found" in error.message.lower():
+            kind, note = FailureKind.UNKNOWN_METHOD, "the server knows no such method"
+            value = LONGEST
+        case InvalidToken():
+            note, value = "Telegram refuses the token", LONGEST
+        case BadRequest():
+            return _bad_request(error)
+        case _ if any(part in error.message.lower() for part in TOO_LARGE):
+            kind, value = FailureKind.PICTURE, LONGEST
+        case _ if _is_uncertain(error):
+            kind, note = FailureKind.UNCERTAIN, f"Telegram's answer was lost: {note}"
+    return Failure(kind, note, value)
+
+
+def _bad_request(error: BadRequest) -> Failure:
+    kind = _kind_by_words(error)
+    is_retried = kind in {FailureKind.UNKNOWN_FILE, FailureKind.PICTURE, FailureKind.REFUSED}
+    return Failure(kind, error.message, LONGEST if is_retried else 0)
+
+
+def _kind_by_words(error: TelegramError) -> FailureKind:
+    words = error.message.lower()
+    found = (kind for part, kind in BAD_REQUESTS.items() if part in words)
+    return next(found, FailureKind.REFUSED)
+
+
+def _is_uncertain(error: TelegramError) -> bool:
+    """Check whether the call may have succeeded: it was sent, and no answer decides.
+
+    A 5xx decides nothing, nor does an answer that is no JSON.
+    """
+    cause = error.__cause__
+    if isinstance(cause, httpx.HTTPError):
+        return not isinstance(cause, UNSENT)
+    is_unreadable = isinstance(cause, ValueError | TelegramError)
+    is_unclear = isinstance(error, NetworkError) and cause is None
+    return is_unreadable or (is_unclear and TOO_MANY not in error.message.lower())
+
+
+def describe_error(error: TelegramError) -> str:
+    """Return the error in words that can't contain an address, which has the token in it."""
+    cause = error.__cause__
+    return type(cause).__name__ if isinstance(cause, httpx.HTTPError) else error.message
+
+
+def retry_after_ms(error: RetryAfter) -> int:
+    """Return the milliseconds that Telegram asks us to wait."""
+    wait = error.retry_after
+    return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
+
+
+_FILE_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.PICTURE, FailureKind.REFUSED}
+"""Also where a buyer takes no voice messages."""
+
+
+def is_dropped(
+    payload: payloads.MessagePayload | payloads.CallbackAnswer, kind: FailureKind
+) -> bool:
+    """Check whether nothing is lost without a message; the receipt of a file has its download."""
+    if isinstance(payload, payloads.ReceiptMessage) and payload.is_file and kind in _FILE_REFUSED:
+        return True
+    return kind is FailureKind.MESSAGE_GONE
+
+
+def is_given_up(message: outbox.Message, kind: FailureKind) -> bool:
+    """Check whether no further attempt is made; an alert of a payment has more than others."""
+    is_last = message.attempts >= MAX_ATTEMPTS
+    if message.priority == queue_policy.ALERT:
+        return kind is FailureKind.REFUSED and is_last
+    if kind in {FailureKind.UNCERTAIN, FailureKind.UNKNOWN_FILE}:
+        return is_last
+    return kind in {FailureKind.REFUSED, FailureKind.UNKNOWN_METHOD}
+
+
+# The bot's profile at Telegram: commands and descriptions in each language.
+
+
+log = structlog.get_logger()
+
+
+async def set_profile(bot: Bot) -> None:
+    """Set commands and descriptions. A refusal is only logged: the bot works without them."""
+    try:
+        for language in translations.languages():
+            code = "" if language == translations.DEFAULT else language
+            await bot.set_my_commands(
+                [BotCommand(*pair) for pair in bot_texts.commands(language)], language_code=code
+            )
+            await bot.set_my_description(
+                translations.t(language, "bot-description"), language_code=code
+            )
+            short = translations.t(language, "bot-short-description")
+            await bot.set_my_short_description(short, language_code=code)
+    except TelegramError as error:
+        log.warning("commands not set at telegram", reason=describe_error(error))
+
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
@@ -88,20 +307,22 @@ def last_call_accepted() -> bool:
     return isinstance(data, dict) and data.get("ok") is True
 
 
-def _post_client(root: str) -> PostClient:
+def _post_client(root: str) -> post_client.PostClient:
     """Return a client that may reach the server, whatever its address is."""
-    allow = AllowList(frozenset([urlsplit(root).hostname or ""]))
+    allow = webhook_addresses.AllowList(frozenset([urlsplit(root).hostname or ""]))
     headers = {"User-Agent": HTTPXRequest.USER_AGENT, "Content-Type": FORM}
-    return PostClient(
-        GuardedDialler(allow),
+    return post_client.PostClient(
+        guarded_transport.GuardedDialler(allow),
         http_client.ssl_context(),
         headers,
         seconds=CONNECT_SECONDS,
-        longest=MOST_READ,
+        longest=guarded_transport.MOST_READ,
     )
 
 
-async def _post(posts: PostClient, url: str, request_data: RequestData) -> tuple[int, bytes]:
+async def _post(
+    posts: post_client.PostClient, url: str, request_data: RequestData
+) -> tuple[int, bytes]:
     """Send a form; raise the library's errors, from those of httpx that `classify` knows."""
     body = urlencode(request_data.json_parameters).encode()
     limit = asyncio.timeout(READ_SECONDS)

@@ -1,1 +1,1 @@
-"""The database: connections, the one writer, schema, inspection of files, secrets at rest."""
+"""The database: both engines, tables and migrations, checks of files, secrets at rest."""

@@ -1,6 +1,6 @@
 """Database files that commands open through sqlite-utils: their tables, and their damage.
 
-For files and not for work: the running bot uses core/database/database.py. A file may come from
+For files and not for work: the running bot uses core/database/opening.py. A file may come from
 outside, so nothing in its schema is trusted (sqlite.org/security.html).
 """
 
@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import quote
 
 from sqlite_utils import Database
 
 from bot.core.text import sanitize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 CHECK_SECONDS = 5.0
 """The longest check of a file; of a large one it covers a part."""

@@ -7,12 +7,9 @@ a database that is created private stays so as a whole.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600

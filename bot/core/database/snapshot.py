@@ -12,23 +12,115 @@ import re
 import sqlite3
 import tempfile
 import time
-from contextlib import ExitStack, closing, contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from bot.core.database import schema_check
-from bot.core.database.inspection import first_flaw, first_inconsistency, opened
-from bot.core.database.private_files import SIDE_FILES, database_files, make_private
+from bot.core import errors
+from bot.core.database import inspection, migrations, private_files, sqlite
 from bot.core.database.tables import FILLED_BY_A_START, OF_RUNNING_PROCESSES
-from bot.core.errors import BotError
 from bot.core.text import sanitize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
     from sqlite_utils import Database
+
+
+# The check that a database file has exactly the schema that our migrations make.
+#
+# A backup is a file from outside. A trigger in it would run within our statements, a view would
+# pass for a table (sqlite.org/security.html), so only the catalogue is read before this check: as
+# it is written, since a description made of it could hide what it can't describe.
+
+
+Entry: TypeAlias = tuple[str, str, str, str | None]
+"""The type, name, table and statement of an object in the catalogue."""
+
+MIGRATIONS: Entry = (
+    *("table", "migrations", "migrations"),
+    f"CREATE TABLE migrations {migrations.COLUMNS}",
+)
+STATISTICS: frozenset[Entry] = frozenset(
+    ("table", name, name, f"CREATE TABLE {name}({columns})")
+    for name, columns in (
+        ("sqlite_stat1", "tbl,idx,stat"),
+        ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"),
+    )
+)
+"""Tables that ANALYZE makes (sqlite.org/fileformat2.html): harmless, any operator may run it."""
+
+MARKS = ("application_id", "user_version", "encoding")
+"""Pragmas stored in the file; our migrations leave them at SQLite's defaults."""
+
+MAX_NAMED = 3
+"""Differences that an error names; it counts the others."""
+
+NOT_OURS = "is not a database of this program"
+CHANGED = "was changed by another program"
+
+
+def compare_schema(path: Path, source: Path) -> None:
+    """Raise BotError where a copy of `source` has not exactly the schema of its version.
+
+    Raises sqlite3.Error where the file can't be read.
+    """
+    with inspection.opened(path, "mode=ro&immutable=1") as db:
+        found, marks = _catalogue(db.conn), _marks(db.conn)
+        if MIGRATIONS not in found:
+            raise errors.BotError(f"{source}: {NOT_OURS}")
+        version = _version(db.conn, source)
+    with closing(sqlite.in_memory(version)) as conn:
+        differences = [*_differences(found, _catalogue(conn)), *_changed(marks, _marks(conn))]
+    if differences:
+        more = [f"{len(differences) - MAX_NAMED} more"] if len(differences) > MAX_NAMED else []
+        named = "; ".join([*map(sanitize.line, differences[:MAX_NAMED]), *more])
+        raise errors.BotError(f"{source}: {CHANGED}: {named}")
+
+
+def _version(conn: sqlite3.Connection, source: Path) -> int:
+    sql = "SELECT COUNT(*), MIN(number), MAX(number) FROM migrations"
+    count, first, last = conn.execute(sql).fetchone()
+    known = len(migrations.MIGRATIONS)
+    if not count:
+        raise errors.BotError(f"{source}: {NOT_OURS}")
+    if last > known:
+        raise errors.BotError(
+            f"{source}: was made by a newer version (schema {last}, this one knows {known}):"
+            " update the program first"
+        )
+    if (first, last) != (1, count):
+        raise errors.BotError(f"{source}: {CHANGED}: migrations are missing")
+    return int(last)
+
+
+def _catalogue(conn: sqlite3.Connection) -> Counter[Entry]:
+    rows = conn.execute("SELECT type, name, tbl_name, sql FROM sqlite_master")
+    return Counter(row for row in rows if row not in STATISTICS)
+
+
+def _marks(conn: sqlite3.Connection) -> dict[str, object]:
+    return {mark: conn.execute(f"PRAGMA {mark}").fetchone()[0] for mark in MARKS}
+
+
+def _differences(found: Counter[Entry], expected: Counter[Entry]) -> Iterator[str]:
+    """Yield the objects that are not ours, that differ from ours, and that are missing."""
+    names = {entry[:2] for entry in expected}
+    present = {entry[:2] for entry in found}
+    for kind, name, table, _ in found - expected:
+        if (kind, name) in names:
+            yield f"{kind} {name} differs"
+        else:
+            yield f"{kind} {name}{'' if name == table else f' on {table}'} is not ours"
+    for kind, name, *_ in expected - found:
+        if (kind, name) not in present:
+            yield f"{kind} {name} is missing"
+
+
+def _changed(found: dict[str, object], expected: dict[str, object]) -> Iterator[str]:
+    return (f"{mark} is {found[mark]}" for mark in MARKS if found[mark] != expected[mark])
+
 
 REQUIRED_TABLES = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
 """Tables by which a database of this program is recognized."""
@@ -72,18 +164,18 @@ def temporary_file(target: Path) -> Iterator[Path]:
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise BotError(f"{target.parent}: can't be written to: {error.strerror}") from error
+        raise errors.BotError(f"{target.parent}: can't be written to: {error.strerror}") from error
     os.close(handle)
     try:
         yield Path(name)
     finally:
-        for one in database_files(name):
+        for one in private_files.database_files(name):
             one.unlink(missing_ok=True)
 
 
 def find_leftovers(folder: Path, target: str) -> list[Path]:
     """Return the files of `temporary_file` whose process was killed; `target` is a pattern."""
-    endings = "|".join(SIDE_FILES)
+    endings = "|".join(private_files.SIDE_FILES)
     name = re.compile(rf"\.(?:{target})\.{RANDOM}(?:{endings})?")
     return [one for one in folder.iterdir() if name.fullmatch(one.name) and not one.is_dir()]
 
@@ -94,7 +186,7 @@ def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
     `live` where others have it open or may open it meanwhile. Raises BotError where `source` can't
     be read, or `target` can't hold it.
     """
-    with _naming(source), opened(source, WRITABLE) if live else _readable(source) as old:
+    with _naming(source), inspection.opened(source, WRITABLE) if live else _readable(source) as old:
         old.table_names()  # raises where the file is locked or damaged
         with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
             new.execute("PRAGMA journal_mode = OFF")
@@ -106,39 +198,39 @@ def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
 
 def forget_processes(path: Path) -> None:
     """Delete the rows about running processes from a copy. Raises BotError."""
-    with _naming(path), opened(path, WRITABLE) as db:
+    with _naming(path), inspection.opened(path, WRITABLE) as db:
         for name in OF_RUNNING_PROCESSES.intersection(db.table_names()):
             db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own names
 
 
 def check_sound(path: Path, source: Path) -> None:
     """Raise BotError where a copy of `source` is damaged."""
-    _check(path, source, first_flaw)
+    _check(path, source, inspection.first_flaw)
 
 
 def check_foreign(path: Path, source: Path) -> None:
     """Raise BotError where a copy of `source`, a file from outside, is not ours and consistent."""
     check_schema(path, source)
-    _check(path, source, first_inconsistency)
+    _check(path, source, inspection.first_inconsistency)
 
 
 def check_schema(path: Path, source: Path) -> None:
     """Raise BotError where a copy of `source` has not exactly the schema of its version."""
     with _naming(source):
-        schema_check.check(path, source)
+        compare_schema(path, source)
 
 
 def _check(path: Path, source: Path, find: Callable[[Database], str | None]) -> None:
     with _naming(source), _readable(path) as db:
         if found := find(db):
-            raise BotError(f"{source}: is damaged: {found}")
+            raise errors.BotError(f"{source}: is damaged: {found}")
 
 
 def read_contents(path: Path) -> Contents:
     """Return the summary of a database. Raises BotError where it is not of this program."""
     with _naming(path), _readable(path) as db:
         if not set(db.table_names()) >= REQUIRED_TABLES:
-            raise BotError(f"{path}: {schema_check.NOT_OURS}")
+            raise errors.BotError(f"{path}: {NOT_OURS}")
         (newest,) = db.query("SELECT MAX(completed_at) AS at FROM payments")
         return Contents(
             version=db["migrations"].count,
@@ -171,7 +263,7 @@ def holds_data(path: Path, embedded: str) -> bool:
             if "apps" in tables and _has_other_applications(db, embedded):
                 return True
             return any(any(db[name].rows_where(limit=1)) for name in tables - FILLED_BY_A_START)
-    except BotError:
+    except errors.BotError:
         return True
 
 
@@ -193,7 +285,7 @@ def exclusive(path: Path) -> Iterator[bool]:
     Yields False, and keeps nobody out, where another process has it open: in WAL mode even an idle
     one holds a lock. Raises BotError where the file can't be opened.
     """
-    with _naming(path), opened(path, WRITABLE) as db:
+    with _naming(path), inspection.opened(path, WRITABLE) as db:
         yield _is_alone(db)
 
 
@@ -203,9 +295,9 @@ def held(path: Path) -> Iterator[Database]:
 
     Raises BotError where one has it open.
     """
-    with _naming(path), opened(path, WRITABLE) as db:
+    with _naming(path), inspection.opened(path, WRITABLE) as db:
         if not _is_alone(db):
-            raise BotError(f"{path}: is in use: stop the bot first")
+            raise errors.BotError(f"{path}: is in use: stop the bot first")
         # A database can't be copied within a transaction: its lock is kept beyond the end of it.
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("COMMIT")
@@ -254,7 +346,7 @@ def replace(made: Path, target: Path, aside: Path) -> None:
         if target.exists():
             _link(target, aside)
             undo.callback(_unlink, aside, target)
-        for ending in SIDE_FILES:
+        for ending in private_files.SIDE_FILES:
             old, new = Path(f"{target}{ending}"), Path(f"{aside}{ending}")
             if old.exists():
                 old.rename(new)
@@ -262,12 +354,12 @@ def replace(made: Path, target: Path, aside: Path) -> None:
         made.replace(target)
         undo.pop_all()
         _sync(target.parent)
-    make_private(database_files(aside))
+    private_files.make_private(private_files.database_files(aside))
 
 
 def merge_log(path: Path) -> None:
     """Merge the -wal of a file that nobody has open into it. Raises BotError."""
-    with _naming(path), opened(path, WRITABLE) as db:
+    with _naming(path), inspection.opened(path, WRITABLE) as db:
         db.disable_wal()
 
 
@@ -284,12 +376,12 @@ def compact(path: Path) -> bool:
         with exclusive(path) as may_wait:
             pass
     try:
-        with opened(path, WRITABLE) as db:
+        with inspection.opened(path, WRITABLE) as db:
             if may_wait:
                 db.vacuum()
             _empty_log(db)
     except sqlite3.Error as error:
-        raise BotError(f"{path}: can't be rewritten: {error}") from error
+        raise errors.BotError(f"{path}: can't be rewritten: {error}") from error
     return may_wait
 
 
@@ -297,7 +389,7 @@ def _empty_log(db: Database) -> None:
     until = time.monotonic() + LOG_SECONDS
     while next(db.query("PRAGMA wal_checkpoint(TRUNCATE)"))["busy"]:
         if time.monotonic() > until:
-            raise BotError(
+            raise errors.BotError(
                 "the -wal can't be emptied: another process reads the database all the time"
             )
         time.sleep(PAUSE)
@@ -324,8 +416,8 @@ def _unlink(name: Path, path: Path) -> None:
 
 def _readable(path: Path) -> AbstractContextManager[Database]:
     """Open a file to read; create none beside a file that has none."""
-    is_alone = not any(Path(f"{path}{ending}").exists() for ending in SIDE_FILES)
-    return opened(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
+    is_alone = not any(Path(f"{path}{ending}").exists() for ending in private_files.SIDE_FILES)
+    return inspection.opened(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
 
 
 def _sync(path: Path) -> None:
@@ -342,10 +434,10 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        raise BotError(f"{path}: {sanitize.line(str(error))}") from error
+        raise errors.BotError(f"{path}: {sanitize.line(str(error))}") from error
     except UnicodeDecodeError as error:  # SQLite's message quotes a broken schema
-        raise BotError(f"{path}: is damaged: its schema is not text") from error
+        raise errors.BotError(f"{path}: is damaged: its schema is not text") from error
     except FileExistsError as error:
-        raise BotError(f"{path}: already exists: choose another name") from error
+        raise errors.BotError(f"{path}: already exists: choose another name") from error
     except OSError as error:
-        raise BotError(f"{path}: {error.strerror}") from error
+        raise errors.BotError(f"{path}: {error.strerror}") from error

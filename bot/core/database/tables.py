@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING
+from typing import Any
 
-from bot.core.database.sqlite.engine import in_memory
+from bot.core.database import sqlite
 
-if TYPE_CHECKING:
-    import sqlite3
+# Sums of money beyond 64 bits, which a database adds up in two parts.
+#
+# SQLite would add such integers as floats. Of each amount the billions and the rest are added
+# apart: both sums fit, for a billion payments too.
+
+
+BILLION = 1_000_000_000
+BILLIONS, REST = f"amount / {BILLION}", f"amount - amount / {BILLION} * {BILLION}"
+"""The parts of a column `amount` in SQL, without %, which some drivers take for a parameter."""
+
+
+def split_amount(amount: int) -> tuple[int, int]:
+    """Return the billions of an amount, and the rest."""
+    return divmod(amount, BILLION)
+
+
+def join_amount(row: Mapping[str, Any]) -> int:
+    """Return the sum whose parts are the columns `billions` and `rest`."""
+    return int(row["billions"]) * BILLION + int(row["rest"])
+
+
+# Columns named in SQL: a `SELECT *` fails in a running replica once a migration adds a column.
+
+
+def columns_of(row: type[Any]) -> str:
+    """Return the columns of a table that has one for each field of the dataclass `row`."""
+    return ", ".join(field.name for field in fields(row))
+
+
+def of_table(table: str, columns: str) -> str:
+    """Return `columns` with the name or alias of their table before each."""
+    return ", ".join(f"{table}.{column}" for column in columns.split(", "))
+
 
 NUMBERS = "migrations"
 """The table of the schema's own version."""
@@ -45,7 +78,7 @@ class Table:
 
 def read_tables(version: int) -> tuple[Table, ...]:
     """Return the tables with rows to copy of a version of the schema; what they refer to first."""
-    with closing(in_memory(version)) as conn:
+    with closing(sqlite.in_memory(version)) as conn:
         found = {name: _read_table(conn, name) for name in _names(conn)}
         parents = {name: _parents(conn, name) for name in found}
     order = TopologicalSorter(parents).static_order()
@@ -54,7 +87,7 @@ def read_tables(version: int) -> tuple[Table, ...]:
 
 def list_tables(version: int) -> frozenset[str]:
     """Return the names of all tables of a version of the schema, but for that of its number."""
-    with closing(in_memory(version)) as conn:
+    with closing(sqlite.in_memory(version)) as conn:
         return frozenset(_names(conn))
 
 

@@ -8,10 +8,8 @@ sent may wait again. A snapshot of a disk keeps its timeline and is not found.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from bot.core.database.interface import Transaction
+from bot.core.database import database
 
 NOTED = "SELECT system, timeline FROM timelines"
 
@@ -39,14 +37,14 @@ class Timeline:
     number: int
 
 
-def note(tx: Transaction) -> str | None:
+def note(tx: database.Transaction) -> str | None:
     """Note the server's timeline if none is noted; else return what `find_change` does."""
     if tx.one(NOTED) is None:
         accept(tx)
     return find_change(tx)
 
 
-def find_change(tx: Transaction) -> str | None:
+def find_change(tx: database.Transaction) -> str | None:
     """Return what happened where the server is on another timeline than the one noted.
 
     The text is for operators, and names the command to run. None on SQLite, and where none is
@@ -59,7 +57,7 @@ def find_change(tx: Transaction) -> str | None:
     return None if noted == now else describe(noted, now)
 
 
-def accept(tx: Transaction) -> None:
+def accept(tx: database.Transaction) -> None:
     """Note that the database is complete on the timeline that its server is on now."""
     now = read(tx)
     if now is None:
@@ -72,7 +70,7 @@ def accept(tx: Transaction) -> None:
     )
 
 
-def read(tx: Transaction) -> Timeline | None:
+def read(tx: database.Transaction) -> Timeline | None:
     """Return the timeline that the server is on; None on SQLite, or where it doesn't say."""
     if tx.engine != "postgresql":
         return None

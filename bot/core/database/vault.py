@@ -8,17 +8,13 @@ import hashlib
 import os
 import secrets
 import tempfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from bot.core.errors import ConfigProblem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bot.core.database.database import Transaction
+from bot.core import errors
+from bot.core.database import database
 
 PROOF = "proof"
 """The name of a secret that only proves the key."""
@@ -40,7 +36,7 @@ class Vault:
         try:
             return self._fernet.decrypt(sealed.encode()).decode()
         except InvalidToken as error:
-            raise ConfigProblem(
+            raise errors.ConfigProblem(
                 "SECRET_KEY: the secrets in the database were sealed with another key:"
                 " set the key that they were sealed with"
             ) from error
@@ -66,12 +62,12 @@ def random_password() -> str:
     return secrets.token_urlsafe(32)
 
 
-def holds_secrets(tx: Transaction) -> bool:
+def holds_secrets(tx: database.Transaction) -> bool:
     """Return whether a key has sealed anything yet."""
     return tx.one("SELECT name FROM kept_secrets LIMIT 1") is not None
 
 
-def check_key(tx: Transaction, vault: Vault) -> None:
+def check_key(tx: database.Transaction, vault: Vault) -> None:
     """Check the key against a stored secret. Raises ConfigProblem where another key sealed it.
 
     In an empty database a secret is stored, so that the next key can be checked.
@@ -83,7 +79,9 @@ def check_key(tx: Transaction, vault: Vault) -> None:
         load_or_create(tx, vault, PROOF, random_password)
 
 
-def load_or_create(tx: Transaction, vault: Vault, name: str, make: Callable[[], str]) -> str:
+def load_or_create(
+    tx: database.Transaction, vault: Vault, name: str, make: Callable[[], str]
+) -> str:
     """Return the secret stored under `name`; the first time `make` creates it."""
     row = tx.one("SELECT sealed FROM kept_secrets WHERE name = :name", name=name)
     if row:

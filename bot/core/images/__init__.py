@@ -1,1 +1,1 @@
-"""QR codes, and text that fits into pictures."""
+"""QR codes, and text that fits into pictures, in every script."""

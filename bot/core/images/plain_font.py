@@ -12,6 +12,7 @@ from PIL import ImageFont
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
+
 FONTS = Path(__file__).parent / "fonts"
 
 Weight: TypeAlias = Literal["regular", "semibold", "bold"]

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import html
 import io
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, groupby
-from typing import TYPE_CHECKING
 
 from PIL import Image
 from qrcode import QRCode
 from qrcode.constants import ERROR_CORRECT_M
 from qrcode.exceptions import DataOverflowError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 BORDER = 4  # modules; ISO/IEC 18004 section 5.3.8
 MAX_BYTES = 2331  # version 40, level M; more where the text is mostly digits

@@ -7,22 +7,113 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from bot.core.images import bidi, clusters
-from bot.core.images.font import Font, has_glyphs
-from bot.core.images.plain_font import is_plain
+from PIL import ImageDraw
+
+from bot.core.images import plain_font, unicode_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from PIL import Image
 
-    from bot.core.images.font import Anchor, Direction, Fill
-    from bot.core.images.plain_font import Weight
+    from bot.core.images import shaping
+
+
+# The project's fonts in a size and a weight: how wide they set a line, and drawing one.
+#
+# Lines of Latin, Greek and Cyrillic letters are set by Pillow in the plain font. All others are
+# shaped (`shaping`), which is loaded for the first of them.
+
+
+Anchor: TypeAlias = Literal["left", "middle", "right"]
+Direction: TypeAlias = Literal["ltr", "rtl"]
+Fill: TypeAlias = tuple[int, int, int] | int
+"""A colour of an RGB image, or the level of a grey one."""
+
+_PILLOW_ANCHORS: dict[Anchor, str] = {"left": "lm", "middle": "mm", "right": "rm"}
+_SHARES: dict[Anchor, float] = {"left": 0, "middle": 0.5, "right": 1}
+
+
+def has_glyphs(cluster: str) -> bool:
+    """Return whether one of the fonts has a whole grapheme cluster."""
+    from bot.core.images import shaping  # noqa: PLC0415 - costs memory, seldom used
+
+    return shaping.choose_face(cluster) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Font:
+    """The fonts in a size of `size` pixels.
+
+    `language` chooses the forms of Han characters: Japan's for "ja", else China's.
+    """
+
+    size: int
+    weight: plain_font.Weight = "regular"
+    language: str = ""
+
+    def length(self, line: str) -> float:
+        """Return the width of a line in pixels."""
+        if plain_font.is_plain(line):
+            return plain_font.load_face(self.size, self.weight).getlength(line)
+        return self._shape(line).width * self.size
+
+    def ink(self, line: str) -> tuple[float, float]:
+        """Return how far a line reaches above and below its baseline, in font sizes."""
+        if plain_font.is_plain(line):
+            _, top, _, bottom = plain_font.load_face(self.size, self.weight).getbbox(
+                line, anchor="ls"
+            )
+            return -top / self.size, bottom / self.size
+        shaped = self._shape(line)
+        return shaped.above, shaped.below
+
+    def draw(
+        self,
+        image: Image.Image,
+        line: str,
+        at: tuple[float, float],
+        fill: Fill,
+        anchor: Anchor = "left",
+    ) -> None:
+        """Draw a line; `at` is the middle of the height of its left end, middle or right end."""
+        if plain_font.is_plain(line):
+            face, place = plain_font.load_face(self.size, self.weight), _PILLOW_ANCHORS[anchor]
+            ImageDraw.Draw(image).text(at, line, fill=fill, font=face, anchor=place)
+            return
+        from bot.core.images import shaping  # noqa: PLC0415 - costs memory
+
+        shaped = self._shape(line)
+        left = at[0] - _SHARES[anchor] * shaped.width * self.size
+        origin = (left, at[1] + self._rise())
+        shaping.draw(image, shaped, self.size, origin, fill)
+
+    def outlines(self, line: str) -> Iterator[shaping.Layer]:
+        """Yield the outlines of a line, colour by colour."""
+        from bot.core.images import shaping  # noqa: PLC0415 - costs memory
+
+        yield from shaping.layers(self._shape(line))
+
+    def trace(self, layer: shaping.Layer, at: tuple[float, float], path: shaping.Path) -> None:
+        """Add outlines of a line to a path; `at` is the middle of the height of its left end."""
+        from bot.core.images import shaping  # noqa: PLC0415 - costs memory
+
+        shaping.trace(layer, self.size, self.weight, (at[0], at[1] + self._rise()), path)
+
+    def _shape(self, line: str) -> shaping.ShapedLine:
+        from bot.core.images import shaping  # noqa: PLC0415 - costs memory
+
+        return shaping.shape(line, self.weight, self.language)
+
+    def _rise(self) -> float:
+        """Return how far below the middle of a line its baseline is."""
+        ascent, descent = plain_font.load_face(self.size, self.weight).getmetrics()
+        return (ascent - descent) / 2
+
 
 ELLIPSIS = "…"
 LINE_HEIGHT = 1.3  # in font sizes
@@ -51,8 +142,8 @@ _SYMBOLS = frozenset(["So", "Sm", "Sk"])  # not Sc: a currency sign has a meanin
 _MARKS = frozenset(["Mn", "Me", "Mc"])
 _MEANINGFUL = frozenset(
     [
-        *(clusters.JOINER, clusters.NON_JOINER, *bidi.DIRECTION_MARKS),
-        *map(chr, clusters.TAGS),
+        *(unicode_text.JOINER, unicode_text.NON_JOINER, *unicode_text.DIRECTION_MARKS),
+        *map(chr, unicode_text.TAGS),
     ]
 )
 """Invisible characters that change how others are drawn."""
@@ -79,7 +170,7 @@ class FittedText:
     @property
     def direction(self) -> Direction:
         """Return the direction in which the text is read: an "rtl" one begins at the right."""
-        return "rtl" if bidi.base_level(" ".join(self.lines)) else "ltr"
+        return "rtl" if unicode_text.base_level(" ".join(self.lines)) else "ltr"
 
     @property
     def width(self) -> int:
@@ -114,8 +205,8 @@ def drawable_text(text: str) -> str | None:
     """
     shown = normalize("".join(char for char in text if not _is_ignorable(char)))
     plain = normalize("".join(char for char in shown if not _is_invisible(char)))
-    if not is_plain(plain):
-        parts = [_drawable_part(cluster) for cluster in clusters.split(shown)]
+    if not plain_font.is_plain(plain):
+        parts = [_drawable_part(cluster) for cluster in unicode_text.split_clusters(shown)]
         if None in parts:
             return None
         plain = normalize("".join(filter(None, parts)))
@@ -129,7 +220,7 @@ def _is_ignorable(char: str) -> bool:
 
 
 def _is_invisible(char: str) -> bool:
-    return char in _MEANINGFUL or char in (clusters.TEXT_STYLE, clusters.EMOJI_STYLE)
+    return char in _MEANINGFUL or char in (unicode_text.TEXT_STYLE, unicode_text.EMOJI_STYLE)
 
 
 def _drawable_part(cluster: str) -> str | None:
@@ -137,7 +228,7 @@ def _drawable_part(cluster: str) -> str | None:
     if has_glyphs(cluster) and len(cluster) <= MOST_MARKS:
         return cluster
     first = cluster[0]
-    if clusters.is_pictograph(first):
+    if unicode_text.is_pictograph(first):
         return cluster if has_glyphs(cluster) else ""
     if unicodedata.category(first) in _SYMBOLS | _MARKS:
         return ""
@@ -149,16 +240,21 @@ def _drawable_part(cluster: str) -> str | None:
 
 def _has_meaning(char: str) -> bool:
     """Return whether a character is a letter, a digit or an emoji."""
-    return char.isalnum() or clusters.is_pictograph(char) or char == clusters.KEYCAP
+    return char.isalnum() or unicode_text.is_pictograph(char) or char == unicode_text.KEYCAP
 
 
-def font_for(text: str, size: int, weight: Weight = "regular") -> Font:
+def font_for(text: str, size: int, weight: plain_font.Weight = "regular") -> Font:
     """Return the font in which every line of a text is set."""
-    return Font(size, weight, "ja" if clusters.is_japanese(text) else "")
+    return Font(size, weight, "ja" if unicode_text.is_japanese(text) else "")
 
 
 def fit(
-    text: str, width: int, sizes: Sequence[int], *, max_lines: int = 1, weight: Weight = "regular"
+    text: str,
+    width: int,
+    sizes: Sequence[int],
+    *,
+    max_lines: int = 1,
+    weight: plain_font.Weight = "regular",
 ) -> FittedText:
     """Split a normalized text into lines of at most `width` pixels.
 
@@ -178,7 +274,12 @@ def fit(
 
 
 def fit_drawable(
-    text: str, width: int, sizes: Sequence[int], *, max_lines: int = 1, weight: Weight = "regular"
+    text: str,
+    width: int,
+    sizes: Sequence[int],
+    *,
+    max_lines: int = 1,
+    weight: plain_font.Weight = "regular",
 ) -> FittedText | None:
     """Fit the drawable part of any text, as `fit` does; None where there is none."""
     shown = drawable_text(text)
@@ -211,7 +312,7 @@ def pieces(text: str) -> Iterator[str]:
     """Yield the pieces of a text after each of which a line may end, with spaces before words."""
     for number, word in enumerate(text.split(" ")):
         before = " " if number else ""
-        for piece in clusters.break_word(word):
+        for piece in unicode_text.break_word(word):
             yield before + piece
             before = ""
 
@@ -268,7 +369,7 @@ def _cut_short(text: str, width: int, font: Font) -> str:
 
 def _parts(text: str, width: int, font: Font) -> Iterator[str]:
     """Yield the clusters of a text; one that is wider than a line, character by character."""
-    for cluster in clusters.split(text):
+    for cluster in unicode_text.split_clusters(text):
         if len(cluster) > 1 and ceil(font.length(cluster + ELLIPSIS)) > width:
             yield from cluster
         else:
@@ -277,6 +378,6 @@ def _parts(text: str, width: int, font: Font) -> Iterator[str]:
 
 def with_direction(lines: Sequence[str], text: str) -> tuple[str, ...]:
     """Mark each line of a text whose letters alone would give it the other direction."""
-    level = bidi.base_level(text)
-    mark = bidi.RIGHT_MARK if level else bidi.LEFT_MARK
-    return tuple(line if bidi.base_level(line) == level else mark + line for line in lines)
+    level = unicode_text.base_level(text)
+    mark = unicode_text.RIGHT_MARK if level else unicode_text.LEFT_MARK
+    return tuple(line if unicode_text.base_level(line) == level else mark + line for line in lines)

@@ -1,1 +1,1 @@
-"""Currencies and exact amounts: pure."""
+"""Currencies and exact amounts; pure."""

@@ -18,9 +18,9 @@ from babel import Locale, UnknownLocaleError
 from babel.core import get_global
 from babel.numbers import format_currency, format_decimal, get_currency_precision
 
-from bot.core.errors import MoneyError
+from bot.core import errors
 from bot.core.money import spellings
-from bot.core.text.sanitize import INVISIBLE_MARKS
+from bot.core.text import sanitize
 
 MAX_AMOUNT = 1_000_000_000  # in major units; our limit
 MAX_MINOR = 2**63 - 1  # BIGINT
@@ -45,7 +45,7 @@ _SAME_MARK = {
 }
 # Accents typed as apostrophes: NFKC would split one of them.
 _BARE: dict[int, str | None] = {
-    **INVISIBLE_MARKS,
+    **sanitize.INVISIBLE_MARKS,
     **dict.fromkeys([0x0060, 0x00B4, 0x02BC], "'"),
 }
 # A dash in place of cents, with the marks before it: 5,- and 12.-- and 50:- and 500/- and 500/=
@@ -140,7 +140,7 @@ def _currency(code: str) -> _Currency:
         return _table()[code]
     except KeyError:
         message = f"{code[:MAX_TEXT]!r} is not a known currency"
-        raise MoneyError("unknownCurrency", message) from None
+        raise errors.MoneyError("unknownCurrency", message) from None
 
 
 def find_currency(name: str) -> str:
@@ -161,7 +161,7 @@ def _spelling(name: str) -> spellings.Spelling:
         meant = spellings.find_in_cldr(folded, _by_name())
     if not meant.codes:
         message = f"{name[:MAX_TEXT]!r} names no currency: write its code, as in 5 USD"
-        raise MoneyError("unknownCurrency", message)
+        raise errors.MoneyError("unknownCurrency", message)
     return meant
 
 
@@ -171,7 +171,7 @@ def _meant(spelling: spellings.Spelling, name: str, default: str | None) -> str:
     if len(meant) != 1:
         several = ", ".join(sorted(spelling.codes))
         message = f"{name[:MAX_TEXT]!r} may be any of {several}: write the code"
-        raise MoneyError("unknownCurrency", message)
+        raise errors.MoneyError("unknownCurrency", message)
     return min(meant)
 
 
@@ -183,17 +183,17 @@ def to_minor(amount: Decimal, currency: str) -> int:
     """
     decimals = exponent(currency)
     if not amount.is_finite():
-        raise MoneyError("notAnAmount", f"{amount} is no amount")
+        raise errors.MoneyError("notAnAmount", f"{amount} is no amount")
     if amount <= 0:
-        raise MoneyError("notPositive", "An amount must be more than 0")
+        raise errors.MoneyError("notPositive", "An amount must be more than 0")
     if amount > MAX_AMOUNT:
-        raise MoneyError("tooLarge", f"An amount is at most {MAX_AMOUNT}")
+        raise errors.MoneyError("tooLarge", f"An amount is at most {MAX_AMOUNT}")
     minor = _shifted(amount, decimals)
     if minor is None:
         message = f"{currency} has {decimals} decimals, the amount has more"
-        raise MoneyError("tooManyDecimals", message)
+        raise errors.MoneyError("tooManyDecimals", message)
     if minor > MAX_MINOR:
-        raise MoneyError("tooLarge", "An amount must fit in 64 bits of minor units")
+        raise errors.MoneyError("tooLarge", "An amount must fit in 64 bits of minor units")
     return minor
 
 
@@ -290,15 +290,15 @@ def _split(text: str, default: str | None) -> tuple[str, str | None]:
         return f"{_ungrouped(inside[1])}.{inside[2]}", "EUR"
     before, number, after = _parts(plain)
     if before.startswith("-") or before.endswith("-"):
-        raise MoneyError("notPositive", "An amount has no minus sign")
+        raise errors.MoneyError("notPositive", "An amount has no minus sign")
     if not _ONLY_NUMBER.fullmatch(_WHOLE.sub("", number)):
-        raise MoneyError("notAnAmount", "More than one number, or something within it")
+        raise errors.MoneyError("notAnAmount", "More than one number, or something within it")
     sides = [_read_name(name) for name in (before, after) if name]
     if not sides:
         return number, default
     meant = reduce(spellings.Spelling.beside, sides)
     if not meant.codes:
-        raise MoneyError("notAnAmount", "Several currencies")
+        raise errors.MoneyError("notAnAmount", "Several currencies")
     return number, _meant(meant, f"{before} {after}".strip(), default)
 
 
@@ -306,7 +306,7 @@ def _parts(plain: str) -> tuple[str, str, str]:
     """Return the text before the number, the number, and the text after it."""
     found = _NUMBER.search(plain)
     if found is None:
-        raise MoneyError("notAnAmount", "There is no number in it")
+        raise errors.MoneyError("notAnAmount", "There is no number in it")
     before, number, after = plain[: found.start()], found.group(), plain[found.end() :]
     if number[0] in ".,":
         number = _without_stop(before, number)
@@ -320,27 +320,29 @@ def _without_stop(before: str, number: str) -> str:
     if touched and dotted and number[0] == ".":
         return number[1:]
     if touched or dotted:
-        raise MoneyError("notAnAmount", f"The mark in {before}{number} is ambiguous")
+        raise errors.MoneyError("notAnAmount", f"The mark in {before}{number} is ambiguous")
     return number
 
 
 def _read_name(name: str) -> spellings.Spelling:
     """Return the meaning of the text beside a number. Raises MoneyError notAnAmount."""
     if not any(char.isalpha() or unicodedata.category(char) == "Sc" for char in name):
-        raise MoneyError("notAnAmount", f"{name!r} beside the number is no currency")
+        raise errors.MoneyError("notAnAmount", f"{name!r} beside the number is no currency")
     return _spelling(name)
 
 
 def _plain(text: str) -> str:
     """Write digits, spaces and separators of every script in ASCII."""
     if len(text) > MAX_TEXT:
-        raise MoneyError("notAnAmount", f"Longer than {MAX_TEXT} characters")
+        raise errors.MoneyError("notAnAmount", f"Longer than {MAX_TEXT} characters")
     if any(unicodedata.category(char) == "No" for char in text):
-        raise MoneyError("notAnAmount", "Fractions, exponents and circled digits are not read")
+        raise errors.MoneyError(
+            "notAnAmount", "Fractions, exponents and circled digits are not read"
+        )
     plain = unicodedata.normalize("NFKC", text.translate(_BARE)).translate(_SAME_MARK)
     digits = {char: unicodedata.decimal(char) for char in plain if char.isdecimal()}
     if len({ord(char) - value for char, value in digits.items()}) > 1:
-        raise MoneyError("notAnAmount", "Digits of several scripts")
+        raise errors.MoneyError("notAnAmount", "Digits of several scripts")
     ascii_digits = {ord(char): str(value) for char, value in digits.items()}
     return " ".join(plain.translate(ascii_digits).split())
 
@@ -365,7 +367,7 @@ def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
     as_decimal = Decimal(f"{head or '0'}.{tail}")
     if _THOUSANDS.fullmatch(f"{head} {tail}"):
         message = f"{head}{mark}{tail} may be {as_decimal} or {head}{tail}"
-        raise MoneyError("ambiguous", message, (_trimmed(as_decimal), Decimal(head + tail)))
+        raise errors.MoneyError("ambiguous", message, (_trimmed(as_decimal), Decimal(head + tail)))
     return as_decimal
 
 
@@ -377,7 +379,7 @@ def _ungrouped(number: str) -> str:
     spaced = re.sub("[^0-9]", " ", number)
     grouped = _THOUSANDS.fullmatch(spaced) or (marks == {","} and _LAKHS.fullmatch(spaced))
     if len(marks) > 1 or _ARABIC_DECIMAL in marks or not grouped:
-        raise MoneyError("notAnAmount", f"{number} is not grouped like a number")
+        raise errors.MoneyError("notAnAmount", f"{number} is not grouped like a number")
     return spaced.replace(" ", "")
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from babel import Locale
 from babel.numbers import get_currency_name
 
-from bot.core.text.sanitize import INVISIBLE_MARKS
+from bot.core.text import sanitize
 
 # Spellings of one currency each, in addition to CLDR's English symbols.
 UNSHARED = {
@@ -137,7 +137,7 @@ _NOTHING = Spelling(frozenset(), None)
 
 def fold(name: str) -> str:
     """Fold a name as in the tables: upper case, single spaces, no full stop after a word."""
-    plain = unicodedata.normalize("NFKC", name.translate(INVISIBLE_MARKS)).upper()
+    plain = unicodedata.normalize("NFKC", name.translate(sanitize.INVISIBLE_MARKS)).upper()
     return " ".join(filter(None, (word.rstrip(".") for word in plain.split())))
 
 

@@ -1,1 +1,1 @@
-"""HTTP in and out: addresses, dialling, request bodies, rates, Retry-After."""
+"""HTTP and email on the wire: permitted addresses, clients, request bodies, rates."""

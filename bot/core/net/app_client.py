@@ -7,6 +7,7 @@ in a task of its own, so that nothing it does to its task reaches the caller.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,8 +15,6 @@ import httpx
 import structlog
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-
     Event: TypeAlias = MutableMapping[str, Any]
     App: TypeAlias = Callable[
         [Event, Callable[[], Awaitable[Event]], Callable[[Event], Awaitable[None]]],

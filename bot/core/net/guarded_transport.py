@@ -9,33 +9,71 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
+import ssl
 import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from ipaddress import IPv4Address
 from threading import Semaphore, Thread
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
 import anyio
 import httpcore
 import httpx
 
-from bot.core.errors import ForbiddenAddress
-from bot.core.net.bounded_stream import BoundedStream
-from bot.core.net.webhook_addresses import (
-    Address,
-    AllowList,
-    is_forbidden,
-    literal_address,
-    parse_address,
-)
+from bot.core import errors
+from bot.core.net import webhook_addresses
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-
     from httpcore import SOCKET_OPTION
 
+
+# A connection whose peer can't send without end: beyond a bound, reading fails.
+#
+# Limits of an answer's body don't see what comes before it: a peer may send interim answers (RFC
+# 9110 section 15.2) for as long as a call lasts, each of which is parsed in the event loop.
+
+
+MOST_READ = 128 * 1024
+"""Bytes that a peer may send after a request: no answer that is read to its end has more."""
+
+
+class BoundedStream(httpcore.AsyncNetworkStream):
+    """A stream with `MOST_READ` bytes to read after each write; raises ReadError beyond."""
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._left = MOST_READ
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
+        data = await self._stream.read(max_bytes, timeout)
+        self._left -= len(data)
+        if self._left < 0:
+            raise httpcore.ReadError("the peer sends without end")
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's signature
+        self._left = MOST_READ
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+    ) -> httpcore.AsyncNetworkStream:
+        return BoundedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+if TYPE_CHECKING:
     Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
@@ -147,7 +185,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     TLS still checks the certificate of the name: httpcore starts it above this layer.
     """
 
-    def __init__(self, allow: AllowList, resolver: Resolver) -> None:
+    def __init__(self, allow: webhook_addresses.AllowList, resolver: Resolver) -> None:
         self._allow = allow
         self._resolver = resolver
         self._network = httpcore.AnyIOBackend()
@@ -180,22 +218,30 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 return await dial(address, len(others) + 1 - tried)
         return await dial(last, 1)
 
-    async def permitted(self, host: str, port: int, deadline: float) -> list[Address]:
+    async def permitted(
+        self, host: str, port: int, deadline: float
+    ) -> list[webhook_addresses.Address]:
         """Return the permitted addresses of the host, at least one.
 
         Raises ForbiddenAddress, and httpcore's ConnectError and ConnectTimeout.
         """
-        literal = literal_address(host)
+        literal = webhook_addresses.literal_address(host)
         found = [literal] if literal else await self._resolve(host, port, deadline)
         if self._allow.permits_host(host):
             return found
-        permitted = [address for address in found if not is_forbidden(address, self._allow)]
+        permitted = [
+            address for address in found if not webhook_addresses.is_forbidden(address, self._allow)
+        ]
         if not permitted:
             listed = ", ".join(map(str, found))
-            raise ForbiddenAddress(f"{host} is {listed}: webhooks go to public addresses only")
+            raise errors.ForbiddenAddress(
+                f"{host} is {listed}: webhooks go to public addresses only"
+            )
         return permitted
 
-    async def _resolve(self, host: str, port: int, deadline: float) -> list[Address]:
+    async def _resolve(
+        self, host: str, port: int, deadline: float
+    ) -> list[webhook_addresses.Address]:
         with anyio.CancelScope(deadline=deadline) as scope:
             try:
                 answers = await self._resolver(host, port)
@@ -205,7 +251,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             raise httpcore.ConnectTimeout(f"{host} was not resolved in time")
         if not answers:
             raise NameNotFound(f"{host} has no address")
-        return [parse_address(answer) for answer in answers]
+        return [webhook_addresses.parse_address(answer) for answer in answers]
 
     async def sleep(self, seconds: float) -> None:
         await self._network.sleep(seconds)
@@ -220,7 +266,7 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
 
     def __init__(
         self,
-        allow: AllowList,
+        allow: webhook_addresses.AllowList,
         *,
         resolver: Resolver | None = None,
         verify: ssl.SSLContext | bool = True,
@@ -236,3 +282,47 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
             keepalive_expiry=limits.keepalive_expiry,
             network_backend=GuardedBackend(allow, resolver or SystemResolver()),
         )
+
+
+# A plain socket to a permitted address, for clients without a transport of httpx.
+
+
+class GuardedDialler:
+    """Connects to the very address that was checked, like `GuardedTransport` does for HTTP."""
+
+    def __init__(
+        self, allow: webhook_addresses.AllowList, resolver: Resolver | None = None
+    ) -> None:
+        self._guard = GuardedBackend(allow, resolver or SystemResolver())
+
+    async def connect(self, host: str, port: int, seconds: float) -> socket.socket:
+        """Return a connected, non-blocking socket within `seconds`.
+
+        Raises ForbiddenAddress for an address that is not permitted, and OSError.
+        """
+        deadline = asyncio.get_running_loop().time() + seconds
+        try:
+            addresses = await self._guard.permitted(host, port, deadline)
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            raise OSError(str(error)) from error
+        *others, last = addresses
+        for tried, address in enumerate(others):
+            share = (deadline - asyncio.get_running_loop().time()) / (len(addresses) - tried)
+            try:
+                return await _dial(address, port, share)
+            except OSError:
+                continue
+        return await _dial(last, port, deadline - asyncio.get_running_loop().time())
+
+
+async def _dial(address: webhook_addresses.Address, port: int, seconds: float) -> socket.socket:
+    family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)  # noqa: FBT003 - the signature of the standard library
+        async with asyncio.timeout(seconds):
+            await asyncio.get_running_loop().sock_connect(sock, (str(address), port))
+    except BaseException:
+        sock.close()
+        raise
+    return sock

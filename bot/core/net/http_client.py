@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import httpx
-
-if TYPE_CHECKING:
-    import ssl
 
 
 @cache

@@ -12,20 +12,16 @@ import os
 import select
 import ssl
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import httptools
 import httpx
 
-from bot.core.net.bounded_stream import MOST_READ
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bot.core.net.guarded_socket import GuardedDialler
+from bot.core.net import guarded_transport
 
 KEPT_SECONDS = 4.0
 """For which an idle connection is kept: servers close theirs after 5, and a post that is sent just
@@ -72,7 +68,7 @@ class _Exchange:
         self.status, self.keeps = 0, False
         self.headers: dict[str, str] = {}
         self.body = b""
-        self._longest, self._unread = longest, MOST_READ
+        self._longest, self._unread = longest, guarded_transport.MOST_READ
         self._parser: Any = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
@@ -231,7 +227,7 @@ class PostClient:
 
     def __init__(
         self,
-        dialler: GuardedDialler,
+        dialler: guarded_transport.GuardedDialler,
         context: ssl.SSLContext,
         headers: Mapping[str, str],
         *,

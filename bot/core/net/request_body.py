@@ -6,18 +6,17 @@ The web server closes a connection whose body was refused before its end, see `w
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import ClientDisconnect
 
-from bot.core import exact_json
-from bot.core.errors import BodyTooLarge, InvalidBody
-from bot.core.exact_json import JsonError
+from bot.core import errors, exact_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
 
 MIB = 1024 * 1024
 MAX_BODY = 64 * 1024
@@ -50,9 +49,9 @@ async def read(request: Request, most: int = MAX_BODY) -> bytes:
                 if len(body) > most:
                     break
     except TimeoutError:
-        raise InvalidBody(LATE) from None
+        raise errors.InvalidBody(LATE) from None
     except ClientDisconnect:
-        raise InvalidBody(BROKEN) from None
+        raise errors.InvalidBody(BROKEN) from None
     if len(body) > most:
         raise _too_large(most)
     return bytes(body)
@@ -99,24 +98,47 @@ async def _fill(part: bytearray, chunks: AsyncIterator[bytes], size: int, until:
                 if len(part) >= size:
                     return True
     except TimeoutError:
-        raise InvalidBody(LATE) from None
+        raise errors.InvalidBody(LATE) from None
     except ClientDisconnect:
-        raise InvalidBody(BROKEN) from None
+        raise errors.InvalidBody(BROKEN) from None
     return False
 
 
-def _too_large(most: int) -> BodyTooLarge:
+def _too_large(most: int) -> errors.BodyTooLarge:
     if most % MIB == 0:
-        return BodyTooLarge(f"The body is larger than {most // MIB} MiB.")
-    return BodyTooLarge(f"The body is larger than {most // 1024} KiB.")
+        return errors.BodyTooLarge(f"The body is larger than {most // MIB} MiB.")
+    return errors.BodyTooLarge(f"The body is larger than {most // 1024} KiB.")
 
 
 def parse(body: bytes) -> dict[str, Any]:
     """Read the JSON object that another server sent. Raises InvalidBody."""
     try:
         data = exact_json.loads(body)
-    except JsonError as error:
-        raise InvalidBody(str(error)) from None
+    except exact_json.JsonError as error:
+        raise errors.InvalidBody(str(error)) from None
     if not isinstance(data, dict):
-        raise InvalidBody("The body is not a JSON object.")
+        raise errors.InvalidBody("The body is not a JSON object.")
     return data
+
+
+# What reaches the routes as the path of a request.
+
+
+NUL, ESCAPED = "\0", "%00"
+
+
+class EscapeNul:
+    """ASGI middleware that leaves `%00` in a path as it was sent.
+
+    No id has it, so every route answers as for an unknown one. PostgreSQL takes no text with the
+    character itself: a route that asks for it would fail.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if NUL in scope.get("path", ""):
+            scope = {**scope, "path": scope["path"].replace(NUL, ESCAPED)}
+        await self._app(scope, receive, send)

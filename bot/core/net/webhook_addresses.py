@@ -18,7 +18,7 @@ from typing import Self, TypeAlias
 
 import httpx
 
-from bot.core.errors import ConfigProblem, ForbiddenAddress
+from bot.core import errors
 from bot.core.text import sanitize
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -149,7 +149,9 @@ class AllowList:
             elif _is_host(_plain_host(entry)) and not _ends_in_number(entry):
                 hosts.add(_plain_host(entry))
             else:
-                raise ConfigProblem(f"{entry!r} is neither a host nor an address nor a network")
+                raise errors.ConfigProblem(
+                    f"{entry!r} is neither a host nor an address nor a network"
+                )
         return cls(frozenset(hosts), tuple(networks))
 
     def permits_host(self, host: str) -> bool:
@@ -193,11 +195,11 @@ def check_url(url: str, allow: AllowList) -> str:
     """
     parsed = _parse(url)
     if parsed.scheme not in _PORTS:
-        raise ForbiddenAddress("A webhook address starts with https:// or http://")
+        raise errors.ForbiddenAddress("A webhook address starts with https:// or http://")
     if parsed.userinfo or "@" in _AUTHORITY_END.split(url.partition("://")[2])[0]:
-        raise ForbiddenAddress("A webhook address carries no user name or password")
+        raise errors.ForbiddenAddress("A webhook address carries no user name or password")
     if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
-        raise ForbiddenAddress(f"Port {parsed.port} is not one from 1 to {_MAX_PORT}")
+        raise errors.ForbiddenAddress(f"Port {parsed.port} is not one from 1 to {_MAX_PORT}")
     _check_host(parsed.raw_host.decode("ascii"), allow)
     return _one_spelling(parsed)
 
@@ -207,12 +209,14 @@ def _parse(url: str) -> httpx.URL:
     # Some characters are invisible or reorder the text around them (Unicode TR 9).
     is_unseen = any(unicodedata.category(char) in sanitize.SPOILING for char in url)
     if _NOT_IN_URL.search(url) or is_unseen:
-        raise ForbiddenAddress("A webhook address has no spaces, control characters or backslashes")
+        raise errors.ForbiddenAddress(
+            "A webhook address has no spaces, control characters or backslashes"
+        )
     try:
         parsed = httpx.URL(url)
         _ = parsed.host  # decoded only now, and once more at sending: `xn--a` is no name
     except (httpx.InvalidURL, ValueError):
-        raise ForbiddenAddress("This is not a valid webhook address") from None
+        raise errors.ForbiddenAddress("This is not a valid webhook address") from None
     return parsed
 
 
@@ -265,13 +269,15 @@ def _check_host(host: str, allow: AllowList) -> None:
     address = literal_address(host)
     if address is not None:
         if is_forbidden(address, allow):
-            raise ForbiddenAddress(f"Webhooks may not go to {address}: it is not a public address")
+            raise errors.ForbiddenAddress(
+                f"Webhooks may not go to {address}: it is not a public address"
+            )
         return
     plain = _plain_host(host)
     if not _is_host(plain) or _ends_in_number(plain):
-        raise ForbiddenAddress("The webhook address has no valid host")
+        raise errors.ForbiddenAddress("The webhook address has no valid host")
     if f".{plain}".endswith(".localhost") and not allow.permits_host(plain):
-        raise ForbiddenAddress(f"Webhooks may not go to {plain}: it is this machine")
+        raise errors.ForbiddenAddress(f"Webhooks may not go to {plain}: it is this machine")
 
 
 def parse_address(text: str) -> Address:

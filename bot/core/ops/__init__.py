@@ -1,1 +1,1 @@
-"""What operators see: health endpoints, metrics, readiness, the audit log."""
+"""What operators see: health endpoints, metrics, the audit log, the log."""

@@ -9,18 +9,14 @@ from __future__ import annotations
 import json
 import os
 import pwd
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.core import exact_json
-from bot.core.database.columns import columns_of
-from bot.core.outbox.outbox import new_id
+from bot.core.database import database, tables
+from bot.core.outbox import outbox
 from bot.core.text import sanitize
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bot.core.database.database import Transaction
 
 KEPT = 400 * 24 * 3600 * 1000
 """Milliseconds for which a line is kept: a year, and some time to look back."""
@@ -64,7 +60,7 @@ class Line:
     details: dict[str, Any]
 
 
-SELECT = f"SELECT {columns_of(Line)} FROM audit"  # noqa: S608 - our own names
+SELECT = f"SELECT {tables.columns_of(Line)} FROM audit"  # noqa: S608 - our own names
 
 
 def app(app_id: str) -> str:
@@ -84,7 +80,12 @@ def operator() -> str:
 
 
 def record(
-    tx: Transaction, actor: str, action: str, subject: str, now: int, details: Mapping[str, Any]
+    tx: database.Transaction,
+    actor: str,
+    action: str,
+    subject: str,
+    now: int,
+    details: Mapping[str, Any],
 ) -> None:
     """Write a line; `now` in epoch ms, `details` plain values or lists of them.
 
@@ -92,7 +93,7 @@ def record(
     """
     tx.execute(
         INSERT,
-        id=new_id(now),
+        id=outbox.new_id(now),
         at=now,
         actor=_cut(actor, LONGEST_NAME),
         action=_cut(action, LONGEST_NAME),
@@ -101,7 +102,7 @@ def record(
     )
 
 
-def read(tx: Transaction, limit: int, subject: str | None = None) -> list[Line]:
+def read(tx: database.Transaction, limit: int, subject: str | None = None) -> list[Line]:
     """Return up to `limit` lines, newest first, of all subjects or of one."""
     where = "" if subject is None else " WHERE subject = :subject"
     rows = tx.query(
@@ -112,13 +113,13 @@ def read(tx: Transaction, limit: int, subject: str | None = None) -> list[Line]:
     return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
 
 
-def read_all(tx: Transaction, action: str) -> list[Line]:
+def read_all(tx: database.Transaction, action: str) -> list[Line]:
     """Return all lines whose action begins so, oldest first; it reads the whole log."""
     rows = tx.query(f"{SELECT} WHERE action LIKE :action ORDER BY id", action=f"{action}%")
     return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
 
 
-def forget(tx: Transaction, before: int) -> int:
+def forget(tx: database.Transaction, before: int) -> int:
     """Delete some lines older than `before` (epoch ms) and return their number.
 
     Call it again until it returns 0.

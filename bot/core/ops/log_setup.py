@@ -6,13 +6,11 @@ import json
 import logging
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 from urllib.parse import quote
 
 import structlog
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")

@@ -9,6 +9,7 @@ Names and units follow Prometheus (prometheus.io/docs/practices/naming). No labe
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,17 +24,40 @@ from prometheus_client import (
 )
 from prometheus_client.core import GaugeMetricFamily
 
+from bot.core import version
+from bot.core.database import database
 from bot.core.outbox import queries
-from bot.core.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from prometheus_client import Metric
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from bot.core.database.database import Database, Transaction
-    from bot.core.ops.replica_state import ReplicaState
+
+# What a process is among those over one database.
+
+
+def _always() -> bool:
+    return True
+
+
+def _one() -> int:
+    return 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaState:
+    """The role that a replica was started with, whether it leads, and how many are alive.
+
+    The defaults are those of a process alone.
+    """
+
+    role: str = "all"
+    leads: Callable[[], bool] = _always
+    living: Callable[[], int] = _one
+
+
+ALONE = ReplicaState()
+
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each counter
 
@@ -98,7 +122,9 @@ def replica_gauges(replica: ReplicaState) -> tuple[Gauge, ...]:
 REQUESTS = Family("http_requests", "Answers, by method and status.", ("method", "status"))
 
 
-def read_depth(tx: Transaction, now: int) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
+def read_depth(
+    tx: database.Transaction, now: int
+) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
     """Count messages by queue and state; return also the age of the oldest due by queue, in ms.
 
     Messages of a chat that blocked the bot are `paused`, and never overdue.
@@ -123,7 +149,7 @@ class Metrics:
     The database calls `count` for what its transactions counted, once they are committed.
     """
 
-    db: Database
+    db: database.Database
     now: Callable[[], int]
     families: tuple[Family, ...] = (REQUESTS,)
     queues: set[str] = field(default_factory=set)
@@ -169,7 +195,7 @@ class Metrics:
                 family.add_metric(labels, value)
             yield family
         build = GaugeMetricFamily("bot_build_info", "This program, always 1.", labels=["version"])
-        build.add_metric([VERSION], 1)
+        build.add_metric([version.VERSION], 1)
         yield build
 
     def _outbox(self) -> Iterator[Metric]:

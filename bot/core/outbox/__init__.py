@@ -1,1 +1,1 @@
-"""Queues in the database: lanes, leases, retries, rates, and the worker that performs jobs."""
+"""Queues in the database: put, claim, settle; lanes, rates, leases, fairness; the worker."""

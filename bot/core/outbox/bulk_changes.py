@@ -6,24 +6,19 @@ locked first. The leases of what is being handled are left alone unless it says 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from bot.core.outbox import lane_locks, lanes
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bot.core.database.database import Transaction
-    from bot.core.outbox.queue_policy import Queue
+from bot.core.database import database
+from bot.core.outbox import lanes, queue_policy
 
 
-def join_waiting(tx: Transaction, chosen: str, **given: object) -> int:
+def join_waiting(tx: database.Transaction, chosen: str, **given: object) -> int:
     """Set waiting messages aside as joined: another message sends what they say."""
     return _update(tx, "state = 'joined'", f"state = 'waiting' AND id IN ({chosen})", given)
 
 
 def settle_joined(
-    tx: Transaction, chosen: str, state: str, note: str, now: int, **given: object
+    tx: database.Transaction, chosen: str, state: str, note: str, now: int, **given: object
 ) -> int:
     """Settle joined messages in a state; return how many."""
     change, where = "state = :state, settled_at = :now, note = :note", "state = 'joined'"
@@ -31,49 +26,49 @@ def settle_joined(
     return _update(tx, change, f"{where} AND id IN ({chosen})", values)
 
 
-def postpone(tx: Transaction, chosen: str, due_at: int, **given: object) -> int:
+def postpone(tx: database.Transaction, chosen: str, due_at: int, **given: object) -> int:
     """Delay messages that are due before `due_at` until then."""
     where = f"due_at < :due_at AND id IN ({chosen})"
     return _update(tx, "due_at = :due_at", where, {**given, "due_at": due_at})
 
 
-def hasten(tx: Transaction, chosen: str, now: int, **given: object) -> int:
+def hasten(tx: database.Transaction, chosen: str, now: int, **given: object) -> int:
     """Make messages due now."""
     return _update(tx, "due_at = :now", f"id IN ({chosen})", {**given, "now": now})
 
 
-def end_unsettled(tx: Transaction, chosen: str, now: int, **given: object) -> int:
+def end_unsettled(tx: database.Transaction, chosen: str, now: int, **given: object) -> int:
     """Settle messages that nobody wants any more, also those that are being handled."""
     change = "state = 'ended', settled_at = :now, lease = NULL"
     where = f"state IN ('waiting', 'joined', 'leased') AND id IN ({chosen})"
     return _update(tx, change, where, {**given, "now": now})
 
 
-def end_untried(tx: Transaction, queue: str, before: int, note: str, now: int) -> int:
+def end_untried(tx: database.Transaction, queue: str, before: int, note: str, now: int) -> int:
     """Settle a queue's messages that were due before a time and had no attempt; return how many."""
     change = "state = 'ended', settled_at = :now, note = :note"
     where = "queue = :queue AND state = 'waiting' AND attempts = 0 AND due_at < :before"
     return _update(tx, change, where, {"queue": queue, "before": before, "note": note, "now": now})
 
 
-def overwrite(tx: Transaction, chosen: str, text: str, lane: str, **given: object) -> int:
+def overwrite(tx: database.Transaction, chosen: str, text: str, lane: str, **given: object) -> int:
     """Replace the JSON of messages, their notes and the lane that names their receiver."""
     change = "body = :text, note = NULL, lane = :lane"
     return _update(tx, change, f"id IN ({chosen})", {**given, "text": text, "lane": lane})
 
 
-def rewrite(tx: Transaction, message_id: str, text: str, note: str | None) -> None:
+def rewrite(tx: database.Transaction, message_id: str, text: str, note: str | None) -> None:
     """Replace the JSON and the note of one message."""
     change, values = "body = :text, note = :note", {"id": message_id, "text": text, "note": note}
     _update(tx, change, "id = :id", values)
 
 
-def mark_uncertain(tx: Transaction) -> int:
+def mark_uncertain(tx: database.Transaction) -> int:
     """Mark everything that is not settled as uncertain, and end its leases; return how many."""
     return _update(tx, "uncertain = 1, lease = NULL", "state IN ('waiting', 'leased')", {})
 
 
-def end_leases(tx: Transaction) -> int:
+def end_leases(tx: database.Transaction) -> int:
     """Take all leases from their workers, none of which exists any more; return how many.
 
     The next worker ends them as those of a crash.
@@ -81,27 +76,29 @@ def end_leases(tx: Transaction) -> int:
     return _update(tx, "lease = NULL", "state = 'leased'", {})
 
 
-def bury_unsettled(tx: Transaction, message_id: str, note: str, now: int) -> None:
+def dead_letter_unsettled(tx: database.Transaction, message_id: str, note: str, now: int) -> None:
     """Settle a message as dead that no worker has claimed."""
     change = "state = 'dead', settled_at = :now, note = :note, leased_until = NULL, lease = NULL"
     _update(tx, change, "id = :id", {"id": message_id, "note": note, "now": now})
 
 
-def delete_about(tx: Transaction, queue: str, subject: str) -> int:
+def delete_about(tx: database.Transaction, queue: str, subject: str) -> int:
     """Delete a queue's messages about a subject, settled or not; return how many."""
     where = "queue = :queue AND subject = :subject"
-    lane_locks.lock_lanes_of(tx, where, queue=queue, subject=subject)
+    lanes.lock_lanes_of(tx, where, queue=queue, subject=subject)
     return tx.execute(f"DELETE FROM outbox WHERE {where}", queue=queue, subject=subject)  # noqa: S608 - our own words
 
 
-def delete_lane(tx: Transaction, queue: str, lane: str) -> None:
+def delete_lane(tx: database.Transaction, queue: str, lane: str) -> None:
     """Delete the row of a lane, which may name a person; its messages stay."""
     tx.execute("DELETE FROM lanes WHERE queue = :queue AND lane = :lane", queue=queue, lane=lane)
 
 
-def bring_forward(tx: Transaction, queue: Queue, message_id: str, due_at: int) -> bool:
+def bring_forward(
+    tx: database.Transaction, queue: queue_policy.Queue, message_id: str, due_at: int
+) -> bool:
     """Make a waiting message due at `due_at` if that is earlier; return False for any other."""
-    lane_locks.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
+    lanes.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
     row = tx.one(
         "UPDATE outbox SET due_at = CASE WHEN due_at > :due_at THEN :due_at ELSE due_at END"
         " WHERE id = :id AND queue = :queue AND state = 'waiting' RETURNING lane",
@@ -115,6 +112,6 @@ def bring_forward(tx: Transaction, queue: Queue, message_id: str, due_at: int) -
     return row is not None
 
 
-def _update(tx: Transaction, change: str, where: str, values: Mapping[str, object]) -> int:
-    lane_locks.lock_lanes_of(tx, where, **values)
+def _update(tx: database.Transaction, change: str, where: str, values: Mapping[str, object]) -> int:
+    lanes.lock_lanes_of(tx, where, **values)
     return tx.execute(f"UPDATE outbox SET {change} WHERE {where}", **values)  # noqa: S608 - our own words

@@ -8,17 +8,93 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
 
-from bot.core.outbox import budget_rows, lane_locks, lanes
-from bot.core.outbox.host_budgets import SHARES
+from bot.core.database import database
+from bot.core.outbox import lanes, queue_policy
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+# Budgets of hosts as they are stored: all processes share them, and a restart allows no new
+# burst.
+#
+# The rules are in host_budgets.py.
 
-    from bot.core.database.database import Transaction
-    from bot.core.outbox.host_budgets import Usage
-    from bot.core.outbox.queue_policy import Queue
+
+HOSTS = queue_policy.Queue("hosts", lease=0)
+"""Queue without messages: its lanes are the budgets, one a host and one a share of it."""
+
+FURTHEST_CLOSED = queue_policy.LONGEST_CLOSED + queue_policy.CLOCK_SKEW
+"""Milliseconds from now to the latest end of a closing that no wrong clock has stored."""
+
+READ = (
+    "SELECT lane, arrival_at, held_until FROM lanes WHERE queue = :queue"  # noqa: S608 - our own words
+    f" AND lane IN (:host, {', '.join(f':{purpose}' for purpose in queue_policy.SHARES)})"
+)
+TRY_LOCK = (
+    "SELECT lane FROM lanes WHERE queue = :queue AND lane = :lane FOR NO KEY UPDATE SKIP LOCKED"
+)
+ENSURE = (
+    "INSERT INTO lanes (queue, lane) VALUES (:queue, :lane) ON CONFLICT (queue, lane) DO NOTHING"
+)
+LOCK = "SELECT lane FROM lanes WHERE queue = :queue AND lane = :lane FOR NO KEY UPDATE"
+
+
+def read_budget(
+    tx: database.Transaction, budget: queue_policy.HostBudget, host: str, now: int
+) -> queue_policy.Usage:
+    """Return how much of a host's budget is used."""
+    names = {purpose: f"{host} {purpose}" for purpose in queue_policy.SHARES}
+    found = tx.query(READ, queue=HOSTS.name, host=host, **names)
+    rows = {row["lane"]: row for row in found}
+    whole = rows.get(host, {"arrival_at": 0, "held_until": 0})
+    # A time that no call can have led to is of a clock that was far ahead.
+    latest = now + queue_policy.CLOCK_SKEW + queue_policy.LONGEST_WAIT
+    if budget.rate:
+        latest += budget.burst * budget.interval
+    arrival_at = whole["arrival_at"] if whole["arrival_at"] <= latest else now
+    closed = whole["held_until"] if whole["held_until"] <= now + FURTHEST_CLOSED else now
+    shares = {
+        purpose: min(rows[name]["arrival_at"], latest + queue_policy.LONGEST_SHARE)
+        for purpose, name in names.items()
+        if name in rows
+    }
+    return queue_policy.Usage(arrival_at, closed, shares)
+
+
+def store_budget(
+    tx: database.Transaction, host: str, before: queue_policy.Usage, after: queue_policy.Usage
+) -> None:
+    """Store the usage that has changed; the caller has locked the host."""
+    if after.arrival_at != before.arrival_at:
+        lanes.store(tx, HOSTS, host, "arrival_at", after.arrival_at)
+    for purpose in sorted(queue_policy.SHARES):
+        at = after.shares.get(purpose)
+        if at is not None and at != before.shares.get(purpose):
+            lanes.store(tx, HOSTS, f"{host} {purpose}", "arrival_at", at)
+
+
+def close_host(tx: database.Transaction, host: str, until: int, now: int) -> None:
+    """Allow no call of a host until a time (epoch ms), as it asks; a stored later one stays.
+
+    One of a clock that was far ahead doesn't. The caller has locked the host.
+    """
+    stored = lanes.stored(tx, HOSTS, host, "held_until") or 0
+    if not until < stored <= now + FURTHEST_CLOSED:
+        lanes.store(tx, HOSTS, host, "held_until", until)
+
+
+def lock_budget(tx: database.Transaction, host: str) -> None:
+    """Lock a host's budget, for a transaction that locks no other."""
+    tx.lock(ENSURE, queue=HOSTS.name, lane=host)
+    tx.lock(LOCK, queue=HOSTS.name, lane=host)
+
+
+def try_lock_budget(tx: database.Transaction, host: str) -> bool:
+    """Lock a host's budget unless another transaction has: a claim waits for no lock."""
+    if tx.engine == "sqlite":
+        return True
+    tx.lock(ENSURE, queue=HOSTS.name, lane=host)
+    return bool(tx.query(TRY_LOCK, queue=HOSTS.name, lane=host))
+
 
 MAX_PARKED = 100
 """Lanes that one claim parks, and reads beside those that it claims from."""
@@ -71,14 +147,14 @@ class LaneGroups:
     A lane may be in several groups; a series takes one slot of each.
     """
 
-    def __init__(self, tx: Transaction, queue: Queue, now: int = 0) -> None:
+    def __init__(self, tx: database.Transaction, queue: queue_policy.Queue, now: int = 0) -> None:
         self._tx = tx
         self._queue = queue
         self._now = now
         self._taken: Counter[str] | None = None
         self._full: defaultdict[str, list[str]] = defaultdict(list)
-        self._found: dict[str, Usage | None] = {}
-        self._usage: dict[str, Usage] = {}
+        self._found: dict[str, queue_policy.Usage | None] = {}
+        self._usage: dict[str, queue_policy.Usage] = {}
 
     def free_slots(self, lane: str) -> int | None:
         """Return how many messages of a lane its groups have room for; None if it has no group.
@@ -108,7 +184,7 @@ class LaneGroups:
         """Store the use of budgets, and which lanes are parked, several in a statement."""
         for host, usage in self._usage.items():
             if self._queue.budget and (before := self._found[host]):
-                budget_rows.store(self._tx, host, before, usage)
+                store_budget(self._tx, host, before, usage)
         for name, waiting in self._full.items():
             for start in range(0, len(waiting), PARKED_AT_ONCE):
                 some = waiting[start : start + PARKED_AT_ONCE]
@@ -138,7 +214,7 @@ class LaneGroups:
             found = self._budgeted(name)
             if budget and found and self._width(name) > self._count()[name]:
                 purpose, host = found
-                usage = budget_rows.read(self._tx, budget, host, self._now)
+                usage = read_budget(self._tx, budget, host, self._now)
                 times.append(budget.opens_at(usage, purpose, self._now))
         return min(times, default=None)
 
@@ -162,9 +238,9 @@ class LaneGroups:
     def _admit(self, name: str) -> None:
         free = self._free(name)
         if free > 0:
-            in_turn = {"account": lane_locks.ACCOUNT} if self._queue.budget else {}
+            in_turn = {"account": lanes.ACCOUNT} if self._queue.budget else {}
             sql = ADMIT_IN_TURN if in_turn else ADMIT
-            admit = lane_locks.passing_over(self._tx, self._queue, sql)
+            admit = lanes.skipping_locked(self._tx, self._queue, sql)
             self._tx.execute(admit, queue=self._queue.name, name=name, most=free, **in_turn)
             self._tx.wake(self._queue.name)
 
@@ -194,15 +270,15 @@ class LaneGroups:
     def _budgeted(self, name: str) -> tuple[str, str] | None:
         """Return purpose and host of a group that has a budget."""
         purpose, _, host = name.partition(" ")
-        return (purpose, host) if purpose in SHARES and self._queue.budget else None
+        return (purpose, host) if purpose in queue_policy.SHARES and self._queue.budget else None
 
-    def _read(self, host: str) -> Usage | None:
+    def _read(self, host: str) -> queue_policy.Usage | None:
         """Return the usage of a host's budget, locked; None while another transaction has it."""
         budget = self._queue.budget
         if host not in self._found and budget:
             self._found[host] = None
-            if budget_rows.try_lock(self._tx, host):
-                usage = budget_rows.read(self._tx, budget, host, self._now)
+            if try_lock_budget(self._tx, host):
+                usage = read_budget(self._tx, budget, host, self._now)
                 self._found[host] = self._usage[host] = usage
         return self._usage.get(host)
 
@@ -216,19 +292,21 @@ class LaneGroups:
         return self._taken
 
 
-def turn_of(queue: Queue, lane: str) -> int:
+def turn_of(queue: queue_policy.Queue, lane: str) -> int:
     """Return the number of those who share a lane's turn, by which their row is named."""
     return int.from_bytes(hashlib.sha256(queue.turn(lane).encode()).digest()[:7])
 
 
-def record_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
+def record_turn(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> None:
     """Store when a lane was served for those who share its turn at a host with a budget."""
     if queue.budget and queue.turn(lane):
-        account = f"{lane_locks.ACCOUNT}{turn_of(queue, lane)}"
+        account = f"{lanes.ACCOUNT}{turn_of(queue, lane)}"
         lanes.store(tx, queue, account, "arrival_at", now)
 
 
-def reopen_lanes(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -> None:
+def reopen_lanes(
+    tx: database.Transaction, queue: queue_policy.Queue, names: set[str], now: int = 0
+) -> None:
     """Update when lanes with fewer leased messages open, and admit lanes parked by their groups.
 
     The caller has locked them.

@@ -6,17 +6,83 @@ restart, and a claim reads only lanes with a message that may go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
-from bot.core.outbox import lane_locks
-from bot.core.outbox.lane_locks import WHOLE_QUEUE
-from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, SECOND
+from bot.core.database import database
+from bot.core.outbox import queue_policy
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
+# Locks of lanes, where several transactions run at the same time.
+#
+# A message is put, claimed and settled under the lock of its lane: otherwise two claims take the
+# same message, or a put doesn't see that the lane has just become empty. Nothing is locked on
+# SQLite, where one transaction writes at a time, and in queues whose transactions are alone in a
+# slice.
+#
+# The order is the same everywhere, so that transactions don't wait for each other in a circle:
+# the whole queue, its accounts, its lanes by name. A claim waits for no lane: it passes over
+# locked ones.
 
-    from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.queue_policy import Pace, Queue
+
+WHOLE_QUEUE = "*"
+"""Name of the lane whose row has the rate limit of the whole queue."""
+
+ACCOUNT = "@"
+"""Prefix of the lanes whose rows are accounts (core/outbox/fairness.py)."""
+
+LOCK = """
+    INSERT INTO lanes (queue, lane) VALUES (:queue, :lane)
+    ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn
+"""
+LOCK_OF_MESSAGES = """
+    INSERT INTO lanes (queue, lane)
+    SELECT DISTINCT queue, lane FROM outbox WHERE {} ORDER BY queue, lane
+    ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn
+"""
+MOST = "LIMIT :most"
+
+
+def lock(tx: database.Transaction, queue: queue_policy.Queue, *lanes: str) -> None:
+    """Lock lanes until the transaction ends; a lane without a row gets one.
+
+    A transaction that reads what it then puts or settles there calls this first.
+    """
+    if queue.slice is None:
+        for lane in sorted(set(lanes), key=_order):
+            tx.lock(LOCK, queue=queue.name, lane=lane)
+
+
+def lock_for_put(
+    tx: database.Transaction, queue: queue_policy.Queue, lane: str, account: str | None
+) -> None:
+    """Lock what a put changes: its lane; where accounts are ranked, the queue and account too."""
+    if account and queue.account_pace:
+        lock(tx, queue, WHOLE_QUEUE, f"{ACCOUNT}{account}", lane)
+    else:
+        lock(tx, queue, lane)
+
+
+def lock_paces(tx: database.Transaction, queue: queue_policy.Queue) -> None:
+    """Lock what all claims of a queue share: its rate limit and its accounts' ranks."""
+    if queue.pace or queue.account_pace:
+        lock(tx, queue, WHOLE_QUEUE)
+
+
+def lock_lanes_of(tx: database.Transaction, where: str, **given: object) -> None:
+    """Lock the lanes of the messages that a condition chooses."""
+    tx.lock(LOCK_OF_MESSAGES.format(where), **given)
+
+
+def skipping_locked(tx: database.Transaction, queue: queue_policy.Queue, sql: str) -> str:
+    """Return a statement whose SELECTs of `:most` lanes lock these, and leave out locked ones."""
+    if tx.engine == "sqlite" or queue.slice:
+        return sql
+    return sql.replace(MOST, f"{MOST} FOR NO KEY UPDATE SKIP LOCKED")
+
+
+def _order(lane: str) -> tuple[bool, bool, str]:
+    return lane != WHOLE_QUEUE, not lane.startswith(ACCOUNT), lane
+
 
 HEAD_OF_CLASS = (
     "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -40,7 +106,7 @@ STATE = (
     f"SELECT {BUSY} AS busy, "
     + ", ".join(
         f"(SELECT due_at {WAITING} AND priority = {priority} ORDER BY id LIMIT 1) AS due_{priority}"
-        for priority in PRIORITIES
+        for priority in queue_policy.PRIORITIES
     )
     + f", {OF_LANE} ON queue = :queue AND lane = :lane"
 )
@@ -49,7 +115,7 @@ STATE_WITH_RANKS = STATE.replace(
     f", {OF_LANE}",
     "".join(
         f", ({RANK.format(one, '')}) AS first_{one}, ({RANK.format(one, 'DESC')}) AS last_{one}"
-        for one in PRIORITIES
+        for one in queue_policy.PRIORITIES
     )
     + f", {OF_LANE}",
 )
@@ -89,9 +155,11 @@ CLOSE = """
     )
 """
 # One part for each class: the index has the time behind the class.
-HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in PRIORITIES)
-OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in PRIORITIES)
-RANKED = " UNION ALL ".join(RANKED_OF_CLASS.format(priority) for priority in PRIORITIES)
+HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
+OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
+RANKED = " UNION ALL ".join(
+    RANKED_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES
+)
 OPEN_LANES = f"{OPEN} ORDER BY priority, open_at, lane"
 RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
 RANK_UNRANKED = (
@@ -124,8 +192,8 @@ SWEPT = 500
 
 
 def store(
-    tx: Transaction,
-    queue: Queue,
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
     lane: str,
     column: str,
     value: object,
@@ -144,7 +212,7 @@ def store(
     )
 
 
-def stored(tx: Transaction, queue: Queue, lane: str, column: str) -> Any:
+def stored(tx: database.Transaction, queue: queue_policy.Queue, lane: str, column: str) -> Any:
     """Return a column of a lane's row; None without a row."""
     row = tx.one(
         f"SELECT {column} AS value FROM lanes WHERE queue = :queue AND lane = :lane",  # noqa: S608 - as above
@@ -154,65 +222,77 @@ def stored(tx: Transaction, queue: Queue, lane: str, column: str) -> Any:
     return row["value"] if row else None
 
 
-def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
+def hold(tx: database.Transaction, queue: queue_policy.Queue, lane: str, until: int) -> None:
     """Hold a lane until a time (epoch ms); a hold that ends later stays."""
     store(tx, queue, lane, "held_until", until, only_later=True)
     reopen(tx, queue, lane)
 
 
-def pause(tx: Transaction, queue: Queue, lane: str, why: str | None) -> None:
+def pause(tx: database.Transaction, queue: queue_policy.Queue, lane: str, why: str | None) -> None:
     """Pause a lane for a reason, and keep its messages; None resumes it."""
     store(tx, queue, lane, "paused", why)
     reopen(tx, queue, lane)
     tx.wake(queue.name)
 
 
-def resume(tx: Transaction, queue: Queue, lane: str) -> None:
+def resume(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> None:
     """Resume a lane, if it is paused."""
     if is_paused(tx, queue, lane):
         pause(tx, queue, lane, None)
 
 
-def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
+def is_paused(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> bool:
     """Check that a lane is paused."""
     return stored(tx, queue, lane, "paused") is not None
 
 
-def first_open(tx: Transaction, queue: Queue, full: Collection[int] = ()) -> int | None:
+def first_open(
+    tx: database.Transaction, queue: queue_policy.Queue, full: Collection[int] = ()
+) -> int | None:
     """Return when the first lane opens (epoch ms), of the classes that are not `full`."""
     rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
     return min((row["open_at"] for row in rows if row["priority"] not in full), default=None)
 
 
-def queue_opens_at(tx: Transaction, queue: Queue, now: int) -> int:
+def queue_opens_at(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
     """Return when the rate limit of the whole queue has room; 0 if it has none."""
     pace = queue.pace
     return pace.next_at(arrival_at(tx, queue, WHOLE_QUEUE, pace, now)) if pace else 0
 
 
-def arrival_at(tx: Transaction, queue: Queue, lane: str, pace: Pace | None, now: int) -> int:
+def arrival_at(
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    lane: str,
+    pace: queue_policy.Pace | None,
+    now: int,
+) -> int:
     """Return the theoretical arrival time of a lane's next message; 0 without a rate limit."""
     return pace.clamp(stored(tx, queue, lane, "arrival_at") or 0, now) if pace else 0
 
 
-def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[Row]:
+def open_lanes(
+    tx: database.Transaction, queue: queue_policy.Queue, now: int, most: int
+) -> list[database.Row]:
     """Return lane, priority and open_at of lanes to claim from, up to `most` of each class.
 
     Within a class they come by rank, or by the time since which they are open. They are locked;
     those that another transaction has locked are left out.
     """
     sql = RANKED_LANES if queue.account_pace else OPEN_LANES
-    locking = lane_locks.passing_over(tx, queue, sql)
+    locking = skipping_locked(tx, queue, sql)
     return tx.query(locking, queue=queue.name, by=now, most=most)
 
 
-def rank_unranked(tx: Transaction, queue: Queue) -> None:
+def rank_unranked(tx: database.Transaction, queue: queue_policy.Queue) -> None:
     """Rank lanes that opened while the queue had no accounts."""
     if queue.account_pace:
         tx.execute(RANK_UNRANKED, queue=queue.name)
 
 
-def restart_interval(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
+def restart_interval(
+    tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int
+) -> None:
     """Restart the interval of a lane at `now`: the slot was used later than it was granted.
 
     The receiver counts when messages arrive: after a slow one the next would come too early.
@@ -221,20 +301,20 @@ def restart_interval(tx: Transaction, queue: Queue, lane: str, now: int) -> None
         store(tx, queue, lane, "arrival_at", now + pace.interval, only_later=True)
 
 
-def postpone(tx: Transaction, queue: Queue, now: int, by: int) -> None:
+def postpone(tx: database.Transaction, queue: queue_policy.Queue, now: int, by: int) -> None:
     """Move rate limits and holds `by` ms ahead: a clock set them that was behind by no more.
 
     By it the receiver counts slots as used that are free at `now`, and waiting doesn't free them.
     """
     past = {"queue": queue.name, "past": now - by}
     names = [row["lane"] for row in tx.query(LIMITED, **past)]
-    lane_locks.lock(tx, queue, *names)
+    lock(tx, queue, *names)
     tx.execute(POSTPONE, **past, by=by)
     for lane in names:
         reopen(tx, queue, lane, now)
 
 
-def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
+def has_backlog(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> bool:
     """Check that the next message of a lane waits for a rate limit, its own or the queue's.
 
     The queue's limit delays it if more lanes are open than it serves in a second.
@@ -244,15 +324,17 @@ def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
         return True
     if queue.pace is None:
         return False
-    served = max(1, SECOND // queue.pace.interval)
+    served = max(1, queue_policy.SECOND // queue.pace.interval)
     return len(open_lanes(tx, queue, now, served + 1)) > served
 
 
-def count_leased(tx: Transaction, queue: Queue, lane: str) -> int:
+def count_leased(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> int:
     return int(tx.query(f"SELECT {BUSY} AS busy", queue=queue.name, lane=lane)[0]["busy"])
 
 
-def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None:
+def reopen(
+    tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int = 0
+) -> int | None:
     """Store when a lane opens and in which class; return that time, None for never.
 
     A lane that was just served goes behind those that are open `now`.
@@ -274,19 +356,19 @@ def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None
     return open_at
 
 
-def close_leased(tx: Transaction, queue: Queue, until: int) -> None:
+def close_leased(tx: database.Transaction, queue: queue_policy.Queue, until: int) -> None:
     """Close the lanes of messages leased until a time, where a lane has one at a time."""
     tx.execute(CLOSE, queue=queue.name, until=until)
 
 
-def _lane_opens_at(pace: Pace | None, arrival_at: int, now: int) -> int:
+def _lane_opens_at(pace: queue_policy.Pace | None, arrival_at: int, now: int) -> int:
     """Return when the rate limit of a lane has room, not before its last slot ended."""
     if pace is None:
         return 0
     return max(pace.next_at(arrival_at), min(arrival_at - pace.interval, now))
 
 
-def _rank(queue: Queue, state: Row, priority: int, open_at: int) -> int:
+def _rank(queue: queue_policy.Queue, state: database.Row, priority: int, open_at: int) -> int:
     """Return the rank of a lane: that of its next message where the lane has no order.
 
     That of an ordered lane is a quarter of the way from its first message's to its last's. So it
@@ -299,13 +381,13 @@ def _rank(queue: Queue, state: Row, priority: int, open_at: int) -> int:
     return open_at if first is None or last is None else (3 * int(first) + int(last)) // 4
 
 
-def _state_of(queue: Queue) -> str:
+def _state_of(queue: queue_policy.Queue) -> str:
     if queue.ordered:
         return STATE_WITH_RANKS if queue.account_pace else STATE
     return STATE_UNORDERED_WITH_RANKS if queue.account_pace else STATE_UNORDERED
 
 
-def _first_due(state: Row, by: int) -> tuple[int, int] | None:
+def _first_due(state: database.Row, by: int) -> tuple[int, int] | None:
     """Return when a lane is due, and in which class it is served.
 
     An alert that is due `by` then goes before an older reply, and both before a notice: otherwise
@@ -313,15 +395,17 @@ def _first_due(state: Row, by: int) -> tuple[int, int] | None:
     """
     if "class" in state:
         return None if state["class"] is None else (state["due"], state["class"])
-    waiting = {one: at for one in PRIORITIES if (at := state[f"due_{one}"]) is not None}
+    waiting = {
+        one: at for one in queue_policy.PRIORITIES if (at := state[f"due_{one}"]) is not None
+    }
     if len(waiting) > 1:
-        waiting.pop(NOTICE, None)
-    if waiting.get(ALERT, FOREVER) <= max(by, min(waiting.values(), default=by)):
-        return waiting[ALERT], ALERT
+        waiting.pop(queue_policy.NOTICE, None)
+    if waiting.get(queue_policy.ALERT, FOREVER) <= max(by, min(waiting.values(), default=by)):
+        return waiting[queue_policy.ALERT], queue_policy.ALERT
     return min(((at, one) for one, at in waiting.items()), default=None)
 
 
-def sweep(tx: Transaction, queue: Queue, now: int) -> int:
+def sweep(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
     """Delete up to SWEPT rows of lanes without messages, holds or used slots; return how many."""
-    sql = lane_locks.passing_over(tx, queue, SWEEP)
+    sql = skipping_locked(tx, queue, SWEEP)
     return tx.execute(sql, queue=queue.name, now=now, most=SWEPT)

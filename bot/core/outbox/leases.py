@@ -6,23 +6,163 @@ the wall clock's, for other processes read them.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+import itertools
+import os
+import socket
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from functools import cache, partial
+from pathlib import Path
+from typing import Protocol
 
-from bot.core.outbox import fair_accounts, lane_locks, lanes
-from bot.core.outbox.groups import reopen_lanes
-from bot.core.outbox.lane_locks import ACCOUNT, WHOLE_QUEUE
-from bot.core.outbox.lanes import FOREVER
-from bot.core.outbox.owners import LOCAL
-from bot.core.outbox.queue_policy import CLOCK_SKEW
+from bot.core.database import database
+from bot.core.outbox import fairness, groups, lanes, queue_policy
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from collections.abc import Set as AbstractSet
+# Owners of leases: workers of processes, and whether they are alive.
+#
+# A lease names its owner. While the owner is alive its messages belong to it, however long they
+# take and whatever the clock says; once it is dead they are released, at a start or within half a
+# minute.
 
-    from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.owners import Owners
-    from bot.core.outbox.queue_policy import Queue
+
+_numbers = itertools.count(1)
+_alive: set[str] = set()
+
+
+def register_owner() -> str:
+    """Create the name of a new worker of this process, unique for all time."""
+    owner = f"{_process()}:{next(_numbers)}"
+    _alive.add(owner)
+    return owner
+
+
+def unregister_owner(owner: str) -> None:
+    """Mark a worker of this process as dead."""
+    _alive.discard(owner)
+
+
+def is_alive(owner: str) -> bool:
+    """Check that a worker is known to be alive, in this process or another one of this machine."""
+    process, _, _ = owner.rpartition(":")
+    if process == _process():
+        return owner in _alive
+    _, _, rest = process.partition(":")
+    pid, _, began = rest.partition(":")
+    return _is_local(owner) and pid.isdecimal() and _start_of(int(pid)) == began
+
+
+def is_dead(owner: str) -> bool:
+    """Check that a worker is known to be dead; unknown for workers of other machines."""
+    return _is_local(owner) and not is_alive(owner)
+
+
+def _is_local(owner: str) -> bool:
+    return owner.partition(":")[0] == _host()
+
+
+@cache
+def _process() -> str:
+    return f"{_host()}:{os.getpid()}:{_start_of(os.getpid())}"
+
+
+@cache
+def _host() -> str:
+    """Name the machine, its boot and its process namespace: containers may share a host name.
+
+    Without /proc it is the host name alone.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        numbering = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return socket.gethostname()
+    return f"{socket.gethostname()}/{boot[:8]}/{numbering}"
+
+
+def _start_of(pid: int) -> str | None:
+    """Return the start of a process, in clock ticks since boot (proc(5)); None if there is none.
+
+    Process ids are reused, an id with a start is not. Without /proc it is "" for any process.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return "" if not Path("/proc/self").exists() and _exists(pid) else None
+    return stat.rpartition(")")[2].split()[19]
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+# Who holds leases: how a worker names itself in them, and who of the others is dead.
+
+
+class Owners(Protocol):
+    """The workers over one database; `names` are those that they write into their leases.
+
+    `leases_expire`: the lease of a worker of whom nothing is known ends by the clock.
+    `search_seconds`: the time between two searches for leases of dead workers.
+    """
+
+    leases_expire: bool
+    search_seconds: float
+
+    def register(self) -> str:
+        """Create a key for a new worker of this process."""
+
+    def unregister(self, worker: str) -> None:
+        """Mark a worker of this process as dead."""
+
+    def name_of(self, worker: str) -> str | None:
+        """Return the name for a worker's next leases; None while it may take none."""
+
+    def find_dead(
+        self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
+    ) -> set[str]:
+        """Return those that are known to be dead."""
+
+    def presume_dead(
+        self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
+    ) -> set[str]:
+        """Return those whose leases end when a worker starts."""
+
+
+class LocalOwners:
+    """The workers of this machine, which the kernel knows; nothing is known of any other."""
+
+    leases_expire = True
+    search_seconds = 30.0
+
+    def register(self) -> str:
+        return register_owner()
+
+    def unregister(self, worker: str) -> None:
+        unregister_owner(worker)
+
+    def name_of(self, worker: str) -> str | None:
+        return worker
+
+    def find_dead(
+        self, _tx: database.Transaction, _queue: queue_policy.Queue, names: AbstractSet[str]
+    ) -> set[str]:
+        return {name for name in names if is_dead(name)}
+
+    def presume_dead(
+        self, _tx: database.Transaction, _queue: queue_policy.Queue, names: AbstractSet[str]
+    ) -> set[str]:
+        """Return those that are not known to be alive."""
+        return {name for name in names if not is_alive(name)}
+
+
+LOCAL = LocalOwners()
+
 
 LONGEST_HOLD = 60_000
 """Milliseconds that a start keeps a hold at most: one call too early only prolongs it."""
@@ -43,18 +183,22 @@ SHORTEN_HOLDS = (
 )
 
 
-def recover(tx: Transaction, queue: Queue, now: int, owners: Owners = LOCAL) -> int:
+def recover(
+    tx: database.Transaction, queue: queue_policy.Queue, now: int, owners: Owners = LOCAL
+) -> int:
     """Prepare a queue at the start of a worker: end the leases of all who are presumed dead.
 
     Return how many leases that were.
     """
-    ended = _release_where(tx, queue, FOREVER, partial(owners.presume_dead, tx, queue))
+    ended = _release_where(tx, queue, lanes.FOREVER, partial(owners.presume_dead, tx, queue))
     lanes.rank_unranked(tx, queue)
     _correct_times(tx, queue, now)
     return ended
 
 
-def release_expired(tx: Transaction, queue: Queue, now: int, owners: Owners = LOCAL) -> int:
+def release_expired(
+    tx: database.Transaction, queue: queue_policy.Queue, now: int, owners: Owners = LOCAL
+) -> int:
     """End the leases that expired by `now`, if nothing is known of their owners.
 
     Return how many.
@@ -64,32 +208,40 @@ def release_expired(tx: Transaction, queue: Queue, now: int, owners: Owners = LO
     return _release_where(tx, queue, now, partial(owners.presume_dead, tx, queue))
 
 
-def release_dead(tx: Transaction, queue: Queue, owners: Owners = LOCAL) -> int:
+def release_dead(
+    tx: database.Transaction, queue: queue_policy.Queue, owners: Owners = LOCAL
+) -> int:
     """End the leases of workers that are known to be dead, expired or not; return how many."""
-    return _release_where(tx, queue, FOREVER, partial(owners.find_dead, tx, queue))
+    return _release_where(tx, queue, lanes.FOREVER, partial(owners.find_dead, tx, queue))
 
 
 def release_own(
-    tx: Transaction, queue: Queue, owner: str, but: AbstractSet[str] = frozenset()
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    owner: str,
+    but: AbstractSet[str] = frozenset(),
 ) -> int:
     """End a worker's own leases, but for those that it goes on with; return how many.
 
     That is no crash.
     """
-    rows = _leased(tx, queue, FOREVER)
+    rows = _leased(tx, queue, lanes.FOREVER)
     own = [row for row in rows if _owner(row) == owner and row["lease"] not in but]
     return _release(tx, queue, own, crashed=False)
 
 
 def _release_where(
-    tx: Transaction, queue: Queue, until: int, choose: Callable[[set[str]], set[str]]
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    until: int,
+    choose: Callable[[set[str]], set[str]],
 ) -> int:
     rows = _leased(tx, queue, until)
     chosen = choose({_owner(row) for row in rows}) if rows else ()
     return _release(tx, queue, [row for row in rows if _owner(row) in chosen], crashed=True)
 
 
-def _leased(tx: Transaction, queue: Queue, until: int) -> list[Row]:
+def _leased(tx: database.Transaction, queue: queue_policy.Queue, until: int) -> list[database.Row]:
     return tx.query(
         "SELECT id, lane, lease FROM outbox"
         " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until",
@@ -98,13 +250,15 @@ def _leased(tx: Transaction, queue: Queue, until: int) -> list[Row]:
     )
 
 
-def _owner(row: Row) -> str:
+def _owner(row: database.Row) -> str:
     return str(row["lease"] or "").rpartition("/")[0]
 
 
-def _release(tx: Transaction, queue: Queue, rows: list[Row], *, crashed: bool) -> int:
+def _release(
+    tx: database.Transaction, queue: queue_policy.Queue, rows: list[database.Row], *, crashed: bool
+) -> int:
     names = {row["lane"] for row in rows}
-    lane_locks.lock(tx, queue, *names)
+    lanes.lock(tx, queue, *names)
     released = sum(
         tx.execute(
             "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1,"
@@ -115,20 +269,24 @@ def _release(tx: Transaction, queue: Queue, rows: list[Row], *, crashed: bool) -
         )
         for row in rows
     )
-    reopen_lanes(tx, queue, names)
+    groups.reopen_lanes(tx, queue, names)
     return released
 
 
-def _correct_times(tx: Transaction, queue: Queue, now: int) -> None:
+def _correct_times(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> None:
     """Adjust times that lie further in the future than clocks of a cluster differ.
 
     A message that was put in the future is put now, with its delay.
     """
-    times = {"queue": queue.name, "latest": now + LONGEST_HOLD, "ahead": now + CLOCK_SKEW}
+    times = {
+        "queue": queue.name,
+        "latest": now + LONGEST_HOLD,
+        "ahead": now + queue_policy.CLOCK_SKEW,
+    }
     names = {row["lane"] for sql in (PUT_AHEAD, LANES_AHEAD) for row in tx.query(sql, **times)}
     if not names:
         return
-    lane_locks.lock(tx, queue, *names)
+    lanes.lock(tx, queue, *names)
     tx.execute(PUT_NOW, **times, now=now)
     tx.execute(SHORTEN_HOLDS, **times)
     for lane in names:
@@ -136,9 +294,9 @@ def _correct_times(tx: Transaction, queue: Queue, now: int) -> None:
         lanes.reopen(tx, queue, lane)
 
 
-def _arrival_at(tx: Transaction, queue: Queue, lane: str, now: int) -> int:
+def _arrival_at(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> int:
     arrival_at = lanes.stored(tx, queue, lane, "arrival_at") or 0
-    if lane.startswith(ACCOUNT):
-        return fair_accounts.clamp(queue, arrival_at, now)
-    pace = queue.pace if lane == WHOLE_QUEUE else queue.lane_pace(lane)
+    if lane.startswith(lanes.ACCOUNT):
+        return fairness.clamp(queue, arrival_at, now)
+    pace = queue.pace if lane == lanes.WHOLE_QUEUE else queue.lane_pace(lane)
     return pace.clamp(arrival_at, now) if pace else 0

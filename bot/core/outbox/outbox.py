@@ -11,21 +11,88 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from bot.core.outbox import endings, fair_accounts, lane_locks, lanes
-from bot.core.outbox.claims.claiming import Claiming
-from bot.core.outbox.endings import Ending, end_leases
-from bot.core.outbox.groups import reopen_lanes
-from bot.core.outbox.lanes import SWEPT
-from bot.core.outbox.queue_policy import REPLY
+from bot.core.database import database
+from bot.core.outbox import claiming, fairness, groups, lanes, queue_policy
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+# How the lease of a message ends: what becomes of its row.
+#
+# Endings are data, so that one transaction ends many leases and reopens each of their lanes once.
 
-    from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.queue_policy import Queue
+
+SETTLE = "state = :state, settled_at = :now, note = :note"
+RETRY = (
+    "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt, failures = 0,"
+    " crashes = 0"
+)
+GIVE_BACK = "state = 'waiting', attempts = attempts - 1"
+
+
+class Leased(Protocol):
+    """A claimed message, as far as the end of its lease goes."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def lane(self) -> str: ...
+    @property
+    def lease(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The change of a leased message's row; None deletes it."""
+
+    message: Leased
+    change: str | None
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def as_done(queue: queue_policy.Queue, message: Leased, now: int) -> Ending:
+    """Settle a message that was performed; it is deleted where its queue doesn't keep it."""
+    return settled(message, "done", now, None) if queue.keep else Ending(message, None)
+
+
+def settled(message: Leased, state: str, now: int, note: str | None) -> Ending:
+    """Settle a message in a state."""
+    return Ending(message, SETTLE, {"state": state, "now": now, "note": note})
+
+
+def retried(message: Leased, due_at: int, note: str, *, uncertain: bool) -> Ending:
+    """Queue a message for another attempt."""
+    return Ending(message, RETRY, {"due_at": due_at, "note": note, "doubt": int(uncertain)})
+
+
+def given_back(message: Leased) -> Ending:
+    """Queue a message whose handling has not begun; the attempt does not count."""
+    return Ending(message, GIVE_BACK)
+
+
+def end_leases(
+    tx: database.Transaction, queue: queue_policy.Queue, endings: Sequence[Ending], now: int = 0
+) -> list[bool]:
+    """End leases; return of each whether the message still had that lease.
+
+    One that has another lease by now is left alone.
+    """
+    names = {one.message.lane for one in endings}
+    lanes.lock(tx, queue, *names)
+    ours = [_end(tx, one) for one in endings]
+    groups.reopen_lanes(tx, queue, names, now)
+    return ours
+
+
+def _end(tx: database.Transaction, ending: Ending) -> bool:
+    sql = "DELETE FROM outbox"
+    if ending.change is not None:
+        sql = f"UPDATE outbox SET {ending.change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
+    message = ending.message
+    where = {"id": message.id, "lease": message.lease}
+    return bool(tx.execute(f"{sql} WHERE id = :id AND lease = :lease", **where, **ending.values))
+
 
 LAST = (
     "SELECT (SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
@@ -74,14 +141,14 @@ def new_id(now: int) -> str:
 
 
 def put(
-    tx: Transaction,
-    queue: Queue,
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
     lane: str,
     body: Any,
     now: int,
     *,
     key: str | None = None,
-    priority: int = REPLY,
+    priority: int = queue_policy.REPLY,
     due_at: int | None = None,
     uncertain: bool = False,
     account: str | None = None,
@@ -93,8 +160,8 @@ def put(
     it, in queues that are fair among accounts. `subject`: what core/outbox/queries.py finds it by.
     Return False and change nothing if `key` was put before.
     """
-    lane_locks.lock_for_put(tx, queue, lane, account)
-    rank = fair_accounts.next_rank(tx, queue, account, priority, now) if account else None
+    lanes.lock_for_put(tx, queue, lane, account)
+    rank = fairness.next_rank(tx, queue, account, priority, now) if account else None
     last = _last(tx, queue, lane, priority) if queue.ordered and key is None else {}
     fresh = tx.execute(
         "INSERT INTO outbox (id, queue, lane, priority, subject, body, state, uncertain, due_at,"
@@ -113,14 +180,16 @@ def put(
     )
     if fresh:
         if account and rank is not None:
-            fair_accounts.count_message(tx, queue, account, rank)
+            fairness.count_message(tx, queue, account, rank)
         if rank is not None or last.get("waiting") is None:  # else another one is before it
             lanes.reopen(tx, queue, lane, now)
         tx.wake(queue.name)
     return bool(fresh)
 
 
-def _last(tx: Transaction, queue: Queue, lane: str, priority: int) -> Row:
+def _last(
+    tx: database.Transaction, queue: queue_policy.Queue, lane: str, priority: int
+) -> database.Row:
     """Return the ids of a lane's last messages, in this class the one that waits."""
     return tx.query(LAST, queue=queue.name, lane=lane, priority=priority)[0]
 
@@ -133,16 +202,22 @@ def _next_id(last: Iterable[str | None], now: int) -> str:
 
 
 def claim(
-    tx: Transaction, queue: Queue, now: int, room: int, owner: str = "", *, ahead: int = 0
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    now: int,
+    room: int,
+    owner: str = "",
+    *,
+    ahead: int = 0,
 ) -> list[Message]:
     """Claim up to `room` messages, or series, that may go within `ahead` ms.
 
     Classes and lanes take turns.
 
-    `owner` is the worker that handles them (core/outbox/owners.py). A message that can't be read
+    `owner` is the worker that handles them (core/outbox/leases.py). A message that can't be read
     becomes a dead letter instead.
     """
-    lane_locks.lock_paces(tx, queue)
+    lanes.lock_paces(tx, queue)
     return [
         Message(
             id=row["id"],
@@ -157,23 +232,25 @@ def claim(
             lease=lease,
             starts_at=starts_at,
         )
-        for row, body, lease, starts_at in Claiming(tx, queue, now, owner, ahead).take(room)
+        for row, body, lease, starts_at in claiming.Claiming(tx, queue, now, owner, ahead).take(
+            room
+        )
     ]
 
 
-def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
+def done(tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int) -> bool:
     """Settle a message that was performed.
 
     Like all functions that end a lease, return False and change nothing if the message has another
     lease by now.
     """
-    ending = endings.as_done(queue, message, now)
+    ending = as_done(queue, message, now)
     return end_leases(tx, queue, [ending], 0 if queue.keep else now)[0]
 
 
 def retry(
-    tx: Transaction,
-    queue: Queue,
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
     message: Message,
     due_at: int,
     note: str,
@@ -188,11 +265,11 @@ def retry(
     earlier attempts.
     """
     doubt = uncertain or (state is None and message.uncertain)
-    ending = endings.retried(message, due_at, note, uncertain=doubt)
+    ending = retried(message, due_at, note, uncertain=doubt)
     if state is None:
         return end_leases(tx, queue, [ending])[0]
     lane, priority = state.lane or message.lane, state.priority
-    lane_locks.lock(tx, queue, message.lane, lane)
+    lanes.lock(tx, queue, message.lane, lane)
     moved = {
         "body": queue.encode(state.body),
         "lane": lane,
@@ -201,11 +278,13 @@ def retry(
     change = f"{ending.change}, body = :body, lane = :lane, priority = :priority"
     ours = end_leases(tx, queue, [Ending(message, change, {**ending.values, **moved})])[0]
     if ours and lane != message.lane:
-        reopen_lanes(tx, queue, {lane})
+        groups.reopen_lanes(tx, queue, {lane})
     return ours
 
 
-def fail(tx: Transaction, queue: Queue, message: Message, due_at: int, note: str) -> bool:
+def fail(
+    tx: database.Transaction, queue: queue_policy.Queue, message: Message, due_at: int, note: str
+) -> bool:
     """Queue a message for another attempt at `due_at`, after its handler raised."""
     change = (
         "state = 'waiting', due_at = :due_at, note = :note, uncertain = 1,"
@@ -214,23 +293,35 @@ def fail(tx: Transaction, queue: Queue, message: Message, due_at: int, note: str
     return end_leases(tx, queue, [Ending(message, change, {"due_at": due_at, "note": note})])[0]
 
 
-def release(tx: Transaction, queue: Queue, message: Message, due_at: int) -> bool:
+def release(
+    tx: database.Transaction, queue: queue_policy.Queue, message: Message, due_at: int
+) -> bool:
     """End the lease of a message whose handling has not begun; the attempt does not count."""
-    change = f"{endings.GIVE_BACK}, due_at = :due_at"
+    change = f"{GIVE_BACK}, due_at = :due_at"
     return end_leases(tx, queue, [Ending(message, change, {"due_at": due_at})])[0]
 
 
-def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
+def dead_letter(
+    tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int, note: str
+) -> bool:
     """Settle a message as a dead letter, kept for the operator."""
-    return end_leases(tx, queue, [endings.settled(message, "dead", now, note)])[0]
+    return end_leases(tx, queue, [settled(message, "dead", now, note)])[0]
 
 
-def end(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
+def end(
+    tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int, note: str
+) -> bool:
     """Settle a message that is no longer wanted; it is kept like one that was performed."""
-    return end_leases(tx, queue, [endings.settled(message, "ended", now, note)])[0]
+    return end_leases(tx, queue, [settled(message, "ended", now, note)])[0]
 
 
-def split(tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Any], now: int) -> bool:
+def split(
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    message: Message,
+    bodies: Sequence[Any],
+    now: int,
+) -> bool:
     """Replace a claimed message by several, in this order and before the messages behind it.
 
     They are uncertain if it was.
@@ -246,9 +337,9 @@ def split(tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Any]
     return True
 
 
-def move_lane(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
+def move_lane(tx: database.Transaction, queue: queue_policy.Queue, lane: str, other: str) -> None:
     """Move the waiting messages of `lane` to the lane `other`."""
-    lane_locks.lock(tx, queue, lane, other)
+    lanes.lock(tx, queue, lane, other)
     tx.execute(
         "UPDATE outbox SET lane = :other"
         " WHERE queue = :queue AND lane = :lane AND state = 'waiting'",
@@ -260,12 +351,12 @@ def move_lane(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
     lanes.reopen(tx, queue, other)
 
 
-def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
+def revive(tx: database.Transaction, queue: queue_policy.Queue, message_id: str, now: int) -> bool:
     """Queue a settled or waiting message for a first attempt now.
 
     Return False if there is none or it is leased.
     """
-    lane_locks.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
+    lanes.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
     row = tx.one(
         "UPDATE outbox SET state = 'waiting', attempts = 0, failures = 0, crashes = 0,"
         " due_at = :now, settled_at = NULL, note = NULL"
@@ -280,7 +371,9 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
     return row is not None
 
 
-def sweep(tx: Transaction, queue: Queue, before: int, most: int = SWEPT) -> list[str]:
+def sweep(
+    tx: database.Transaction, queue: queue_policy.Queue, before: int, most: int = lanes.SWEPT
+) -> list[str]:
     """Delete up to `most` messages settled before `before`, the oldest first; return their ids.
 
     One that is revived at the same time stays.

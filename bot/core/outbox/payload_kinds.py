@@ -9,18 +9,14 @@ A field that has its default is not stored, so a new field with a default can be
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from bot.core import exact_json
-from bot.core.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+from bot.core import errors, exact_json
 
 KIND = "kind"
 """The field of the stored object that names the kind of payload; no payload has one of its own."""
@@ -49,13 +45,13 @@ class PayloadKinds:
         body = read_object(text)
         kind = self._kinds.get(str(body.get(KIND)))
         if kind is None:
-            raise Unreadable("its kind is not known")
+            raise errors.Unreadable("its kind is not known")
         try:
             return _adapter(kind).validate_python(body)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
-            raise Unreadable(f"{place}: {first['msg']}") from None
+            raise errors.Unreadable(f"{place}: {first['msg']}") from None
 
 
 @cache
@@ -70,5 +66,5 @@ def read_object(text: str) -> Mapping[str, Any]:
     except (ValueError, TypeError):
         body = None
     if not isinstance(body, dict):
-        raise Unreadable("not a JSON object")
+        raise errors.Unreadable("not a JSON object")
     return body

@@ -6,23 +6,19 @@ is a function. Changes by other rooms are in core/outbox/bulk_changes.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.core.errors import Unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.outbox import Message
-    from bot.core.outbox.queue_policy import Queue
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import outbox, queue_policy
 
 QUEUED = "(SELECT id, queue, lane, body, state, attempts, due_at, settled_at, note FROM outbox)"
 """Table of all queued messages, for joins by `id`; SQLite reads through it to the indexes."""
 
 TABLE = "outbox"
-"""Name of that table, for what walks through whole tables by name (core/privacy/erasure.py)."""
+"""Name of that table, for what walks through whole tables by name (core/erasure.py)."""
 
 WAITING, LEASED, DONE, DEAD, ENDED, JOINED = "waiting", "leased", "done", "dead", "ended", "joined"
 """States: a `joined` message is sent as a part of another one."""
@@ -116,20 +112,26 @@ class Waiting:
     due_at: int
 
 
-def state_of(tx: Transaction, message_id: str) -> tuple[str, str | None] | None:
+def state_of(tx: database.Transaction, message_id: str) -> tuple[str, str | None] | None:
     """Return the state and the note of a message; None once it is deleted."""
     row = tx.one("SELECT state, note FROM outbox WHERE id = :id", id=message_id)
     return (row["state"], row["note"]) if row else None
 
 
-def place_of(tx: Transaction, message_id: str) -> tuple[str, str] | None:
+def place_of(tx: database.Transaction, message_id: str) -> tuple[str, str] | None:
     """Return the lane and the state of a message; None once it is deleted."""
     row = tx.one("SELECT lane, state FROM outbox WHERE id = :id", id=message_id)
     return (row["lane"], row["state"]) if row else None
 
 
 def newest_of_lane(
-    tx: Transaction, queue: Queue, lane: str, priority: int, state: str, *, most: int = EVERY
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    lane: str,
+    priority: int,
+    state: str,
+    *,
+    most: int = EVERY,
 ) -> list[StoredMessage]:
     """Return the messages of a lane and class in a state, newest first."""
     sql = OF_LANE.format(state)
@@ -137,7 +139,9 @@ def newest_of_lane(
     return [_stored(queue, row) for row in rows]
 
 
-def waiting_near(tx: Transaction, queue: Queue, message: Message, *, most: int) -> list[Any]:
+def waiting_near(
+    tx: database.Transaction, queue: queue_policy.Queue, message: outbox.Message, *, most: int
+) -> list[Any]:
     """Return the bodies of up to `most` waiting messages before and behind one of its lane."""
     rows = tx.query(
         NEAR, queue=queue.name, lane=message.lane, priority=message.priority, id=message.id,
@@ -146,32 +150,36 @@ def waiting_near(tx: Transaction, queue: Queue, message: Message, *, most: int) 
     return [body for row in rows if (body := _body(queue, row)) is not None]
 
 
-def count_of_lane(tx: Transaction, queue: Queue, lane: str, priority: int, state: str) -> int:
+def count_of_lane(
+    tx: database.Transaction, queue: queue_policy.Queue, lane: str, priority: int, state: str
+) -> int:
     """Count the messages of a lane and class in a state."""
     sql = COUNT_OF_LANE.format(state)
     return int(tx.query(sql, queue=queue.name, lane=lane, priority=priority)[0]["n"])
 
 
-def unsettled_of_lane(tx: Transaction, queue: Queue, lane: str) -> list[Any]:
+def unsettled_of_lane(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> list[Any]:
     """Return the bodies of the messages of a lane that wait or are being handled."""
     rows = tx.query(UNSETTLED_OF_LANE, queue=queue.name, lane=lane)
     return [body for row in rows if (body := _body(queue, row)) is not None]
 
 
-def unsettled_about(tx: Transaction, queue: Queue, subject: str) -> list[tuple[str, Any]]:
+def unsettled_about(
+    tx: database.Transaction, queue: queue_policy.Queue, subject: str
+) -> list[tuple[str, Any]]:
     """Return lane and body of the messages about a subject that wait or are being handled."""
     rows = tx.query(UNSETTLED_ABOUT, queue=queue.name, subject=subject)
     return [(row["lane"], body) for row in rows if (body := _body(queue, row)) is not None]
 
 
-def unsettled_of_queue(tx: Transaction, queue: Queue) -> Iterator[Any]:
+def unsettled_of_queue(tx: database.Transaction, queue: queue_policy.Queue) -> Iterator[Any]:
     """Yield the bodies of a queue's messages that wait or are being handled, oldest first."""
     for row in tx.query(UNSETTLED_OF_QUEUE, queue=queue.name):
         if (body := _body(queue, row)) is not None:
             yield body
 
 
-def unsettled_texts(tx: Transaction, after: str, most: int) -> list[tuple[str, str, str]]:
+def unsettled_texts(tx: database.Transaction, after: str, most: int) -> list[tuple[str, str, str]]:
     """Return id, name of the queue and JSON of messages that wait or are being handled.
 
     They come by id, from the one behind `after` on.
@@ -180,23 +188,23 @@ def unsettled_texts(tx: Transaction, after: str, most: int) -> list[tuple[str, s
     return [(row["id"], row["queue"], row["body"]) for row in rows]
 
 
-def newest_settled_texts(tx: Transaction, queue: str, most: int) -> list[str]:
+def newest_settled_texts(tx: database.Transaction, queue: str, most: int) -> list[str]:
     """Return the JSON of a queue's messages that were settled last."""
     return [row["body"] for row in tx.query(NEWEST_SETTLED, queue=queue, most=most)]
 
 
-def newest_dead(tx: Transaction, queue: str, most: int) -> list[DeadLetter]:
+def newest_dead(tx: database.Transaction, queue: str, most: int) -> list[DeadLetter]:
     """Return a queue's newest dead letters."""
     rows = tx.query(NEWEST_DEAD, queue=queue, most=most)
     return [DeadLetter(row["lane"], row["settled_at"] or 0, row["note"]) for row in rows]
 
 
-def count_by_queue(tx: Transaction, state: str) -> dict[str, int]:
+def count_by_queue(tx: database.Transaction, state: str) -> dict[str, int]:
     """Count the messages in a state, by the names of their queues; partial indexes answer it."""
     return {row["queue"]: row["n"] for row in tx.query(COUNT.format(state))}
 
 
-def count_waiting(tx: Transaction) -> list[Waiting]:
+def count_waiting(tx: database.Transaction) -> list[Waiting]:
     """Count the messages that wait."""
     return [
         Waiting(row["queue"], bool(row["paused"]), row["n"], row["due_at"])
@@ -204,14 +212,14 @@ def count_waiting(tx: Transaction) -> list[Waiting]:
     ]
 
 
-def _stored(queue: Queue, row: Row) -> StoredMessage:
+def _stored(queue: queue_policy.Queue, row: database.Row) -> StoredMessage:
     known = {**row, "body": _body(queue, row), "uncertain": bool(row["uncertain"])}
     return StoredMessage(**known)
 
 
-def _body(queue: Queue, row: Row) -> Any:
+def _body(queue: queue_policy.Queue, row: database.Row) -> Any:
     """Read a body; None for one that can't be read, which is set aside when its turn comes."""
     try:
         return queue.decode(row["body"])
-    except Unreadable:
+    except errors.Unreadable:
         return None

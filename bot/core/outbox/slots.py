@@ -8,27 +8,25 @@ process, wastes none.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from bot.core.outbox import lanes
-from bot.core.outbox.lane_locks import WHOLE_QUEUE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.database import Transaction
-    from bot.core.outbox.queue_policy import Pace, Queue
+from bot.core.database import database
+from bot.core.outbox import lanes, queue_policy
 
 
 class Slots:
     """The slots that a claim may take at `now` (epoch ms); `store` keeps those that it took."""
 
-    def __init__(self, tx: Transaction, queue: Queue, now: int, ahead: int) -> None:
+    def __init__(
+        self, tx: database.Transaction, queue: queue_policy.Queue, now: int, ahead: int
+    ) -> None:
         self._tx = tx
         self._queue = queue
         self._now = now
         self._ahead = ahead
-        self._arrival_at = self._before = lanes.arrival_at(tx, queue, WHOLE_QUEUE, queue.pace, now)
+        self._arrival_at = self._before = lanes.arrival_at(
+            tx, queue, lanes.WHOLE_QUEUE, queue.pace, now
+        )
 
     def is_free(self) -> bool:
         """Check that the queue's rate limit has a slot for the claim."""
@@ -50,7 +48,7 @@ class Slots:
     def store(self) -> None:
         """Store the queue's use of its rate limit."""
         if self._arrival_at != self._before:
-            lanes.store(self._tx, self._queue, WHOLE_QUEUE, "arrival_at", self._arrival_at)
+            lanes.store(self._tx, self._queue, lanes.WHOLE_QUEUE, "arrival_at", self._arrival_at)
 
     def _starts_at(self) -> int:
         pace = self._queue.pace
@@ -64,7 +62,7 @@ class SlotWait:
     after the other, and not at once. `now` in epoch ms.
     """
 
-    def __init__(self, pace: Pace | None, now: Callable[[], int]) -> None:
+    def __init__(self, pace: queue_policy.Pace | None, now: Callable[[], int]) -> None:
         self._pace = pace
         self._now = now
         self._arrival_at = 0

@@ -5,25 +5,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import structlog
 
-from bot.core.errors import NoLongerLead, StorageError
-from bot.core.outbox import endings, lane_locks, leases, outbox
-from bot.core.outbox.claims.next_claim import next_claim
-from bot.core.outbox.owners import LOCAL
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import claiming, lanes, leases, outbox, queue_policy
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+# The hourly sweeps of a queue, in transactions that others need not wait long for.
 
-    from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.claims.next_claim import NextClaim
-    from bot.core.outbox.outbox import Message
-    from bot.core.outbox.owners import Owners
-    from bot.core.outbox.queue_policy import Queue
+
+async def sweep_settled(db: database.Database, queue: queue_policy.Queue, before: int) -> None:
+    """Delete the messages of a queue that were settled before a time (epoch ms)."""
+    while await db.bulk(partial(outbox.sweep, queue=queue, before=before)):
+        pass
+
+
+async def sweep_lanes(db: database.Database, queue: queue_policy.Queue, now: int) -> None:
+    """Delete the rows of a queue's lanes that are not in use.
+
+    Lanes fall out of use all the time: the last part is the one that is not full.
+    """
+    while await db.bulk(partial(lanes.sweep, queue=queue, now=now)) == lanes.SWEPT:
+        pass
+
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -61,10 +70,12 @@ class Job:
     next finds several; the first of an idle queue is claimed at once.
     """
 
-    queue: Queue
-    handle: Callable[[Message], Awaitable[Awaitable[None] | None]]
+    queue: queue_policy.Queue
+    handle: Callable[[outbox.Message], Awaitable[Awaitable[None] | None]]
     room: int = 8
-    buried: Callable[[Transaction, Message], None] = field(default=lambda _tx, _message: None)
+    buried: Callable[[database.Transaction, outbox.Message], None] = field(
+        default=lambda _tx, _message: None
+    )
     ahead: int = 0
     pause: float = 0.0
 
@@ -76,7 +87,11 @@ class Worker:
     """
 
     def __init__(
-        self, db: Database, job: Job, now: Callable[[], int], owners: Owners = LOCAL
+        self,
+        db: database.Database,
+        job: Job,
+        now: Callable[[], int],
+        owners: leases.Owners = leases.LOCAL,
     ) -> None:
         self._db = db
         self._job = job
@@ -106,7 +121,7 @@ class Worker:
                     await self._sleep(wait)
                     await self._pause()
                 await self._rest()
-        except NoLongerLead as error:
+        except errors.NoLongerLead as error:
             self._give_up(error)
         finally:
             self._idle.set()
@@ -141,7 +156,7 @@ class Worker:
         finally:
             self._owners.unregister(self._key)
 
-    def _give_up(self, error: NoLongerLead) -> None:
+    def _give_up(self, error: errors.NoLongerLead) -> None:
         """End without any further change: the messages are another replica's by now."""
         log.debug("queue is another's", queue=self._job.queue.name, reason=str(error))
         self._stopping = True
@@ -157,7 +172,11 @@ class Worker:
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await self._db.transaction(lambda tx: leases.release_own(tx, queue, self._owner))
-        except (StorageError, TimeoutError, NoLongerLead) as error:  # the next start releases them
+        except (
+            errors.StorageError,
+            TimeoutError,
+            errors.NoLongerLead,
+        ) as error:  # the next start releases them
             log.debug("messages stay leased", queue=queue.name, reason=str(error))
 
     async def _recover(self) -> None:
@@ -167,7 +186,7 @@ class Worker:
                 await self._db.transaction(
                     lambda tx: leases.recover(tx, queue, self._now(), self._owners)
                 )
-            except StorageError as error:
+            except errors.StorageError as error:
                 log.debug("queue can't be read", queue=queue.name, reason=str(error))
                 await self._sleep(LONGEST_WAIT)
             else:
@@ -186,9 +205,9 @@ class Worker:
         held = frozenset(self._tasks.values()) if checks_dead else None
         try:
             messages, coming = await self._db.transaction(lambda tx: self._claim(tx, room, held))
-        except NoLongerLead:
+        except errors.NoLongerLead:
             raise
-        except StorageError as error:
+        except errors.StorageError as error:
             log.debug("queue can't be read", queue=self._job.queue.name, reason=str(error))
             await asyncio.sleep(LONGEST_WAIT)
             return 0
@@ -208,15 +227,15 @@ class Worker:
         return wait if messages else max(wait, LOCKED_PAUSE)
 
     def _claim(
-        self, tx: Transaction, room: int, held: frozenset[str] | None
-    ) -> tuple[list[Message], NextClaim]:
+        self, tx: database.Transaction, room: int, held: frozenset[str] | None
+    ) -> tuple[list[outbox.Message], claiming.NextClaim]:
         """Return the messages, and when the next claim may find some.
 
         With the leases that are `held` here, those of dead workers are searched, and those of this
         one that it never got: the answer to the claim was lost.
         """
         queue = self._job.queue
-        lane_locks.lock_paces(tx, queue)
+        lanes.lock_paces(tx, queue)
         now = self._now()  # not before: the wait for the lock would allow a message too many
         if held is not None:
             leases.release_dead(tx, queue, self._owners)
@@ -224,12 +243,12 @@ class Worker:
         leases.release_expired(tx, queue, now, self._owners)
         ahead = self._job.ahead
         messages = outbox.claim(tx, queue, now, room, self._owner, ahead=ahead)
-        return messages, next_claim(tx, queue, now, ahead)
+        return messages, claiming.next_claim(tx, queue, now, ahead)
 
-    async def _handle_series(self, series: list[Message]) -> None:
+    async def _handle_series(self, series: list[outbox.Message]) -> None:
         """Handle messages one after the other, as long as there is time; give the rest back."""
         until = asyncio.get_running_loop().time() + SERIES_SECONDS
-        storing: list[tuple[Message, Awaitable[None]]] = []
+        storing: list[tuple[outbox.Message, Awaitable[None]]] = []
         for place, message in enumerate(series):
             if place and (self._stopping or asyncio.get_running_loop().time() >= until):
                 await self._give_back(series[place:])
@@ -240,24 +259,24 @@ class Worker:
         for message, stored in storing:
             await self._guard(message, stored)
 
-    async def _give_back(self, messages: list[Message]) -> None:
-        queue, ends = self._job.queue, [endings.given_back(one) for one in messages]
-        await self._settle(messages[0], lambda tx, _: endings.end_leases(tx, queue, ends))
+    async def _give_back(self, messages: list[outbox.Message]) -> None:
+        queue, ends = self._job.queue, [outbox.given_back(one) for one in messages]
+        await self._settle(messages[0], lambda tx, _: outbox.end_leases(tx, queue, ends))
 
-    async def _handle(self, message: Message) -> Awaitable[None] | None:
+    async def _handle(self, message: outbox.Message) -> Awaitable[None] | None:
         if message.crashes >= self._job.queue.crashes:
             log.error("message set aside", queue=self._job.queue.name, id=message.id, why=CRASHED)
             await self._set_aside(message, CRASHED)
             return None
         return await self._job.handle(message)
 
-    async def _guard(self, message: Message, work: Awaitable[T]) -> T | None:
+    async def _guard(self, message: outbox.Message, work: Awaitable[T]) -> T | None:
         """Await a part of handling a message; an error of it is settled here."""
         try:
             return await work
-        except NoLongerLead as error:
+        except errors.NoLongerLead as error:
             log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
-        except StorageError as error:
+        except errors.StorageError as error:
             log.debug("message waits", queue=self._job.queue.name, reason=str(error))
             await self._settle(message, self._release)
         except asyncio.CancelledError:
@@ -270,7 +289,7 @@ class Worker:
             await self._failed(message, type(error).__name__)
         return None
 
-    async def _failed(self, message: Message, note: str) -> None:
+    async def _failed(self, message: outbox.Message, note: str) -> None:
         delay = self._job.queue.failures.delay(message.failures + 1)
         if delay is None:
             await self._set_aside(message, note)
@@ -280,34 +299,36 @@ class Worker:
             message, lambda tx, it: outbox.fail(tx, self._job.queue, it, due_at, note)
         )
 
-    async def _set_aside(self, message: Message, note: str) -> None:
+    async def _set_aside(self, message: outbox.Message, note: str) -> None:
         """Make a message a dead letter and call `buried`; without it if that fails."""
         try:
             await self._db.transaction_until_stored(partial(self._bury, message=message, note=note))
-        except NoLongerLead as error:
+        except errors.NoLongerLead as error:
             log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
         except Exception:
             log.exception("message buried alone", queue=self._job.queue.name, id=message.id)
             await self._settle(
                 message,
-                lambda tx, message: outbox.bury(tx, self._job.queue, message, self._now(), note),
+                lambda tx, message: outbox.dead_letter(
+                    tx, self._job.queue, message, self._now(), note
+                ),
             )
 
     async def _settle(
-        self, message: Message, how: Callable[[Transaction, Message], object]
+        self, message: outbox.Message, how: Callable[[database.Transaction, outbox.Message], object]
     ) -> None:
         try:
             await self._db.transaction_until_stored(lambda tx: how(tx, message))
-        except NoLongerLead as error:
+        except errors.NoLongerLead as error:
             log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
         except Exception:
             log.exception("message stays leased", queue=self._job.queue.name, id=message.id)
 
-    def _release(self, tx: Transaction, message: Message) -> None:
+    def _release(self, tx: database.Transaction, message: outbox.Message) -> None:
         outbox.release(tx, self._job.queue, message, self._now() + STORAGE_PAUSE)
 
-    def _bury(self, tx: Transaction, message: Message, note: str) -> None:
-        if outbox.bury(tx, self._job.queue, message, self._now(), note):
+    def _bury(self, tx: database.Transaction, message: outbox.Message, note: str) -> None:
+        if outbox.dead_letter(tx, self._job.queue, message, self._now(), note):
             self._job.buried(tx, message)
 
     def _finished(self, task: asyncio.Task[None]) -> None:

@@ -1,1 +1,1 @@
-"""Processes over one database: which of them are alive, and which one leads."""
+"""Several processes over one database: which are alive, and which one leads."""

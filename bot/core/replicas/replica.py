@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import threading
+import time
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
+from functools import partial
 
-from bot.core.database.slices import Lead
-from bot.core.outbox.owners import LOCAL
-from bot.core.replicas.standing import Standing
+import structlog
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bot.core.outbox.owners import Owners
-    from bot.core.replicas.replica_rows import ReplicaRow
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import leases, queue_policy
+from bot.core.replicas import leadership, membership
 
 
 class Replica(ABC):
     """A replica: `owner` names it, `owners` names its workers in their leases."""
 
     owner: str
-    owners: Owners
+    owners: leases.Owners
 
     @abstractmethod
     async def start(self) -> None:
@@ -31,11 +35,11 @@ class Replica(ABC):
         """Release every lead, and leave the others."""
 
     @abstractmethod
-    def stand(self, role: str) -> Standing:
+    def stand(self, role: str) -> leadership.LeaderElection:
         """Join those who stand for the lead of a role, until it is handed over."""
 
     @abstractmethod
-    def others(self) -> Sequence[ReplicaRow]:
+    def others(self) -> Sequence[membership.ReplicaRow]:
         """Return the other replicas, as the last beat found them."""
 
 
@@ -43,7 +47,7 @@ class SoleReplica(Replica):
     """The only process that serves a SQLite file: it always leads."""
 
     owner = "sole"
-    owners: Owners = LOCAL
+    owners: leases.Owners = leases.LOCAL
 
     async def start(self) -> None:
         """Ignore the start: there are no others."""
@@ -51,20 +55,205 @@ class SoleReplica(Replica):
     async def stop(self) -> None:
         """Ignore the end: nobody waits for it."""
 
-    def stand(self, role: str) -> Standing:  # noqa: ARG002 - it leads in every role
-        return SoleStanding()
+    def stand(self, role: str) -> leadership.LeaderElection:  # noqa: ARG002 - it leads in every role
+        return SoleLeader()
 
-    def others(self) -> Sequence[ReplicaRow]:
+    def others(self) -> Sequence[membership.ReplicaRow]:
         return ()
 
 
-class SoleStanding(Standing):
+class SoleLeader(leadership.LeaderElection):
     """The lead of the only process, which nobody takes from it."""
 
     def __init__(self) -> None:
         super().__init__(_hand_over_to_nobody)
-        self._lead, self._until = Lead("sole", 0), float("inf")
+        self._lead, self._until = database.WriteLease("sole", 0), float("inf")
 
 
 async def _hand_over_to_nobody() -> None:
     return
+
+
+# The owners of leases among replicas: a worker is alive as long as its replica.
+
+
+class ReplicaOwners:
+    """Names workers after their replica: `host-id:number`.
+
+    A replica without a row is dead, for it had one before its first lease. So the lease of a living
+    one never ends, however long it takes and whatever a clock says.
+    """
+
+    leases_expire = False
+    search_seconds = 1.0
+
+    def __init__(self, replica: Callable[[], str | None]) -> None:
+        self._replica = replica
+        self._numbers = itertools.count(1)
+        self._workers: set[str] = set()
+
+    def register(self) -> str:
+        worker = str(next(self._numbers))
+        self._workers.add(worker)
+        return worker
+
+    def unregister(self, worker: str) -> None:
+        self._workers.discard(worker)
+
+    def name_of(self, worker: str) -> str | None:
+        replica = self._replica()
+        return None if replica is None else f"{replica}:{worker}"
+
+    def find_dead(
+        self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
+    ) -> set[str]:
+        """Return those whose replica is gone, and stopped workers of this one.
+
+        In a queue with a slice all others are dead, for none of them can settle anything there.
+        """
+        ours = self._replica()
+        own = {f"{ours}:{worker}" for worker in tuple(self._workers)}
+        if queue.slice:
+            return set() if ours is None else {name for name in names if name not in own}
+        living = {one.owner for one in membership.find_all(tx)}
+        return {
+            name
+            for name in names
+            if _replica_of(name) not in living or (_replica_of(name) == ours and name not in own)
+        }
+
+    presume_dead = find_dead
+
+
+def _replica_of(name: str) -> str:
+    return name.rpartition(":")[0]
+
+
+# A replica among others: its beats have a thread, since a busy event loop must not look dead.
+
+
+log = structlog.get_logger()
+
+LEAVE_SECONDS = 2.0
+"""The longest wait for the database at a stop; without it the others find out by themselves."""
+
+
+class BeatingReplica(Replica):
+    """A replica that beats in a thread and on a connection of its own."""
+
+    def __init__(
+        self,
+        database: database.Database,
+        info: membership.ReplicaInfo,
+        now: Callable[[], int],
+        times: membership.HeartbeatTimeouts = membership.HEARTBEAT_TIMEOUTS,
+    ) -> None:
+        self._database = database
+        self._writer = database.own_writer()
+        self._membership = membership.Membership(self._writer.run, info, times, now)
+        self._times = times
+        self._lock = threading.Lock()
+        self._soon = threading.Event()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._beat, name="replica", daemon=True)
+        self._standings: dict[str, leadership.LeaderElection] = {}
+        self.owners = ReplicaOwners(self._name)
+
+    @property
+    def owner(self) -> str:  # type: ignore[override]
+        """Return the name of this replica; it has another after it was declared gone."""
+        return self._membership.owner
+
+    async def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self._membership.join, time.monotonic())
+        self._listening = asyncio.create_task(self._listen())
+        self._thread.start()
+
+    async def stop(self) -> None:
+        self._stopping = True
+        for standing in list(self._standings.values()):
+            await standing.hand_over()
+        self._soon.set()
+        await asyncio.to_thread(self._thread.join, LEAVE_SECONDS)
+        self._listening.cancel()
+        with suppress(errors.StorageError, TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                await self._database.transaction(self._membership.leave)
+        if not self._thread.is_alive():
+            self._writer.close()
+
+    def stand(self, role: str) -> leadership.LeaderElection:
+        standing = self._standings[role] = leadership.LeaderElection(lambda: self._hand_over(role))
+        self._membership.roles |= {role}
+        self._soon.set()
+        return standing
+
+    def others(self) -> Sequence[membership.ReplicaRow]:
+        return self._membership.others
+
+    def _name(self) -> str | None:
+        """Return the owner of new leases; None while the others may take it for gone."""
+        is_known = time.monotonic() < self._membership.began_at + self._times.lead
+        return self._membership.owner if is_known else None
+
+    async def _listen(self) -> None:
+        """Take over at once a lead that another replica handed over."""
+        event = self._database.listen(membership.TOPIC)
+        while True:
+            await event.wait()
+            event.clear()
+            self._soon.set()
+
+    async def _hand_over(self, role: str) -> None:
+        self._standings.pop(role, None)
+        with suppress(errors.StorageError, TimeoutError):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                if lead := await asyncio.to_thread(self._resign, role):
+                    change = partial(membership.hand_over_lead, role=role, lead=lead)
+                    await self._database.transaction(change)
+
+    def _resign(self, role: str) -> database.WriteLease | None:
+        with self._lock:
+            return self._membership.resign(role)
+
+    def _beat(self) -> None:
+        while not self._stopping:
+            self._soon.clear()
+            began = time.monotonic()
+            try:
+                with self._lock:
+                    if not self._stopping:
+                        self._membership.beat(began)
+            except errors.StorageError as error:
+                log.debug("replica can't beat", reason=str(error))
+            except Exception:
+                log.exception("replica can't beat")
+            else:
+                self._report()
+            self._soon.wait(max(0.0, began + self._times.beat - time.monotonic()))
+
+    def _report(self) -> None:
+        """Pass on to the standings, on their event loop, what the last beat found."""
+        until = self._membership.began_at + self._times.lead
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._update, dict(self._membership.leads), until)
+
+    def _update(self, leads: dict[str, database.WriteLease], until: float) -> None:
+        for role, standing in self._standings.items():
+            if role in leads:
+                standing.hold(leads[role], until)
+            else:
+                standing.end()
+
+
+# Which kind of replica a process is.
+
+
+def open_replica(
+    database: database.Database, info: membership.ReplicaInfo, now: Callable[[], int]
+) -> Replica:
+    """Return this process as a replica, not started yet; `now` in epoch ms."""
+    if database.engine == "sqlite":
+        return SoleReplica()
+    return BeatingReplica(database, info, now)

@@ -1,1 +1,1 @@
-"""Translations, and text that people typed: sanitized, links, email addresses, phone numbers."""
+"""Texts for people, and text that people typed: translations, links, contacts, sanitizing."""

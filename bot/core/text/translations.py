@@ -13,6 +13,7 @@ from fluent.syntax import FluentParser
 if TYPE_CHECKING:
     from fluent.runtime.resolver import Pattern
 
+
 DEFAULT = "en"
 LOCALES = Path(__file__).parent / "locales"
 

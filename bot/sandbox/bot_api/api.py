@@ -13,49 +13,46 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from bot.sandbox.bot_api import about, answers, editing, intake, sending
-from bot.sandbox.bot_api.file_answers import file_answer
-from bot.sandbox.bot_api.params import Params, params_of
-from bot.sandbox.world.errors import ApiError
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.bot_api import bot_methods, messages, params
+from bot.sandbox.world import errors
 from bot.sandbox.world.world import Call, World
 
 log = logging.getLogger(__name__)
 
-METHODS: dict[str, about.Method] = {
-    "getMe": about.get_me,
-    "getUpdates": intake.get_updates,
-    "setWebhook": intake.set_webhook,
-    "deleteWebhook": intake.delete_webhook,
-    "getWebhookInfo": intake.get_webhook_info,
-    "sendMessage": sending.send_message,
-    "sendPhoto": sending.file_sender("photo"),
-    "sendDocument": sending.file_sender("document"),
-    "sendVideo": sending.file_sender("video"),
-    "sendAnimation": sending.file_sender("animation"),
-    "sendAudio": sending.file_sender("audio"),
-    "sendVoice": sending.file_sender("voice"),
-    "sendChatAction": sending.send_chat_action,
-    "editMessageText": editing.edit_message_text,
-    "editMessageCaption": editing.edit_message_caption,
-    "editMessageMedia": editing.edit_message_media,
-    "editMessageReplyMarkup": editing.edit_message_reply_markup,
-    "deleteMessage": editing.delete_message,
-    "answerCallbackQuery": answers.answer_callback_query,
-    "answerInlineQuery": answers.answer_inline_query,
-    "setMyCommands": about.set_my_commands,
-    "getMyCommands": about.get_my_commands,
-    "deleteMyCommands": about.delete_my_commands,
-    "setMyName": about.setter("name"),
-    "getMyName": about.getter("name"),
-    "setMyDescription": about.setter("description"),
-    "getMyDescription": about.getter("description"),
-    "setMyShortDescription": about.setter("short_description"),
-    "getMyShortDescription": about.getter("short_description"),
-    "getChat": about.get_chat,
-    "getChatMember": about.get_chat_member,
-    "getUserProfilePhotos": about.get_user_profile_photos,
-    "getFile": about.get_file,
+METHODS: dict[str, bot_methods.Method] = {
+    "getMe": bot_methods.get_me,
+    "getUpdates": bot_methods.get_updates,
+    "setWebhook": bot_methods.set_webhook,
+    "deleteWebhook": bot_methods.delete_webhook,
+    "getWebhookInfo": bot_methods.get_webhook_info,
+    "sendMessage": messages.send_message,
+    "sendPhoto": messages.file_sender("photo"),
+    "sendDocument": messages.file_sender("document"),
+    "sendVideo": messages.file_sender("video"),
+    "sendAnimation": messages.file_sender("animation"),
+    "sendAudio": messages.file_sender("audio"),
+    "sendVoice": messages.file_sender("voice"),
+    "sendChatAction": messages.send_chat_action,
+    "editMessageText": messages.edit_message_text,
+    "editMessageCaption": messages.edit_message_caption,
+    "editMessageMedia": messages.edit_message_media,
+    "editMessageReplyMarkup": messages.edit_message_reply_markup,
+    "deleteMessage": messages.delete_message,
+    "answerCallbackQuery": messages.answer_callback_query,
+    "answerInlineQuery": messages.answer_inline_query,
+    "setMyCommands": bot_methods.set_my_commands,
+    "getMyCommands": bot_methods.get_my_commands,
+    "deleteMyCommands": bot_methods.delete_my_commands,
+    "setMyName": bot_methods.setter("name"),
+    "getMyName": bot_methods.getter("name"),
+    "setMyDescription": bot_methods.setter("description"),
+    "getMyDescription": bot_methods.getter("description"),
+    "setMyShortDescription": bot_methods.setter("short_description"),
+    "getMyShortDescription": bot_methods.getter("short_description"),
+    "getChat": bot_methods.get_chat,
+    "getChatMember": bot_methods.get_chat_member,
+    "getUserProfilePhotos": bot_methods.get_user_profile_photos,
+    "getFile": bot_methods.get_file,
 }
 _NAMES = {name.lower(): name for name in METHODS}
 
@@ -88,8 +85,8 @@ def _caller(world: World) -> Callable[[Request], Any]:
         try:
             _authorize(world, request)
             name = _method_named(request.path_params["method"])
-            return await _answer(world, name, await params_of(request))
-        except ApiError as error:
+            return await _answer(world, name, await params.params_of(request))
+        except errors.ApiError as error:
             return _refusal(error)
         except ClientDisconnect:
             return Cut()
@@ -97,7 +94,7 @@ def _caller(world: World) -> Callable[[Request], Any]:
     return call
 
 
-async def _answer(world: World, name: str, params: Params) -> Response:
+async def _answer(world: World, name: str, params: params.Params) -> Response:
     """Run one call with the fault planned for it, and record how it went."""
     fault = world.faults.take(name.lower(), params.chat_id)
     if fault and fault.kind == "drop":
@@ -107,7 +104,7 @@ async def _answer(world: World, name: str, params: Params) -> Response:
         if fault and fault.kind in ("error", "picture") and not fault.accepted:
             raise fault.refusal()
         result = await METHODS[name](world, params)
-    except ApiError as error:
+    except errors.ApiError as error:
         refused = Call(name, params.values, time, error.code, error.description)
         world.refused.append(refused)
         world.bell.ring()
@@ -117,7 +114,7 @@ async def _answer(world: World, name: str, params: Params) -> Response:
     return await _accepted(world, fault, result)
 
 
-async def _accepted(world: World, fault: Fault | None, result: Any) -> Response:
+async def _accepted(world: World, fault: errors.Fault | None, result: Any) -> Response:
     if fault and fault.kind == "cut":
         return Cut()
     if fault and fault.kind == "error":
@@ -127,7 +124,7 @@ async def _accepted(world: World, fault: Fault | None, result: Any) -> Response:
     return JSONResponse({"ok": True, "result": result})
 
 
-def _refusal(error: ApiError) -> JSONResponse:
+def _refusal(error: errors.ApiError) -> JSONResponse:
     wait = error.parameters.get("retry_after")
     headers = {"Retry-After": str(wait)} if wait else None
     return JSONResponse(error.json(), error.code, headers)
@@ -137,25 +134,25 @@ def _method_named(name: str) -> str:
     """Spell a method as the documentation does, from any case of letters."""
     known = _NAMES.get(name.lower())
     if known is None:
-        raise ApiError(404, "Not Found: method not found")
+        raise errors.ApiError(404, "Not Found: method not found")
     return known
 
 
 def _authorize(world: World, request: Request) -> None:
     token = request.path_params["token"]
     if not secrets.compare_digest(token.encode(), world.token.encode()):
-        raise ApiError(401, "Unauthorized")
+        raise errors.ApiError(401, "Unauthorized")
 
 
 def _downloader(world: World) -> Callable[[Request], Any]:
     async def download(request: Request) -> Response:
         try:
             _authorize(world, request)
-        except ApiError as error:
+        except errors.ApiError as error:
             return _refusal(error)
         stored = world.files.at(request.path_params["path"])
         if not stored:
-            return _refusal(ApiError(404, "Not Found"))
-        return file_answer(await world.files.read(stored))
+            return _refusal(errors.ApiError(404, "Not Found"))
+        return params.file_answer(await world.files.read(stored))
 
     return download

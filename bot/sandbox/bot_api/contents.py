@@ -4,50 +4,181 @@ Source: core.telegram.org/bots/api, sendMessage (1-4096 characters after entitie
 sendPhoto (caption 0-1024), in UTF-16 code units.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bot.sandbox.bot_api.params import Params
-from bot.sandbox.world.entities import Formatted, blank, formatted, web_address
-from bot.sandbox.world.errors import bad_request
+from bot.sandbox.world import errors, formatting, model
 from bot.sandbox.world.files import Files, fetched
-from bot.sandbox.world.model import Json
+
+# Keyboards under messages, checked as Telegram checks them.
+#
+# The source is core.telegram.org/bots/api: InlineKeyboardButton, CopyTextButton and
+# ReplyKeyboardMarkup.
+
+
+MOST_BUTTONS = 100
+CALLBACK_DATA_BYTES = range(1, 65)
+COPY_TEXT_CHARACTERS = range(1, 257)
+SWITCH_QUERY_CHARACTERS = 256
+STYLES = ("danger", "success", "primary")
+
+Json = dict[str, Any]
+
+
+def checked(markup: object) -> Json | None:
+    """Check a reply_markup of any kind; None for none. Errors: 400."""
+    if markup is None or markup in ("", {}):
+        return None
+    if not isinstance(markup, Mapping):
+        raise errors.bad_request("object expected as reply markup")
+    if "inline_keyboard" in markup:
+        return inline(markup)
+    if "keyboard" in markup:
+        rows = _rows(markup["keyboard"], 'field "keyboard" must be an Array of Arrays', _key)
+        return {**markup, "keyboard": rows}
+    if markup.get("remove_keyboard") or markup.get("force_reply"):
+        return dict(markup)
+    return None
+
+
+def inline(markup: object) -> Json | None:
+    """Check an inline keyboard; None for an empty one. Errors: 400."""
+    if markup is None or markup in ("", {}):
+        return None
+    if not isinstance(markup, Mapping) or "inline_keyboard" not in markup:
+        raise errors.bad_request("inline keyboard expected")
+    wording = 'field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays'
+    rows = _rows(markup["inline_keyboard"], wording, _button)
+    return {"inline_keyboard": rows} if rows else None
+
+
+def _rows(rows: object, wording: str, check: Callable[[object], Json]) -> list[list[Json]]:
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        raise errors.bad_request(wording)
+    if sum(map(len, rows)) > MOST_BUTTONS:
+        raise errors.bad_request("reply markup is too long")
+    return [[check(button) for button in row] for row in rows if row]
+
+
+def _key(button: object) -> Json:
+    named = {"text": button} if isinstance(button, str) else button
+    if not isinstance(named, dict):
+        raise errors.bad_request("KeyboardButton must be a String or an Object")
+    if formatting.blank(str(named.get("text", ""))):
+        raise errors.bad_request("keyboard button text must be non-empty")
+    return named
+
+
+def _button(button: object) -> Json:
+    if not isinstance(button, dict):
+        raise errors.bad_request("can't parse inline keyboard button: must be an Object")
+    if not isinstance(button.get("text"), str):
+        raise errors.bad_request("can't parse inline keyboard button: Can't find field \"text\"")
+    if formatting.blank(button["text"]):
+        raise errors.bad_request("inline keyboard button text must be non-empty")
+    if button.get("style") not in (None, *STYLES):
+        raise errors.bad_request("invalid button style specified")
+    actions = [name for name in _ACTIONS if button.get(name) is not None]
+    if not actions:
+        raise errors.bad_request("text buttons are unallowed in the inline keyboard")
+    if len(actions) > 1:
+        raise errors.bad_request(
+            "exactly one action must be specified in an inline keyboard button"
+        )
+    return button | {actions[0]: _ACTIONS[actions[0]](button[actions[0]])}
+
+
+def _callback_data(data: object) -> str:
+    if not isinstance(data, str) or len(data.encode()) not in CALLBACK_DATA_BYTES:
+        raise errors.bad_request("BUTTON_DATA_INVALID")
+    return data
+
+
+def _url(address: object) -> str:
+    text = str(address).strip()
+    if text.startswith(("tg://", "ton://")):
+        return text
+    whole = formatting.web_address(text)
+    if not whole:
+        reason = f"inline keyboard button URL '{text}' is invalid: Wrong HTTP URL"
+        raise errors.bad_request(reason)
+    return whole
+
+
+def _copy_text(copied: object) -> Json:
+    text = copied.get("text") if isinstance(copied, Mapping) else None
+    if not isinstance(text, str) or len(text) not in COPY_TEXT_CHARACTERS:
+        raise errors.bad_request("BUTTON_COPY_TEXT_INVALID")
+    return {"text": text}
+
+
+def _switch(query: object) -> str:
+    if not isinstance(query, str) or len(query) > SWITCH_QUERY_CHARACTERS:
+        raise errors.bad_request("BUTTON_DATA_INVALID")
+    return query
+
+
+def _chosen_chat(choice: object) -> Json:
+    if not isinstance(choice, dict):
+        raise errors.bad_request("SwitchInlineQueryChosenChat must be an Object")
+    _switch(choice.get("query", ""))
+    return choice
+
+
+def _as_is(value: object) -> object:
+    return value
+
+
+_ACTIONS: dict[str, Callable[[object], object]] = {
+    "callback_data": _callback_data,
+    "url": _url,
+    "copy_text": _copy_text,
+    "switch_inline_query": _switch,
+    "switch_inline_query_current_chat": _switch,
+    "switch_inline_query_chosen_chat": _chosen_chat,
+    "web_app": _as_is,
+    "login_url": _as_is,
+    "callback_game": _as_is,
+    "pay": _as_is,
+}
+
 
 TEXT_UNITS = 4096
 CAPTION_UNITS = 1024
 
 
-def text_content(text: str, parse_mode: str, entities: Any) -> Json:
+def text_content(text: str, parse_mode: str, entities: Any) -> model.Json:
     """Return text and entities. Errors: 400 for an empty, too long or broken text."""
-    body = formatted(text, parse_mode, _listed(entities))
-    if blank(body.text):
-        raise bad_request("message text is empty")
+    body = formatting.formatted(text, parse_mode, _listed(entities))
+    if formatting.blank(body.text):
+        raise errors.bad_request("message text is empty")
     if body.units > TEXT_UNITS:
-        raise bad_request("message is too long")
+        raise errors.bad_request("message is too long")
     return _fields("text", "entities", body)
 
 
-def caption_content(caption: str, parse_mode: str, entities: Any) -> Json:
+def caption_content(caption: str, parse_mode: str, entities: Any) -> model.Json:
     """Return caption and caption_entities, {} for an empty one. Errors: 400."""
-    body = formatted(caption, parse_mode, _listed(entities))
+    body = formatting.formatted(caption, parse_mode, _listed(entities))
     if body.units > CAPTION_UNITS:
-        raise bad_request("message caption is too long")
+        raise errors.bad_request("message caption is too long")
     return _fields("caption", "caption_entities", body) if body.text else {}
 
 
-def text_of(params: Params) -> Json:
+def text_of(params: Params) -> model.Json:
     entities = params.json("entities", "message entities")
     return text_content(params.text("text"), params.text("parse_mode"), entities)
 
 
-def caption_of(params: Params) -> Json:
+def caption_of(params: Params) -> model.Json:
     entities = params.json("caption_entities", "message entities")
     shown = caption_content(params.text("caption"), params.text("parse_mode"), entities)
     above = {"show_caption_above_media": True} if params.flag("show_caption_above_media") else {}
     return shown | above
 
 
-async def media_of(files: Files, kind: str, params: Params, name: str) -> Json:
+async def media_of(files: Files, kind: str, params: Params, name: str) -> model.Json:
     """Take the photo, document or other file that the parameter `name` brings. Errors: 400, 413."""
     if upload := params.upload(name):
         return files.add(kind, upload).content
@@ -55,10 +186,10 @@ async def media_of(files: Files, kind: str, params: Params, name: str) -> Json:
     if value.startswith("attach://"):
         attached = params.upload(value.removeprefix("attach://"))
         if not attached:
-            raise bad_request(f"there is no {kind} in the request")
+            raise errors.bad_request(f"there is no {kind} in the request")
         return files.add(kind, attached).content
     if not value:
-        raise bad_request(f"there is no {kind} in the request")
+        raise errors.bad_request(f"there is no {kind} in the request")
     if "://" in value:
         return files.add(kind, await fetched(value)).content
     return files.known(kind, value).content
@@ -67,17 +198,19 @@ async def media_of(files: Files, kind: str, params: Params, name: str) -> Json:
 def described_media(item: Any, params: Params) -> tuple[str, Params]:
     """Return kind and parameters of an InputMedia, with attached uploads. Errors: 400."""
     if not isinstance(item, Mapping):
-        raise bad_request("media not found")
+        raise errors.bad_request("media not found")
     kind = str(item.get("type", ""))
     if kind not in ("photo", "document"):
-        raise bad_request("can't parse InputMedia: only photo and document are supported here")
+        raise errors.bad_request(
+            "can't parse InputMedia: only photo and document are supported here"
+        )
     if not item.get("media"):
-        raise bad_request("media not found")
+        raise errors.bad_request("media not found")
     uploads = {name: value for name, value in params.values.items() if params.upload(name)}
     return kind, Params(uploads | {key: item[key] for key in item})
 
 
-def inline_content(files: Files, result: Mapping[str, Any]) -> Json:
+def inline_content(files: Files, result: Mapping[str, Any]) -> model.Json:
     """Return what choosing an inline result would post. Errors: 400 as for a message."""
     described = result.get("input_message_content")
     mode = str(result.get("parse_mode", ""))
@@ -86,18 +219,18 @@ def inline_content(files: Files, result: Mapping[str, Any]) -> Json:
         return text_content(str(described["message_text"]), mode, described.get("entities"))
     kind = str(result.get("type", ""))
     if described is not None or kind not in ("photo", "document"):
-        raise bad_request("input message content is not specified")
+        raise errors.bad_request("input message content is not specified")
     caption = str(result.get("caption", ""))
     media = _inline_media(files, kind, result)
     return media | caption_content(caption, mode, result.get("caption_entities"))
 
 
-def _inline_media(files: Files, kind: str, result: Mapping[str, Any]) -> Json:
+def _inline_media(files: Files, kind: str, result: Mapping[str, Any]) -> model.Json:
     if file_id := result.get(f"{kind}_file_id"):
         return files.known(kind, str(file_id)).content
-    address = web_address(str(result.get(f"{kind}_url", "")))
+    address = formatting.web_address(str(result.get(f"{kind}_url", "")))
     if not address:
-        raise bad_request(f"{kind.upper()}_CONTENT_URL_EMPTY")
+        raise errors.bad_request(f"{kind.upper()}_CONTENT_URL_EMPTY")
     size = {"width": result.get("photo_width", 512), "height": result.get("photo_height", 512)}
     remote = {"file_id": address, "file_unique_id": str(hash(address)), "url": address}
     return {kind: [remote | size] if kind == "photo" else remote}
@@ -105,9 +238,9 @@ def _inline_media(files: Files, kind: str, result: Mapping[str, Any]) -> Json:
 
 def _listed(entities: Any) -> list[Any]:
     if entities and not isinstance(entities, list):
-        raise bad_request("expected an Array of MessageEntity")
+        raise errors.bad_request("expected an Array of MessageEntity")
     return entities or []
 
 
-def _fields(name: str, entities: str, body: Formatted) -> Json:
+def _fields(name: str, entities: str, body: formatting.Formatted) -> model.Json:
     return {name: body.text} | ({entities: list(body.entities)} if body.entities else {})

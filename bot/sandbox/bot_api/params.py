@@ -4,17 +4,34 @@ Source: core.telegram.org/bots/api#making-requests: query string, urlencoded, JS
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
-from bot.sandbox.world.errors import ApiError, bad_request
-from bot.sandbox.world.files import DOCUMENT_BYTES, Upload
+from bot.sandbox.world import errors, files
 
-BODY_BYTES = DOCUMENT_BYTES + 1024 * 1024
+# Files as answers, in slices: a web server with bounded memory cuts one that comes at once.
+
+
+_SLICE = 64 * 1024
+
+
+def file_answer(file: files.Upload, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer with a file's bytes, sent as the client takes them."""
+    length = {"Content-Length": str(len(file.data))}
+    return StreamingResponse(_slices(file.data), 200, {**(headers or {}), **length}, file.mime)
+
+
+async def _slices(data: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), _SLICE):
+        yield data[start : start + _SLICE]
+
+
+BODY_BYTES = files.DOCUMENT_BYTES + 1024 * 1024
 FIELD_BYTES = 1024 * 1024
 
 _TRUE = frozenset({"true", "yes", "1"})
@@ -29,7 +46,7 @@ class Params:
     def text(self, name: str) -> str:
         """Return a string, empty if missing."""
         value = self.values.get(name)
-        if isinstance(value, Upload):
+        if isinstance(value, files.Upload):
             return value.data.decode(errors="replace")
         return "" if value is None else str(value)
 
@@ -41,7 +58,7 @@ class Params:
         try:
             return int(text)
         except ValueError:
-            raise bad_request(f'parameter "{name}" is invalid: must be an Integer') from None
+            raise errors.bad_request(f'parameter "{name}" is invalid: must be an Integer') from None
 
     def flag(self, name: str) -> bool:
         return self.text(name).strip().lower() in _TRUE
@@ -56,14 +73,14 @@ class Params:
         try:
             return _loaded(value)
         except ValueError:
-            raise bad_request(f"can't parse {wording} JSON object") from None
+            raise errors.bad_request(f"can't parse {wording} JSON object") from None
 
     def markup(self) -> Any:
         return self.json("reply_markup", "reply keyboard markup")
 
-    def upload(self, name: str) -> Upload | None:
+    def upload(self, name: str) -> files.Upload | None:
         value = self.values.get(name)
-        return value if isinstance(value, Upload) else None
+        return value if isinstance(value, files.Upload) else None
 
     @property
     def chat_id(self) -> int | None:
@@ -75,7 +92,7 @@ class Params:
 async def params_of(request: Request) -> Params:
     """Read the query string and the body. Errors: 400 unreadable, 413 too large."""
     if int(request.headers.get("content-length") or 0) > BODY_BYTES:
-        raise ApiError(413, "Request Entity Too Large")
+        raise errors.ApiError(413, "Request Entity Too Large")
     values: dict[str, Any] = dict(request.query_params)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
@@ -92,12 +109,12 @@ async def _form(request: Request) -> dict[str, Any]:
             for name, value in form.multi_items():
                 values[name] = await _upload(value) if isinstance(value, UploadFile) else value
     except HTTPException as error:
-        raise bad_request(f"can't read the form: {error.detail}") from None
+        raise errors.bad_request(f"can't read the form: {error.detail}") from None
     return values
 
 
-async def _upload(file: UploadFile) -> Upload:
-    return Upload(file.filename or "file", await file.read(), file.content_type or "")
+async def _upload(file: UploadFile) -> files.Upload:
+    return files.Upload(file.filename or "file", await file.read(), file.content_type or "")
 
 
 def _decoded(body: bytes) -> dict[str, Any]:
@@ -106,7 +123,7 @@ def _decoded(body: bytes) -> dict[str, Any]:
     except ValueError:
         values = None
     if not isinstance(values, dict):
-        raise bad_request("can't parse request body as a JSON object")
+        raise errors.bad_request("can't parse request body as a JSON object")
     return values
 
 

@@ -3,7 +3,8 @@
 A refused act answers 400 `{"error": …}`, a wait that came to nothing 504.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from starlette.requests import Request
@@ -11,17 +12,325 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from bot.sandbox.bot_api.params import params_of
-from bot.sandbox.web import actions, views
-from bot.sandbox.world.errors import ApiError, WorldError
-from bot.sandbox.world.files import Upload
-from bot.sandbox.world.model import Json
-from bot.sandbox.world.people import person
+from bot.sandbox.world import errors, files, model, people
 from bot.sandbox.world.world import Call, World
+
+# The world as one person sees it in the chat page, as JSON.
+
+
+SHOWN_MESSAGES = 200
+
+
+def state_view(world: World, user_id: int) -> model.Json:
+    """Return all that the page shows to this person; to the first one for an unknown id."""
+    viewer = people.person(world, user_id if user_id in world.users else min(world.users))
+    language = viewer.user.language_code or ""
+    profile = world.profile
+    return {
+        "seq": world.feed.seq,
+        "user_id": viewer.id,
+        "people": [{"id": user.id, "name": user.name} for user in world.users.values()],
+        "bot": {
+            "id": world.bot.id,
+            "username": world.bot.username,
+            "name": profile.text("name", language) or world.bot.first_name,
+            "description": profile.text("description", language),
+        },
+        "chats": [_chat_view(world, viewer, one) for one in _chats_of(world, viewer)],
+    }
+
+
+def event_views(world: World, viewer: people.Person, since: int) -> model.Json:
+    """Return what happened after `since` in this person's chats; `reset` if that is lost."""
+    happened = world.feed.since(since)
+    if happened is None:
+        return {"seq": world.feed.seq, "reset": True, "events": []}
+    own = {chat.id for chat in _chats_of(world, viewer)} | {0}
+    shown = [_event(world, viewer, one) for one in happened if one["chat_id"] in own]
+    return {"seq": world.feed.seq, "reset": False, "events": shown}
+
+
+def message_view(viewer: people.Person, one: model.Message) -> model.Json:
+    """Return a Message object with what a client adds: whose, keyboards, silence, service words."""
+    extra: model.Json = {"out": one.sender.id == viewer.id, "sender_name": one.sender.name}
+    if one.options.get("disable_notification"):
+        extra["silent"] = True
+    if one.markup and "inline_keyboard" not in one.markup:
+        extra["reply_keyboard"] = one.markup
+    if "migrate_to_chat_id" in one.content or "migrate_from_chat_id" in one.content:
+        extra["service"] = "The group has become a supergroup"
+    return one.json() | extra
+
+
+def inline_answer(query: model.InlineQuery) -> model.Json:
+    return {
+        "query_id": query.id,
+        "answered": query.answered,
+        "results": query.results,
+        "next_offset": query.next_offset,
+        "button": query.button,
+    }
+
+
+def call_view(one: Call) -> model.Json:
+    """Return a recorded call; an upload shows as its name and size in bytes."""
+    params = {name: _shown(value) for name, value in one.params.items()}
+    shown = {"method": one.method, "params": params, "time": one.time, "code": one.code}
+    return shown | ({"reason": one.reason} if one.reason else {})
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, files.Upload):
+        return {"file_name": value.name, "file_size": len(value.data)}
+    return value
+
+
+def _chats_of(world: World, viewer: people.Person) -> list[model.Chat]:
+    """Return the chats of a person, the one with the bot first."""
+    found = [
+        chat
+        for chat in world.chats.values()
+        if viewer.id in chat.members and chat.migrated_to is None
+    ]
+    return sorted(found, key=lambda chat: chat.kind != "private")
+
+
+def _chat_view(world: World, viewer: people.Person, chat: model.Chat) -> model.Json:
+    language = viewer.user.language_code or ""
+    group = chat.is_group
+    commands = world.profile.shown_to(chat.id, viewer.id, language, group=group)
+    heard = chat.bot_status == "member" or chat.kind == "private"
+    return {
+        "id": chat.id,
+        "kind": chat.kind,
+        "title": _title(world, viewer, chat),
+        "members": [member.name for member in chat.members.values()],
+        "bot_status": chat.bot_status,
+        "commands": commands if heard and chat.kind != "dialog" else [],
+        "keyboard": chat.keyboard,
+        "messages": [message_view(viewer, one) for one in chat.visible[-SHOWN_MESSAGES:]],
+    }
+
+
+def _title(world: World, viewer: people.Person, chat: model.Chat) -> str:
+    if chat.kind == "private":
+        language = viewer.user.language_code or ""
+        return world.profile.text("name", language) or world.bot.first_name
+    others = [member.name for number, member in chat.members.items() if number != viewer.id]
+    return chat.title or ", ".join(others)
+
+
+def _event(world: World, viewer: people.Person, event: model.Json) -> model.Json:
+    """Fill in the message as it is now; an event itself names only its id."""
+    if event["type"] != "message":
+        return event
+    one = world.chats[event["chat_id"]].messages[event["message"]]
+    if one.deleted:
+        return event | {"type": "deleted"}
+    return event | {"message": message_view(viewer, one), "keyboard": one.chat.keyboard}
+
+
+# What can be done through the control API: people's acts, and the world's own switches.
+#
+# Each act takes a JSON object; `user_id` says who acts, `chat_id` where (absent: the chat with
+# the bot). Errors: WorldError, LookupError, ValueError, TimeoutError.
+
+
+Body = Mapping[str, Any]
+Act = Callable[[World, Body], Awaitable[model.Json]]
+
+ANSWER_SECONDS = 15.0
+INLINE_SECONDS = 10.0
+
+
+def photo(world: World, body: Body, upload: files.Upload) -> model.Json:
+    """Send a picture with an optional `caption`."""
+    actor = _actor(world, body)
+    sent = actor.send_photo(upload.data, str(body.get("caption", "")), _chat_of(actor, body))
+    return message_view(actor, sent)
+
+
+def document(world: World, body: Body, upload: files.Upload) -> model.Json:
+    """Send a file, or a picture as one, with an optional `caption`."""
+    actor = _actor(world, body)
+    caption = str(body.get("caption", ""))
+    sent = actor.send_document(upload.name, upload.data, _chat_of(actor, body), caption)
+    return message_view(actor, sent)
+
+
+async def _send(world: World, body: Body) -> model.Json:
+    actor = _actor(world, body)
+    chat = _chat_of(actor, body)
+    reply_to = chat.messages.get(int(body.get("reply_to") or 0))
+    return message_view(actor, actor.send(str(body["text"]), chat, reply_to))
+
+
+async def _start(world: World, body: Body) -> model.Json:
+    actor = _actor(world, body)
+    return message_view(actor, actor.start(str(body.get("payload", ""))))
+
+
+async def _edit(world: World, body: Body) -> model.Json:
+    actor = _actor(world, body)
+    message = _message(actor, body)
+    actor.edit(message, str(body["text"]))
+    return message_view(actor, message)
+
+
+async def _press(world: World, body: Body) -> model.Json:
+    """Press `button` (text or data) or the one at `row`, `column`; wait for the answer."""
+    actor = _actor(world, body)
+    message = _message(actor, body)
+    if "button" in body:
+        query = actor.press(message, str(body["button"]))
+    else:
+        query = actor.press_at(message, int(body["row"]), int(body["column"]))
+    await world.bell.until(lambda: query.answer, float(body.get("seconds", ANSWER_SECONDS)))
+    return {"answer": query.answer}
+
+
+async def _inline(world: World, body: Body) -> model.Json:
+    """Ask for `query` from `offset` on; unanswered within ten seconds it has no results."""
+    actor = _actor(world, body)
+    offset = str(body.get("offset", ""))
+    query = actor.ask_inline(str(body.get("query", "")), _chat_of(actor, body), offset)
+    await world.bell.until(lambda: query.answered, INLINE_SECONDS)
+    return inline_answer(query)
+
+
+async def _choose(world: World, body: Body) -> model.Json:
+    actor = _actor(world, body)
+    query = world.inline_queries[str(body["query_id"])]
+    chosen = actor.choose(query, str(body["result_id"]), _chat_of(actor, body))
+    return message_view(actor, chosen)
+
+
+async def _block(world: World, body: Body) -> model.Json:
+    _actor(world, body).block()
+    return {}
+
+
+async def _unblock(world: World, body: Body) -> model.Json:
+    _actor(world, body).unblock()
+    return {}
+
+
+async def _migrate(world: World, body: Body) -> model.Json:
+    actor = _actor(world, body)
+    return {"chat_id": actor.migrate(_chat_of(actor, body)).id}
+
+
+async def _add_bot(world: World, body: Body) -> model.Json:
+    """Add the bot to a group, again if it was removed."""
+    actor = _actor(world, body)
+    actor.add_bot(_chat_of(actor, body))
+    return {}
+
+
+async def _remove_bot(world: World, body: Body) -> model.Json:
+    actor = _actor(world, body)
+    actor.remove_bot(_chat_of(actor, body))
+    return {}
+
+
+async def _join(world: World, body: Body) -> model.Json:
+    """Add a person whom the others know, or rename the one with `user_id`."""
+    given = body.get("user_id")
+    if not str(body["first_name"]).strip():
+        raise errors.WorldError("a person needs a name")
+    joined = people.join(
+        world,
+        str(body["first_name"]).strip(),
+        user_id=int(given) if given is not None else None,
+        last_name=str(body.get("last_name", "")),
+        username=str(body.get("username", "")),
+        language_code=body.get("language_code"),
+        started=bool(body.get("started")),
+    )
+    if given is None:
+        joined.introduce()
+    return {"user_id": joined.id}
+
+
+async def _group(world: World, body: Body) -> model.Json:
+    """Make a group `title` of the actor and `members` (user ids); `with_bot` false: without it."""
+    others = [people.person(world, int(number)) for number in body.get("members", [])]
+    title = str(body["title"]).strip()
+    if not title:
+        raise errors.WorldError("a group needs a name")
+    with_bot = bool(body.get("with_bot", True))
+    group = _actor(world, body).new_group(title, *others, with_bot=with_bot)
+    return {"chat_id": group.id}
+
+
+async def _dialog(world: World, body: Body) -> model.Json:
+    """Open the chat of the actor and the person `with`, which the bot can't see."""
+    return {"chat_id": _actor(world, body).dialog(people.person(world, int(body["with"]))).id}
+
+
+async def _faults(world: World, body: Body) -> model.Json:
+    """Schedule a Fault from its fields; `{"clear": true}` drops those still planned."""
+    if body.get("clear"):
+        world.faults.clear()
+        return {}
+    unknown = set(body) - {field.name for field in fields(errors.Fault)}
+    if unknown:
+        raise errors.WorldError(f"no such fields of a fault: {', '.join(sorted(unknown))}")
+    world.faults.add(errors.Fault(**body))
+    return {}
+
+
+async def _limits(world: World, body: Body) -> model.Json:
+    """Switch Telegram's limits: `{"on": false}`."""
+    world.limiter.limits = errors.Limits() if body.get("on", True) else errors.NO_LIMITS
+    return {}
+
+
+def _actor(world: World, body: Body) -> people.Person:
+    return people.person(world, int(body["user_id"]))
+
+
+def _chat_of(actor: people.Person, body: Body) -> model.Chat:
+    given = body.get("chat_id")
+    if given is None:
+        return actor.chat
+    chat = actor.world.chats.get(int(given))
+    if chat is None or actor.id not in chat.members:
+        raise LookupError(f"no chat {given} with this person in it")
+    return chat
+
+
+def _message(actor: people.Person, body: Body) -> model.Message:
+    message = _chat_of(actor, body).messages.get(int(body["message_id"]))
+    if message is None or message.deleted:
+        raise LookupError("no such message")
+    return message
+
+
+ACTS: dict[str, Act] = {
+    "send": _send,
+    "start": _start,
+    "edit": _edit,
+    "press": _press,
+    "inline": _inline,
+    "choose": _choose,
+    "block": _block,
+    "unblock": _unblock,
+    "migrate": _migrate,
+    "add-bot": _add_bot,
+    "remove-bot": _remove_bot,
+    "dialog": _dialog,
+    "people": _join,
+    "groups": _group,
+    "faults": _faults,
+    "limits": _limits,
+}
+
 
 Read = Callable[[World, Request], Awaitable[Any]]
 
 POLL_SECONDS = 25.0
-_UPLOADS = {"photo": actions.photo, "document": actions.document}
+_UPLOADS = {"photo": photo, "document": document}
 _OWN_PAGES = (None, "same-origin", "none")  # Sec-Fetch-Site; None from clients that are no browser
 
 
@@ -49,52 +358,52 @@ def _handler(world: World, answer: Read) -> Callable[[Request], Any]:
             return JSONResponse({"error": str(error)}, 504)
         except KeyError as error:
             return JSONResponse({"error": f"missing or unknown: {error}"}, 400)
-        except (ApiError, WorldError, LookupError, ValueError, TypeError) as error:
+        except (errors.ApiError, errors.WorldError, LookupError, ValueError, TypeError) as error:
             return JSONResponse({"error": str(error)}, 400)
 
     return handle
 
 
-async def _state(world: World, request: Request) -> Json:
+async def _state(world: World, request: Request) -> model.Json:
     user_id = request.query_params.get("user")
-    return views.state(world, int(user_id or 0))
+    return state_view(world, int(user_id or 0))
 
 
-async def _events(world: World, request: Request) -> Json:
+async def _events(world: World, request: Request) -> model.Json:
     """Answer with what happened after `since`, at once or when it does, within 25 seconds."""
     since, user_id = int(request.query_params["since"]), int(request.query_params["user"])
     seconds = float(request.query_params.get("seconds", POLL_SECONDS))
     await world.bell.until(lambda: world.feed.seq != since, min(seconds, POLL_SECONDS))
-    return views.events(world, person(world, user_id), since) | {"closed": world.bell.closed}
+    return event_views(world, people.person(world, user_id), since) | {"closed": world.bell.closed}
 
 
-async def _calls(world: World, request: Request) -> Json:
+async def _calls(world: World, request: Request) -> model.Json:
     methods = request.query_params.getlist("method")
 
-    def chosen(calls: list[Call]) -> list[Json]:
-        return [views.call(one) for one in calls if not methods or one.method in methods]
+    def chosen(calls: list[Call]) -> list[model.Json]:
+        return [call_view(one) for one in calls if not methods or one.method in methods]
 
     return {"calls": chosen(world.calls), "refused": chosen(world.refused)}
 
 
-async def _mails(world: World, _request: Request) -> Json:
+async def _mails(world: World, _request: Request) -> model.Json:
     return world.mails.json()
 
 
-def _uploaded(kind: str, act: Callable[[World, actions.Body, Upload], Json]) -> Read:
-    async def take(world: World, request: Request) -> Json:
+def _uploaded(kind: str, act: Callable[[World, Body, files.Upload], model.Json]) -> Read:
+    async def take(world: World, request: Request) -> model.Json:
         params = await params_of(request)
         upload = params.upload(kind)
         if upload is None:
-            raise WorldError(f"there is no {kind} in the request")
+            raise errors.WorldError(f"there is no {kind} in the request")
         return act(world, params.values, upload)
 
     return take
 
 
 async def _act(world: World, request: Request) -> Any:
-    act = actions.ACTS.get(request.path_params["act"])
+    act = ACTS.get(request.path_params["act"])
     if act is None:
-        raise WorldError(f"no such act; there are {', '.join(sorted(actions.ACTS))}")
+        raise errors.WorldError(f"no such act; there are {', '.join(sorted(ACTS))}")
     params = await params_of(request)
     return await act(world, params.values)

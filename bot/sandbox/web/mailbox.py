@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from bot.sandbox.world.world import World
+from bot.sandbox.world import world
 
 HOST = "127.0.0.1"
 MOST_BYTES = 256 * 1024
@@ -82,7 +82,7 @@ class Mailbox:
     Belongs to the event loop in which it is opened.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: world.World) -> None:
         logging.getLogger("mail.log").setLevel(logging.WARNING)  # else every line of every email
         self._world = world
         self._server = MailServer(self, data_size_limit=MOST_BYTES)

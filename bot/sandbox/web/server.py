@@ -1,22 +1,137 @@
 """The sandbox as one ASGI application: Bot API, chat page and its control API."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from mimetypes import guess_type
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.sandbox.bot_api import api
-from bot.sandbox.web import control, page
-from bot.sandbox.world.world import World
+from bot.sandbox.bot_api import api, params
+from bot.sandbox.web import control
+from bot.sandbox.world import world
+
+# ASGI middleware of the demo: pages that let nobody frame them let the chat page do it.
 
 
-def routes(world: World) -> list[BaseRoute]:
+POLICY = b"content-security-policy"
+NOBODY, OURSELVES = b"frame-ancestors 'none'", b"frame-ancestors 'self'"
+
+
+class AllowOwnFrames:
+    """Lets pages of this server show its other pages in frames; other sites still may not.
+
+    The chat page shows pay pages in the browser of a simulated phone. A server without a chat page
+    does not use this.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and widen the policy of its answer."""
+
+        async def widened(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [_widen(*pair) for pair in message["headers"]]}
+            await send(message)
+
+        await self._app(scope, receive, widened)
+
+
+def _widen(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    return name, value.replace(NOBODY, OURSELVES) if name == POLICY else value
+
+
+# The chat page: one HTML file, its scripts and styles, and the pictures it shows.
+
+
+_STATIC = Path(__file__).with_name("static")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""The page frames itself: the payer's phone beside the seller's is the same page once more."""
+
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_MAIL_POLICY = (
+    "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; "
+    "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""An email brings its styles along, as all do; it loads nothing, runs nothing, is nobody."""
+
+_FILES = {path.name: path.read_bytes() for path in _STATIC.iterdir()}
+"""Small enough to be held: a file that is open while its reader goes away stays open."""
+
+_PAGE = "chat.html"
+
+
+def page_routes(world: world.World) -> list[BaseRoute]:
+    """List the routes of the page below `/chat`."""
+    return [
+        Route("/chat", _index, methods=["GET"]),
+        Route("/chat/assets/{name:str}", _asset, methods=["GET"]),
+        Route("/chat/mails/{number:int}", _mail(world), methods=["GET"]),
+        Route("/chat/files/{file_id:str}", _files(world), methods=["GET"]),
+    ]
+
+
+async def _index(_request: Request) -> Response:
+    return Response(_FILES[_PAGE], headers=_HEADERS, media_type="text/html")
+
+
+async def _asset(request: Request) -> Response:
+    name = request.path_params["name"]
+    content = _FILES.get(name)
+    if content is None or name == _PAGE:
+        return Response("Not found", 404, _HEADERS)
+    return Response(content, headers=_HEADERS, media_type=guess_type(name)[0])
+
+
+def _mail(world: world.World) -> Callable[[Request], Any]:
+    async def show(request: Request) -> Response:
+        mail = world.mails.find(request.path_params["number"])
+        if mail is None:
+            return Response("Not found", 404, _HEADERS)
+        headers = _HEADERS | {"Content-Security-Policy": _MAIL_POLICY}
+        return Response(mail.html, headers=headers, media_type="text/html")
+
+    return show
+
+
+def _files(world: world.World) -> Callable[[Request], Any]:
+    async def show(request: Request) -> Response:
+        stored = world.files.get(request.path_params["file_id"])
+        if stored is None:
+            return Response("Not found", 404, _HEADERS)
+        headers = dict(_HEADERS)
+        if stored.kind != "photo":
+            name = quote(str(stored.json["file_name"]), safe="")
+            headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
+        return params.file_answer(await world.files.read(stored), headers)
+
+    return show
+
+
+def routes(world: world.World) -> list[BaseRoute]:
     """List every route of the sandbox, to be served alone or beside others."""
-    return [*api.routes(world), *control.routes(world), *page.routes(world)]
+    return [*api.routes(world), *control.routes(world), *page_routes(world)]
 
 
-def create_app(world: World) -> Starlette:
+def create_app(world: world.World) -> Starlette:
     """Serve `world` at `/bot{token}/…`, `/file/bot{token}/…` and `/chat`.
 
     Its lifespan closes the world; whoever mounts the routes elsewhere calls `world.close()`.

@@ -4,7 +4,10 @@ ApiError     Telegram's refusal of a bot's call, answered as JSON
 WorldError   a person asked for what a Telegram client would not offer
 """
 
-from typing import Any
+import math
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Literal
 
 
 class ApiError(Exception):
@@ -45,3 +48,146 @@ def conflict(reason: str) -> ApiError:
 def too_many(seconds: int) -> ApiError:
     """Return 429 with the seconds to wait, in the description and in `parameters.retry_after`."""
     return ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)
+
+
+# Faults on demand: refusals, lost answers and slow answers, for tests of the relay.
+
+
+FaultKind = Literal["error", "cut", "drop", "delay", "picture"]
+
+PICTURED = frozenset({"sendphoto", "senddocument", "editmessagemedia"})
+"""Methods that bring a picture or a file, in lower case."""
+
+
+@dataclass(slots=True)
+class Fault:
+    """One planned misbehaviour.
+
+    error   answer `code` (429 with `retry_after` seconds); with `accepted` the call still counts
+    cut     accept the call, then close the connection without a whole answer
+    drop    close the connection without accepting the call
+    delay   accept the call, then hold the answer for `seconds`
+    picture refuse a call that brings a picture with 400 and `description`, which says by default
+            what Telegram does of one that it can't process
+
+    `method` None means every method but getUpdates, or that brings a picture; `chat_id` None every
+    chat. Meets such a call with the probability `chance`, and is used up after `times` of them.
+    """
+
+    kind: FaultKind
+    method: str | None = None
+    chat_id: int | None = None
+    times: int = 1
+    code: int = 500
+    description: str = ""
+    retry_after: int | None = None
+    seconds: float = 0.0
+    accepted: bool = False
+    chance: float = 1.0
+
+    def meets(self, method: str, chat_id: int | None) -> bool:
+        named = method != "getupdates" if self.method is None else self.method.lower() == method
+        if self.kind == "picture":
+            named &= method in PICTURED
+        return named and self.chat_id in (None, chat_id)
+
+    def refusal(self) -> ApiError:
+        """Return the refusal that the call is answered with."""
+        if self.retry_after is not None:
+            return too_many(self.retry_after)
+        if self.kind == "picture":
+            return bad_request(self.description or "IMAGE_PROCESS_FAILED")
+        return ApiError(self.code, self.description or "Internal Server Error")
+
+
+@dataclass(slots=True)
+class Faults:
+    """The faults still to come, oldest first; `dice` says which calls chance picks."""
+
+    planned: list[Fault] = field(default_factory=list)
+    dice: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - no secret
+
+    def add(self, fault: Fault) -> Fault:
+        self.planned.append(fault)
+        return fault
+
+    def clear(self) -> None:
+        self.planned.clear()
+
+    def take(self, method: str, chat_id: int | None) -> Fault | None:
+        """Take the fault for this call (method in lower case), counted down; None for none."""
+        for fault in self.planned:
+            if fault.meets(method, chat_id) and self.dice.random() < fault.chance:
+                fault.times -= 1
+                self.planned = [one for one in self.planned if one.times > 0]
+                return fault
+        return None
+
+
+# Telegram's limits on how fast a bot may send.
+#
+# The source is core.telegram.org/bots/faq, "My bot is hitting limits": one message a second in a
+# chat with short bursts, 20 a minute in a group, about 30 a second in all. Telegram answers 429
+# to edits as well and publishes no figures for them: here an edit counts as a message of its
+# chat, and that of an inline message, which stands in a chat unknown to the bot, at the pace of a
+# group.
+
+
+# Telegram's own count is not exact; a bot that keeps to the rates must not fail for the
+# unevenness of the network between it and the server.
+JITTER_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`count` messages in `seconds`, `burst` of them at once after a rest."""
+
+    count: float
+    seconds: float
+    burst: int
+
+    @property
+    def interval(self) -> float:
+        return self.seconds / self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The rates; None switches one off. `inline` is for the edits of one inline message."""
+
+    chat: Rate | None = Rate(1, 1.0, 4)
+    group: Rate | None = Rate(20, 60.0, 20)
+    inline: Rate | None = Rate(20, 60.0, 4)
+    total: Rate | None = Rate(30, 1.0, 30)
+
+
+NO_LIMITS = Limits(chat=None, group=None, inline=None, total=None)
+
+
+@dataclass(slots=True)
+class Limiter:
+    """Counts messages by the generic cell rate algorithm, one cell a chat and one for all."""
+
+    limits: Limits
+    _due: dict[int | str | None, float] = field(default_factory=dict)
+
+    def take(self, chat_id: int, now: float, *, group: bool) -> int:
+        """Count one message or edit; 0, or the whole seconds to wait and nothing counted."""
+        return self._take(chat_id, self.limits.group if group else self.limits.chat, now)
+
+    def take_inline(self, inline_message_id: str, now: float) -> int:
+        """Count one edit of an inline message; answers as `take`."""
+        return self._take(inline_message_id, self.limits.inline, now)
+
+    def _take(self, place: int | str, own: Rate | None, now: float) -> int:
+        cells = ((place, own), (None, self.limits.total))
+        kept: list[tuple[int | str | None, Rate]] = [(key, rate) for key, rate in cells if rate]
+        wait = max((self._wait(key, rate, now) for key, rate in kept), default=0.0)
+        if wait > JITTER_SECONDS:
+            return math.ceil(wait - JITTER_SECONDS)
+        for key, rate in kept:
+            self._due[key] = max(self._due.get(key, now), now) + rate.interval
+        return 0
+
+    def _wait(self, key: int | str | None, rate: Rate, now: float) -> float:
+        return self._due.get(key, now) - (rate.burst - 1) * rate.interval - now

@@ -5,18 +5,104 @@ Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, sendV
 
 import mimetypes
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
-from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
-from bot.core.errors import OverBudget, StorageError
+from bot.core import bounded_process, errors
+from bot.sandbox.world import scaling
 from bot.sandbox.world.errors import ApiError, bad_request
-from bot.sandbox.world.images import Picture, measure
-from bot.sandbox.world.scaling import SCALED_MIME, SCALER, asked, fitted
+
+# Kind and size of a picture, read from its first bytes (PNG, JPEG, WebP, GIF).
+
+
+_SIZELESS = frozenset({0xC4, 0xC8, 0xCC})  # huffman tables, reserved, arithmetic coding
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """MIME type, width and height in pixels."""
+
+    mime: str
+    width: int
+    height: int
+
+
+def measure(data: bytes) -> Picture | None:
+    """Return format and size; None for bytes that Telegram takes for no photo."""
+    for magic, reader in _READERS.items():
+        if data.startswith(magic):
+            try:
+                return reader(data)
+            except IndexError:
+                return None
+    return None
+
+
+def _png(data: bytes) -> Picture | None:
+    if data[12:16] != b"IHDR" or len(data) < 33:  # noqa: PLR2004 - signature and one whole IHDR
+        return None
+    return Picture("image/png", _big(data, 16, 4), _big(data, 20, 4))
+
+
+def _gif(data: bytes) -> Picture:
+    return Picture("image/gif", _little(data, 6, 2), _little(data, 8, 2))
+
+
+def _jpeg(data: bytes) -> Picture | None:
+    for marker, at in _segments(data):
+        if 0xC0 <= marker <= 0xCF and marker not in _SIZELESS:  # noqa: PLR2004 - SOF0 to SOF15
+            return Picture("image/jpeg", _big(data, at + 5, 2), _big(data, at + 3, 2))
+    return None
+
+
+def _segments(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield each JPEG segment before the scan: its marker and the offset of its length."""
+    at = 2
+    while at + 4 <= len(data) and data[at] == 0xFF:  # noqa: PLR2004 - every marker starts so
+        yield data[at + 1], at + 2
+        at += 2 + _big(data, at + 2, 2)
+
+
+def _webp(data: bytes) -> Picture | None:
+    kind = data[12:16]
+    if data[8:12] != b"WEBP":
+        return None
+    if kind == b"VP8X":
+        return Picture("image/webp", _little(data, 24, 3) + 1, _little(data, 27, 3) + 1)
+    if kind == b"VP8L":
+        bits = _little(data, 21, 4)
+        return Picture("image/webp", (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+    if kind == b"VP8 ":
+        return Picture("image/webp", _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF)
+    return None
+
+
+def _big(data: bytes, at: int, size: int) -> int:
+    return _number(data, at, size, big=True)
+
+
+def _little(data: bytes, at: int, size: int) -> int:
+    return _number(data, at, size, big=False)
+
+
+def _number(data: bytes, at: int, size: int, *, big: bool) -> int:
+    part = data[at : at + size]
+    if len(part) < size:
+        raise IndexError
+    return int.from_bytes(part, "big" if big else "little")
+
+
+_READERS: dict[bytes, Callable[[bytes], Picture | None]] = {
+    b"\x89PNG\r\n\x1a\n": _png,
+    b"\xff\xd8\xff": _jpeg,
+    b"RIFF": _webp,
+    b"GIF8": _gif,
+}
+
 
 PHOTO_BYTES = 10 * 1024 * 1024
 DOCUMENT_BYTES = 50 * 1024 * 1024
@@ -81,7 +167,7 @@ class Files:
         self._by_id: dict[str, StoredFile] = {}
         self._by_path: dict[str, StoredFile] = {}
         self._scaled: dict[str, Upload] = {}
-        self._scaler = BoundedChild(SCALER, PICTURE_BUDGET)
+        self._scaler = bounded_process.BoundedChild(scaling.SCALER, bounded_process.PICTURE_BUDGET)
 
     def get(self, file_id: str) -> StoredFile | None:
         return self._by_id.get(file_id)
@@ -102,10 +188,10 @@ class Files:
 
     async def _smaller_of(self, whole: Upload, side: int) -> Upload:
         try:
-            small = await self._scaler.run(asked(side, whole.data))
-        except (OverBudget, StorageError):
+            small = await self._scaler.run(scaling.asked(side, whole.data))
+        except (errors.OverBudget, errors.StorageError):
             small = b""
-        return Upload(whole.name, small, SCALED_MIME) if small else whole
+        return Upload(whole.name, small, scaling.SCALED_MIME) if small else whole
 
     def add(self, kind: str, upload: Upload) -> StoredFile:
         """Check and keep an upload as `photo` or one of OTHER_KINDS. Errors: 400, 413."""
@@ -171,14 +257,14 @@ class Files:
         return stored
 
     def _smaller(self, whole: Upload, picture: Picture, side: int, content: Json) -> StoredFile:
-        width, height = fitted(picture.width, picture.height, side)
+        width, height = scaling.fitted(picture.width, picture.height, side)
         return self._keep("photo", whole, {"width": width, "height": height}, content, side)
 
     def _keep(
         self, kind: str, upload: Upload, body: Json, content: Json, side: int | None = None
     ) -> StoredFile:
         file_id, unique = f"sandbox-{secrets.token_urlsafe(24)}", secrets.token_urlsafe(10)
-        suffix = mimetypes.guess_extension(SCALED_MIME if side else upload.mime) or ""
+        suffix = mimetypes.guess_extension(scaling.SCALED_MIME if side else upload.mime) or ""
         path = f"{kind}s/file_{unique}{suffix}"
         named = {"file_id": file_id, "file_unique_id": unique} | body
         stored = StoredFile(file_id, kind, path, upload, named, content, side)

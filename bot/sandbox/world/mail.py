@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 from email.message import EmailMessage
 
-from bot.sandbox.world.model import Json
+from bot.sandbox.world import model
 
 KEPT = 100
 
@@ -23,7 +23,7 @@ class Mail:
     text: str
     html: str
 
-    def json(self) -> Json:
+    def json(self) -> model.Json:
         """Return what a list of emails shows, and the text."""
         return {
             "id": self.id,
@@ -58,7 +58,7 @@ class Mails:
     def find(self, number: int) -> Mail | None:
         return next((mail for mail in self._kept if mail.id == number), None)
 
-    def json(self) -> Json:
+    def json(self) -> model.Json:
         """Return all of them, the newest first."""
         kept = [mail.json() for mail in reversed(self._kept)]
         return {"address": self.address, "count": self.count, "mails": kept}

@@ -7,19 +7,7 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.sandbox.world.entities import written
-from bot.sandbox.world.errors import WorldError
-from bot.sandbox.world.files import Upload
-from bot.sandbox.world.model import (
-    START_PAYLOAD,
-    CallbackQuery,
-    Chat,
-    Draft,
-    InlineQuery,
-    Json,
-    Message,
-    User,
-)
+from bot.sandbox.world import errors, files, formatting, model
 from bot.sandbox.world.world import World
 
 SAMS_PHOTO = Path(__file__).with_name("sam.jpg")
@@ -36,17 +24,17 @@ class Person:
     """A person at a Telegram client, and the private chat with the bot."""
 
     world: World
-    user: User
-    chat: Chat
+    user: model.User
+    chat: model.Chat
 
     @property
     def id(self) -> int:
         return self.user.id
 
-    def start(self, payload: str = "") -> Message:
+    def start(self, payload: str = "") -> model.Message:
         """Press Start, or follow a deep link with a payload. Errors: WorldError for a bad one."""
-        if payload and not START_PAYLOAD.fullmatch(payload):
-            raise WorldError("a start payload has 1 to 64 of A-Z, a-z, 0-9, _ and -")
+        if payload and not model.START_PAYLOAD.fullmatch(payload):
+            raise errors.WorldError("a start payload has 1 to 64 of A-Z, a-z, 0-9, _ and -")
         if self.chat.bot_status == "kicked":
             self.unblock()
         if self.chat.bot_status != "member":
@@ -54,88 +42,94 @@ class Person:
             self.world.changed("chat", self.chat)
         return self.send(f"/start {payload}".strip())
 
-    def send(self, text: str, chat: Chat | None = None, reply_to: Message | None = None) -> Message:
+    def send(
+        self, text: str, chat: model.Chat | None = None, reply_to: model.Message | None = None
+    ) -> model.Message:
         """Write a text. Errors: WorldError where a client would not let this person write."""
-        body = written(text)
+        body = formatting.written(text)
         if not body.text:
-            raise WorldError("the message is empty")
-        content: Json = {"text": body.text}
+            raise errors.WorldError("the message is empty")
+        content: model.Json = {"text": body.text}
         if body.entities:
             content["entities"] = list(body.entities)
         return self._say(chat or self.chat, content, reply_to)
 
-    def send_photo(self, data: bytes, caption: str = "", chat: Chat | None = None) -> Message:
+    def send_photo(
+        self, data: bytes, caption: str = "", chat: model.Chat | None = None
+    ) -> model.Message:
         """Send a picture. Errors: ApiError as for a bot's picture."""
-        media = self.world.files.add("photo", Upload("photo", data))
+        media = self.world.files.add("photo", files.Upload("photo", data))
         return self._say(chat or self.chat, media.content | _caption(caption), None)
 
     def send_document(
-        self, name: str, data: bytes, chat: Chat | None = None, caption: str = ""
-    ) -> Message:
+        self, name: str, data: bytes, chat: model.Chat | None = None, caption: str = ""
+    ) -> model.Message:
         """Send a file, a picture too: uncompressed, as clients call it."""
         return self.send_file("document", name, data, chat, caption)
 
     def send_file(
-        self, kind: str, name: str, data: bytes, chat: Chat | None = None, caption: str = ""
-    ) -> Message:
+        self, kind: str, name: str, data: bytes, chat: model.Chat | None = None, caption: str = ""
+    ) -> model.Message:
         """Send a file as one of OTHER_KINDS: a video, a voice message. Errors: as `send_photo`."""
-        media = self.world.files.add(kind, Upload(name, data))
+        media = self.world.files.add(kind, files.Upload(name, data))
         return self._say(chat or self.chat, media.content | _caption(caption), None)
 
-    def send_album(self, *parts: tuple[str, str, bytes, str]) -> list[Message]:
+    def send_album(self, *parts: tuple[str, str, bytes, str]) -> list[model.Message]:
         """Send files together, each as kind, name, data and caption. Errors: as `send_photo`.
 
         Each is a message of its own, as Telegram has it; the same media_group_id holds them
         together.
         """
         album = {"media_group_id": _query_id()}
-        found = [self.world.files.add(kind, Upload(name, data)) for kind, name, data, _ in parts]
+        found = [
+            self.world.files.add(kind, files.Upload(name, data)) for kind, name, data, _ in parts
+        ]
         return [
             self._say(self.chat, media.content | _caption(part[3]) | album, None)
             for media, part in zip(found, parts, strict=True)
         ]
 
-    def send_content(self, content: Json, chat: Chat | None = None) -> Message:
+    def send_content(self, content: model.Json, chat: model.Chat | None = None) -> model.Message:
         """Send what a client makes by itself: a service message, a sticker, a place."""
         return self._say(chat or self.chat, content, None, service=True)
 
-    def edit(self, message: Message, text: str) -> None:
+    def edit(self, message: model.Message, text: str) -> None:
         """Change a message of one's own; the bot gets edited_message."""
         if message.sender.id != self.id:
-            raise WorldError("only one's own messages can be edited")
-        body = written(text)
-        content: Json = {"text": body.text}
+            raise errors.WorldError("only one's own messages can be edited")
+        body = formatting.written(text)
+        content: model.Json = {"text": body.text}
         if body.entities:
             content["entities"] = list(body.entities)
-        self.world.revise(message, Draft(content, message.markup))
+        self.world.revise(message, model.Draft(content, message.markup))
         if _heard(self.world, message):
             self.world.push("edited_message", message.json())
 
-    def press(self, message: Message, button: str) -> CallbackQuery:
+    def press(self, message: model.Message, button: str) -> model.CallbackQuery:
         """Press a callback button, named by its text or data; the answer comes into the query.
 
         Errors: LookupError for no such button, WorldError for one that asks nothing of the bot.
         """
         data = message.button(button).get("callback_data")
         if data is None:
-            raise WorldError(f"{button!r} is no callback button")
+            raise errors.WorldError(f"{button!r} is no callback button")
         return self._callback(message, data)
 
-    def press_at(self, message: Message, row: int, column: int) -> CallbackQuery:
+    def press_at(self, message: model.Message, row: int, column: int) -> model.CallbackQuery:
         """Press the callback button at a place, counted from 0. Errors: as `press`."""
         try:
             data = message.keyboard[row][column].get("callback_data")
         except IndexError:
             raise LookupError(f"no button at row {row}, column {column}") from None
         if data is None:
-            raise WorldError("that is no callback button")
+            raise errors.WorldError("that is no callback button")
         return self._callback(message, data)
 
-    def press_old(self, message: Message, data: str) -> CallbackQuery:
+    def press_old(self, message: model.Message, data: str) -> model.CallbackQuery:
         """Press a button that the message no longer has, as a client with an old view may."""
         return self._callback(message, data)
 
-    async def answer(self, query: CallbackQuery, seconds: float = 5.0) -> Json:
+    async def answer(self, query: model.CallbackQuery, seconds: float = 5.0) -> model.Json:
         """Wait for the bot's answer to a press: text, show_alert, url. Errors: TimeoutError."""
         found = await self.world.wait_for(lambda: query.answer, seconds)
         return found or {}
@@ -143,10 +137,10 @@ class Person:
     async def inline(
         self,
         query: str,
-        chat: Chat | None = None,
+        chat: model.Chat | None = None,
         offset: str = "",
         seconds: float = INLINE_SECONDS,
-    ) -> InlineQuery:
+    ) -> model.InlineQuery:
         """Send `@bot query` as an inline query and return its results. Errors: TimeoutError.
 
         An answer that Telegram still caches for this person is given without asking the bot.
@@ -155,25 +149,31 @@ class Person:
         await self.world.wait_for(lambda: asked.answered, seconds)
         return asked
 
-    def ask_inline(self, query: str, chat: Chat | None = None, offset: str = "") -> InlineQuery:
+    def ask_inline(
+        self, query: str, chat: model.Chat | None = None, offset: str = ""
+    ) -> model.InlineQuery:
         """Send `@bot query` as an inline query without waiting for the answer."""
         query = query.strip()[:QUERY_CHARACTERS]
         if cached := self._cached(query, offset):
             return cached
         kind = _inline_kind(chat or self.chat)
-        asked = InlineQuery(_query_id(), self.user, query, offset, kind, self.world.now())
+        asked = model.InlineQuery(_query_id(), self.user, query, offset, kind, self.world.now())
         self.world.inline_queries[asked.id] = asked
         self.world.push("inline_query", asked.json())
         return asked
 
-    def choose(self, query: InlineQuery, result_id: str, chat: Chat) -> Message:
+    def choose(self, query: model.InlineQuery, result_id: str, chat: model.Chat) -> model.Message:
         """Post an inline result into a chat, via the bot. Errors: LookupError, WorldError."""
         draft = query.drafts.get(result_id)
         if draft is None:
             raise LookupError(f"no result {result_id!r} among {list(query.drafts)}")
         self._may_write(chat)
         message = self.world.post(chat, self.user, draft, via_bot=self.world.bot)
-        chosen: Json = {"result_id": result_id, "from": self.user.json(), "query": query.query}
+        chosen: model.Json = {
+            "result_id": result_id,
+            "from": self.user.json(),
+            "query": query.query,
+        }
         if draft.markup:
             chosen["inline_message_id"] = self.world.remember_inline(message)
         if self.world.inline_feedback:
@@ -200,7 +200,7 @@ class Person:
         if self.chat.bot_status == "kicked":
             _bot_status(self, self.chat, "member")
 
-    def new_group(self, title: str, *others: "Person", with_bot: bool = True) -> Chat:
+    def new_group(self, title: str, *others: "Person", with_bot: bool = True) -> model.Chat:
         """Make a group with others and, unless said otherwise, the bot."""
         number = sum(chat.is_group for chat in self.world.chats.values()) + 1
         members = [self.user, *(other.user for other in others)]
@@ -210,17 +210,17 @@ class Person:
             self.add_bot(group)
         return group
 
-    def add_bot(self, group: Chat) -> None:
+    def add_bot(self, group: model.Chat) -> None:
         _bot_status(self, group, "member")
 
-    def remove_bot(self, group: Chat) -> None:
+    def remove_bot(self, group: model.Chat) -> None:
         """Remove the bot from a group: 403 from now on, and my_chat_member."""
         _bot_status(self, group, "kicked")
 
-    def migrate(self, group: Chat) -> Chat:
+    def migrate(self, group: model.Chat) -> model.Chat:
         """Migrate a group to a supergroup; the old id answers 400 with the new one."""
         if group.kind != "group" or group.migrated_to is not None:
-            raise WorldError("only a group can become a supergroup")
+            raise errors.WorldError("only a group can become a supergroup")
         members = list(group.members.values())
         new = self.world.add_chat(_SUPERGROUPS + group.id, "supergroup", members, group.title)
         new.bot_status = group.bot_status
@@ -229,7 +229,7 @@ class Person:
         self._say(new, {"migrate_from_chat_id": group.id}, None, service=True)
         return new
 
-    def dialog(self, other: "Person") -> Chat:
+    def dialog(self, other: "Person") -> model.Chat:
         """Open the chat of two people, which the bot can't see; made when first asked for."""
         pair = {self.id, other.id}
         for chat in self.world.chats.values():
@@ -252,30 +252,35 @@ class Person:
                 self.world.changed("chat", chat)
 
     def _say(
-        self, chat: Chat, content: Json, reply_to: Message | None, *, service: bool = False
-    ) -> Message:
+        self,
+        chat: model.Chat,
+        content: model.Json,
+        reply_to: model.Message | None,
+        *,
+        service: bool = False,
+    ) -> model.Message:
         if not service:
             self._may_write(chat)
-        message = self.world.post(chat, self.user, Draft(content, None), reply_to=reply_to)
+        message = self.world.post(chat, self.user, model.Draft(content, None), reply_to=reply_to)
         if service or _heard(self.world, message):
             self.world.push("message", message.json())
         return message
 
-    def _may_write(self, chat: Chat) -> None:
+    def _may_write(self, chat: model.Chat) -> None:
         if self.id not in chat.members:
-            raise WorldError("not a member of this chat")
+            raise errors.WorldError("not a member of this chat")
         if chat.migrated_to is not None:
-            raise WorldError("this group has become a supergroup")
+            raise errors.WorldError("this group has become a supergroup")
         if chat.kind == "private" and chat.bot_status != "member":
-            raise WorldError("press Start first, or unblock the bot")
+            raise errors.WorldError("press Start first, or unblock the bot")
 
-    def _callback(self, message: Message, data: str) -> CallbackQuery:
-        query = CallbackQuery(_query_id(), self.user, message, data, self.world.now())
+    def _callback(self, message: model.Message, data: str) -> model.CallbackQuery:
+        query = model.CallbackQuery(_query_id(), self.user, message, data, self.world.now())
         self.world.callbacks[query.id] = query
         self.world.push("callback_query", query.json())
         return query
 
-    def _cached(self, query: str, offset: str) -> InlineQuery | None:
+    def _cached(self, query: str, offset: str) -> model.InlineQuery | None:
         for owner in (self.id, 0):
             until, answer = self.world.inline_cache.get((query, offset, owner), (0.0, None))
             if answer and self.world.now() < until:
@@ -298,7 +303,7 @@ def join(
     With `started` the bot may write to them at once, as if they had pressed Start before.
     """
     number = user_id or max(world.users, default=FIRST_PERSON - 1) + 1
-    user = world.add_user(User(number, first_name, last_name, username, language_code))
+    user = world.add_user(model.User(number, first_name, last_name, username, language_code))
     chat = world.chats.get(number) or world.add_chat(number, "private", [user], "")
     chat.members[number] = user
     if started:
@@ -316,7 +321,7 @@ def person(world: World, user_id: int) -> Person:
     return Person(world, user, chat)
 
 
-def cast(world: World) -> tuple[Person, Person, Chat]:
+def cast(world: World) -> tuple[Person, Person, model.Chat]:
     """Add the people of the demo: a seller, somebody to pay, a group with both and the bot."""
     sam = join(world, "Sam", last_name="Seller", username="sam_seller")
     pat = join(world, "Pat", last_name="Payer", username="pat_payer")
@@ -325,7 +330,7 @@ def cast(world: World) -> tuple[Person, Person, Chat]:
     return sam, pat, sam.new_group("Saturday market", pat)
 
 
-def _bot_status(actor: Person, chat: Chat, status: str) -> None:
+def _bot_status(actor: Person, chat: model.Chat, status: str) -> None:
     old, chat.bot_status = chat.bot_status, "member" if status == "member" else "kicked"
     bot = actor.world.bot.json()
     actor.world.push(
@@ -341,12 +346,12 @@ def _bot_status(actor: Person, chat: Chat, status: str) -> None:
     actor.world.changed("chat", chat)
 
 
-def _membership(bot: Json, status: str) -> Json:
+def _membership(bot: model.Json, status: str) -> model.Json:
     until = {"until_date": 0} if status == "kicked" else {}
     return {"user": bot, "status": status} | until
 
 
-def _heard(world: World, message: Message) -> bool:
+def _heard(world: World, message: model.Message) -> bool:
     """Return whether the bot gets it: in groups only commands, replies to it and messages via it.
 
     Source: core.telegram.org/bots/features#privacy-mode.
@@ -366,14 +371,14 @@ def _addressed(world: World, text: str) -> bool:
     return text.split(maxsplit=1)[0].lower().endswith(f"@{world.bot.username.lower()}")
 
 
-def _inline_kind(chat: Chat) -> str:
+def _inline_kind(chat: model.Chat) -> str:
     if chat.kind == "private":
         return "sender"
     return "private" if chat.kind == "dialog" else chat.kind
 
 
-def _caption(caption: str) -> Json:
-    body = written(caption)
+def _caption(caption: str) -> model.Json:
+    body = formatting.written(caption)
     return {"caption": body.text} if body.text else {}
 
 

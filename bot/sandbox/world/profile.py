@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.sandbox.world.errors import bad_request
+from bot.sandbox.world import errors
 
 MOST_COMMANDS = 100
 COMMAND_DESCRIPTION = range(1, 257)
@@ -34,44 +34,44 @@ def scope_of(scope: object) -> Scope:
     if scope is None:
         return DEFAULT_SCOPE
     if not isinstance(scope, Mapping):
-        raise bad_request("can't parse BotCommandScope: BotCommandScope must be an Object")
+        raise errors.bad_request("can't parse BotCommandScope: BotCommandScope must be an Object")
     kind = str(scope.get("type", ""))
     if kind in _PLAIN_SCOPES:
         return kind, 0, 0
     if kind not in ("chat", "chat_administrators", "chat_member"):
-        raise bad_request("can't parse BotCommandScope: Unsupported type specified")
+        raise errors.bad_request("can't parse BotCommandScope: Unsupported type specified")
     try:
         user_id = int(scope["user_id"]) if kind == "chat_member" else 0
         return kind, int(scope["chat_id"]), user_id
     except (KeyError, TypeError, ValueError):
-        raise bad_request("can't parse BotCommandScope: Empty chat_id specified") from None
+        raise errors.bad_request("can't parse BotCommandScope: Empty chat_id specified") from None
 
 
 def language_of(code: str) -> str:
     """Check a two-letter language code, "" for everybody. Errors: 400."""
     if not _LANGUAGE.fullmatch(code):
-        raise bad_request("invalid language code specified")
+        raise errors.bad_request("invalid language code specified")
     return code
 
 
 def commands_of(commands: object) -> list[Json]:
     """Check BotCommand objects; a leading slash is dropped. Errors: 400."""
     if not isinstance(commands, list):
-        raise bad_request("can't parse commands: expected an Array of BotCommand")
+        raise errors.bad_request("can't parse commands: expected an Array of BotCommand")
     if len(commands) > MOST_COMMANDS:
-        raise bad_request("BOT_COMMANDS_TOO_MUCH")
+        raise errors.bad_request("BOT_COMMANDS_TOO_MUCH")
     return [_command(command) for command in commands]
 
 
 def _command(command: object) -> Json:
     if not isinstance(command, Mapping):
-        raise bad_request("can't parse commands: BotCommand must be an Object")
+        raise errors.bad_request("can't parse commands: BotCommand must be an Object")
     name = str(command.get("command", "")).removeprefix("/")
     description = str(command.get("description", "")).strip()
     if not _COMMAND.fullmatch(name):
-        raise bad_request("BOT_COMMAND_INVALID")
+        raise errors.bad_request("BOT_COMMAND_INVALID")
     if len(description) not in COMMAND_DESCRIPTION:
-        raise bad_request("BOT_COMMAND_DESCRIPTION_INVALID")
+        raise errors.bad_request("BOT_COMMAND_DESCRIPTION_INVALID")
     return {"command": name, "description": description}
 
 
@@ -85,7 +85,7 @@ class Profile:
     def set_text(self, kind: str, language: str, text: str) -> None:
         """Set the text of a kind of TEXT_LIMITS; an empty one removes it. Errors: 400 too long."""
         if len(text) > TEXT_LIMITS[kind]:
-            raise bad_request(f"bot {kind.replace('_', ' ')} is too long")
+            raise errors.bad_request(f"bot {kind.replace('_', ' ')} is too long")
         if text:
             self.texts[kind, language] = text
         else:

@@ -6,7 +6,7 @@ four bytes before the picture's, and answers nothing where it can't make one.
 
 import io
 
-from bot.core.bounded_process import serve
+from bot.core import bounded_process
 
 SCALED_MIME = "image/jpeg"
 SCALER = __name__
@@ -46,4 +46,4 @@ def _work(sent: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    serve(_work)
+    bounded_process.serve(_work)

@@ -1,10 +1,89 @@
 """The queue of updates for the bot, kept until the bot has confirmed them."""
 
+import asyncio
 from collections import deque
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import httpx
+
+# Waiting for something to happen in the world, without polling.
+
+
+T = TypeVar("T")
+
+
+class Bell:
+    """Rung at every change; whoever waits looks again. Closing it ends all waits at once.
+
+    Belongs to one event loop, like the world that it serves.
+    """
+
+    def __init__(self) -> None:
+        self.closed = False
+        self._waiting: dict[asyncio.Future[None], None] = {}  # in the order of coming
+
+    def ring(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def close(self) -> None:
+        self.closed = True
+        self.ring()
+
+    async def until(self, look: Callable[[], T], seconds: float) -> T:
+        """Wait for a truthy `look()`; its last value when time is up or the bell is closed."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while not (seen := look()) and not self.closed and loop.time() < deadline:
+            await self._once(deadline)
+        return seen
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, at most until the world is closed."""
+        await self.until(lambda: False, seconds)
+
+    async def _once(self, deadline: float) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting[future] = None
+        try:
+            async with asyncio.timeout_at(deadline):
+                await future
+        except TimeoutError:
+            return
+        finally:
+            self._waiting.pop(future, None)
+
+
+# What happened, numbered, for whoever watches the world from outside (the chat page).
+
 
 Json = dict[str, Any]
+
+KEPT = 2000
+
+
+class Feed:
+    """The newest events. A watcher names the last number it has seen."""
+
+    def __init__(self, first: int) -> None:
+        self.seq = first
+        self._events: deque[Json] = deque(maxlen=KEPT)
+
+    def add(self, kind: str, chat_id: int, **more: Any) -> None:
+        self.seq += 1
+        self._events.append({"seq": self.seq, "type": kind, "chat_id": chat_id, **more})
+
+    def since(self, seq: int) -> list[Json] | None:
+        """Return the events after `seq`; None when some are no longer kept or never were."""
+        oldest = self._events[0]["seq"] if self._events else self.seq + 1
+        if not oldest - 1 <= seq <= self.seq:
+            return None
+        return [event for event in self._events if event["seq"] > seq]
+
 
 # Sent only to bots that ask for them by name (getUpdates, allowed_updates).
 _ON_REQUEST = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
@@ -52,3 +131,97 @@ class Updates:
 
     def first(self, limit: int) -> list[Json]:
         return [update for update, _ in zip(self.pending, range(limit), strict=False)]
+
+
+# Delivery of updates to the bot's webhook: in order, one at a time, again until a 2xx.
+#
+# The source is core.telegram.org/bots/api#setwebhook.
+
+
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - the header's name
+TIMEOUT_SECONDS = 30.0
+FIRST_WAIT = 3600.0
+
+
+@dataclass(slots=True)
+class Webhook:
+    """Where updates go and how the last deliveries went; `url` is empty for polling."""
+
+    updates: Updates
+    bell: Bell
+    now: Callable[[], float]
+    backoff: Sequence[float]
+    url: str = ""
+    secret: str = ""
+    max_connections: int = 40
+    last_error: tuple[int, str] | None = None
+    _task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    def set(self, url: str, secret: str, max_connections: int) -> None:
+        """Deliver to `url` from now on; an empty one stops."""
+        self.stop()
+        self.url, self.secret, self.max_connections = url, secret, max_connections
+        self.last_error = None
+        if url:
+            self._task = asyncio.get_running_loop().create_task(self._deliver_all())
+
+    def stop(self) -> None:
+        if self._task:
+            self._task.cancel()
+            self._task = None
+
+    async def close(self) -> None:
+        """Stop and wait for the current delivery to end."""
+        task = self._task
+        self.stop()
+        if task:
+            with suppress(asyncio.CancelledError):
+                await task
+
+    def json(self) -> dict[str, Any]:
+        """Return the WebhookInfo object."""
+        info: dict[str, Any] = {
+            "url": self.url,
+            "has_custom_certificate": False,
+            "pending_update_count": len(self.updates.pending),
+        }
+        if self.url:
+            info["max_connections"] = self.max_connections
+        if self.last_error:
+            info["last_error_date"], info["last_error_message"] = self.last_error
+        if self.updates.allowed:
+            info["allowed_updates"] = sorted(self.updates.allowed)
+        return info
+
+    async def _deliver_all(self) -> None:
+        headers = {SECRET_HEADER: self.secret} if self.secret else {}
+        async with httpx.AsyncClient(headers=headers, timeout=TIMEOUT_SECONDS) as client:
+            while not self.bell.closed:
+                await self.bell.until(lambda: self.updates.pending, FIRST_WAIT)
+                if self.updates.pending:
+                    await self._deliver_first(client)
+
+    async def _deliver_first(self, client: httpx.AsyncClient) -> None:
+        update = self.updates.pending[0]
+        attempt = 0
+        while problem := await self._post(client, update):
+            self.last_error = int(self.now()), problem
+            self.bell.ring()
+            await self.bell.pause(self.backoff[min(attempt, len(self.backoff) - 1)])
+            attempt += 1
+            if self.bell.closed:
+                return
+        self.updates.confirm(update["update_id"] + 1)
+        self.bell.ring()
+
+    async def _post(self, client: httpx.AsyncClient, update: dict[str, Any]) -> str:
+        """Send an update; return "" or the error, as getWebhookInfo shows it."""
+        try:
+            response = await client.post(self.url, json=update)
+        except httpx.TimeoutException:
+            return "Read timeout expired"
+        except httpx.HTTPError:
+            return "Connection failed"
+        if response.is_success:
+            return ""
+        return f"Wrong response from the webhook: {response.status_code} {response.reason_phrase}"

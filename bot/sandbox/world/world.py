@@ -10,29 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from bot.sandbox.world.faults import Faults
-from bot.sandbox.world.feed import Feed
-from bot.sandbox.world.files import Files
-from bot.sandbox.world.limits import Limiter, Limits
-from bot.sandbox.world.mail import Mails
-from bot.sandbox.world.model import (
-    CallbackQuery,
-    Chat,
-    ChatKind,
-    Draft,
-    InlineQuery,
-    Json,
-    Message,
-    User,
-    Version,
-)
-from bot.sandbox.world.profile import Profile
-from bot.sandbox.world.updates import Updates, first_id
-from bot.sandbox.world.waiting import Bell
-from bot.sandbox.world.webhooks import Webhook
+from bot.sandbox.world import errors, files, mail, model, profile, updates
 
 TOKEN = "42:sandbox-0123456789-abcdefghijklmnopqrst"  # noqa: S105 - opens nothing but the sandbox
-BOT = User(42, "Payment Requests", username="PaymentRequestBot", is_bot=True)
+BOT = model.User(42, "Payment Requests", username="PaymentRequestBot", is_bot=True)
 WEBHOOK_BACKOFF = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 WAIT_SECONDS = 15.0
 
@@ -44,7 +25,7 @@ class Call:
     """One call of a Bot API method. `code` is 200, or the error answered, with its `reason`."""
 
     method: str
-    params: Json
+    params: model.Json
     time: float
     code: int = 200
     reason: str = ""
@@ -62,8 +43,8 @@ class World:
         self,
         token: str = TOKEN,
         *,
-        bot: User = BOT,
-        limits: Limits | None = None,
+        bot: model.User = BOT,
+        limits: errors.Limits | None = None,
         now: Callable[[], float] = time.time,
         webhook_backoff: Sequence[float] = WEBHOOK_BACKOFF,
         inline_feedback: bool = False,
@@ -74,26 +55,26 @@ class World:
         self.now = now
         self.inline_feedback = inline_feedback
         self.privacy = privacy
-        self.bell = Bell()
-        self.faults = Faults()
-        self.files = Files()
-        self.mails = Mails()
-        self.profile = Profile()
-        self.limiter = Limiter(limits or Limits())
-        self.users: dict[int, User] = {}
-        self.profile_photos: dict[int, list[list[Json]]] = {}  # newest first; none if hidden
-        self.chats: dict[int, Chat] = {}
+        self.bell = updates.Bell()
+        self.faults = errors.Faults()
+        self.files = files.Files()
+        self.mails = mail.Mails()
+        self.profile = profile.Profile()
+        self.limiter = errors.Limiter(limits or errors.Limits())
+        self.users: dict[int, model.User] = {}
+        self.profile_photos: dict[int, list[list[model.Json]]] = {}  # newest first; none if hidden
+        self.chats: dict[int, model.Chat] = {}
         self.calls: list[Call] = []
         self.refused: list[Call] = []
-        self.callbacks: dict[str, CallbackQuery] = {}
-        self.inline_queries: dict[str, InlineQuery] = {}
-        self.inline_cache: dict[tuple[str, str, int], tuple[float, InlineQuery]] = {}
-        self.inline_messages: dict[str, Message] = {}
+        self.callbacks: dict[str, model.CallbackQuery] = {}
+        self.inline_queries: dict[str, model.InlineQuery] = {}
+        self.inline_cache: dict[tuple[str, str, int], tuple[float, model.InlineQuery]] = {}
+        self.inline_messages: dict[str, model.Message] = {}
         self.polls = 0  # getUpdates calls begun; a newer one ends an older
-        self.first = first_id(now())
-        self.feed = Feed(self.first)
-        self.updates = Updates(self.first)
-        self.webhook = Webhook(self.updates, self.bell, now, webhook_backoff)
+        self.first = updates.first_id(now())
+        self.feed = updates.Feed(self.first)
+        self.updates = updates.Updates(self.first)
+        self.webhook = updates.Webhook(self.updates, self.bell, now, webhook_backoff)
 
     # -- for tests and whoever embeds the world
 
@@ -104,11 +85,16 @@ class World:
         raise TimeoutError(f"nothing within {seconds} s; calls: {self.calls[-5:]}")
 
     async def bot_message(
-        self, chat: Chat, containing: str = "", *, after: int = 0, seconds: float = WAIT_SECONDS
-    ) -> Message:
+        self,
+        chat: model.Chat,
+        containing: str = "",
+        *,
+        after: int = 0,
+        seconds: float = WAIT_SECONDS,
+    ) -> model.Message:
         """Wait for the bot's first message in `chat` above the id `after` with these words."""
 
-        def look() -> Message | None:
+        def look() -> model.Message | None:
             found = (m for m in chat.from_bot() if m.id > after and containing in m.text)
             return next(found, None)
 
@@ -127,28 +113,30 @@ class World:
 
     # -- what happens to chats and messages
 
-    def add_user(self, user: User) -> User:
+    def add_user(self, user: model.User) -> model.User:
         self.users[user.id] = user
         return user
 
-    def add_chat(self, chat_id: int, kind: ChatKind, members: Sequence[User], title: str) -> Chat:
+    def add_chat(
+        self, chat_id: int, kind: model.ChatKind, members: Sequence[model.User], title: str
+    ) -> model.Chat:
         by_id = {member.id: member for member in members}
-        chat = Chat(chat_id, kind, by_id, self.first, title)
+        chat = model.Chat(chat_id, kind, by_id, self.first, title)
         self.chats[chat_id] = chat
         self.changed("chat", chat)
         return chat
 
     def post(
         self,
-        chat: Chat,
-        sender: User,
-        draft: Draft,
+        chat: model.Chat,
+        sender: model.User,
+        draft: model.Draft,
         *,
-        reply_to: Message | None = None,
-        via_bot: User | None = None,
-    ) -> Message:
+        reply_to: model.Message | None = None,
+        via_bot: model.User | None = None,
+    ) -> model.Message:
         """Put a message into a chat, dated now."""
-        message = Message(
+        message = model.Message(
             chat, chat.next_id(), sender, int(self.now()), draft.content, draft.markup,
             reply_to, via_bot, options=draft.options,
         )  # fmt: skip
@@ -156,19 +144,19 @@ class World:
         self.changed("message", chat, message=message.id)
         return message
 
-    def revise(self, message: Message, draft: Draft) -> None:
+    def revise(self, message: model.Message, draft: model.Draft) -> None:
         """Replace what a message says, keeping what it said."""
         since = message.edit_date or message.date
-        message.history.append(Version(since, message.content, message.markup))
+        message.history.append(model.Version(since, message.content, message.markup))
         message.content, message.markup = draft.content, draft.markup
         message.edit_date = int(self.now())
         self.changed("message", message.chat, message=message.id)
 
-    def remove(self, message: Message) -> None:
+    def remove(self, message: model.Message) -> None:
         message.deleted = True
         self.changed("deleted", message.chat, message=message.id)
 
-    def remember_inline(self, message: Message) -> str:
+    def remember_inline(self, message: model.Message) -> str:
         """Assign the id by which the bot may edit a message that was sent via it."""
         message.inline_message_id = secrets.token_urlsafe(20)
         self.inline_messages[message.inline_message_id] = message
@@ -180,24 +168,24 @@ class World:
         self.feed.add("mail", 0, mail=mail.id)
         self.bell.ring()
 
-    def push(self, kind: str, body: Json) -> None:
+    def push(self, kind: str, body: model.Json) -> None:
         """Send the bot an update."""
         self.updates.put(kind, body)
         self.bell.ring()
 
-    def changed(self, kind: str, chat: Chat, **more: Any) -> None:
+    def changed(self, kind: str, chat: model.Chat, **more: Any) -> None:
         """Notify all waiters and the chat page."""
         self.feed.add(kind, chat.id, **more)
         self.bell.ring()
 
     # -- what the bot may look up
 
-    def chat_of_bot(self, chat_id: int) -> Chat | None:
+    def chat_of_bot(self, chat_id: int) -> model.Chat | None:
         """Find a chat that the bot can know of; dialogs between people it can not."""
         chat = self.chats.get(chat_id)
         return chat if chat and chat.kind != "dialog" else None
 
-    def username_chat(self, name: str) -> Chat | None:
+    def username_chat(self, name: str) -> model.Chat | None:
         """Find a private chat by @username, in any case of letters."""
         wanted = name.removeprefix("@").lower()
         owner = (u for u in self.users.values() if u.username.lower() == wanted)

@@ -1,1 +1,1 @@
-"""The interface over HTTP: `/v3/paymentRequests`."""
+"""The interface over HTTP: `/v3/paymentRequests` and the calls around it."""

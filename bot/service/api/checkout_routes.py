@@ -1,56 +1,60 @@
 """`/v3/checkouts`: attempts to pay, which their seller confirms or rejects where no rail can."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from bot.core.database.database import Transaction
-from bot.core.errors import NotFound
-from bot.service.api.paging import RowId
-from bot.service.http import bodies, responses
-from bot.service.http.callers import Calling, Serving
-from bot.service.http.documented_failures import OF_CHECKOUTS
-from bot.service.http.openapi import operation
-from bot.service.http.service import Service
-from bot.service.model.checkout import Checkout
-from bot.service.store import checkouts, idempotency
-from bot.service.usecases import claiming
-from bot.service.usecases.claiming import UNKNOWN
-from bot.service.usecases.request_commands import Caller
-from bot.service.wire import payout_answers
-from bot.service.wire.payout_schemas import CheckoutAnswer
+from bot.core import errors
+from bot.core.database import database
+from bot.core.net import request_body
+from bot.service.checkouts import checkout, checkout_rows, claiming, polling
+from bot.service.http import callers, documented_failures, openapi, responses, routes
+from bot.service.payouts import payout_account
+from bot.service.requests import idempotency, request_commands
+from bot.service.wire import body_parsing, goods_and_payouts
 
 router = APIRouter(prefix="/v3/checkouts", tags=["checkouts"])
 
 
 @router.get(
     "/{id}",
-    **operation(
-        "getCheckout", "Get a checkout", CheckoutAnswer, *(401, 404, 429), said=OF_CHECKOUTS
+    **openapi.operation(
+        "getCheckout",
+        "Get a checkout",
+        goods_and_payouts.CheckoutAnswer,
+        *(401, 404, 429),
+        said=documented_failures.OF_CHECKOUTS,
     ),
 )
-async def get(checkout_id: RowId, service: Serving, caller: Calling) -> Response:
+async def get(
+    checkout_id: responses.RowId, service: callers.Serving, caller: callers.Calling
+) -> Response:
     """Return a checkout of one of the application's requests."""
-    found = await checkouts.read_of_app(service.db, caller.app_id, checkout_id)
+    found = await checkout_rows.read_of_app(service.db, caller.app_id, checkout_id)
     if found is None:
-        raise NotFound(UNKNOWN)
-    return responses.json(payout_answers.checkout(found, caller.now))
+        raise errors.NotFound(claiming.UNKNOWN)
+    return responses.json(goods_and_payouts.checkout_answer(found, caller.now))
 
 
 @router.post(
     "/{id}/confirm",
-    **operation(
+    **openapi.operation(
         "confirmCheckout",
         "Confirm that the money came",
-        CheckoutAnswer,
+        goods_and_payouts.CheckoutAnswer,
         *(401, 404, 409, 429),
-        said=OF_CHECKOUTS,
+        said=documented_failures.OF_CHECKOUTS,
         keyed=True,
     ),
 )
 async def confirm(
-    checkout_id: RowId, request: Request, service: Serving, caller: Calling
+    checkout_id: responses.RowId,
+    request: Request,
+    service: callers.Serving,
+    caller: callers.Calling,
 ) -> Response:
     """Record the payment by the seller's word; safe to repeat."""
     return await _decide(claiming.confirm, checkout_id, request, service, caller)
@@ -58,33 +62,161 @@ async def confirm(
 
 @router.post(
     "/{id}/reject",
-    **operation(
+    **openapi.operation(
         "rejectCheckout",
         "Say that the money didn't come",
-        CheckoutAnswer,
+        goods_and_payouts.CheckoutAnswer,
         *(401, 404, 409, 429),
-        said=OF_CHECKOUTS,
+        said=documented_failures.OF_CHECKOUTS,
         keyed=True,
     ),
 )
 async def reject(
-    checkout_id: RowId, request: Request, service: Serving, caller: Calling
+    checkout_id: responses.RowId,
+    request: Request,
+    service: callers.Serving,
+    caller: callers.Calling,
 ) -> Response:
     """End a claimed checkout, whose unit is for sale again; safe to repeat."""
     return await _decide(claiming.reject, checkout_id, request, service, caller)
 
 
 async def _decide(
-    decide: Callable[[Transaction, str, str, int], Checkout],
+    decide: Callable[[database.Transaction, str, str, int], checkout.Checkout],
     checkout_id: str,
     request: Request,
-    service: Service,
-    caller: Caller,
+    service: callers.Service,
+    caller: request_commands.Caller,
 ) -> Response:
-    key, own = bodies.call_key(request, caller), (caller.app_id, checkout_id, caller.now)
+    key, own = responses.call_key(request, caller), (caller.app_id, checkout_id, caller.now)
     found = await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: decide(tx, *own), lambda _: claiming.find_own(tx, *own)
         )
     )
-    return responses.json(payout_answers.checkout(found, caller.now))
+    return responses.json(goods_and_payouts.checkout_answer(found, caller.now))
+
+
+# `/v3/payoutAccounts`: where the money of an application's sellers goes.
+
+
+payout_router = APIRouter(prefix="/v3/payoutAccounts", tags=["payout accounts"])
+
+
+@payout_router.get(
+    "",
+    **openapi.operation(
+        "listPayoutAccounts",
+        "List payout accounts",
+        goods_and_payouts.PayoutList,
+        *(400, 401, 429),
+        said=documented_failures.OF_PAYOUTS,
+    ),
+)
+@payout_router.get("/", include_in_schema=False)
+async def list_(
+    service: callers.Serving,
+    caller: callers.Calling,
+    owner: Annotated[
+        str, Query(pattern=goods_and_payouts.OWNER_PATTERN, description="Whose accounts.")
+    ],
+) -> Response:
+    """List an owner's accounts in the order in which payers are offered their ways."""
+    found = await service.payouts.list(caller.app_id, owner)
+    return responses.json({"items": [goods_and_payouts.payout_answer(one) for one in found]})
+
+
+@payout_router.post(
+    "",
+    **openapi.operation(
+        "connectPayoutAccount",
+        "Connect a payout account",
+        goods_and_payouts.PayoutAnswer,
+        *(400, 401, 413, 415, 429),
+        extra=openapi.body("PayoutBody"),
+        said=documented_failures.OF_PAYOUTS,
+        keyed=True,
+    ),
+)
+@payout_router.post("/", include_in_schema=False)
+async def connect(request: Request, service: callers.Serving, caller: callers.Calling) -> Response:
+    """Check the details, ask the wallet where there is one, and store the account.
+
+    It takes the place of the owner's account of the same kind, for banks of the same scheme.
+    Payment links that are out already are paid to it from now on. A dry run stores nothing.
+    """
+    service.payouts.check_real_money()
+    text = await responses.read_text(request, responses.JSON)
+    wanted, key = body_parsing.read_payout(text), responses.call_key(request, caller, text)
+    if wanted.kind != payout_account.BANK:  # which asks nobody
+        callers.state(request).limits.count_probe(caller.app_id, wanted.owner)
+    if wanted.dry_run:
+        checked = await service.payouts.check(caller.app_id, wanted.kind, wanted.details)
+        return responses.json(goods_and_payouts.checked_answer(wanted.owner, checked))
+    account = await service.payouts.connect(
+        caller.app_id, wanted.owner, wanted.kind, wanted.details, key
+    )
+    return responses.json(goods_and_payouts.payout_answer(account))
+
+
+@payout_router.delete(
+    "/{id}",
+    summary="Remove a payout account",
+    operation_id="removePayoutAccount",
+    response_class=Response,
+    responses={
+        200: {"description": "It is gone; the body is empty."},
+        **documented_failures.failures(
+            400, 401, 404, 429, said=documented_failures.OF_REMOVALS, keyed=True
+        ),
+    },
+    openapi_extra=openapi.AUTHENTICATED | openapi.KEYED,
+)
+async def remove(
+    account_id: responses.RowId, request: Request, service: callers.Serving, caller: callers.Calling
+) -> Response:
+    """Remove an account: no new payment goes to it."""
+    key = responses.call_key(request, caller)
+    await service.payouts.remove(caller.app_id, account_id, key)
+    return Response(status_code=200, headers=responses.HEADERS)
+
+
+# `/hints`: a wallet says that money has arrived, which only makes us look sooner.
+
+
+hint_router = APIRouter(tags=["wallets"], route_class=routes.PlainRoute)
+PARAMETERS = [
+    {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
+    {
+        "name": "token",
+        "in": "path",
+        "required": True,
+        "description": "Only the wallet that made the invoice knows it.",
+        "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+    },
+]
+
+
+@hint_router.api_route(
+    f"{callers.HINT_PATH}/{{id}}/{{token}}",
+    methods=["POST"],
+    operation_id="hint",
+    summary="Hint that money may have come",
+    status_code=204,
+    responses={
+        204: {"description": "The wallet is asked at once."},
+        **documented_failures.failures(404, 413, 429, said=documented_failures.OF_HINTS),
+    },
+    openapi_extra=openapi.OPEN | {"parameters": PARAMETERS},
+)
+async def hear(request: Request) -> Response:
+    """Queue a look at the checkout's wallet, whatever the body says: it proves nothing."""
+    service = callers.state(request).service
+    checkout_id, token = request.path_params["id"], request.path_params["token"]
+    if not callers.is_genuine(service.payer_key, checkout_id, token):
+        callers.admit_payer(request)
+        raise errors.NoSuchAddress
+    callers.admit_hint(request, checkout_id)
+    await request_body.read(request)
+    await service.db.transaction(partial(polling.hint, checkout_id=checkout_id, now=service.now()))
+    return Response(status_code=204)

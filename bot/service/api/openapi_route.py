@@ -6,17 +6,8 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
-from bot.service.api import (
-    checkout_routes,
-    delivery_routes,
-    goods_routes,
-    hint_route,
-    payout_routes,
-    request_routes,
-)
-from bot.service.http import responses
-from bot.service.http.callers import Serving
-from bot.service.http.compression import Text, TextResponse
+from bot.service.api import checkout_routes, delivery_routes, goods_routes, request_routes
+from bot.service.http import callers, responses
 from bot.service.http.openapi import document
 
 router = APIRouter(include_in_schema=False)
@@ -31,9 +22,9 @@ def spec(public_url: str) -> dict[str, Any]:
             request_routes.router,
             goods_routes.router,
             goods_routes.files_router,
-            payout_routes.router,
+            checkout_routes.payout_router,
             checkout_routes.router,
-            hint_route.router,
+            checkout_routes.hint_router,
             delivery_routes.router,
             request_routes.public_router,
             goods_routes.public_router,
@@ -43,11 +34,11 @@ def spec(public_url: str) -> dict[str, Any]:
 
 
 @router.get("/openapi.json")
-async def openapi(service: Serving) -> TextResponse:
+async def openapi(service: callers.Serving) -> responses.TextResponse:
     written = _encoded(service.public_url)
-    return TextResponse(written, 200, responses.HEADERS, JSONResponse.media_type)
+    return responses.TextResponse(written, 200, responses.HEADERS, JSONResponse.media_type)
 
 
 @lru_cache(maxsize=1)
-def _encoded(public_url: str) -> Text:
-    return Text.of(bytes(JSONResponse(spec(public_url)).body).decode())
+def _encoded(public_url: str) -> responses.Text:
+    return responses.Text.of(bytes(JSONResponse(spec(public_url)).body).decode())

@@ -5,17 +5,18 @@ Each call that writes parts is a transaction of its own.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
-from bot.core.errors import TooManyFiles
-from bot.service.model.goods.delivered import StoredFile
-from bot.service.store import apps
+import structlog
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bot.core.database.database import Database, Row, Transaction
+from bot.core import errors
+from bot.core.database import database
+from bot.service.goods import contents
+from bot.service.requests import app_rows, idempotency
 
 PART = 256 * 1024
 """Bytes of a part."""
@@ -107,9 +108,9 @@ class NewFile:
     size: int
 
 
-def begin(tx: Transaction, file: NewFile, now: int) -> None:
+def begin(tx: database.Transaction, file: NewFile, now: int) -> None:
     """Store a file without parts. Raises TooManyFiles."""
-    apps.lock(tx, file.app_id)  # two uploads don't share the last room
+    app_rows.lock(tx, file.app_id)  # two uploads don't share the last room
     _check_held(tx, file, now)
     tx.execute(
         BEGIN,
@@ -124,42 +125,42 @@ def begin(tx: Transaction, file: NewFile, now: int) -> None:
     )
 
 
-def _check_held(tx: Transaction, file: NewFile, now: int) -> None:
+def _check_held(tx: database.Transaction, file: NewFile, now: int) -> None:
     soon = now + LOOSE_FOR
     (held,) = tx.query(HELD, app_id=file.app_id, owner=file.owner, soon=soon)
     if held["loose"] + file.size > MOST_LOOSE:
-        raise TooManyFiles(_full(MOST_LOOSE, "files that no payment request delivers"))
+        raise errors.TooManyFiles(_full(MOST_LOOSE, "files that no payment request delivers"))
     if not file.owner:
         return
     if held["loose_of_seller"] + file.size > MOST_LOOSE_OF_SELLER:
-        raise TooManyFiles(
+        raise errors.TooManyFiles(
             _full(MOST_LOOSE_OF_SELLER, "a seller's files that no payment request delivers")
         )
     if held["of_seller"] + file.size > MOST_OF_SELLER:
-        raise TooManyFiles(_full(MOST_OF_SELLER, "the files of a seller"))
+        raise errors.TooManyFiles(_full(MOST_OF_SELLER, "the files of a seller"))
 
 
 def _full(most: int, of: str) -> str:
     return f"There is room for {most // MIB} MiB of {of}, and it is used up."
 
 
-def add_part(tx: Transaction, file_id: str, place: int, data: bytes) -> None:
+def add_part(tx: database.Transaction, file_id: str, place: int, data: bytes) -> None:
     """Store the part at a place, counted from 0; all but the last have PART bytes."""
     sql = "INSERT INTO file_parts (file_id, place, data) VALUES (:id, :place, :data)"
     tx.execute(sql, id=file_id, place=place, data=data)
 
 
-def finish(tx: Transaction, file_id: str, size: int, now: int) -> None:
+def finish(tx: database.Transaction, file_id: str, size: int, now: int) -> None:
     """Complete an upload, which waits for its request from now on."""
     tx.execute(FINISH, id=file_id, size=size, expires_at=now + LOOSE_FOR)
 
 
-def attach(tx: Transaction, app_id: str, file_id: str) -> bool:
+def attach(tx: database.Transaction, app_id: str, file_id: str) -> bool:
     """Keep a file for a request; return False if the application has no complete one of this id."""
     return tx.execute(ATTACH, id=file_id, app_id=app_id) == 1
 
 
-def release(tx: Transaction, file_id: str | None, at: int) -> None:
+def release(tx: database.Transaction, file_id: str | None, at: int) -> None:
     """Set when a file expires, unless a request or a receipt still needs it.
 
     Money may still arrive for deleted requests with this file, so it is kept for them too.
@@ -170,30 +171,34 @@ def release(tx: Transaction, file_id: str | None, at: int) -> None:
         tx.execute(RELEASE, id=file_id, at=until)
 
 
-def expire(tx: Transaction, file_id: str, now: int) -> None:
+def expire(tx: database.Transaction, file_id: str, now: int) -> None:
     """Mark a file that was never complete as expired."""
     tx.execute("UPDATE files SET expires_at = :now WHERE id = :id", id=file_id, now=now)
 
 
-def find(tx: Transaction, file_id: str) -> StoredFile | None:
+def find(tx: database.Transaction, file_id: str) -> contents.StoredFile | None:
     """Return a complete file, None if there is none."""
     sql = f"SELECT {COLUMNS} FROM files WHERE id = :id AND complete = 1"  # noqa: S608 - our own words
     row = tx.one(sql, id=file_id)
     return _file(row) if row else None
 
 
-def find_of_app(tx: Transaction, app_id: str, file_id: str) -> StoredFile | None:
+def find_of_app(tx: database.Transaction, app_id: str, file_id: str) -> contents.StoredFile | None:
     """Return a complete file of an application, None if it has none of this id."""
     row = tx.one(OF_APP, id=file_id, app_id=app_id)
     return _file(row) if row else None
 
 
-async def read_of_app(db: Database, app_id: str, file_id: str) -> StoredFile | None:
+async def read_of_app(
+    db: database.Database, app_id: str, file_id: str
+) -> contents.StoredFile | None:
     """Return what `find_of_app` does, without waiting for the writer."""
     return await db.read(lambda tx: find_of_app(tx, app_id, file_id))
 
 
-async def read_of_requests(db: Database, request_ids: Iterable[str]) -> dict[str, StoredFile]:
+async def read_of_requests(
+    db: database.Database, request_ids: Iterable[str]
+) -> dict[str, contents.StoredFile]:
     """Return the files that these requests deliver, by the ids of the requests."""
     found = {}
     for request_id in request_ids:
@@ -207,7 +212,7 @@ async def read_of_requests(db: Database, request_ids: Iterable[str]) -> dict[str
     return found
 
 
-async def read_slice(db: Database, file_id: str, start: int, end: int) -> bytes:
+async def read_slice(db: database.Database, file_id: str, start: int, end: int) -> bytes:
     """Return bytes of one part from `start`, up to `end` and at most SLICE of them."""
     place, offset = divmod(start, PART)
     length = min(SLICE, PART - offset, end - start)
@@ -222,7 +227,7 @@ async def read_slice(db: Database, file_id: str, start: int, end: int) -> bytes:
     return bytes(rows[0]["data"])
 
 
-def sweep(tx: Transaction, now: int) -> bool:
+def sweep_part(tx: database.Transaction, now: int) -> bool:
     """Delete some parts of one expired file; return whether there was one."""
     tx.execute(KEEP_NEEDED, now=now)
     row = tx.one(NEXT_EXPIRED, now=now)
@@ -233,5 +238,156 @@ def sweep(tx: Transaction, now: int) -> bool:
     return True
 
 
-def _file(row: Row) -> StoredFile:
-    return StoredFile(row["id"], row["name"], row["media_type"], row["size"])
+def _file(row: database.Row) -> contents.StoredFile:
+    return contents.StoredFile(row["id"], row["name"], row["media_type"], row["size"])
+
+
+# Uploads: a file is stored part by part as it arrives, and deleted if it does not arrive whole.
+
+
+log = structlog.get_logger()
+
+MOST_BYTES = 20 * 1024 * 1024
+"""Bytes of a file: what Telegram's bots can download (core.telegram.org/bots/api#getfile)."""
+
+AT_ONCE = 4
+"""Simultaneous uploads of an application, each with one part in memory."""
+
+RETRY_SECONDS = 5
+
+GONE = "The file that this Idempotency-Key stored is gone."
+ABOUT = "uploads"
+"""What transactions of uploads have in common: others don't wait behind them."""
+
+
+class UploadSlots:
+    """The uploads under way in this process, by application."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, int] = {}
+
+    @contextmanager
+    def taken(self, app_id: str) -> Iterator[None]:
+        """Count an upload while it lasts. Raises RateLimited beyond AT_ONCE."""
+        before = self._taken.get(app_id, 0)
+        if before >= AT_ONCE:
+            raise errors.RateLimited(RETRY_SECONDS)
+        self._taken[app_id] = before + 1
+        try:
+            yield
+        finally:
+            self._taken[app_id] -= 1
+            if not self._taken[app_id]:
+                del self._taken[app_id]
+
+
+async def store_upload(
+    db: database.Database,
+    file: NewFile,
+    parts: AsyncIterator[bytes],
+    now: Callable[[], int],
+    key: idempotency.CallKey | None = None,
+) -> contents.StoredFile:
+    """Store a file whose parts have files.PART bytes, each in a transaction of its own.
+
+    A call repeated under its key is answered with the file that it stored. Raises TooManyFiles,
+    InvalidBody for an empty file, IdempotencyMismatch, NotFound for a repeat whose file is gone,
+    and what `parts` raises; then nothing of it stays. What is left by a process that was killed is
+    deleted within hours.
+    """
+    content = hashlib.sha256() if key else None
+    if key and content and await idempotency.is_known(db, key):
+        async for part in parts:  # a repeat stores nothing, and so it needs no room
+            content.update(part)
+        return await _find_made(db, file.app_id, key.with_content(content.hexdigest()))
+    await db.transaction(lambda tx: begin(tx, file, now()))
+    try:
+        size = await _store_parts(db, file.id, parts, content)
+    except Exception:
+        with suppress(errors.StorageError):
+            await discard_upload(db, file.id, now())
+        raise
+    if key and content:
+        key = key.with_content(content.hexdigest())
+    new = contents.StoredFile(file.id, file.name, file.media_type, size)
+    try:
+        stored = await db.transaction(lambda tx: _finish(tx, file.app_id, new, now(), key))
+    except errors.Refused:
+        await discard_upload(db, file.id, now())
+        raise
+    if stored.id != file.id:
+        await discard_upload(db, file.id, now())
+        return stored
+    log.info("file uploaded", application=file.app_id, file=file.id, bytes=size)
+    return stored
+
+
+async def _find_made(
+    db: database.Database, app_id: str, key: idempotency.CallKey
+) -> contents.StoredFile:
+    made = await idempotency.read_made(db, key)
+    stored = await read_of_app(db, app_id, made) if made else None
+    if stored is None:
+        raise errors.NotFound(GONE)
+    return stored
+
+
+def _finish(
+    tx: database.Transaction,
+    app_id: str,
+    new: contents.StoredFile,
+    now: int,
+    key: idempotency.CallKey | None,
+) -> contents.StoredFile:
+    """Complete a file, or return the one that was stored under the same key."""
+
+    def change() -> contents.StoredFile:
+        finish(tx, new.id, new.size, now)
+        return new
+
+    def again(made: str) -> contents.StoredFile:
+        earlier = find_of_app(tx, app_id, made)
+        if earlier is None:
+            raise errors.NotFound(GONE)
+        return earlier
+
+    return idempotency.once(tx, key, change, again, made=new.id)
+
+
+async def _store_parts(
+    db: database.Database, file_id: str, parts: AsyncIterator[bytes], content: hashlib._Hash | None
+) -> int:
+    """Store the parts, and add them to the digest of their content; return their size."""
+    size = 0
+    async for part in parts:
+        if content:
+            content.update(part)
+        place = size // PART
+        add = partial(add_part, file_id=file_id, place=place, data=part)
+        await db.bulk(add, about=ABOUT)
+        size += len(part)
+    if not size:
+        raise errors.InvalidBody("The file is empty.")
+    return size
+
+
+async def discard_upload(db: database.Database, file_id: str, now: int) -> None:
+    """Delete what was stored of a file that is not complete."""
+    await db.transaction(lambda tx: expire(tx, file_id, now))
+    await sweep_files(db, now)
+
+
+async def sweep_files(db: database.Database, now: int) -> None:
+    """Delete expired files, a few parts a transaction."""
+    while await db.bulk(partial(sweep_part, now=now), about=ABOUT):
+        pass
+
+
+async def read_codes(db: database.Database, file: contents.StoredFile) -> tuple[str, ...]:
+    """Return the codes that a file lists. Raises CodesProblem."""
+    found, at = contents.CodeFile(), 0
+    while at < file.size:
+        data = await read_slice(db, file.id, at, file.size)
+        found.feed(data)
+        at += len(data)
+    return found.finish()

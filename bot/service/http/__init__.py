@@ -1,1 +1,1 @@
-"""What API and pages share of HTTP: dependencies, bodies, rate limits, answers."""
+"""What API and pages share of HTTP: callers, rate limits, responses, OpenAPI."""

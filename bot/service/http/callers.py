@@ -1,19 +1,150 @@
 """Callers: which application or payer calls, and whether they may call now."""
 
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
-from fastapi import Depends, Request
+from fastapi import Depends, FastAPI, Request
 from starlette.responses import Response
 
-from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
-from bot.core.net.rates import site_key, subscriber_key
-from bot.service.http.openapi import OWNER
-from bot.service.http.payer_cookies import COOKIE
-from bot.service.http.service import Service, ServiceApp, ServiceState
-from bot.service.model.checkout import Holder
-from bot.service.model.seller import OWNERS
-from bot.service.store.apps import App
-from bot.service.usecases.request_commands import Caller
+from bot.core import errors
+from bot.core.database import database
+from bot.core.net import rates
+from bot.service.checkouts import checkout
+from bot.service.goods import files
+from bot.service.http import openapi, rate_limits
+from bot.service.payments import settling
+from bot.service.payouts import payout_accounts
+from bot.service.requests import app_rows, applications, request_commands
+from bot.service.requests.request import OWNERS
+
+# The cookie that identifies a payer: signed, for one network, without personal data.
+#
+# The pay page sets it, so that a browser is known before its first payment. Nothing is stored:
+# the signature proves that we made it, when, and for which network.
+
+
+COOKIE = "payer"
+COOKIE_PATH = "/pay"
+FORM_TIME = 3_600_000
+"""Milliseconds that filling in the form may take; after it, the checkout holds its unit."""
+
+DAY = 86_400_000
+"""Milliseconds."""
+
+_SHAPE = re.compile(r"([0-9a-f]{24})\.([0-9a-f]{1,12})\.([0-9a-f]{32})")
+
+
+class PayerCookies:
+    """The cookies of a service, which last for `lifetime` ms; `secure` if its pages use https.
+
+    `reservation` in ms.
+    """
+
+    def __init__(self, key: bytes, reservation: int, *, secure: bool) -> None:
+        self._key = key
+        self.lifetime = FORM_TIME + reservation
+        self._attributes = (
+            f"Path={COOKIE_PATH}; Max-Age={self.lifetime // 1000}; HttpOnly; SameSite=Lax"
+            + "; Secure" * secure
+        )
+
+    def header(self, network: str, now: int, payer: str | None = None) -> str:
+        """Return a Set-Cookie header for a new payer or a known one."""
+        text = f"{payer or secrets.token_hex(12)}.{now:x}"
+        return f"{COOKIE}={text}.{self._hash(f'cookie {text} {network}')}; {self._attributes}"
+
+    def payer(self, cookie: str, network: str, now: int) -> str | None:
+        """Return the payer's id; None for a cookie that is not ours or not of this network."""
+        found = _SHAPE.fullmatch(cookie)
+        if found is None or not 0 <= now - int(found[2], 16) < self.lifetime:
+            return None
+        expected = self._hash(f"cookie {found[1]}.{found[2]} {network}")
+        return found[1] if hmac.compare_digest(found[3], expected) else None
+
+    def network(self, request_id: str, address: str) -> str:
+        """Return the pseudonym of an address at one request, meaningless anywhere else."""
+        return self._hash(f"network {request_id} {address}")
+
+    def peer(self, network: str, now: int) -> str:
+        """Return the pseudonym of a network at wallets' hosts, another one each day."""
+        return self._hash(f"peer {now // DAY} {network}")[:16]
+
+    def _hash(self, text: str) -> str:
+        return hmac.digest(self._key, text.encode(), "sha256").hex()[:32]
+
+
+# Addresses at which wallets announce money: one a checkout, unguessable, and not stored.
+
+
+HINT_PATH = "/hints"
+
+
+def hint_url(public_url: str, key: bytes, checkout_id: str) -> str:
+    """Return the address of a checkout; `key` is the payers'."""
+    return f"{public_url}{HINT_PATH}/{checkout_id}/{_token(key, checkout_id)}"
+
+
+def is_genuine(key: bytes, checkout_id: str, token: str) -> bool:
+    """Return whether a token is of the checkout's address."""
+    return hmac.compare_digest(_token(key, checkout_id).encode(), token.encode())
+
+
+def _token(key: bytes, checkout_id: str) -> str:
+    return hmac.digest(key, f"hint {checkout_id}".encode(), "sha256").hex()[:32]
+
+
+# The service as its routes know it; the composition root builds it.
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Everything that the API and the pay page need; `now` returns UTC epoch ms.
+
+    `public_url` has no slash at its end, and `operator_contact` is of `check_contact`.
+    A rate of None is no limit; `counts` are those that replicas share, None for a process alone.
+    `payer_key` signs the cookies of payers; replicas share it.
+    `bot_name` returns the username of the bot that sellers chat with, None while it is unknown;
+    `chat_page` is where they do if that isn't Telegram.
+    """
+
+    db: database.Database
+    now: Callable[[], int]
+    public_url: str
+    policy: request_commands.Policy
+    payment_context: settling.PaymentContext
+    payouts: payout_accounts.Payouts
+    api_rate: rates.Rate | None = None
+    payer_rate: rates.Rate | None = None
+    payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    operator_contact: str | None = None
+    bot_name: Callable[[], str | None] = lambda: None
+    chat_page: str | None = None
+    counts: rate_limits.SharedCounts | None = None
+
+
+class ServiceState:
+    """A running service: what the routes need, its limits, the cookies of its payers."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.limits = rate_limits.RateLimits(service.api_rate, service.payer_rate, service.counts)
+        self.logins = applications.Logins(service.db, service.now)
+        self.uploads = files.UploadSlots()
+        self.cookies = PayerCookies(
+            service.payer_key,
+            service.payment_context.reservation,
+            secure=service.public_url.startswith("https:"),
+        )
+
+
+class ServiceApp(FastAPI):
+    """The application, and the service that it serves; `State` would search for it at each call."""
+
+    running: ServiceState
 
 
 def state(request: Request) -> ServiceState:
@@ -48,7 +179,7 @@ async def admit_holder(request: Request) -> Service:
     at = state(request)
     try:
         app = await _authenticate(request, at)
-    except Unauthorized:
+    except errors.Unauthorized:
         return admit_payer(request)
     at.limits.applications.hit(f"receipts {app.id}")
     return at.service
@@ -102,11 +233,11 @@ def set_payer_cookie(request: Request, answer: Response) -> None:
     answer.headers.append("Set-Cookie", cookie)
 
 
-def holder(request: Request, request_id: str) -> Holder:
+def holder(request: Request, request_id: str) -> checkout.Holder:
     """Return the holder of a checkout of a payment request that this payer would open."""
     cookies, address = state(request).cookies, _address(request)
-    site = site_key(address)
-    return Holder(
+    site = rates.site_key(address)
+    return checkout.Holder(
         cookies.network(request_id, address),
         _payer(request),
         site and cookies.network(request_id, site),
@@ -123,10 +254,10 @@ def _payer(request: Request) -> str | None:
 def _address(request: Request) -> str:
     """Return the caller's address; behind a proxy of FORWARDED_ALLOW_IPS, the one it names."""
     client = request.scope.get("client")
-    return subscriber_key(client[0] if client else "")
+    return rates.subscriber_key(client[0] if client else "")
 
 
-async def caller(request: Request) -> Caller:
+async def caller(request: Request) -> request_commands.Caller:
     """Return the application that calls. Raises Unauthorized and RateLimited.
 
     Failures are counted by address, never for the application that they name: nobody can use up
@@ -135,11 +266,13 @@ async def caller(request: Request) -> Caller:
     at = state(request)
     try:
         app = await _authenticate(request, at)
-    except Unauthorized:
+    except errors.Unauthorized:
         at.limits.failed_logins.hit(_address(request))
         raise
     at.limits.applications.hit(app.id)
-    return Caller(app.id, at.service.now(), at.service.policy, confirms=bool(app.confirms))
+    return request_commands.Caller(
+        app.id, at.service.now(), at.service.policy, confirms=bool(app.confirms)
+    )
 
 
 def owner(request: Request) -> str:
@@ -147,21 +280,21 @@ def owner(request: Request) -> str:
 
     Raises InvalidBody for a malformed reference.
     """
-    owner = request.headers.get(OWNER)
+    owner = request.headers.get(openapi.OWNER)
     if owner is None:
         return ""
     if not OWNERS.fullmatch(owner):
-        problem = FieldProblem(OWNER, "must have 1 to 64 of A-Z, a-z, 0-9, _ and -")
-        raise InvalidBody(info=[problem])
+        problem = errors.FieldProblem(openapi.OWNER, "must have 1 to 64 of A-Z, a-z, 0-9, _ and -")
+        raise errors.InvalidBody(info=[problem])
     return owner
 
 
-async def _authenticate(request: Request, at: ServiceState) -> App:
+async def _authenticate(request: Request, at: ServiceState) -> app_rows.App:
     app_id, secret = request.headers.get("app-id"), request.headers.get("app-secret")
     if not app_id or not secret:
-        raise Unauthorized
+        raise errors.Unauthorized
     return await at.logins.authenticate(app_id, secret)
 
 
 Serving: TypeAlias = Annotated[Service, Depends(service)]
-Calling: TypeAlias = Annotated[Caller, Depends(caller)]
+Calling: TypeAlias = Annotated[request_commands.Caller, Depends(caller)]

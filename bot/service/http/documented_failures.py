@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from bot.core.errors import IdempotencyMismatch, NoCodes, NoSuchAddress, TooManyFiles
-from bot.service.goods import uploads
-from bot.service.model.payment_marks import LONGEST_NOTE
-from bot.service.usecases import claiming, payment_marks, payouts
-from bot.service.wire.answer_schemas import ErrorAnswer
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from bot.core import errors
+from bot.service.checkouts import claiming
+from bot.service.goods import files
+from bot.service.payments import payment_marks
+from bot.service.payouts import payout_accounts
+from bot.service.wire import answer_schemas
 
 
 class Failure(NamedTuple):
@@ -25,7 +24,7 @@ class Failure(NamedTuple):
     problem: str = ""
 
 
-Failures: TypeAlias = "Mapping[int, Failure]"
+Failures: TypeAlias = Mapping[int, Failure]
 """Refusals by their status."""
 
 FAILURES = {
@@ -78,7 +77,7 @@ FAILURES = {
         "Not just now: please try again.",
     ),
 }
-TOO_LONG = f"String should have at most {LONGEST_NOTE} characters"
+TOO_LONG = f"String should have at most {payment_marks.LONGEST_NOTE} characters"
 NO_CURSOR = "is none that this list gave"
 OF_READING = {
     400: Failure(
@@ -102,7 +101,7 @@ OF_PAYOUTS = {
         "is required",
     ),
     404: Failure(
-        "The account that the key made is gone (`notFound`).", "notFound", payouts.UNKNOWN
+        "The account that the key made is gone (`notFound`).", "notFound", payout_accounts.UNKNOWN
     ),
     429: FAILURES[429]._replace(
         when="Too many calls, or too many accounts at once (`rateLimited`): see Retry-After."
@@ -114,12 +113,12 @@ OF_REMOVALS = {
     400: Failure(
         "The server takes test money, which goes to no account (`invalidBody`).",
         "invalidBody",
-        payouts.TEST_MONEY,
+        payout_accounts.TEST_MONEY,
     ),
     404: Failure(
         "The application has no such payout account (`notFound`).",
         "notFound",
-        payouts.UNKNOWN,
+        payout_accounts.UNKNOWN,
     ),
 }
 """The same for the removal of a payout account."""
@@ -162,11 +161,11 @@ OF_FILES = {
         "name",
         "must be a name without a path",
     ),
-    404: Failure("The file that the key made is gone (`notFound`).", "notFound", uploads.GONE),
+    404: Failure("The file that the key made is gone (`notFound`).", "notFound", files.GONE),
     409: Failure(
         "Files that no payment request delivers use up their room (`tooManyFiles`).",
         "tooManyFiles",
-        TooManyFiles.default,
+        errors.TooManyFiles.default,
     ),
     415: FAILURES[415]._replace(
         when="The body is a form (`unsupportedMediaType`).",
@@ -191,7 +190,7 @@ OF_CODES = {
         "1 code is repeated: number 2",
     ),
     404: OF_READING[404],
-    409: Failure("The request delivers no codes (`noCodes`).", "noCodes", NoCodes.default),
+    409: Failure("The request delivers no codes (`noCodes`).", "noCodes", errors.NoCodes.default),
     413: FAILURES[413]._replace(
         when="The body is larger than 1 MiB (`bodyTooLarge`).",
         message="The body is larger than 1 MiB.",
@@ -200,19 +199,23 @@ OF_CODES = {
 """The same for codes that are added."""
 
 OF_RECEIPTS = {
-    404: Failure("No payment has this address (`notFound`).", "notFound", NoSuchAddress.default),
+    404: Failure(
+        "No payment has this address (`notFound`).", "notFound", errors.NoSuchAddress.default
+    ),
 }
 """The same for receipts."""
 
 OF_HINTS = {
-    404: Failure("No checkout has this address (`notFound`).", "notFound", NoSuchAddress.default),
+    404: Failure(
+        "No checkout has this address (`notFound`).", "notFound", errors.NoSuchAddress.default
+    ),
 }
 """The same for hints of wallets."""
 
 MISMATCH = Failure(
     "The Idempotency-Key was used with another call, or with another body (`idempotencyMismatch`).",
     "idempotencyMismatch",
-    IdempotencyMismatch.default,
+    errors.IdempotencyMismatch.default,
 )
 """The refusal of a key that another call has."""
 
@@ -256,7 +259,7 @@ def _answer(code: int, it: Failure) -> dict[str, Any]:
     info = [{"field": it.field, "message": it.problem}] if it.field else []
     example = {"code": it.code, "message": it.message, "info": info}
     answer: dict[str, Any] = {
-        "model": ErrorAnswer,
+        "model": answer_schemas.ErrorAnswer,
         "description": it.when,
         "content": {"application/json": {"example": example}},
     }

@@ -2,27 +2,98 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from bot.service.http import webhook_operations
-from bot.service.http.documented_failures import NOTHING_ELSE, failures
-from bot.service.model.seller import OWNERS
-from bot.service.wire.answer_schemas import ClaimEvent, DeliveryId, Id, WebhookEvent
-from bot.service.wire.body_schemas import CodesBody, CreateBody, EditBody
-from bot.service.wire.mark_bodies import MarksBody
-from bot.service.wire.payout_schemas import PayoutBody
+from bot.service.http import documented_failures
+from bot.service.requests import request
+from bot.service.wire import answer_schemas, body_parsing, body_schemas, goods_and_payouts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fastapi import APIRouter
     from pydantic_core.core_schema import WithDefaultSchema
 
-    from bot.service.http.documented_failures import Failures
+
+# The webhooks of the OpenAPI document: what is sent, and what follows from the answer.
+
+
+SIGNATURE = r"v1,[A-Za-z0-9+/]+=*"
+HEADERS: list[dict[str, Any]] = [
+    {
+        "name": "webhook-id",
+        "in": "header",
+        "required": True,
+        "description": "The delivery's id, the same at each attempt: ignore one that you know.",
+        "schema": TypeAdapter(answer_schemas.DeliveryId).json_schema(),
+    },
+    {
+        "name": "webhook-timestamp",
+        "in": "header",
+        "required": True,
+        "description": "When this attempt was made, in Unix seconds.",
+        "schema": {"type": "integer"},
+    },
+    {
+        "name": "webhook-signature",
+        "in": "header",
+        "required": True,
+        "description": (
+            "Signatures by Standard Webhooks, one for each valid WEBHOOK_SECRET: check that one"
+            " of them is yours."
+        ),
+        "schema": {"type": "string", "pattern": f"^{SIGNATURE}( {SIGNATURE})*$"},
+    },
+]
+ANSWERS = {
+    "2XX": {"description": "It is delivered."},
+    "410": {"description": "It is given up at once."},
+    "default": {
+        "description": (
+            "It is sent again, up to eight times within 28 hours: see Retry-After, which is"
+            " respected. Redirects are not followed."
+        )
+    },
+}
+
+
+def _webhook(operation_id: str, summary: str, description: str, model: str) -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{model}"}
+    return {
+        "post": {
+            "operationId": operation_id,
+            "summary": summary,
+            "description": description,
+            "security": [],
+            "parameters": HEADERS,
+            "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+            "responses": ANSWERS,
+        }
+    }
+
+
+WEBHOOKS = {
+    request.WebhookEvent.PAYMENT.value: _webhook(
+        "onPayment",
+        "A payment came",
+        "Sent to the `webhookUrl` of a request for each payment; for one that is underpaid only if"
+        " the request names `events`. Those of one request come one after the other, in the order"
+        " of the payments; one that is sent again comes later. The body has no field `event`.",
+        "WebhookEvent",
+    ),
+    request.WebhookEvent.CLAIMED.value: _webhook(
+        "onClaim",
+        "A payer says that the money was sent",
+        "Sent to the `webhookUrl` of a request whose `events` name `checkout.claimed`. It is no"
+        " payment yet: look for the money, then call `confirmCheckout` or `rejectCheckout`.",
+        "ClaimEvent",
+    ),
+}
+"""Webhooks by the name of their event."""
+
 
 OF_WRITING = (400, 401, 404, 409, 413, 415, 429)
 IDEMPOTENCY_KEY, MAX_KEY = "Idempotency-Key", 255
@@ -35,7 +106,7 @@ _OWNER: dict[str, Any] = {
     "required": False,
     "description": "Whose it is, if an application has sellers of its own. A receiver"
     " `account:REF` of a request has to name the same one.",
-    "schema": {"type": "string", "pattern": f"^{OWNERS.pattern}$"},
+    "schema": {"type": "string", "pattern": f"^{request.OWNERS.pattern}$"},
 }
 _KEY: dict[str, Any] = {
     "name": IDEMPOTENCY_KEY,
@@ -58,7 +129,10 @@ SCHEMES = {
     "appSecret": {"type": "apiKey", "in": "header", "name": "App-Secret"},
 }
 REF = "#/components/schemas/{model}"
-REQUEST, DELIVERY = TypeAdapter(Id).json_schema(), TypeAdapter(DeliveryId).json_schema()
+REQUEST, DELIVERY = (
+    TypeAdapter(answer_schemas.Id).json_schema(),
+    TypeAdapter(answer_schemas.DeliveryId).json_schema(),
+)
 ID, FIRST, NEXT = "$response.body#/id", "$response.body#/items/0/id", "$response.body#/nextCursor"
 SAME, SAME_PAYMENT = "$request.path.id", "$request.path.transactionId"
 FIRST_PAYMENT = "$response.body#/items/0/transactionId"
@@ -116,8 +190,14 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
 }
 """Links from answers to calls, with the parameters that the answer provides."""
 
-BODIES: tuple[type[BaseModel], ...] = (CreateBody, EditBody, CodesBody, MarksBody, PayoutBody)
-SENT: tuple[type[BaseModel], ...] = (WebhookEvent, ClaimEvent)
+BODIES: tuple[type[BaseModel], ...] = (
+    body_schemas.CreateBody,
+    body_schemas.EditBody,
+    body_schemas.CodesBody,
+    body_parsing.MarksBody,
+    goods_and_payouts.PayoutBody,
+)
+SENT: tuple[type[BaseModel], ...] = (answer_schemas.WebhookEvent, answer_schemas.ClaimEvent)
 """What routes can't declare: bodies that they read by themselves, and those of webhooks."""
 
 DESCRIPTION = (
@@ -133,7 +213,7 @@ def operation(
     answer: Any,
     *codes: int,
     extra: dict[str, Any] | None = None,
-    said: Failures = NOTHING_ELSE,
+    said: documented_failures.Failures = documented_failures.NOTHING_ELSE,
     keyed: bool = False,
 ) -> dict[str, Any]:
     """Return the declaration of a route.
@@ -144,7 +224,10 @@ def operation(
     return {
         "operation_id": operation_id,
         "summary": summary,
-        "responses": {200: {"model": answer}, **failures(*codes, said=said, keyed=keyed)},
+        "responses": {
+            200: {"model": answer},
+            **documented_failures.failures(*codes, said=said, keyed=keyed),
+        },
         "openapi_extra": AUTHENTICATED | (KEYED if keyed else {}) | (extra or {}),
     }
 
@@ -188,7 +271,7 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
     components["schemas"] |= others["$defs"]
     for unused in ("HTTPValidationError", "Status", "ValidationError"):
         components["schemas"].pop(unused, None)
-    return spec | {"webhooks": webhook_operations.WEBHOOKS}
+    return spec | {"webhooks": WEBHOOKS}
 
 
 def _complete(operation: dict[str, Any]) -> None:

@@ -6,40 +6,227 @@ on; replicas over one database share their counts (see shared_counts.py).
 
 from __future__ import annotations
 
+import asyncio
+import hmac
 import math
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from limits import RateLimitItemPerSecond
-from limits.storage import MemoryStorage
+from limits.storage import MemoryStorage, Storage
 from limits.strategies import FixedWindowRateLimiter
 
-from bot.core.errors import RateLimited
-from bot.core.net.rates import Rate
+from bot.core import errors
+from bot.core.database import database
+from bot.core.net import rates
 
-if TYPE_CHECKING:
-    from limits.storage import Storage
+# SQL of rate limits: the calls that all replicas have counted, by limit, subject and window.
+
+
+BATCHES = (64, 8, 1)
+"""Rows that one statement adds: few sizes, so that few statements are prepared."""
+
+SWEEP = "DELETE FROM rates WHERE slot < :before"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Count:
+    """The calls of one subject of a limit, in the window that begins at `slot` (epoch seconds)."""
+
+    name: str
+    subject: str
+    slot: int
+    hits: int
+
+
+def add_counts(tx: database.Transaction, counts: Iterable[Count]) -> list[Count]:
+    """Add calls to those of the other replicas; return the sums.
+
+    The rows are locked in one order, or two replicas would wait for each other.
+    """
+    return [
+        Count(**row)
+        for batch in _batches(sorted(counts))
+        for row in tx.query(_statement(len(batch)), **_parameters(batch))
+    ]
+
+
+def sweep_counts(tx: database.Transaction, before: int) -> None:
+    """Delete the windows that began before a time (epoch seconds)."""
+    tx.execute(SWEEP, before=before)
+
+
+def _batches(counts: Sequence[Count]) -> Iterator[Sequence[Count]]:
+    begin = 0
+    for size in BATCHES:
+        while len(counts) - begin >= size:
+            yield counts[begin : begin + size]
+            begin += size
+
+
+@lru_cache(len(BATCHES))
+def _statement(size: int) -> str:
+    rows = ", ".join(f"(:name{i}, :subject{i}, :slot{i}, :hits{i})" for i in range(size))
+    return f"""
+        INSERT INTO rates (name, subject, slot, hits) VALUES {rows}
+        ON CONFLICT (name, subject, slot) DO UPDATE SET hits = rates.hits + excluded.hits
+        RETURNING name, subject, slot, hits
+    """  # noqa: S608 - of our own names
+
+
+def _parameters(counts: Sequence[Count]) -> dict[str, object]:
+    return {
+        f"{name}{i}": getattr(one, name)
+        for i, one in enumerate(counts)
+        for name in ("name", "subject", "slot", "hits")
+    }
+
+
+# Counts of rate limits that all replicas over one database share.
+#
+# A call is counted in memory at once. Once a second a replica adds its new calls to the sums in
+# the database and reads these back. So a limit is exceeded at most by what each other replica
+# admits in that second, and while the database can't be used each replica counts on alone.
+
+
+SHARE_SECONDS = 1.0
+SWEEP_SECONDS = 60
+KEPT_SECONDS = 300
+"""For which the sums of a window are kept: longer than a window and than clocks may differ."""
+
+
+@dataclass(slots=True)
+class Window:
+    """The calls of one key from `slot` until `ends_at` (epoch seconds).
+
+    `stored` is the sum of all replicas when it was last read, `new` are our calls beside it.
+    """
+
+    slot: int
+    ends_at: int
+    stored: int = 0
+    new: int = 0
+
+
+class SharedCounts(Storage):
+    """A storage of `limits` whose windows begin at multiples of their length, the same everywhere.
+
+    `key` is a secret that the replicas share: rows have keyed digests in the place of addresses.
+    Everything runs on the event loop. `clock` returns epoch seconds.
+    """
+
+    STORAGE_SCHEME = None
+
+    def __init__(
+        self, db: database.Database, key: bytes, clock: Callable[[], float] = time.time
+    ) -> None:
+        super().__init__()
+        self._db = db
+        self._key = key
+        self._clock = clock
+        self._windows: dict[str, Window] = {}
+        self._swept_at = clock()
+
+    @property
+    def base_exceptions(self) -> type[Exception]:
+        """Return what `limits` would wrap: this storage does no I/O of its own."""
+        return errors.StorageError
+
+    def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Count calls of a key in its window of `expiry` seconds; return their sum."""
+        now = self._clock()
+        window = self._windows.get(key)
+        if window is None or not window.slot <= now < window.ends_at:
+            slot = int(now // expiry) * expiry
+            window = self._windows[key] = Window(slot, slot + expiry)
+        window.new += amount
+        return window.stored + window.new
+
+    def get(self, key: str) -> int:
+        """Return the calls of a key in its window."""
+        window = self._windows.get(key)
+        return window.stored + window.new if window and self._clock() < window.ends_at else 0
+
+    def get_expiry(self, key: str) -> float:
+        """Return when the window of a key ends."""
+        window = self._windows.get(key)
+        return window.ends_at if window else self._clock()
+
+    def check(self) -> bool:
+        """Return that calls can be counted: always, in memory."""
+        return True
+
+    def reset(self) -> int:
+        """Forget all counts of this process; return how many there were."""
+        number = len(self._windows)
+        self._windows.clear()
+        return number
+
+    def clear(self, key: str) -> None:
+        """Forget the count of one key."""
+        self._windows.pop(key, None)
+
+    async def run(self) -> None:
+        """Call `share` each second until cancelled; calls wait for a database that is away."""
+        while True:
+            await asyncio.sleep(SHARE_SECONDS)
+            with suppress(errors.StorageError):
+                await self.share()
+
+    async def share(self) -> None:
+        """Add our new calls to the sums of all replicas, and take these over.
+
+        Raises StorageError. If only the answer of the commit is lost, our calls are added twice.
+        """
+        now = self._clock()
+        self._windows = {key: one for key, one in self._windows.items() if now < one.ends_at}
+        counted = {self._count(key, one): one for key, one in self._windows.items() if one.new}
+        if counted:
+            self._take_over(
+                counted, await self._db.transaction(partial(add_counts, counts=counted))
+            )
+        if now - self._swept_at >= SWEEP_SECONDS:
+            before = int(now) - KEPT_SECONDS
+            await self._db.bulk(partial(sweep_counts, before=before))
+            self._swept_at = now
+
+    def _count(self, key: str, window: Window) -> Count:
+        name, _, _ = key.partition("/")
+        digest = hmac.digest(self._key, f"rate {key}".encode(), "sha256").hex()[:32]
+        return Count(name, digest, window.slot, window.new)
+
+    @staticmethod
+    def _take_over(counted: dict[Count, Window], sums: list[Count]) -> None:
+        """Put the sums into the windows, whose calls since then stay new."""
+        found = {(one.name, one.subject, one.slot): one.hits for one in sums}
+        for ours, window in counted.items():
+            window.new -= ours.hits
+            window.stored = found[ours.name, ours.subject, ours.slot]
+
 
 CROWD = 20
 """Multiple of `PAYER_RATE` for one address where many people may share it: the scripts of open
 pages, views of pay pages, and payers with a cookie, who are also counted one by one."""
 
 
-PROBES = Rate(120, 60)
+PROBES = rates.Rate(120, 60)
 """Payout accounts that an application may connect: each probes a stranger's server."""
 
-PROBES_OF_OWNER = Rate(30, 60)
+PROBES_OF_OWNER = rates.Rate(30, 60)
 """Those of one of its sellers, so that none takes the turns of all."""
 
 
-DOWNLOADS = Rate(60, 3600)
+DOWNLOADS = rates.Rate(60, 3600)
 """Downloads of what one payment bought, parts of a file included."""
 
 
 class RateLimit:
     """One limit, by key; without a rate it limits nothing."""
 
-    def __init__(self, name: str, rate: Rate | None, windows: FixedWindowRateLimiter) -> None:
+    def __init__(self, name: str, rate: rates.Rate | None, windows: FixedWindowRateLimiter) -> None:
         self._item = RateLimitItemPerSecond(rate.count, rate.seconds, name) if rate else None
         self._windows = windows
 
@@ -48,15 +235,17 @@ class RateLimit:
         if self._item is None or self._windows.hit(self._item, key):
             return
         opens_at = self._windows.get_window_stats(self._item, key).reset_time
-        raise RateLimited(max(1, math.ceil(opens_at - time.time())))
+        raise errors.RateLimited(max(1, math.ceil(opens_at - time.time())))
 
 
 class RateLimits:
     """The limits of a service; they share one storage, by default the memory of this process."""
 
-    def __init__(self, api: Rate | None, payer: Rate | None, counts: Storage | None = None) -> None:
+    def __init__(
+        self, api: rates.Rate | None, payer: rates.Rate | None, counts: Storage | None = None
+    ) -> None:
         windows = FixedWindowRateLimiter(counts or MemoryStorage())
-        crowd = payer and Rate(payer.count * CROWD, payer.seconds)
+        crowd = payer and rates.Rate(payer.count * CROWD, payer.seconds)
         self.applications = RateLimit("application", api, windows)
         self.failed_logins = RateLimit("failed login", api, windows)
         self.probes = RateLimit("probe", PROBES, windows)

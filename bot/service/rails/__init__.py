@@ -1,1 +1,1 @@
-"""The ways to pay: rails and exchange rates."""
+"""How payers pay, a file a rail; what rails need of banks, Lightning, Nostr and exchange rates."""

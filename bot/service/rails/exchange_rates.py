@@ -7,15 +7,244 @@ every payment.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import ROUND_UP, Context, Decimal
+from decimal import ROUND_UP, Context, Decimal, InvalidOperation
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from urllib.parse import urlsplit
 
-from bot.core.errors import MoneyError
+from bot.core import errors, exact_json
+from bot.core.database import database
 from bot.core.money import amounts
-from bot.service.model.request import ExchangeRate
+from bot.core.text import phrases
+from bot.service.requests import request
+
+# The median of the sources that are fresh and agree; a price is never a guess.
+#
+# The largest group of sources that agree counts if it is a majority: one broken source of three
+# is left out, and two sources that contradict each other sell nothing.
+
+
+FRESH = 10 * 60_000
+"""Milliseconds after which a price is no longer used."""
+
+MOST_SPREAD = Decimal("0.02")
+"""Of the median, by which the highest price may exceed the lowest."""
+
+LEAST_SOURCES = 2
+"""Fresh sources that are needed where as many are configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """The price of one bitcoin at a source, read at `at` (epoch ms)."""
+
+    source: str
+    price: Decimal
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """The median price, of which sources, as of the oldest of them; `spread` is a fraction.
+
+    `outliers` are the fresh prices that are too far from it and have no part in it.
+    """
+
+    price: Decimal
+    sources: tuple[str, ...]
+    at: int
+    spread: Decimal
+    outliers: tuple[Price, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Return whether the sources are close enough to each other to sell at the median."""
+        return self.spread <= MOST_SPREAD
+
+    @property
+    def source(self) -> str:
+        """Return who publishes it."""
+        return phrases.rate_source(self.sources)
+
+
+def median(prices: Sequence[Price], now: int, configured: int) -> Median | None:
+    """Return the median of the fresh prices that agree, None if there are too few fresh ones.
+
+    Where no majority agrees it is the median of all, which says so: see `agrees`. `configured` is
+    the number of sources that the operator named. A price from the future is as stale as an old
+    one: a clock was set back.
+    """
+    fresh = sorted((one for one in prices if abs(now - one.at) <= FRESH), key=lambda one: one.price)
+    least = max(1, min(configured, LEAST_SOURCES))
+    if len(fresh) < least:
+        return None
+    for size in range(len(fresh), max(least, len(fresh) // 2 + 1) - 1, -1):
+        starts = range(len(fresh) - size + 1)
+        groups = [_of_group(fresh, start, start + size) for start in starts]
+        if agreed := [one for one in groups if one.agrees]:
+            return min(agreed, key=lambda one: one.spread)
+    return _of_group(fresh, 0, len(fresh))
+
+
+def _of_group(fresh: Sequence[Price], start: int, end: int) -> Median:
+    """Return the median of some of the prices, which are sorted; the others are outliers."""
+    group = fresh[start:end]
+    low, high = group[(len(group) - 1) // 2].price, group[len(group) // 2].price
+    middle = low if low == high else (low + high) / 2
+    spread = (group[-1].price - group[0].price) / middle
+    names = tuple(sorted(one.source for one in group))
+    outliers = (*fresh[:start], *fresh[end:])
+    return Median(middle, names, min(one.at for one in group), spread, outliers)
+
+
+# What public sources of exchange rates answer: the price of one bitcoin in many currencies.
+#
+# A source is known by the shape of its answer, and called by its host. Nothing of an answer is
+# trusted: what is no plausible price of a known currency is left out.
+
+
+if TYPE_CHECKING:
+    Pairs: TypeAlias = Iterable[tuple[Any, Any]]
+
+BITCOIN, SATOSHI = "BTC", "SAT"
+LEAST, MOST = Decimal("0.000001"), Decimal(10) ** 15
+"""Bounds of a plausible price of one bitcoin, in any currency."""
+
+LONGEST_PRICE = 40
+"""Characters of a price, as text."""
+
+_CONTEXT = Context(prec=26)
+"""More digits than any source has, and so few that the mean of two prices is exact."""
+
+DEPTH = 10
+_PREFIX = re.compile(r"^(api|www)\.")
+_KRAKEN_PAIR = re.compile(r"XXBTZ([A-Z]{3})|XBT([A-Z]{3})")
+
+
+def name_of(url: str) -> str:
+    """Return the name that people read: `https://api.coinbase.com/v2/…` is `coinbase.com`."""
+    return _PREFIX.sub("", urlsplit(url).netloc.rpartition("@")[2].lower())
+
+
+def read_prices(body: bytes) -> dict[str, Decimal]:
+    """Return the price of one bitcoin by currency, at least one. Raises BadAnswer."""
+    try:
+        answer = exact_json.loads(body, depth=DEPTH)
+    except exact_json.JsonError as error:
+        raise errors.BadAnswer(f"no JSON: {error}") from None
+    for shape in (_coinbase, _bitpay, _kraken, _yadio):
+        pairs = shape(answer)
+        if pairs is not None:
+            break
+    else:
+        raise errors.BadAnswer("no known form of rates for BTC")
+    known = amounts.currencies() - {BITCOIN, SATOSHI}
+    prices = {
+        code: price
+        for code, value in pairs
+        if isinstance(code, str) and code in known and (price := _price(value)) is not None
+    }
+    if not prices:
+        raise errors.BadAnswer("no price of a known currency")
+    return prices
+
+
+def _price(value: Any) -> Decimal | None:
+    """Return a plausible price, None for anything else. A float never gets here."""
+    if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
+        return None
+    text = str(value)
+    if len(text) > LONGEST_PRICE:
+        return None
+    try:
+        price = _CONTEXT.create_decimal(text)
+    except InvalidOperation:
+        return None
+    return price if price.is_finite() and LEAST <= price <= MOST else None
+
+
+def _coinbase(answer: Any) -> Pairs | None:
+    """Read `{"data": {"currency": "BTC", "rates": {"EUR": "72000.1"}}}`."""
+    data = _field(answer, "data", dict)
+    rates = _field(data, "rates", dict)
+    return rates.items() if rates and data.get("currency") == BITCOIN else None
+
+
+def _bitpay(answer: Any) -> Pairs | None:
+    """Read `{"data": [{"code": "EUR", "rate": 72000.1}]}`, or the list alone."""
+    listed = answer if isinstance(answer, list) else _field(answer, "data", list)
+    if not listed or not all(isinstance(one, dict) for one in listed):
+        return None
+    return [(one.get("code"), one.get("rate")) for one in listed]
+
+
+def _kraken(answer: Any) -> Pairs | None:
+    """Read `{"result": {"XXBTZEUR": {"c": ["72000.1", "0.0006"]}}}`; `c` is the last trade."""
+    result = _field(answer, "result", dict)
+    if not result:
+        return None
+    pairs = [(_KRAKEN_PAIR.fullmatch(name), ticker) for name, ticker in result.items()]
+    return [
+        (found[1] or found[2], trade[0])
+        for found, ticker in pairs
+        if found and (trade := _field(ticker, "c", list))
+    ]
+
+
+def _yadio(answer: Any) -> Pairs | None:
+    """Read `{"BTC": {"EUR": 72000.1}, "base": "BTC"}`."""
+    rates = _field(answer, BITCOIN, dict)
+    return rates.items() if rates and answer.get("base", BITCOIN) == BITCOIN else None
+
+
+def _field(value: Any, name: str, kind: type) -> Any:
+    """Return a field of this type, None if there is none."""
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, kind) else None
+
+
+# SQL of exchange rates: the newest price of one bitcoin by source and currency.
+
+
+if TYPE_CHECKING:
+    Prices: TypeAlias = Mapping[str, Decimal]
+
+INSERT = """
+    INSERT INTO exchange_rates (source, currency, price, at)
+    VALUES (:source, :currency, :price, :at)
+"""
+DROP = "DELETE FROM exchange_rates WHERE source = :source"
+NEWEST = "SELECT MAX(at) AS at FROM exchange_rates"
+READ = "SELECT source, currency, price, at FROM exchange_rates"
+
+
+def replace(tx: database.Transaction, source: str, prices: Prices, now: int) -> None:
+    """Store the prices that a source has answered at `now`, and forget its older ones."""
+    tx.execute(DROP, source=source)
+    for currency, price in prices.items():
+        tx.execute(INSERT, source=source, currency=currency, price=str(price), at=now)
+
+
+def read(tx: database.Transaction) -> dict[str, tuple[int, dict[str, Decimal]]]:
+    """Return, for each source, when it answered last (epoch ms) and its prices."""
+    found: dict[str, tuple[int, dict[str, Decimal]]] = {}
+    for row in tx.query(READ):
+        _, prices = found.setdefault(row["source"], (row["at"], {}))
+        prices[row["currency"]] = Decimal(row["price"])
+    return found
+
+
+def newest(tx: database.Transaction) -> int | None:
+    """Return when a source answered last (epoch ms), None if none has."""
+    (row,) = tx.query(NEWEST)
+    at: int | None = row["at"]
+    return at
+
 
 DIGITS = 28
 """Significant digits of a crossed rate, more than the largest amount needs."""
@@ -27,7 +256,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Exchange(Protocol):
     """A source of exchange rates."""
 
-    def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
+    def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
         """Return how many units of the instrument one unit of the denomination buys.
 
         Returns None for one currency; raises MoneyError unknownCurrency. Called within a
@@ -38,7 +267,7 @@ class Exchange(Protocol):
 class SandboxExchange:
     """The rates of the packaged table, crossed over the US dollar."""
 
-    def rate(self, denomination: str, instrument: str) -> ExchangeRate | None:
+    def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
         """Return the table's rate, which never changes."""
         if denomination == instrument:
             return None
@@ -46,8 +275,10 @@ class SandboxExchange:
         for currency in (instrument, denomination):
             if currency not in per_dollar:
                 message = f"No exchange rate of {currency[: amounts.MAX_TEXT]!r} is known here"
-                raise MoneyError("unknownCurrency", message)
-        return ExchangeRate(crossed(per_dollar[instrument], per_dollar[denomination]), source, at)
+                raise errors.MoneyError("unknownCurrency", message)
+        return request.ExchangeRate(
+            crossed(per_dollar[instrument], per_dollar[denomination]), source, at
+        )
 
 
 @cache
@@ -66,3 +297,80 @@ def crossed(bought: Decimal, sold: Decimal) -> Decimal:
     """
     context = Context(prec=DIGITS, rounding=ROUND_UP)
     return Decimal(f"{context.divide(bought, sold).normalize(context):f}")
+
+
+# The rates that a checkout is quoted at, from memory: the job puts them there.
+
+
+UNITS = {BITCOIN: Decimal(1), SATOSHI: Decimal(10**8)}
+"""What one bitcoin is, in the currencies that are paid."""
+
+
+class StoredRates:
+    """Converts prices to bitcoin at the median of `sources`, which are names; `now` in epoch ms.
+
+    It does no I/O, and may be asked from any thread.
+    """
+
+    def __init__(self, sources: Sequence[str], now: Callable[[], int]) -> None:
+        self._sources = tuple(sources)
+        self._now = now
+        self._prices: Mapping[str, tuple[int, Mapping[str, Decimal]]] = {}
+
+    def replace(self, prices: Mapping[str, tuple[int, Mapping[str, Decimal]]]) -> None:
+        """Take over when each source answered last, and its prices."""
+        self._prices = {name: prices[name] for name in self._sources if name in prices}
+
+    def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
+        """Return what one unit of a price's currency is in bitcoin or satoshi.
+
+        Raises MoneyError unknownCurrency if the rate is unknown, stale, or if the sources are too
+        far apart, and for every other instrument.
+        """
+        if denomination == instrument:
+            return None
+        units = UNITS.get(instrument)
+        if units is None:
+            raise errors.MoneyError(
+                "unknownCurrency", f"Nothing is converted to {instrument[: amounts.MAX_TEXT]}"
+            )
+        if denomination in UNITS:
+            return request.ExchangeRate(
+                crossed(units, UNITS[denomination]), phrases.BY_DEFINITION, self._now()
+            )
+        found = self.median(denomination)
+        if found is None or not found.agrees:
+            source = denomination[: amounts.MAX_TEXT]
+            message = f"No rate from {source} to {instrument} can be relied on now"
+            raise errors.MoneyError("unknownCurrency", message)
+        return request.ExchangeRate(crossed(units, found.price), found.source, found.at)
+
+    def median(self, currency: str) -> Median | None:
+        """Return the median price of one bitcoin, None where too few sources are fresh."""
+        prices = [
+            Price(source, known[currency], at)
+            for source, (at, known) in self._prices.items()
+            if currency in known
+        ]
+        return median(prices, self._now(), len(self._sources))
+
+    def medians(self) -> dict[str, Median]:
+        """Return the median of each currency that enough fresh sources have."""
+        currencies = sorted({code for _, known in self._prices.values() for code in known})
+        return {code: found for code in currencies if (found := self.median(code))}
+
+    def count_usable(self) -> int:
+        """Return the number of currencies whose prices can be converted now."""
+        return sum(1 for found in self.medians().values() if found.agrees)
+
+    def outlying(self) -> dict[str, list[str]]:
+        """Return, for each source, the currencies whose prices are used without it."""
+        found: dict[str, list[str]] = {name: [] for name in self._sources}
+        for currency, agreed in self.medians().items():
+            for outlier in agreed.outliers:
+                found[outlier.source].append(currency)
+        return found
+
+    def answered(self) -> dict[str, int | None]:
+        """Return when each source answered last, None for never."""
+        return {name: self._prices.get(name, (None, {}))[0] for name in self._sources}

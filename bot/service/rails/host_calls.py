@@ -8,21 +8,16 @@ wallet's, go when their purpose has room. All of them give up after a few second
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core.errors import StorageError, Throttled
-from bot.core.outbox import budget_rows
-from bot.core.outbox.host_budgets import LONGEST_CLOSED, LONGEST_WAIT, OTHER, HostBudget
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bot.core.database.database import Database, Transaction
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import groups, queue_policy
 
 log = structlog.get_logger()
 
@@ -55,7 +50,9 @@ class HostCalls:
     `now` in epoch ms.
     """
 
-    def __init__(self, db: Database, now: Callable[[], int], budget: HostBudget) -> None:
+    def __init__(
+        self, db: database.Database, now: Callable[[], int], budget: queue_policy.HostBudget
+    ) -> None:
         self._budget = budget
         self._db = db
         self._now = now
@@ -65,7 +62,9 @@ class HostCalls:
         """Wait until a call of a host may go. Raises Throttled where that takes too long."""
         mine = _claimed.get()
         closed_for = self._closed.get(host, 0) - self._now()
-        if 0 < closed_for <= LONGEST_CLOSED:  # of a clock that was ahead it may be longer
+        if (
+            0 < closed_for <= queue_policy.LONGEST_CLOSED
+        ):  # of a clock that was ahead it may be longer
             raise _refusal(host, closed_for)
         self._closed.pop(host, None)
         if mine is not None and mine.host == host and mine.left:
@@ -76,48 +75,48 @@ class HostCalls:
         try:
             while wait := await self._db.transaction(lambda tx: self._take(tx, host, reserves)):
                 waited += wait
-                if waited > LONGEST_WAIT:
+                if waited > queue_policy.LONGEST_WAIT:
                     raise _refusal(host, wait)
                 await asyncio.sleep(wait / 1000)
                 if reserves:
                     return
-        except StorageError as error:
-            raise Throttled(f"{host} is not called: {error}") from None
+        except errors.StorageError as error:
+            raise errors.Throttled(f"{host} is not called: {error}") from None
 
     async def close(self, host: str, seconds: float) -> None:
         """Call a host no more for so many seconds, as it asks."""
-        wait = min(int(seconds * 1000), LONGEST_CLOSED)
+        wait = min(int(seconds * 1000), queue_policy.LONGEST_CLOSED)
         until = self._now() + wait
-        if not until <= self._closed.get(host, 0) <= self._now() + LONGEST_CLOSED:
+        if not until <= self._closed.get(host, 0) <= self._now() + queue_policy.LONGEST_CLOSED:
             log.warning("host asks for no calls", host=host, seconds=wait // 1000)
             self._closed[host] = until
         await self._db.transaction_until_stored(lambda tx: self._close(tx, host, until))
 
-    def _take(self, tx: Transaction, host: str, reserves: str | None) -> int:
+    def _take(self, tx: database.Transaction, host: str, reserves: str | None) -> int:
         """Take a call; return the ms until it may go, 0 for now.
 
         One that is reserved is taken all the same, unless it would have to wait for too long.
         """
-        budget_rows.lock(tx, host)
-        now, purpose = self._now(), reserves or OTHER
-        usage = budget_rows.read(tx, self._budget, host, now)
+        groups.lock_budget(tx, host)
+        now, purpose = self._now(), reserves or queue_policy.OTHER
+        usage = groups.read_budget(tx, self._budget, host, now)
         at = (
             self._budget.starts_at(usage, now)
             if reserves
             else self._budget.opens_at(usage, purpose, now)
         )
-        if at > now and (not reserves or at > now + LONGEST_WAIT):
+        if at > now and (not reserves or at > now + queue_policy.LONGEST_WAIT):
             tx.count("host_calls", purpose, "delayed")
             return at - now
-        budget_rows.store(tx, host, usage, self._budget.take(usage, purpose, now))
+        groups.store_budget(tx, host, usage, self._budget.take(usage, purpose, now))
         tx.count("host_calls", purpose, "taken")
         return at - now
 
-    def _close(self, tx: Transaction, host: str, until: int) -> None:
-        budget_rows.lock(tx, host)
-        budget_rows.close(tx, host, until, self._now())
+    def _close(self, tx: database.Transaction, host: str, until: int) -> None:
+        groups.lock_budget(tx, host)
+        groups.close_host(tx, host, until, self._now())
         tx.count("host_closings")
 
 
-def _refusal(host: str, wait: int) -> Throttled:
-    return Throttled(f"{host} was called too often", wait / 1000)
+def _refusal(host: str, wait: int) -> errors.Throttled:
+    return errors.Throttled(f"{host} was called too often", wait / 1000)

@@ -8,42 +8,16 @@ paid; webhooks are unsigned and come twice, so they are hints.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.core.errors import (
-    BadAnswer,
-    FieldProblem,
-    ForbiddenAddress,
-    InvalidBody,
-    InvoiceError,
-    Overloaded,
-    PeerRefusal,
-)
+from bot.core import errors
 from bot.core.net import webhook_addresses
 from bot.core.text import links, sanitize
-from bot.service.lightning import invoice
-from bot.service.model.payout import LNBITS
-from bot.service.model.payout_problems import Wrong, check_names
-from bot.service.model.rail_answers import (
-    Arrived,
-    Asked,
-    Connected,
-    Gone,
-    Lie,
-    Look,
-    Opened,
-    PayWith,
-    Waiting,
-)
-from bot.service.rails.http_rail import HttpRail, host_problem, unanswered
-from bot.service.rails.wallet_http import FAILURES, Missing, Moved
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bot.service.rails.wallet_http import Answer
+from bot.service.payouts import payout_account
+from bot.service.rails import invoices, rail, wallet_http
 
 LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
 LONGEST_URL = 200  # characters
@@ -64,36 +38,36 @@ _OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
 """Pages of LNbits, whose address a seller may copy instead."""
 
 
-class LNbitsRail(HttpRail):
+class LNbitsRail(wallet_http.HttpRail):
     """Asks sellers' LNbits wallets for invoices and payments; `allow` is RAIL_ALLOW."""
 
-    kind = LNBITS
+    kind = payout_account.LNBITS
 
-    async def connect(self, details: Mapping[str, Any]) -> Connected:
+    async def connect(self, details: Mapping[str, Any]) -> rail.Connected:
         """Check the wallet with calls that change nothing, and refuse a key that can spend.
 
         Raises InvalidBody.
         """
-        check_names(details, "url", "key")
+        payout_account.check_names(details, "url", "key")
         url, key = self._typed(details)
         where = webhook_addresses.endpoint(url).host
         known = {"url": url, "key": key}
         try:
             await self._refuse_spender(known)
-        except FAILURES as error:
+        except wallet_http.FAILURES as error:
             raise _refusal(where, error) from None
-        return Connected(self.kind, known, where, ("SAT",), automatic=True)
+        return rail.Connected(self.kind, known, where, ("SAT",), automatic=True)
 
-    async def look(self, asked: Asked, opened: Opened) -> Look:
+    async def look(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
         """Ask the wallet for the payment of its invoice."""
         try:
             answer = await self._get(asked.details, f"payments/{opened.external_id}")
-        except FAILURES as error:
-            return unanswered(error)
+        except wallet_http.FAILURES as error:
+            return wallet_http.unanswered(error)
         if answer.status == HTTPStatus.NOT_FOUND:
-            return Gone("the wallet does not know the invoice")
+            return rail.Gone("the wallet does not know the invoice")
         if answer.status != HTTPStatus.OK:
-            return Waiting(f"the wallet answers {answer.status}")
+            return rail.Waiting(f"the wallet answers {answer.status}")
         return _read_payment(answer.fields, asked, opened)
 
     def _typed(self, details: Mapping[str, Any]) -> tuple[str, str]:
@@ -102,15 +76,19 @@ class LNbitsRail(HttpRail):
         key = sanitize.typed(key) if isinstance(key, str) else ""
         problems = []
         if not _KEY.fullmatch(key):
-            problems.append(_problem("key", Wrong.KEY_FORM, f"That isn't an LNbits key. {WHERE}"))
+            problems.append(
+                _problem(
+                    "key", payout_account.DetailError.KEY_FORM, f"That isn't an LNbits key. {WHERE}"
+                )
+            )
         plain = _with_scheme(url) if isinstance(url, str) else ""
         try:
             self._http.check(plain)
-        except ForbiddenAddress:
+        except errors.ForbiddenAddress:
             told = "Enter the public address of your LNbits, such as https://lnbits.example."
-            problems.append(_problem("url", Wrong.URL_FORM, told))
+            problems.append(_problem("url", payout_account.DetailError.URL_FORM, told))
         if problems:
-            raise InvalidBody(info=problems)
+            raise errors.InvalidBody(info=problems)
         return _base(plain), key
 
     async def _refuse_spender(self, known: Mapping[str, Any]) -> None:
@@ -121,26 +99,30 @@ class LNbitsRail(HttpRail):
         """
         wallet = await self._get(known, "wallet")
         if wallet.status == HTTPStatus.NOT_FOUND and _reason(wallet) == _NO_PAGE:
-            raise Missing("no such page")
+            raise wallet_http.Missing("no such page")
         if wallet.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
             told = f"LNbits doesn't know this key. {WHERE}"
-            raise InvalidBody(info=[_problem("key", Wrong.UNKNOWN_KEY, told)])
+            raise errors.InvalidBody(
+                info=[_problem("key", payout_account.DetailError.UNKNOWN_KEY, told)]
+            )
         if "balance" not in _accepted(wallet):
-            raise BadAnswer("the answer is no wallet")
+            raise errors.BadAnswer("the answer is no wallet")
         refused = await self._post(known, {"out": True})
         limited = refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
         if "id" in wallet.fields or not limited or "key required" not in _reason(refused):
             told = f"This key can spend your money. Enter the invoice key instead. {WHERE}"
-            raise InvalidBody(info=[_problem("key", Wrong.SPENDING_KEY, told)])
+            raise errors.InvalidBody(
+                info=[_problem("key", payout_account.DetailError.SPENDING_KEY, told)]
+            )
 
-    async def _create(self, asked: Asked) -> Answer:
+    async def _create(self, asked: rail.Asked) -> wallet_http.WalletReply:
         """Create an invoice, without a webhook where LNbits does not permit ours."""
         body = {
             "out": False,
             "amount": asked.amount,
             "unit": "sat",
             "memo": asked.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
-            "expiry": invoice.expiry(asked.lapses_at, self._now()),
+            "expiry": invoices.expiry(asked.lapses_at, self._now()),
             "external_id": asked.checkout_id,
         }
         if not asked.hint_url:
@@ -150,26 +132,28 @@ class LNbitsRail(HttpRail):
             return await self._post(asked.details, body)
         return answer
 
-    async def _open(self, asked: Asked) -> Opened:
+    async def _open(self, asked: rail.Asked) -> rail.Opened:
         """Ask for an invoice that lapses with the checkout."""
         fields = _accepted(await self._create(asked))
         text = fields.get("bolt11") or fields.get("payment_request")
         if not isinstance(text, str):
-            raise BadAnswer("the answer holds no invoice")
-        made = invoice.check(text, asked.amount, self._now())
+            raise errors.BadAnswer("the answer holds no invoice")
+        made = invoices.check_invoice(text, asked.amount, self._now())
         if fields.get("payment_hash") != made.payment_hash:
-            raise InvoiceError("the payment hash is not the invoice's")
+            raise errors.InvoiceError("the payment hash is not the invoice's")
         wallet = str(fields.get("wallet_id") or "")
         if len(wallet) > LONGEST_WALLET:
-            raise BadAnswer("the wallet's id is too long")
-        pay_with = PayWith(lightning_invoice=made.text)
-        return Opened(made.payment_hash, pay_with, made.lapses_at, look={"wallet": wallet})
+            raise errors.BadAnswer("the wallet's id is too long")
+        pay_with = rail.PayWith(lightning_invoice=made.text)
+        return rail.Opened(made.payment_hash, pay_with, made.lapses_at, look={"wallet": wallet})
 
-    async def _get(self, known: Mapping[str, Any], path: str) -> Answer:
+    async def _get(self, known: Mapping[str, Any], path: str) -> wallet_http.WalletReply:
         headers = {"X-Api-Key": known["key"]}
         return _without_key(await self._http.get(f"{known['url']}/api/v1/{path}", headers), known)
 
-    async def _post(self, known: Mapping[str, Any], body: dict[str, Any]) -> Answer:
+    async def _post(
+        self, known: Mapping[str, Any], body: dict[str, Any]
+    ) -> wallet_http.WalletReply:
         url = f"{known['url']}/api/v1/payments"
         headers = {"X-Api-Key": known["key"]}
         return _without_key(await self._http.post(url, body, headers), known)
@@ -186,16 +170,18 @@ def _base(url: str) -> str:
     return str(replace(where, path=_OWN_PATHS.split(where.path)[0].rstrip("/")))
 
 
-def _accepted(answer: Answer) -> dict[str, Any]:
+def _accepted(answer: wallet_http.WalletReply) -> dict[str, Any]:
     """Return the fields of a success. Raises PeerRefusal and Overloaded."""
     if answer.status in {HTTPStatus.OK, HTTPStatus.CREATED}:
         return answer.fields
     if answer.status in _BROKEN:
-        raise Overloaded(f"the wallet answers {answer.status}")
-    raise PeerRefusal(_reason(answer) or f"the wallet answers {answer.status}")
+        raise errors.Overloaded(f"the wallet answers {answer.status}")
+    raise errors.PeerRefusal(_reason(answer) or f"the wallet answers {answer.status}")
 
 
-def _without_key(answer: Answer, known: Mapping[str, Any]) -> Answer:
+def _without_key(
+    answer: wallet_http.WalletReply, known: Mapping[str, Any]
+) -> wallet_http.WalletReply:
     """Return the answer with the key hidden in its reason, which is shown and logged."""
     if "detail" not in answer.fields:
         return answer
@@ -203,19 +189,21 @@ def _without_key(answer: Answer, known: Mapping[str, Any]) -> Answer:
     return replace(answer, fields=answer.fields | {"detail": key.sub("…", _text(answer))})
 
 
-def _text(answer: Answer) -> str:
+def _text(answer: wallet_http.WalletReply) -> str:
     return str(answer.fields.get("detail") or "")
 
 
-def _reason(answer: Answer) -> str:
+def _reason(answer: wallet_http.WalletReply) -> str:
     return sanitize.line(_text(answer), LONGEST_REASON)
 
 
-def _read_payment(fields: Mapping[str, Any], asked: Asked, opened: Opened) -> Look:
+def _read_payment(
+    fields: Mapping[str, Any], asked: rail.Asked, opened: rail.Opened
+) -> rail.PollAnswer:
     """Return what LNbits says of a payment, if it is that of our invoice in our wallet."""
     details = fields.get("details")
     if not isinstance(details, dict):
-        return Waiting("the wallet does not accept the key any more")
+        return rail.Waiting("the wallet does not accept the key any more")
     ours = {
         "payment_hash": opened.external_id,
         "wallet_id": opened.look.get("wallet") or details.get("wallet_id"),
@@ -223,38 +211,46 @@ def _read_payment(fields: Mapping[str, Any], asked: Asked, opened: Opened) -> Lo
     }
     for name, value in ours.items():
         if details.get(name) != value:
-            return Waiting(f"the answer is about another payment: {name}", Lie.OTHER_INVOICE)
+            return rail.Waiting(
+                f"the answer is about another payment: {name}",
+                rail.InvalidWalletAnswer.OTHER_INVOICE,
+            )
     if fields.get("paid") is not True:
-        return Gone("failed") if details.get("status") == "failed" else Waiting()
+        return rail.Gone("failed") if details.get("status") == "failed" else rail.Waiting()
     return _read_arrival(details.get("amount"), fields.get("preimage"), opened.external_id)
 
 
-def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> Look:
+def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> rail.PollAnswer:
     """Return what came in: an amount below zero went out, and some wallets know no preimage."""
-    if type(amount) is not int or not invoice.MSAT <= amount <= invoice.MOST:
-        return Waiting("the payment did not come in", Lie.AMOUNT)
+    if type(amount) is not int or not invoices.MSAT <= amount <= invoices.MOST:
+        return rail.Waiting("the payment did not come in", rail.InvalidWalletAnswer.AMOUNT)
     known = isinstance(preimage, str) and preimage.strip("0")
-    if known and not invoice.fits(preimage, payment_hash):
-        return Waiting("the wallet's preimage does not fit the invoice", Lie.PREIMAGE)
-    return Arrived(amount // invoice.MSAT)
+    if known and not invoices.fits(preimage, payment_hash):
+        return rail.Waiting(
+            "the wallet's preimage does not fit the invoice", rail.InvalidWalletAnswer.PREIMAGE
+        )
+    return rail.Arrived(amount // invoices.MSAT)
 
 
-def _problem(name: str, wrong: Wrong, message: str) -> FieldProblem:
-    return FieldProblem(f"details.{name}", message, wrong.value)
+def _problem(name: str, wrong: payout_account.DetailError, message: str) -> errors.FieldProblem:
+    return errors.FieldProblem(f"details.{name}", message, wrong.value)
 
 
-def _refusal(where: str, error: Exception) -> InvalidBody:
+def _refusal(where: str, error: Exception) -> errors.InvalidBody:
     """Return what the seller reads of a wallet that can't be used."""
     match error:
-        case InvoiceError():
+        case errors.InvoiceError():
             raise error
-        case Moved():
-            wrong = Wrong.LNBITS_MOVED
+        case wallet_http.Moved():
+            wrong = payout_account.DetailError.LNBITS_MOVED
             message = (
                 f"{where} redirects to another address, where the key isn't sent. Open your LNbits"
                 " in a browser and enter the address that it shows there."
             )
         case _:
             told = f"There's no LNbits at {where}. Check the address."
-            wrong, message = host_problem(where, error) or (Wrong.NOT_LNBITS, told)
-    return InvalidBody(info=[_problem("url", wrong, message)])
+            wrong, message = wallet_http.host_problem(where, error) or (
+                payout_account.DetailError.NOT_LNBITS,
+                told,
+            )
+    return errors.InvalidBody(info=[_problem("url", wrong, message)])

@@ -3,37 +3,195 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from bot.core.errors import (
-    BadAnswer,
-    InvalidBody,
-    InvoiceError,
-    Throttled,
-    Unreachable,
-    requested_wait,
+from bot.core import errors
+from bot.core.net import guarded_transport, http_client, webhook_addresses
+from bot.service.payouts import payout_account
+from bot.service.rails import (
+    host_calls,
+    invoices,
+    nostr,
+    nostr_wallet,
+    rail,
+    relay_connection,
+    relays,
 )
-from bot.core.net.guarded_socket import GuardedDialler
-from bot.core.net.http_client import ssl_context
-from bot.service.lightning import invoice
-from bot.service.model.payout import NWC
-from bot.service.model.payout_problems import check_names
-from bot.service.model.rail_answers import Connected, Gone, Opened, PayWith, Unavailable, Waiting
-from bot.service.nostr.connection_string import BadConnection, parse_connection
-from bot.service.nostr.encryption import Scheme
-from bot.service.nostr.relay_connection import guarded_dial
-from bot.service.nostr.relays import Relays
-from bot.service.nostr.wallet import Call, WalletError, Wallets
-from bot.service.rails import nwc_answers
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+# What answers of a wallet by Nostr Wallet Connect mean (NIP-47); nothing of them is trusted.
 
-    from bot.core.errors import FieldProblem
-    from bot.core.net.webhook_addresses import AllowList
-    from bot.service.model.rail_answers import Asked, Look
-    from bot.service.nostr.connection_string import Connection
-    from bot.service.rails.host_calls import HostCalls
+
+class ImpossibleAnswer(errors.BadAnswer):
+    """An answer about a payment that can't be true."""
+
+    def __init__(self, lie: rail.InvalidWalletAnswer, message: str) -> None:
+        super().__init__(message)
+        self.lie = lie
+
+
+NEEDED = ("make_invoice", "lookup_invoice")
+
+_HARMLESS = frozenset(
+    [
+        *("make_hold_invoice", "settle_hold_invoice", "cancel_hold_invoice"),
+        *("receive", "sign_message", "notifications", *NEEDED),
+    ]
+)
+_HARMLESS_PREFIXES = ("get_", "list_", "lookup_")
+"""Methods that move no money out. A list of the harmful ones would miss tomorrow's."""
+
+_NO_MONEY = ("testnet", "testnet4", "signet", "regtest", "mutinynet")
+"""Networks whose coins are worth nothing."""
+
+_ENDED = frozenset(["expired", "failed"])
+_OPEN = frozenset(["pending", "accepted"])
+_ZEROS = "0" * 64
+"""What LNbits gives for a preimage that it does not know."""
+
+_RECEIVE_ONLY = (
+    "Make a new connection in your wallet that may only create and look up invoices, "
+    "and connect that one. If your wallet can't make one, use its Lightning address instead."
+)
+
+
+def wallet_problem(wrong: payout_account.DetailError, message: str) -> errors.FieldProblem:
+    """Return the problem of a connection."""
+    return errors.FieldProblem("details.connection", message, wrong.value)
+
+
+MISSING = wallet_problem(
+    payout_account.DetailError.MISSING,
+    "is required: the text that your wallet shows for a connection",
+)
+SILENT = wallet_problem(
+    payout_account.DetailError.WALLET_SILENT,
+    "Your wallet didn't answer. Check that it's online and that it still lists this connection, "
+    "then try again.",
+)
+NONSENSE = wallet_problem(
+    payout_account.DetailError.WALLET_UNREADABLE,
+    "Your wallet's answer can't be read. Update the wallet, or use another one.",
+)
+_BUSY = wallet_problem(
+    payout_account.DetailError.WALLET_BUSY, "Your wallet is busy. Wait a minute, then try again."
+)
+_NOT_VALID = wallet_problem(
+    payout_account.DetailError.CONNECTION_ENDED,
+    "Your wallet says that this connection isn't valid. Make a new one and connect that.",
+)
+_TELLS_NOTHING = wallet_problem(
+    payout_account.DetailError.RIGHTS_UNKNOWN,
+    "Your wallet doesn't say what this connection may do. "
+    "Allow it to read the wallet's info (get_info), then try again.",
+)
+_REFUSALS = {
+    "RATE_LIMITED": _BUSY,
+    "QUOTA_EXCEEDED": _BUSY,
+    "UNAUTHORIZED": _NOT_VALID,
+    "EXPIRED": _NOT_VALID,
+    "RESTRICTED": _TELLS_NOTHING,
+    "NOT_IMPLEMENTED": _TELLS_NOTHING,
+}
+
+
+def refusal_of(code: str) -> errors.FieldProblem:
+    """Return what to do about an error that the wallet answered to `get_info`."""
+    failed = f"Your wallet answered with an error ({code}). Try again later."
+    return _REFUSALS.get(code, wallet_problem(payout_account.DetailError.WALLET_FAILED, failed))
+
+
+def reason_of(error: errors.BotError) -> str:
+    """Return why no invoice was made: `slow` where asking again may help, else `refused`."""
+    is_busy = isinstance(error, nostr_wallet.WalletError) and error.code == "RATE_LIMITED"
+    return "slow" if is_busy else "refused"
+
+
+def problem_of(info: dict[str, Any]) -> errors.FieldProblem | None:
+    """Return why a connection can't be used, from the wallet's `get_info`; None if it can."""
+    methods = info.get("methods")
+    if not isinstance(methods, list) or not all(isinstance(name, str) for name in methods):
+        return _TELLS_NOTHING
+    if spending := [name for name in methods if not _is_harmless(name)]:
+        named = spending[0] if spending[0].replace("_", "").isalnum() else "an unknown method"
+        return wallet_problem(
+            payout_account.DetailError.SPENDING_CONNECTION,
+            f"This connection can also spend ({named[:30]}), so it isn't safe to share. "
+            f"Remove it in your wallet. {_RECEIVE_ONLY}",
+        )
+    if missing := [name for name in NEEDED if name not in methods]:
+        told = f"This connection can't be paid to: it lacks {' and '.join(missing)}."
+        return wallet_problem(
+            payout_account.DetailError.RECEIVES_NOTHING, f"{told} {_RECEIVE_ONLY}"
+        )
+    if info.get("network") in _NO_MONEY:
+        told = "This wallet is on a test network. Connect one that receives real bitcoin."
+        return wallet_problem(payout_account.DetailError.TEST_NETWORK, told)
+    return None
+
+
+def _is_harmless(method: str) -> bool:
+    return method in _HARMLESS or method.startswith(_HARMLESS_PREFIXES)
+
+
+def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rail.PollAnswer | None:
+    """Return what `lookup_invoice` says; None where it can mean a payment or the invoice's end.
+
+    Raises WalletLie. `state` is optional. Without it, `settled_at` is also set for an invoice that
+    has `ended` unpaid.
+    """
+    if found.get("payment_hash") != payment_hash or found.get("type") not in (None, "incoming"):
+        raise ImpossibleAnswer(
+            rail.InvalidWalletAnswer.OTHER_INVOICE, "the wallet answered about another invoice"
+        )
+    state = found.get("state")
+    if isinstance(state, str):
+        return _of_state(state.lower(), found, payment_hash)
+    if not found.get("settled_at"):
+        return rail.Waiting()
+    return None if ended else _arrived(found, payment_hash)
+
+
+def read_list(found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
+    """Return what `list_transactions` says, which lists only what has arrived.
+
+    Raises WalletLie.
+    """
+    listed = found.get("transactions")
+    for entry in listed if isinstance(listed, list) else ():
+        if isinstance(entry, dict) and entry.get("payment_hash") == payment_hash:
+            return _arrived(entry, payment_hash) if entry.get("settled_at") else rail.Waiting()
+    return rail.Gone("the invoice ended without a payment")
+
+
+def _of_state(state: str, found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
+    if state == "settled":
+        return _arrived(found, payment_hash)
+    if state in _ENDED:
+        return rail.Gone(f"the wallet says {state}")
+    return rail.Waiting("" if state in _OPEN else "the wallet says an unknown state")
+
+
+def _arrived(found: dict[str, Any], payment_hash: str) -> rail.Arrived:
+    """Return the money. Raises WalletLie for an impossible one.
+
+    A preimage that is not the invoice's is a lie, none is not: some wallets can't tell it.
+    """
+    amount, preimage = found.get("amount"), found.get("preimage")
+    if amount is not None and (
+        type(amount) is not int or not invoices.MSAT <= amount <= invoices.MOST
+    ):
+        raise ImpossibleAnswer(
+            rail.InvalidWalletAnswer.AMOUNT, "the wallet names an impossible amount"
+        )
+    is_known = isinstance(preimage, str) and preimage not in {"", _ZEROS}
+    if is_known and not invoices.fits(str(preimage), payment_hash):
+        raise ImpossibleAnswer(
+            rail.InvalidWalletAnswer.PREIMAGE,
+            "the wallet names a preimage that is not the invoice's",
+        )
+    return rail.Arrived(None if amount is None else amount // invoices.MSAT)
+
 
 SECONDS = 9.5
 """Limit of everything that is done at once; callers wait for ten."""
@@ -51,95 +209,111 @@ LONGEST_MEMO = 300
 class NwcRail:
     """Asks wallets over relays; `now` is in epoch ms, `calls` has the budgets of hosts."""
 
-    kind = NWC
+    kind = payout_account.NWC
     test_money = False
 
     def __init__(
-        self, allow: AllowList, now: Callable[[], int], calls: HostCalls | None = None
+        self,
+        allow: webhook_addresses.AllowList,
+        now: Callable[[], int],
+        calls: host_calls.HostCalls | None = None,
     ) -> None:
         self._allow = allow
         self._now = now
-        self._relays = Relays(guarded_dial(GuardedDialler(allow), ssl_context()))
-        self._wallets = Wallets(self._relays, now, calls)
+        self._relays = relays.Relays(
+            relay_connection.guarded_dial(
+                guarded_transport.GuardedDialler(allow), http_client.ssl_context()
+            )
+        )
+        self._wallets = nostr_wallet.Wallets(self._relays, now, calls)
 
-    async def connect(self, details: Mapping[str, Any]) -> Connected:
+    async def connect(self, details: Mapping[str, Any]) -> rail.Connected:
         """Parse `details.connection` and ask the wallet what it may do.
 
         Raises InvalidBody, also for a connection that could spend.
         """
-        check_names(details, "connection")
+        payout_account.check_names(details, "connection")
         text = details.get("connection")
         if not isinstance(text, str):
-            raise _refusal(nwc_answers.MISSING)
+            raise _refusal(MISSING)
         try:
-            connection = parse_connection(text, self._allow)
+            connection = nostr_wallet.parse_connection(text, self._allow)
             async with asyncio.timeout(SECONDS):
                 scheme = await self._wallets.find_scheme(connection)
                 info = await self._wallets.call(
-                    connection, scheme, Call("get_info", {}, (3.5, 3.5))
+                    connection, scheme, nostr_wallet.Call("get_info", {}, (3.5, 3.5))
                 )
-        except BadConnection as error:
-            raise _refusal(nwc_answers.problem(error.wrong, str(error))) from None
-        except WalletError as error:
-            raise _refusal(nwc_answers.refusal_of(error.code)) from None
-        except (Unreachable, Throttled, TimeoutError):
-            raise _refusal(nwc_answers.SILENT) from None
-        except BadAnswer:
-            raise _refusal(nwc_answers.NONSENSE) from None
-        if problem := nwc_answers.problem_of(info):
+        except nostr_wallet.BadConnection as error:
+            raise _refusal(wallet_problem(error.wrong, str(error))) from None
+        except nostr_wallet.WalletError as error:
+            raise _refusal(refusal_of(error.code)) from None
+        except (errors.Unreachable, errors.Throttled, TimeoutError):
+            raise _refusal(SILENT) from None
+        except errors.BadAnswer:
+            raise _refusal(NONSENSE) from None
+        if problem := problem_of(info):
             raise _refusal(problem)
         sealed = {"connection": text.strip(), "encryption": scheme.value}
-        return Connected(NWC, sealed, connection.label, ("SAT",), automatic=True)
+        return rail.Connected(
+            payout_account.NWC, sealed, connection.label, ("SAT",), automatic=True
+        )
 
-    def open_offline(self, asked: Asked) -> None:
+    def open_offline(self, asked: rail.Asked) -> None:
         """Return None: the wallet makes the invoice."""
 
-    async def open(self, asked: Asked) -> Opened | Unavailable:
+    async def open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
         """Ask for an invoice of the exact amount that ends with the reservation."""
         params = {
-            "amount": asked.amount * invoice.MSAT,
+            "amount": asked.amount * invoices.MSAT,
             "description": asked.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
-            "expiry": invoice.expiry(asked.lapses_at, self._now()),
+            "expiry": invoices.expiry(asked.lapses_at, self._now()),
         }
         try:
-            result = await self._call(asked, Call("make_invoice", params, _ONCE))
-            made = invoice.check(str(result.get("invoice")), asked.amount, self._now())
-        except Throttled as error:
-            return Unavailable("slow", str(error), requested_wait(error))
-        except (Unreachable, TimeoutError) as error:
-            return Unavailable("slow", str(error))
-        except (WalletError, BadConnection) as error:
-            return Unavailable(nwc_answers.reason_of(error), str(error))
-        except (BadAnswer, InvoiceError) as error:
-            return Unavailable("lied", str(error))
+            result = await self._call(asked, nostr_wallet.Call("make_invoice", params, _ONCE))
+            made = invoices.check_invoice(str(result.get("invoice")), asked.amount, self._now())
+        except errors.Throttled as error:
+            return rail.Unavailable("slow", str(error), errors.requested_wait(error))
+        except (errors.Unreachable, TimeoutError) as error:
+            return rail.Unavailable("slow", str(error))
+        except (nostr_wallet.WalletError, nostr_wallet.BadConnection) as error:
+            return rail.Unavailable(reason_of(error), str(error))
+        except (errors.BadAnswer, errors.InvoiceError) as error:
+            return rail.Unavailable("lied", str(error))
         if result.get("payment_hash") not in (None, made.payment_hash):
-            return Unavailable("lied", "the wallet names another payment hash than its invoice has")
-        return Opened(made.payment_hash, PayWith(made.text), made.lapses_at)
+            return rail.Unavailable(
+                "lied", "the wallet names another payment hash than its invoice has"
+            )
+        return rail.Opened(made.payment_hash, rail.PayWith(made.text), made.lapses_at)
 
-    async def look(self, asked: Asked, opened: Opened) -> Look:
+    async def look(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
         """Ask for the invoice's state; a wallet that says it unclearly is asked for its list."""
         try:
             params = {"payment_hash": opened.external_id}
-            found = await self._call(asked, Call("lookup_invoice", params, _TWICE))
+            found = await self._call(asked, nostr_wallet.Call("lookup_invoice", params, _TWICE))
             ended = self._now() >= (opened.lapses_at or asked.lapses_at)
-            look = nwc_answers.read_lookup(found, opened.external_id, ended=ended)
+            look = read_lookup(found, opened.external_id, ended=ended)
             if look is None:
                 look = await self._look_in_list(asked, opened)
-        except WalletError as error:
-            return Gone(str(error)) if error.code == "NOT_FOUND" else Waiting(str(error))
-        except Throttled as error:
-            return Waiting(str(error), again_in=requested_wait(error))
-        except nwc_answers.WalletLie as error:
-            return Waiting(str(error), error.lie)
-        except (Unreachable, TimeoutError, BadAnswer, BadConnection) as error:
-            return Waiting(str(error))
+        except nostr_wallet.WalletError as error:
+            return rail.Gone(str(error)) if error.code == "NOT_FOUND" else rail.Waiting(str(error))
+        except errors.Throttled as error:
+            return rail.Waiting(str(error), again_in=errors.requested_wait(error))
+        except ImpossibleAnswer as error:
+            return rail.Waiting(str(error), error.lie)
+        except (
+            errors.Unreachable,
+            TimeoutError,
+            errors.BadAnswer,
+            nostr_wallet.BadConnection,
+        ) as error:
+            return rail.Waiting(str(error))
         return look
 
     def host(self, details: Mapping[str, Any]) -> str:
         """Return relay and key: wallets share relays, and a slow wallet delays no other."""
         try:
             connection, _ = self._read(details)
-        except BadConnection:
+        except nostr_wallet.BadConnection:
             return ""
         return f"{connection.relay_host}/{connection.key.public}"
 
@@ -147,22 +321,24 @@ class NwcRail:
         """Close the connections to relays."""
         await self._relays.close()
 
-    async def _look_in_list(self, asked: Asked, opened: Opened) -> Look:
+    async def _look_in_list(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
         """Search the wallet's list of payments, which has only those that arrived."""
         made = asked.created_at // 1000
         params = {"from": made - 600, "until": made + 600, "type": "incoming", "limit": 20}
-        found = await self._call(asked, Call("list_transactions", params, _ONCE))
-        return nwc_answers.read_list(found, opened.external_id)
+        found = await self._call(asked, nostr_wallet.Call("list_transactions", params, _ONCE))
+        return read_list(found, opened.external_id)
 
-    async def _call(self, asked: Asked, call: Call) -> dict[str, Any]:
+    async def _call(self, asked: rail.Asked, call: nostr_wallet.Call) -> dict[str, Any]:
         connection, scheme = self._read(asked.details)
         async with asyncio.timeout(SECONDS):
             return await self._wallets.call(connection, scheme, call)
 
-    def _read(self, details: Mapping[str, Any]) -> tuple[Connection, Scheme]:
-        connection = parse_connection(str(details.get("connection")), self._allow)
-        return connection, Scheme(details.get("encryption", Scheme.NIP04))
+    def _read(
+        self, details: Mapping[str, Any]
+    ) -> tuple[nostr_wallet.WalletConnection, nostr.Scheme]:
+        connection = nostr_wallet.parse_connection(str(details.get("connection")), self._allow)
+        return connection, nostr.Scheme(details.get("encryption", nostr.Scheme.NIP04))
 
 
-def _refusal(problem: FieldProblem) -> InvalidBody:
-    return InvalidBody(info=[problem])
+def _refusal(problem: errors.FieldProblem) -> errors.InvalidBody:
+    return errors.InvalidBody(info=[problem])

@@ -1,18 +1,157 @@
 """Rails: a rail moves the money of one kind of payout account.
 
-It opens checkouts and looks whether their money has arrived (see model/rail_answers.py).
+It opens checkouts and looks whether their money has arrived (see rails/rail.py).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
 
-from bot.service.model.rail_answers import Manner
+# What a rail is asked and what it answers: values without any I/O.
+#
+# A rail moves the money of one kind of payout account. Amounts are minor units of the payer's
+# currency (`SAT` has none), times are UTC epoch ms.
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-    from bot.service.model.rail_answers import Asked, Connected, Look, Opened, Unavailable
+class SandboxScenario(StrEnum):
+    """How test money arrives, for the payer to choose; every case that a real rail has."""
+
+    AT_ONCE = "atOnce"
+    LATER = "later"
+    TWICE = "twice"
+    LATE = "late"
+    NEVER = "never"
+    UNDERPAID = "underpaid"
+    CLAIMED = "claimed"
+
+    @property
+    def is_at_once(self) -> bool:
+        """Return whether the money is here when the form is posted."""
+        return self in {SandboxScenario.AT_ONCE, SandboxScenario.TWICE}
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A payout account that was validated and, where there is a wallet, probed.
+
+    `details` is what the rail needs later, normalized; it is sealed. `currencies` are those that
+    its money moves in. `label` names it without its secret (`DE89…3000`), `scheme` the format of
+    the bank code ('' for other kinds); `automatic` says whether the rail learns of payments itself.
+    """
+
+    kind: str
+    details: dict[str, Any] = field(repr=False)
+    label: str
+    currencies: tuple[str, ...]
+    automatic: bool
+    scheme: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a rail is asked to open: `amount` of `currency`, to arrive before `lapses_at`.
+
+    `details` are those of `Connected`. `reference` is what a payer writes on a bank transfer,
+    `memo` the product's name, `hint_url` where a wallet may announce the payment.
+    """
+
+    checkout_id: str
+    amount: int
+    currency: str
+    memo: str
+    reference: str
+    created_at: int
+    lapses_at: int
+    details: dict[str, Any] = field(default_factory=dict, repr=False)
+    hint_url: str | None = None
+    manner: SandboxScenario = SandboxScenario.AT_ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class PayWith:
+    """What the payer pays with: a Lightning invoice, or the text of a bank code's QR picture.
+
+    `fields` are the names and values that a payer may copy instead, such as `("iban", "DE89…")`.
+    """
+
+    lightning_invoice: str | None = None
+    qr_text: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Money that arrived; `amount` is None where the rail can't tell another than was asked."""
+
+    amount: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a rail has opened, under an id that is unique over all rails.
+
+    `lapses_at` is the invoice's own end, None where it has none. `look` is what the rail needs to
+    look later, such as the address that verifies the invoice. `looks` are the times of the looks;
+    None: as often as a wallet is asked; empty: never, the seller confirms. `arrived` is money that
+    is here at once, `claimed` a payer's word that it was sent. `host` is asked for the money, '' if
+    that is the wallet's.
+    """
+
+    external_id: str
+    pay_with: PayWith | None = None
+    lapses_at: int | None = None
+    look: dict[str, Any] = field(default_factory=dict)
+    looks: tuple[int, ...] | None = None
+    arrived: Arrived | None = None
+    claimed: bool = False
+    host: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Why a rail could not open a checkout; `detail` is for the log, without a secret.
+
+    `reason` is one of `slow`, `refused`, `lied`, `tooSmall` and `tooLarge`. `again_in`: seconds
+    after which the wallet may be asked again, as it was not asked at all; None if it was.
+    """
+
+    reason: str
+    detail: str = ""
+    again_in: float | None = None
+
+
+class InvalidWalletAnswer(StrEnum):
+    """What can't be true of a wallet's answer, as the operator reads it in the log."""
+
+    OTHER_INVOICE = "otherInvoice"
+    PREIMAGE = "preimage"
+    AMOUNT = "amount"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Nothing has arrived yet, or the wallet could not say; `detail` is for the log.
+
+    `lie`: the wallet says that money arrived, and its answer is not believed. `again_in`: seconds
+    after which the wallet may be asked again, as it was not asked at all; None if it was.
+    """
+
+    detail: str = ""
+    lie: InvalidWalletAnswer | None = None
+    again_in: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The wallet doesn't know the invoice, or says that it ended; a later look may differ."""
+
+    detail: str = ""
+
+
+PollAnswer: TypeAlias = Waiting | Arrived | Gone
 
 
 class Rail(Protocol):
@@ -41,7 +180,7 @@ class Rail(Protocol):
     async def open(self, asked: Asked) -> Opened | Unavailable:
         """Ask the wallet for an invoice, for at most ten seconds."""
 
-    async def look(self, asked: Asked, opened: Opened) -> Look:
+    async def look(self, asked: Asked, opened: Opened) -> PollAnswer:
         """Ask the wallet for the money, for at most ten seconds.
 
         Raises nothing for what a peer does.
@@ -71,9 +210,9 @@ class Rails:
         return any(rail.test_money for rail in self._rails.values())
 
     @property
-    def manners(self) -> tuple[Manner, ...]:
+    def manners(self) -> tuple[SandboxScenario, ...]:
         """Return how a payer may have the money arrive; nothing where it is real."""
-        return tuple(Manner) if self.test_money else ()
+        return tuple(SandboxScenario) if self.test_money else ()
 
     def of(self, kind: str) -> Rail:
         """Return the rail of a kind. Raises KeyError for one that is not offered."""

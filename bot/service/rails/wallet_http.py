@@ -10,33 +10,20 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
-from bot.core import exact_json
-from bot.core.errors import (
-    BadAnswer,
-    ForbiddenAddress,
-    InvoiceError,
-    NotReached,
-    Overloaded,
-    PeerError,
-    Throttled,
-    Unreachable,
-)
-from bot.core.net import http_client, webhook_addresses
-from bot.core.net.guarded_transport import GuardedTransport, NameNotFound
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
-
-    from bot.core.net.webhook_addresses import AllowList
-    from bot.service.rails.host_calls import HostCalls
+from bot.core import errors, exact_json
+from bot.core.net import guarded_transport, http_client, webhook_addresses
+from bot.service.payouts import payout_account
+from bot.service.rails import host_calls, rail
 
 SECONDS = 10.0
 """Limit of a call, and of all calls of one opening together, however slowly the answer drips."""
@@ -65,36 +52,36 @@ HEADERS = {
 UNNAMED_SECONDS = 15
 """Seconds without a call after a 429 that names no time."""
 
-FAILURES = (PeerError, ForbiddenAddress, InvoiceError)
+FAILURES = (errors.PeerError, errors.ForbiddenAddress, errors.InvoiceError)
 """What a wallet can do wrong; the messages hold no secret."""
 
 
-class NoSuchHost(NotReached):
+class NoSuchHost(errors.NotReached):
     """No connection: the name has no address."""
 
 
-class NotSecure(NotReached):
+class NotSecure(errors.NotReached):
     """No connection: no TLS, or a certificate that is not valid."""
 
 
-class BrokenOff(Unreachable):
+class BrokenOff(errors.Unreachable):
     """The connection ended before the answer did."""
 
 
-class Missing(BadAnswer):
+class Missing(errors.BadAnswer):
     """404 or 410, without the answer of a wallet."""
 
 
-class Denied(BadAnswer):
+class Denied(errors.BadAnswer):
     """Another 4xx, without the answer of a wallet."""
 
 
-class Moved(BadAnswer):
+class Moved(errors.BadAnswer):
     """A redirect that is not followed: one too many, or to an address that may not be called."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WalletReply:
     """A JSON object with its HTTP status."""
 
     status: int
@@ -104,12 +91,16 @@ class Answer:
 class WalletHttp:
     """Calls wallets; `allow` is RAIL_ALLOW, `calls` has the budgets of hosts, None without any."""
 
-    def __init__(self, allow: AllowList, calls: HostCalls | None = None) -> None:
+    def __init__(
+        self, allow: webhook_addresses.AllowList, calls: host_calls.HostCalls | None = None
+    ) -> None:
         self._allow = allow
         self._calls = calls
         limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=20)
         self._client = httpx.AsyncClient(
-            transport=GuardedTransport(allow, verify=http_client.ssl_context(), limits=limits),
+            transport=guarded_transport.GuardedTransport(
+                allow, verify=http_client.ssl_context(), limits=limits
+            ),
             timeout=SECONDS,
             follow_redirects=False,
             trust_env=False,
@@ -132,10 +123,10 @@ class WalletHttp:
         """Return the address if it may be called. Raises ForbiddenAddress."""
         host = webhook_addresses.check_url(url, self._allow)
         if not url.lower().startswith("https:") and not self.permits(host):
-            raise ForbiddenAddress(f"{host} is not called over plain http")
+            raise errors.ForbiddenAddress(f"{host} is not called over plain http")
         return url
 
-    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> WalletReply:
         """Return a JSON object; redirects are followed where no `headers` could carry a key along.
 
         Raises ForbiddenAddress and PeerError.
@@ -143,28 +134,28 @@ class WalletHttp:
         request = httpx.Request("GET", self.check(url), headers=headers)
         return await self._ask(request, 0 if headers else MOST_REDIRECTS)
 
-    async def post(self, url: str, body: dict[str, Any], headers: Mapping[str, str]) -> Answer:
+    async def post(self, url: str, body: dict[str, Any], headers: Mapping[str, str]) -> WalletReply:
         """Send a JSON object and return another. Raises ForbiddenAddress and PeerError."""
         content = exact_json.dumps(body).encode()
         headers = {"Content-Type": "application/json", **headers}
         request = httpx.Request("POST", self.check(url), content=content, headers=headers)
         return await self._ask(request)
 
-    async def _ask(self, request: httpx.Request, redirects: int = 0) -> Answer:
+    async def _ask(self, request: httpx.Request, redirects: int = 0) -> WalletReply:
         async with time_limit():
             answer = await self._send(request)
             for _ in range(redirects):
-                if isinstance(answer, Answer):
+                if isinstance(answer, WalletReply):
                     break
                 try:
                     answer = await self._send(httpx.Request("GET", self.check(answer)))
-                except ForbiddenAddress:
+                except errors.ForbiddenAddress:
                     raise Moved(f"{lane(str(request.url))} redirects to a closed address") from None
-        if isinstance(answer, Answer):
+        if isinstance(answer, WalletReply):
             return answer
         raise Moved(f"{lane(str(request.url))} redirects to another address")
 
-    async def _send(self, request: httpx.Request) -> Answer | str:
+    async def _send(self, request: httpx.Request) -> WalletReply | str:
         """Return a JSON object, or where a redirect leads."""
         where = webhook_addresses.endpoint(str(request.url))
         server = f"{where.host}:{where.port}"
@@ -183,7 +174,7 @@ class WalletHttp:
         except httpx.ConnectError as error:
             raise _unconnected(server, error) from None
         except httpx.TimeoutException:
-            raise Unreachable(f"no answer of {server} in time") from None
+            raise errors.Unreachable(f"no answer of {server} in time") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             if isinstance(error, httpx.InvalidURL) or _BAD_LOCATION in str(error):
                 return ""
@@ -212,7 +203,7 @@ async def time_limit() -> AsyncIterator[None]:
         async with asyncio.timeout(SECONDS):
             yield
     except TimeoutError:
-        raise Unreachable(f"no answer within {SECONDS:g} seconds") from None
+        raise errors.Unreachable(f"no answer within {SECONDS:g} seconds") from None
 
 
 def lane(url: str) -> str:
@@ -226,9 +217,9 @@ async def _read(response: httpx.Response) -> bytes:
     async for chunk in response.aiter_raw():
         body, pieces = body + chunk, pieces + 1
         if pieces > MOST_PIECES:
-            raise BadAnswer(f"the answer comes in more than {MOST_PIECES} pieces")
+            raise errors.BadAnswer(f"the answer comes in more than {MOST_PIECES} pieces")
         if len(body) > LONGEST_ANSWER:
-            raise BadAnswer(f"the answer is longer than {LONGEST_ANSWER} bytes")
+            raise errors.BadAnswer(f"the answer is longer than {LONGEST_ANSWER} bytes")
     return body
 
 
@@ -241,32 +232,32 @@ def _target(request: httpx.Request, response: httpx.Response) -> str:
         return ""
 
 
-def _unconnected(server: str, error: BaseException) -> NotReached:
+def _unconnected(server: str, error: BaseException) -> errors.NotReached:
     """Return why there is no connection, which is the first cause that is known."""
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, NameNotFound):
+        if isinstance(cause, guarded_transport.NameNotFound):
             return NoSuchHost(f"{server} is not known to the name servers")
         if isinstance(cause, ssl.SSLError):
             return NotSecure(f"no secure connection to {server}")
         cause = cause.__cause__ or cause.__context__
-    return NotReached(f"no connection to {server}")
+    return errors.NotReached(f"no connection to {server}")
 
 
-def failure(server: str, status: int, wait: int = 0) -> PeerError:
+def failure(server: str, status: int, wait: int = 0) -> errors.PeerError:
     """Return what an answer that is not a wallet's means; `wait` in seconds, as the host asks."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Throttled(f"{server} answers 429: too many calls", wait)
+        return errors.Throttled(f"{server} answers 429: too many calls", wait)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Overloaded(f"{server} answers {status}", wait)
+        return errors.Overloaded(f"{server} answers {status}", wait)
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
         return Missing(f"{server} answers {status}")
     if status >= HTTPStatus.BAD_REQUEST:
         return Denied(f"{server} answers {status}")
-    return BadAnswer(f"{server} answers {status} without a JSON object")
+    return errors.BadAnswer(f"{server} answers {status} without a JSON object")
 
 
-def _parsed(server: str, status: int, body: bytes, wait: int) -> Answer:
+def _parsed(server: str, status: int, body: bytes, wait: int) -> WalletReply:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         raise failure(server, status, wait)
     try:
@@ -274,5 +265,118 @@ def _parsed(server: str, status: int, body: bytes, wait: int) -> Answer:
     except exact_json.JsonError:
         fields = None
     if isinstance(fields, dict):
-        return Answer(status, fields)
+        return WalletReply(status, fields)
     raise failure(server, status, wait)
+
+
+# What the rails of wallets with an HTTP interface have in common.
+
+
+class HttpRail(ABC):
+    """A rail that asks the wallet at `details.url`; `allow` is RAIL_ALLOW, `now` in epoch ms.
+
+    `calls` has the budgets of hosts, None without any.
+    """
+
+    test_money = False
+
+    def __init__(
+        self,
+        allow: webhook_addresses.AllowList,
+        now: Callable[[], int],
+        calls: host_calls.HostCalls | None = None,
+    ) -> None:
+        self._http = WalletHttp(allow, calls)
+        self._now = now
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+
+    def host(self, details: Mapping[str, Any]) -> str:
+        """Return the wallet's host and port."""
+        return lane(details["url"])
+
+    def open_offline(self, asked: rail.Asked) -> rail.Opened | None:
+        """Return None: the wallet has to be asked."""
+        del asked
+        return None
+
+    async def open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
+        """Ask the wallet for an invoice, within the limit of all its calls together."""
+        try:
+            async with time_limit():
+                return await self._open(asked)
+        except errors.InvoiceError as error:
+            return rail.Unavailable("lied", str(error))
+        except errors.Throttled as error:  # the call changed nothing
+            return rail.Unavailable("slow", str(error), errors.requested_wait(error))
+        except FAILURES as error:
+            slow = isinstance(error, errors.Unreachable | errors.Overloaded)
+            return rail.Unavailable("slow" if slow else "refused", str(error))
+
+    @abstractmethod
+    async def _open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
+        """Ask for the invoice. Raises one of FAILURES."""
+
+
+def unanswered(error: Exception) -> rail.Waiting:
+    """Return what is known of the money if a look failed."""
+    again_in = errors.requested_wait(error) if isinstance(error, errors.Throttled) else None
+    return rail.Waiting(str(error), again_in=again_in)
+
+
+def host_problem(server: str, error: Exception) -> tuple[payout_account.DetailError, str] | None:
+    """Return what a seller does about a wallet's server; None for an answer that is no wallet's."""
+    later = "Try again later."
+    match error:
+        case errors.ForbiddenAddress():
+            return (
+                payout_account.DetailError.HOST_PRIVATE,
+                f"{server} can't be used: it isn't a public address.",
+            )
+        case errors.PeerRefusal():
+            return payout_account.DetailError.HOST_SAYS, f"{server} says: {error}"
+        case NoSuchHost():
+            return (
+                payout_account.DetailError.HOST_UNKNOWN,
+                f"There's no server at {server}. Check the spelling.",
+            )
+        case NotSecure():
+            told = "has no valid certificate, so it can't be trusted. Ask whoever runs it."
+            return payout_account.DetailError.HOST_UNSAFE, f"{server} {told}"
+        case errors.NotReached():
+            told = f"{server} can't be reached: it takes no connections. {later}"
+            return payout_account.DetailError.HOST_CLOSED, told
+        case BrokenOff():
+            return (
+                payout_account.DetailError.HOST_BROKEN,
+                f"{server} ended the connection without an answer. {later}",
+            )
+        case errors.Unreachable():
+            return (
+                payout_account.DetailError.HOST_SILENT,
+                f"{server} didn't answer in time. {later}",
+            )
+        case errors.Throttled():
+            return (
+                payout_account.DetailError.HOST_BUSY,
+                f"{server} is busy. Wait a minute, then try again.",
+            )
+        case errors.Overloaded():
+            return (
+                payout_account.DetailError.HOST_BROKEN,
+                f"{server} has a problem of its own: {error}. {later}",
+            )
+        case Denied():
+            return (
+                payout_account.DetailError.HOST_DENIES,
+                f"{server} lets nobody ask for it: {error}.",
+            )
+        case Moved():
+            told = f"{server} redirects to an address that can't be used."
+            return (
+                payout_account.DetailError.HOST_MOVED,
+                f"{told} Ask your wallet for your current address.",
+            )
+    return None

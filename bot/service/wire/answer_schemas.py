@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from bot.core.accents import ACCENTS
-from bot.service.model.delivery import DeliveryState
-from bot.service.model.goods.delivered import DeliveryProgress
-from bot.service.model.payout_problems import Wrong
-from bot.service.model.request import NO_PAYOUT, DeliveryKind, Kind, PayerField, Status
+from bot.core import brand
+from bot.service.goods import contents
+from bot.service.notifications import notification
+from bot.service.payouts import payout_account
+from bot.service.requests import request
 
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 Time: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -33,7 +33,7 @@ def _never_null(schema: dict[str, Any]) -> None:
         field.update(*kinds)
 
 
-class Answer(BaseModel):
+class AnswerModel(BaseModel):
     """JSON that the service writes; fields without a value are left out."""
 
     model_config = ConfigDict(
@@ -46,7 +46,7 @@ class Answer(BaseModel):
     )
 
 
-class ProductAnswer(Answer):
+class ProductAnswer(AnswerModel):
     """The product that is paid for."""
 
     name: str
@@ -55,17 +55,17 @@ class ProductAnswer(Answer):
     image_url: str | None = None
 
 
-class SellerAnswer(Answer):
+class SellerAnswer(AnswerModel):
     """Who sells: `accentColor` is the colour of their pages."""
 
     name: str
     image_url: str | None = None
     contact: str | None = None
-    accent_color: Annotated[str, Field(json_schema_extra={"enum": [*ACCENTS]})] | None = None
+    accent_color: Annotated[str, Field(json_schema_extra={"enum": [*brand.ACCENTS]})] | None = None
     description: str | None = None
 
 
-class ReceiverAnswer(Answer):
+class ReceiverAnswer(AnswerModel):
     """A receiver and its share, in `currencyCode`."""
 
     send_amount: Number
@@ -74,7 +74,7 @@ class ReceiverAnswer(Answer):
     tags: list[str] | None = None
 
 
-class WebhookAnswer(Answer):
+class WebhookAnswer(AnswerModel):
     """Where payments are reported."""
 
     webhook_url: str
@@ -82,7 +82,7 @@ class WebhookAnswer(Answer):
     events: list[Event] | None = None
 
 
-class NotificationsAnswer(Answer):
+class NotificationsAnswer(AnswerModel):
     """Who gets reports of payments.
 
     `emailState`: the address is `unconfirmed` and gets no letters yet, was `confirmed` at
@@ -95,7 +95,7 @@ class NotificationsAnswer(Answer):
     email_confirmed_at: Time | None = None
 
 
-class PaymentAmount(Answer):
+class PaymentAmount(AnswerModel):
     """What a payer pays: `amount` in `denominatedIn`, paid in `currencyCode`."""
 
     currency_code: str
@@ -103,7 +103,7 @@ class PaymentAmount(Answer):
     denominated_in: str
 
 
-class AmountChoiceAnswer(Answer):
+class AmountChoiceAnswer(AnswerModel):
     """Amounts that a payer may choose; `paymentAmount` is the first suggestion, or the minimum."""
 
     minimum: Number
@@ -111,7 +111,7 @@ class AmountChoiceAnswer(Answer):
     maximum: Number | None = None
 
 
-class DeliveredFile(Answer):
+class DeliveredFile(AnswerModel):
     """A file that payers get; `size` in bytes."""
 
     name: str
@@ -119,7 +119,7 @@ class DeliveredFile(Answer):
     size: int
 
 
-class CodesAnswer(Answer):
+class CodesAnswer(AnswerModel):
     """Codes of a request: all, those of units that are sold, and sold units that wait for one."""
 
     total: int
@@ -127,26 +127,26 @@ class CodesAnswer(Answer):
     waiting: int
 
 
-class DeliveryAnswerOfRequest(Answer):
+class DeliveryAnswerOfRequest(AnswerModel):
     """What payers get, without its content."""
 
-    kind: DeliveryKind
+    kind: request.DeliveryKind
     file: DeliveredFile | None = None
     codes: CodesAnswer | None = None
 
 
-class _PublicFields(Answer):
+class _PublicFields(AnswerModel):
     id: Id
     payment_request_url: str
     payment_request_qr_code_url: str
     is_enabled: bool
-    status: Annotated[str, Field(json_schema_extra={"enum": [*Status, NO_PAYOUT]})]
+    status: Annotated[str, Field(json_schema_extra={"enum": [*request.Status, request.NO_PAYOUT]})]
     product: ProductAnswer
     payment_amount: PaymentAmount
     price_before_discount: Number | None = None
-    requested_user_data: list[PayerField]
+    requested_user_data: list[request.PayerField]
     redirect_url: str | None = None
-    expiration_type: Kind
+    expiration_type: request.Kind
     total_units: int | None = None
     remaining_units: int | None = None
     reserved_units: int | None = None
@@ -156,7 +156,7 @@ class _PublicFields(Answer):
     goal: Number | None = None
     amount_raised: Number | None = None
     max_quantity: int | None = None
-    delivers: DeliveryKind | None = None
+    delivers: request.DeliveryKind | None = None
 
 
 class PublicAnswer(_PublicFields):
@@ -193,14 +193,14 @@ class RequestItem(_Request):
     expires_at: int | None = None
 
 
-class RequestList(Answer):
+class RequestList(AnswerModel):
     """Requests of the application, newest first."""
 
     items: list[RequestItem]
     next_cursor: str | None = None
 
 
-class PaidAnswer(Answer):
+class PaidAnswer(AnswerModel):
     """What the payer paid, if in another currency than the price.
 
     `shares` are those of the receivers in their order; their sum is `amount`. One unit of the
@@ -215,7 +215,7 @@ class PaidAnswer(Answer):
     rated_at: Time
 
 
-class PaidByAnswer(Answer):
+class PaidByAnswer(AnswerModel):
     """How money came: `amount` in `currencyCode`, the payer's.
 
     `reference` is that of the bank transfer, or the invoice. The rate is left out if the price is
@@ -231,7 +231,7 @@ class PaidByAnswer(Answer):
     rated_at: Time | None = None
 
 
-class PaymentAnswer(Answer):
+class PaymentAnswer(AnswerModel):
     """A payment; amounts in `currencyCode`.
 
     `settlement` is set for money that came `late`, after its reservation had lapsed, that is
@@ -247,7 +247,7 @@ class PaymentAnswer(Answer):
     amount: Number
     currency_code: str
     receivers: list[ReceiverAnswer]
-    user_data: dict[PayerField, str]
+    user_data: dict[request.PayerField, str]
     completed_at: Time
     paid: PaidAnswer | None = None
     settlement: Literal["late", "oversold", "underpaid"] | None = None
@@ -258,7 +258,7 @@ class PaymentAnswer(Answer):
     total_units: int | None = None
     name: str | None = None
     message: str | None = None
-    delivery: DeliveryProgress | None = None
+    delivery: contents.DeliveryProgress | None = None
     message_hidden: Literal[True] | None = None
     sent_at: Time | None = None
     sent_note: str | None = None
@@ -272,14 +272,14 @@ class MarkedPaymentAnswer(PaymentAnswer):
     payer_notified: Literal["email"] | None = None
 
 
-class PaymentList(Answer):
+class PaymentList(AnswerModel):
     """Payments of one request, newest first."""
 
     items: list[PaymentAnswer]
     next_cursor: str | None = None
 
 
-class StatsAnswer(Answer):
+class StatsAnswer(AnswerModel):
     """Totals of a request; `totalVolume` is the sum of all payments, oversold ones too.
 
     `uniqueUsers` counts payers who entered who they are.
@@ -291,7 +291,7 @@ class StatsAnswer(Answer):
     unique_users: int
 
 
-class WebhookEvent(Answer):
+class WebhookEvent(AnswerModel):
     """Body of the webhook of a payment; `oversold` if too few units were left for it.
 
     `amount` is the sum of `quantity` pieces, which is left out where it is one. `name` and
@@ -307,7 +307,7 @@ class WebhookEvent(Answer):
     payment_request_id: Id
     transaction_id: Id
     custom_parameters: dict[str, Any]
-    user_data: dict[PayerField, str]
+    user_data: dict[request.PayerField, str]
     amount: Number
     currency_code: str
     remaining_units: int | None = None
@@ -323,7 +323,7 @@ class WebhookEvent(Answer):
     codes_waiting: Annotated[int, Field(ge=1)] | None = None
 
 
-class ClaimEvent(Answer):
+class ClaimEvent(AnswerModel):
     """Body of the webhook of a claim: its payer says that the money was sent.
 
     The payer's network has `unprovenClaims` of this request that were not confirmed, this one among
@@ -342,7 +342,7 @@ class ClaimEvent(Answer):
     unproven_claims: Annotated[int, Field(ge=2)] | None = None
 
 
-class DeliveryItem(Answer):
+class DeliveryItem(AnswerModel):
     """A report of a payment, or of the claim of a checkout.
 
     `attempts` counts from the first, or from the last retry.
@@ -356,7 +356,7 @@ class DeliveryItem(Answer):
     checkout_id: Id | None = None
     channel: Literal["webhook", "email"]
     address: str
-    state: DeliveryState
+    state: notification.NotificationState
     attempts: int
     created_at: Time
     next_at: Time | None = None
@@ -364,7 +364,7 @@ class DeliveryItem(Answer):
     note: str | None = None
 
 
-class AttemptAnswer(Answer):
+class AttemptAnswer(AnswerModel):
     """One attempt: `status` and the first KiB of `answer`, or the `trouble` without an answer."""
 
     at: Time
@@ -380,22 +380,22 @@ class DeliveryAnswer(DeliveryItem):
     log: list[AttemptAnswer]
 
 
-class DeliveryList(Answer):
+class DeliveryList(AnswerModel):
     """Deliveries of the application, newest first."""
 
     items: list[DeliveryItem]
     next_cursor: str | None = None
 
 
-class FieldProblemAnswer(Answer):
+class FieldProblemAnswer(AnswerModel):
     """A problem of one field; `code` only where it is about the details of a payout account."""
 
     field: str
     message: str
-    code: Wrong | None = None
+    code: payout_account.DetailError | None = None
 
 
-class ErrorAnswer(Answer):
+class ErrorAnswer(AnswerModel):
     """An error: `code` for machines, `message` for people."""
 
     code: str

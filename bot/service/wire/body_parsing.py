@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody
-from bot.core.exact_json import JsonError
-from bot.service.model.amount_choice import AmountChoice
-from bot.service.model.changes import (
-    Creation,
-    Edit,
-    SellerEdit,
-    invalid_field,
-    minor,
-    pauses,
-)
-from bot.service.model.goods.delivered import Goods
-from bot.service.model.request import DeliveryKind, Kind, Product, Receiver, Terms, Webhook
-from bot.service.model.seller import SellerProfile
-from bot.service.wire.body_schemas import (
-    AmountChoiceBody,
-    CodesBody,
-    CreateBody,
-    DeliveryBody,
-    EditBody,
-    NotificationsBody,
-    SellerBody,
-    SellerEditBody,
-)
-from bot.service.wire.payout_schemas import PayoutBody
+from bot.service.goods import contents
+from bot.service.payments import payment_marks
+from bot.service.requests import changes, request
+from bot.service.wire import body_schemas, field_types, goods_and_payouts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pydantic_core import ErrorDetails
+
 
 B = TypeVar("B", bound=BaseModel)
 
@@ -68,13 +48,13 @@ _MESSAGES = {
 }
 
 
-def read_create(text: str, now: int) -> Creation:
+def read_create(text: str, now: int) -> changes.Creation:
     """Read a body of create; `expirationInSeconds` counts from `now`.
 
     Raises InvalidBody with every problem found.
     """
-    body = validated(CreateBody, text)
-    return Creation(
+    body = validated(body_schemas.CreateBody, text)
+    return changes.Creation(
         terms=_terms(body),
         total_units=body.total_units,
         enabled_at=body.enabled_at,
@@ -83,9 +63,9 @@ def read_create(text: str, now: int) -> Creation:
     )
 
 
-def read_edit(text: str, now: int) -> Edit:
+def read_edit(text: str, now: int) -> changes.Edit:
     """Read a body of edit; `expirationInSeconds` counts from `now`. Raises InvalidBody."""
-    body = validated(EditBody, text)
+    body = validated(body_schemas.EditBody, text)
     named = _named(body)
     fields = _named(body.product) | _notifications(body)
     fields |= {name: named[name] for name in PLAIN_FIELDS if name in named}
@@ -95,24 +75,24 @@ def read_edit(text: str, now: int) -> Edit:
         fields["goods"] = body.delivery and _goods(body.delivery)
     if "expiration_in_seconds" in named or "expires_at" in named:
         end = _end(body.expiration_in_seconds, body.expires_at, now)
-        fields |= {"expires_at": end, "paused": pauses(end, now)}
-    return Edit(**fields, decrease=named.get("decrease_remaining_units", 0))
+        fields |= {"expires_at": end, "paused": changes.pauses(end, now)}
+    return changes.Edit(**fields, decrease=named.get("decrease_remaining_units", 0))
 
 
-def read_payout(text: str) -> PayoutBody:
+def read_payout(text: str) -> goods_and_payouts.PayoutBody:
     """Read a body that connects a payout account. Raises InvalidBody."""
-    return validated(PayoutBody, text)
+    return validated(goods_and_payouts.PayoutBody, text)
 
 
 def read_codes(text: str) -> tuple[str, ...]:
     """Read a body that adds codes. Raises InvalidBody."""
-    return tuple(validated(CodesBody, text).codes)
+    return tuple(validated(body_schemas.CodesBody, text).codes)
 
 
-def read_seller(fields: dict[str, str | None]) -> SellerEdit:
+def read_seller(fields: dict[str, str | None]) -> changes.SellerEdit:
     """Read the fields of a seller by their names in the interface. Raises InvalidBody."""
     try:
-        return _seller_edit(SellerEditBody.model_validate(fields))
+        return _seller_edit(body_schemas.SellerEditBody.model_validate(fields))
     except ValidationError as error:
         raise invalid_body(error.errors(include_url=False, include_context=False)) from None
 
@@ -121,7 +101,7 @@ def read_json(text: str) -> Any:
     """Read the JSON of a body. Raises InvalidBody."""
     try:
         return exact_json.loads(text, depth=MAX_DEPTH, strict=True)
-    except JsonError as error:
+    except exact_json.JsonError as error:
         raise InvalidBody(str(error)) from None
 
 
@@ -147,22 +127,22 @@ def _problem(error: ErrorDetails, strip: int) -> FieldProblem:
     return FieldProblem(path, message)
 
 
-def _terms(body: CreateBody) -> Terms:
+def _terms(body: body_schemas.CreateBody) -> request.Terms:
     instrument = _one_of(body, "instrument_currency_code", "currency_code")
     denomination = _one_of(body, "denomination_currency_code", "denominated_in", "currency")
     if instrument is None:
-        raise invalid_field("instrumentCurrencyCode", "is required")
+        raise changes.invalid_field("instrumentCurrencyCode", "is required")
     currency = denomination or instrument
-    product, notifications = body.product, body.notifications or NotificationsBody()
-    terms = Terms(
-        kind=Kind(body.expiration_type),
-        product=Product(
+    product, notifications = body.product, body.notifications or body_schemas.NotificationsBody()
+    terms = request.Terms(
+        kind=request.Kind(body.expiration_type),
+        product=request.Product(
             product.name, product.description, product.long_description, product.image_url
         ),
         receivers=tuple(
-            Receiver(
+            request.Receiver(
                 receiver.destination,
-                minor(receiver.send_amount, currency, f"receivers.{place}.sendAmount"),
+                changes.minor(receiver.send_amount, currency, f"receivers.{place}.sendAmount"),
                 tuple(receiver.tags or ()),
             )
             for place, receiver in enumerate(body.receivers)
@@ -176,85 +156,95 @@ def _terms(body: CreateBody) -> Terms:
         email=notifications.email,
         seller=_seller(body.seller) if body.seller else None,
         choice=_choice(body.amount_choice, currency),
-        goal=None if body.goal is None else minor(body.goal, currency, "goal"),
+        goal=None if body.goal is None else changes.minor(body.goal, currency, "goal"),
         max_quantity=body.max_quantity,
         thanks=body.thanks,
         keep_url=body.keep_url,
     )
-    minor(sum((one.send_amount for one in body.receivers), Decimal()), currency, "receivers")
+    changes.minor(
+        sum((one.send_amount for one in body.receivers), Decimal()), currency, "receivers"
+    )
     return terms
 
 
-def _choice(body: AmountChoiceBody | None, currency: str) -> AmountChoice | None:
+def _choice(
+    body: body_schemas.AmountChoiceBody | None, currency: str
+) -> request.AmountChoice | None:
     """Return the amounts in minor units; the minimum is the smallest suggestion if left out."""
     if body is None:
         return None
     suggested = tuple(
-        minor(amount, currency, f"amountChoice.suggested.{place}")
+        changes.minor(amount, currency, f"amountChoice.suggested.{place}")
         for place, amount in enumerate(body.suggested or ())
     )
     if body.minimum is not None:
-        minimum = minor(body.minimum, currency, "amountChoice.minimum")
+        minimum = changes.minor(body.minimum, currency, "amountChoice.minimum")
     elif suggested:
         minimum = min(suggested)
     else:
-        raise invalid_field("amountChoice.minimum", "is required where nothing is suggested")
+        raise changes.invalid_field(
+            "amountChoice.minimum", "is required where nothing is suggested"
+        )
     maximum = body.maximum
-    return AmountChoice(
+    return request.AmountChoice(
         minimum,
         suggested,
-        None if maximum is None else minor(maximum, currency, "amountChoice.maximum"),
+        None if maximum is None else changes.minor(maximum, currency, "amountChoice.maximum"),
     )
 
 
-def _goods(body: DeliveryBody) -> Goods:
+def _goods(body: body_schemas.DeliveryBody) -> contents.Goods:
     """Return what is delivered. Raises InvalidBody unless it is one thing."""
     found = []
     if body.text is not None:
-        found.append(Goods(DeliveryKind.TEXT, text=body.text))
+        found.append(contents.Goods(request.DeliveryKind.TEXT, text=body.text))
     if body.file_id is not None:
-        found.append(Goods(DeliveryKind.FILE, file_id=body.file_id))
+        found.append(contents.Goods(request.DeliveryKind.FILE, file_id=body.file_id))
     if body.codes is not None:
-        found.append(Goods(DeliveryKind.CODES, codes=tuple(body.codes)))
+        found.append(contents.Goods(request.DeliveryKind.CODES, codes=tuple(body.codes)))
     if body.codes_file_id is not None:
-        found.append(Goods(DeliveryKind.CODES, codes_file=body.codes_file_id))
+        found.append(contents.Goods(request.DeliveryKind.CODES, codes_file=body.codes_file_id))
     if len(found) != 1:
-        raise invalid_field("delivery", "must have one of text, fileId, codes and codesFileId")
+        raise changes.invalid_field(
+            "delivery", "must have one of text, fileId, codes and codesFileId"
+        )
     return found[0]
 
 
-def _seller(it: SellerBody) -> SellerProfile:
-    return SellerProfile(it.name, it.image_url, it.contact, it.description, it.accent_color)
+def _seller(it: body_schemas.SellerBody) -> request.SellerProfile:
+    return request.SellerProfile(it.name, it.image_url, it.contact, it.description, it.accent_color)
 
 
-def _seller_edit(body: SellerEditBody) -> SellerEdit:
+def _seller_edit(body: body_schemas.SellerEditBody) -> changes.SellerEdit:
     fields = _named(body)
     if "accent_color" in fields:
         fields["accent"] = fields.pop("accent_color")
-    return SellerEdit(**fields)
+    return changes.SellerEdit(**fields)
 
 
-def _one_of(body: CreateBody, *spellings: str) -> str | None:
+def _one_of(body: body_schemas.CreateBody, *spellings: str) -> str | None:
     """Return the value of a field that has several spellings. Raises InvalidBody if they differ."""
     values = {name: getattr(body, name) for name in spellings}
     given = [name for name, value in values.items() if value is not None]
     for name in given[1:]:
         if values[name] != values[given[0]]:
-            fields = CreateBody.model_fields
-            raise invalid_field(str(fields[name].alias), f"differs from {fields[given[0]].alias}")
+            fields = body_schemas.CreateBody.model_fields
+            raise changes.invalid_field(
+                str(fields[name].alias), f"differs from {fields[given[0]].alias}"
+            )
     return str(values[given[0]]) if given else None
 
 
 def _price(amount: Decimal | None, currency: str) -> int | None:
-    return None if amount is None else minor(amount, currency, "priceBeforeDiscount")
+    return None if amount is None else changes.minor(amount, currency, "priceBeforeDiscount")
 
 
-def _webhook(notifications: NotificationsBody) -> Webhook | None:
+def _webhook(notifications: body_schemas.NotificationsBody) -> request.Webhook | None:
     webhook = notifications.webhook
     if webhook is None:
         return None
     parameters, events = webhook.custom_parameters, webhook.events
-    return Webhook(
+    return request.Webhook(
         webhook.webhook_url,
         None if parameters is None else exact_json.dumps(parameters),
         None if events is None else tuple(events),
@@ -263,7 +253,7 @@ def _webhook(notifications: NotificationsBody) -> Webhook | None:
 
 def _end(seconds: int | None, at: int | None, now: int) -> int | None:
     if seconds is not None and at is not None:
-        raise invalid_field("expiresAt", "does not go together with expirationInSeconds")
+        raise changes.invalid_field("expiresAt", "does not go together with expirationInSeconds")
     return at if seconds is None else now + seconds * 1000
 
 
@@ -272,7 +262,7 @@ def _named(body: BaseModel) -> dict[str, Any]:
     return {name: getattr(body, name) for name in body.model_fields_set}
 
 
-def _notifications(body: EditBody) -> dict[str, Any]:
+def _notifications(body: body_schemas.EditBody) -> dict[str, Any]:
     """Return the edit's fields about webhook and email; null clears at each level."""
     if "notifications" not in body.model_fields_set:
         return {}
@@ -288,3 +278,60 @@ def _notifications(body: EditBody) -> dict[str, Any]:
     if fields.get("custom_parameters") is not None:
         fields["custom_parameters"] = exact_json.dumps(fields["custom_parameters"])
     return fields
+
+
+# The body that marks a payment: its schema, and how it is read.
+
+
+def _note(text: str) -> str | None:
+    return text.strip() or None
+
+
+Note: TypeAlias = Annotated[
+    str,
+    Field(
+        max_length=payment_marks.LONGEST_NOTE, json_schema_extra=field_types.NO_CONTROLS_IN_LINES
+    ),
+    AfterValidator(field_types.check_lines),
+]
+
+
+class MarkBody(body_schemas.Body):
+    """A mark to set; `note` is for the payer: a tracking number, or a few words."""
+
+    note: Note | None = None
+
+
+class MarksBody(body_schemas.Body):
+    """The marks to change: one left out stays, null takes it back.
+
+    Without a `note`, the note of a mark that is set already stays. The payer gets an email about
+    what is new unless `notifyPayer` is false. `messageHidden` keeps the payer's name and message
+    out of emails and exports; both stay stored, and this interface still answers with them.
+    """
+
+    sent: MarkBody | None = None
+    paid_back: MarkBody | None = None
+    message_hidden: bool = False
+    notify_payer: bool = True
+
+
+def read_marks(text: str) -> payment_marks.MarksEdit:
+    """Read a body that marks a payment. Raises InvalidBody."""
+    body = validated(MarksBody, text)
+    named = body.model_fields_set
+    return payment_marks.MarksEdit(
+        sent=_mark(body.sent) if "sent" in named else changes.KEEP,
+        paid_back=_mark(body.paid_back) if "paid_back" in named else changes.KEEP,
+        message_hidden=body.message_hidden if "message_hidden" in named else changes.KEEP,
+        notify_payer=body.notify_payer,
+    )
+
+
+def _mark(body: MarkBody | None) -> payment_marks.MarkEdit | None:
+    if body is None:
+        return None
+    note: str | changes.Keep | None = changes.KEEP
+    if "note" in body.model_fields_set:
+        note = None if body.note is None else _note(body.note)
+    return payment_marks.MarkEdit(note)

@@ -2,20 +2,12 @@
 
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
-from bot.service.model.amount_choice import SUGGESTIONS
-from bot.service.model.request import PayerField, WebhookEvent
-from bot.service.wire import field_types as types
+from bot.service.requests import request
+from bot.service.wire import field_types
 
 T = TypeVar("T")
 
@@ -30,17 +22,17 @@ def _distinct(values: list[T]) -> list[T]:
 
 
 def _event(value: Any) -> Any:
-    if value not in [*WebhookEvent]:
-        raise ValueError(f"must be one of {', '.join(WebhookEvent)}")
-    return WebhookEvent(value)
+    if value not in [*request.WebhookEvent]:
+        raise ValueError(f"must be one of {', '.join(request.WebhookEvent)}")
+    return request.WebhookEvent(value)
 
 
 Events: TypeAlias = Annotated[
     list[
         Annotated[
-            WebhookEvent,
+            request.WebhookEvent,
             BeforeValidator(_event),
-            WithJsonSchema({"type": "string", "enum": [*WebhookEvent]}),
+            WithJsonSchema({"type": "string", "enum": [*request.WebhookEvent]}),
         ]
     ],
     AfterValidator(_distinct),
@@ -50,7 +42,7 @@ Events: TypeAlias = Annotated[
 
 def _method(value: Any) -> Any:
     if value != ON_CHAIN:
-        named = str(value)[: types.NAME]
+        named = str(value)[: field_types.NAME]
         raise ValueError(f"must be {ON_CHAIN}: {named!r} is no payment method of this service")
     return value
 
@@ -71,18 +63,18 @@ class Body(BaseModel):
 class ProductBody(Body):
     """The product that is paid for."""
 
-    name: types.Name
-    description: types.Text | None = None
-    long_description: types.Text | None = None
-    image_url: types.PictureUrl | None = None
+    name: field_types.Name
+    description: field_types.Text | None = None
+    long_description: field_types.Text | None = None
+    image_url: field_types.PictureUrl | None = None
 
 
 class ReceiverBody(Body):
     """A receiver and its share, in the denomination currency if one is given."""
 
-    send_amount: types.Amount
-    destination: types.Destination
-    tags: Annotated[list[types.Tag], Field(max_length=types.TAGS)] | None = None
+    send_amount: field_types.Amount
+    destination: field_types.Destination
+    tags: Annotated[list[field_types.Tag], Field(max_length=field_types.TAGS)] | None = None
 
 
 class WebhookBody(Body):
@@ -91,8 +83,8 @@ class WebhookBody(Body):
     `checkout.claimed`: a payer says that the money was sent, and the seller has to confirm it.
     """
 
-    webhook_url: types.WebhookUrl
-    custom_parameters: types.Parameters | None = None
+    webhook_url: field_types.WebhookUrl
+    custom_parameters: field_types.Parameters | None = None
     events: Events | None = None
 
 
@@ -104,16 +96,16 @@ class AmountChoiceBody(Body):
     one.
     """
 
-    minimum: types.Amount | None = None
+    minimum: field_types.Amount | None = None
     suggested: (
         Annotated[
-            list[types.Amount],
+            list[field_types.Amount],
             AfterValidator(_distinct),
-            Field(max_length=SUGGESTIONS, json_schema_extra={"uniqueItems": True}),
+            Field(max_length=request.SUGGESTIONS, json_schema_extra={"uniqueItems": True}),
         ]
         | None
     ) = None
-    maximum: types.Amount | None = None
+    maximum: field_types.Amount | None = None
 
 
 def _given(field: str) -> JsonDict:
@@ -148,23 +140,23 @@ class DeliveryBody(Body):
         }
     )
 
-    text: types.DeliveredText | None = None
-    file_id: types.FileId | None = None
-    codes: types.Codes | None = None
-    codes_file_id: types.FileId | None = None
+    text: field_types.DeliveredText | None = None
+    file_id: field_types.FileId | None = None
+    codes: field_types.Codes | None = None
+    codes_file_id: field_types.FileId | None = None
 
 
 class CodesBody(Body):
     """Codes to add; those that the request has already are not added again."""
 
-    codes: types.Codes
+    codes: field_types.Codes
 
 
 class NotificationsBody(Body):
     """Who gets reports of payments."""
 
     webhook: WebhookBody | None = None
-    email: types.Email | None = None
+    email: field_types.Email | None = None
 
 
 class SellerBody(Body):
@@ -174,11 +166,11 @@ class SellerBody(Body):
     `description`: a line about them.
     """
 
-    name: types.Name
-    image_url: types.PictureUrl | None = None
-    contact: types.Contact | None = None
-    accent_color: types.AccentColor | None = None
-    description: types.About | None = None
+    name: field_types.Name
+    image_url: field_types.PictureUrl | None = None
+    contact: field_types.Contact | None = None
+    accent_color: field_types.AccentColor | None = None
+    description: field_types.About | None = None
 
 
 def _kinds(*kinds: str) -> JsonDict:
@@ -221,23 +213,23 @@ class CreateBody(Body):
     )
 
     product: ProductBody
-    instrument_currency_code: types.Currency | None = None
-    denomination_currency_code: types.Currency | None = None
-    currency_code: types.Currency | None = None
-    denominated_in: types.Currency | None = None
-    currency: types.Currency | None = None
+    instrument_currency_code: field_types.Currency | None = None
+    denomination_currency_code: field_types.Currency | None = None
+    currency_code: field_types.Currency | None = None
+    denominated_in: field_types.Currency | None = None
+    currency: field_types.Currency | None = None
     receivers: Annotated[
         list[ReceiverBody],
         Field(
             min_length=1,
-            max_length=types.RECEIVERS,
+            max_length=field_types.RECEIVERS,
             examples=[[{"sendAmount": 2.5, "destination": "alice"}]],
         ),
     ]
-    price_before_discount: Annotated[types.Amount | None, Field(examples=[7.5])] = None
+    price_before_discount: Annotated[field_types.Amount | None, Field(examples=[7.5])] = None
     requested_user_data: (
         Annotated[
-            list[PayerField],
+            list[request.PayerField],
             AfterValidator(_distinct),
             Field(json_schema_extra={"uniqueItems": True}),
         ]
@@ -250,36 +242,36 @@ class CreateBody(Body):
         ]
         | None
     ) = None
-    redirect_url: types.RedirectUrl | None = None
+    redirect_url: field_types.RedirectUrl | None = None
     notifications: NotificationsBody | None = None
     seller: SellerBody | None = None
     expiration_type: Literal["limit", "never", "onPaymentCompleted"]
-    total_units: types.Units | None = None
+    total_units: field_types.Units | None = None
     amount_choice: AmountChoiceBody | None = None
-    goal: types.Amount | None = None
-    max_quantity: types.Quantity | None = None
-    thanks: types.Text | None = None
-    keep_url: types.KeepUrl | None = None
+    goal: field_types.Amount | None = None
+    max_quantity: field_types.Quantity | None = None
+    thanks: field_types.Text | None = None
+    keep_url: field_types.KeepUrl | None = None
     delivery: DeliveryBody | None = None
-    expiration_in_seconds: types.Seconds | None = None
-    expires_at: types.Moment | None = None
-    enabled_at: types.Moment | None = None
+    expiration_in_seconds: field_types.Seconds | None = None
+    expires_at: field_types.Moment | None = None
+    enabled_at: field_types.Moment | None = None
 
 
 class ProductEdit(Body):
     """The fields of the product to change."""
 
-    name: types.Name = ""
-    description: types.Text | None = None
-    long_description: types.Text | None = None
-    image_url: types.PictureUrl | None = None
+    name: field_types.Name = ""
+    description: field_types.Text | None = None
+    long_description: field_types.Text | None = None
+    image_url: field_types.PictureUrl | None = None
 
 
 class WebhookEdit(Body):
     """The fields of the webhook to change."""
 
-    webhook_url: types.WebhookUrl = ""
-    custom_parameters: types.Parameters | None = None
+    webhook_url: field_types.WebhookUrl = ""
+    custom_parameters: field_types.Parameters | None = None
     events: Events | None = None
 
 
@@ -287,17 +279,17 @@ class NotificationsEdit(Body):
     """The fields of the notifications to change."""
 
     webhook: WebhookEdit | None = None
-    email: types.Email | None = None
+    email: field_types.Email | None = None
 
 
 class SellerEditBody(Body):
     """The fields of the seller to change; the name is needed where there is no seller yet."""
 
-    name: types.Name = ""
-    image_url: types.PictureUrl | None = None
-    contact: types.Contact | None = None
-    accent_color: types.AccentColor | None = None
-    description: types.About | None = None
+    name: field_types.Name = ""
+    image_url: field_types.PictureUrl | None = None
+    contact: field_types.Contact | None = None
+    accent_color: field_types.AccentColor | None = None
+    description: field_types.About | None = None
 
 
 class EditBody(Body):
@@ -311,15 +303,15 @@ class EditBody(Body):
     )
 
     product: ProductEdit = ProductEdit()
-    price_before_discount: Annotated[types.Amount | None, Field(examples=[7.5])] = None
-    redirect_url: types.RedirectUrl | None = None
+    price_before_discount: Annotated[field_types.Amount | None, Field(examples=[7.5])] = None
+    redirect_url: field_types.RedirectUrl | None = None
     notifications: NotificationsEdit | None = None
     seller: SellerEditBody | None = None
-    expiration_in_seconds: types.Seconds | None = None
-    expires_at: types.Moment | None = None
-    goal: types.Amount | None = None
-    max_quantity: types.Quantity | None = None
-    thanks: types.Text | None = None
-    keep_url: types.KeepUrl | None = None
+    expiration_in_seconds: field_types.Seconds | None = None
+    expires_at: field_types.Moment | None = None
+    goal: field_types.Amount | None = None
+    max_quantity: field_types.Quantity | None = None
+    thanks: field_types.Text | None = None
+    keep_url: field_types.KeepUrl | None = None
     delivery: DeliveryBody | None = None
-    decrease_remaining_units: Annotated[types.Whole, Field(examples=[5])] = 1
+    decrease_remaining_units: Annotated[field_types.Whole, Field(examples=[5])] = 1

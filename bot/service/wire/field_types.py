@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from bot.core import exact_json
-from bot.core.accents import ACCENTS
-from bot.core.errors import MoneyError
+from bot.core import brand, errors, exact_json
 from bot.core.money import amounts
-from bot.core.text import contacts, email_addresses, links
-from bot.service.model import seller
-from bot.service.model.goods import code_lists, delivered
+from bot.core.text import contacts, links
+from bot.service.goods import contents
+from bot.service.requests import request
 
 if TYPE_CHECKING:
     from pydantic.config import JsonDict
+
 
 # Our limits, where the interface has none.
 NAME, TEXT, URL, DESTINATION, TAG = 100, 500, links.LONGEST_URL, 512, 100
@@ -83,13 +82,13 @@ def check_lines(text: str) -> str:
 
 def _not_too_many(listed: Any) -> Any:
     """Refuse too many codes before they are read: a problem for each would take seconds."""
-    if isinstance(listed, list) and len(listed) > code_lists.MOST_CODES:
-        raise ValueError(code_lists.TOO_MANY)
+    if isinstance(listed, list) and len(listed) > contents.MOST_CODES:
+        raise ValueError(contents.TOO_MANY)
     return listed
 
 
 def _codes(listed: list[str]) -> list[str]:
-    return [*code_lists.check_codes(enumerate(listed, 1), "number")]
+    return [*contents.check_codes(enumerate(listed, 1), "number")]
 
 
 def _file_id(text: str) -> str:
@@ -136,13 +135,13 @@ def _amount(value: Any) -> Decimal:
 def _currency(code: str) -> str:
     try:
         amounts.exponent(code)
-    except MoneyError as error:
+    except errors.MoneyError as error:
         raise ValueError(str(error)) from None
     return code
 
 
 def _email(text: str) -> str:
-    if email_addresses.ascii_address(text) is None:
+    if contacts.ascii_address(text) is None:
         raise ValueError("is no email address")
     return text
 
@@ -214,11 +213,11 @@ Contact: TypeAlias = Annotated[
     AfterValidator(contacts.check_contact),
 ]
 AccentColor: TypeAlias = Annotated[
-    str, AfterValidator(seller.check_accent), Field(json_schema_extra={"enum": [*ACCENTS]})
+    str, AfterValidator(request.check_accent), Field(json_schema_extra={"enum": [*brand.ACCENTS]})
 ]
 About: TypeAlias = Annotated[
     str,
-    Field(max_length=seller.LONGEST_ABOUT, json_schema_extra=NO_CONTROLS),
+    Field(max_length=request.LONGEST_ABOUT, json_schema_extra=NO_CONTROLS),
     AfterValidator(check_plain),
 ]
 RedirectUrl: TypeAlias = Annotated[
@@ -248,7 +247,7 @@ DeliveredText: TypeAlias = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=delivered.LONGEST_TEXT,
+        max_length=contents.LONGEST_TEXT,
         json_schema_extra={"pattern": r"\S", **NO_CONTROLS_IN_LINES},
     ),
     AfterValidator(_visible_lines),
@@ -261,12 +260,12 @@ _A_CODE: JsonDict = {
 Codes: TypeAlias = Annotated[
     list[
         Annotated[
-            str, Field(min_length=1, max_length=code_lists.LONGEST_CODE, json_schema_extra=_A_CODE)
+            str, Field(min_length=1, max_length=contents.LONGEST_CODE, json_schema_extra=_A_CODE)
         ]
     ],
     Field(
         min_length=1,
-        description=f"At most {code_lists.MOST_CODES}, one line each, without repeats.",
+        description=f"At most {contents.MOST_CODES}, one line each, without repeats.",
         json_schema_extra={"uniqueItems": True},
     ),
     BeforeValidator(_not_too_many),

@@ -6,37 +6,34 @@ with the schemas.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from bot.core import exact_json
+from bot.core import errors, exact_json
 from bot.core.money import amounts
-from bot.service.model.goods.delivered import count_codes
-from bot.service.model.payment_reports import ClaimReport, PaidBy
-from bot.service.model.payout import SANDBOX
-from bot.service.model.recipient import RecipientState
-from bot.service.model.request import NO_MARKS, DeliveryKind, Kind, PaymentState, WebhookEvent
-from bot.service.wire.field_types import iso, iso_or_none
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from bot.core.errors import Refused
-    from bot.service.model.amount_choice import AmountChoice
-    from bot.service.model.delivery import Attempt, Delivery
-    from bot.service.model.goods.delivered import DeliveryProgress, StoredFile
-    from bot.service.model.payment_reports import WebhookReport
-    from bot.service.model.request import (
-        Marks,
-        Payment,
-        PaymentRequest,
-        Product,
-        Quote,
-        Receiver,
-        Webhook,
-    )
-    from bot.service.model.seller import SellerProfile
+from bot.service.goods import contents
+from bot.service.notifications import notification
+from bot.service.payments import payment_reports
+from bot.service.payouts import payout_account
+from bot.service.requests.request import (
+    NO_MARKS,
+    AmountChoice,
+    DeliveryKind,
+    Kind,
+    Marks,
+    Payment,
+    PaymentRequest,
+    PaymentState,
+    Product,
+    Quote,
+    Receiver,
+    SellerProfile,
+    Webhook,
+    WebhookEvent,
+)
+from bot.service.wire import field_types
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object; amounts in it are Decimals, which `exact_json.dumps` writes as numbers."""
@@ -52,28 +49,32 @@ def qr_url(public_url: str, request_id: str) -> str:
     return f"{public_url}/qr/{request_id}.png"
 
 
-def request(public_url: str, it: PaymentRequest, now: int, file: StoredFile | None = None) -> Json:
+def request(
+    public_url: str, it: PaymentRequest, now: int, file: contents.StoredFile | None = None
+) -> Json:
     """Write a RequestAnswer, the answer of create, get and edit; `file` is what it delivers."""
-    written = _request(public_url, it, now, iso_or_none(it.expires_at))
+    written = _request(public_url, it, now, field_types.iso_or_none(it.expires_at))
     return written | given(delivery=delivery_of_request(it, file))
 
 
-def item(public_url: str, it: PaymentRequest, now: int, file: StoredFile | None = None) -> Json:
+def item(
+    public_url: str, it: PaymentRequest, now: int, file: contents.StoredFile | None = None
+) -> Json:
     """Write a RequestItem, an item of the list."""
     end = None if it.expires_at is None else it.expires_at // 1000
     written = _request(public_url, it, now, end)
     return written | given(delivery=delivery_of_request(it, file))
 
 
-def delivery_of_request(it: PaymentRequest, file: StoredFile | None) -> Json | None:
+def delivery_of_request(it: PaymentRequest, file: contents.StoredFile | None) -> Json | None:
     """Write a DeliveryAnswerOfRequest, None where nothing is delivered."""
     if it.delivers is None:
         return None
-    codes = asdict(count_codes(it)) if it.delivers is DeliveryKind.CODES else None
+    codes = asdict(contents.count_codes(it)) if it.delivers is DeliveryKind.CODES else None
     return given(kind=it.delivers, file=file and delivered_file(file), codes=codes)
 
 
-def delivered_file(it: StoredFile) -> Json:
+def delivered_file(it: contents.StoredFile) -> Json:
     """Write a DeliveredFile."""
     return {"name": it.name, "mediaType": it.media_type, "size": it.size}
 
@@ -81,11 +82,11 @@ def delivered_file(it: StoredFile) -> Json:
 def public(public_url: str, it: PaymentRequest, now: int) -> Json:
     """Write a PublicAnswer, which needs no credentials."""
     return _public_fields(public_url, it, now) | given(
-        expiresAt=iso_or_none(it.expires_at), seller=seller(it.seller)
+        expiresAt=field_types.iso_or_none(it.expires_at), seller=seller(it.seller)
     )
 
 
-def payment(it: Payment, progress: DeliveryProgress | None = None) -> Json:
+def payment(it: Payment, progress: contents.DeliveryProgress | None = None) -> Json:
     """Write a PaymentAnswer; `progress`: whether its payer has everything that was bought."""
     return given(
         transactionId=it.id,
@@ -93,7 +94,7 @@ def payment(it: Payment, progress: DeliveryProgress | None = None) -> Json:
         currencyCode=it.currency,
         receivers=_receivers(it.receivers, it.currency),
         userData=it.user_data,
-        completedAt=iso(it.completed_at),
+        completedAt=field_types.iso(it.completed_at),
         paid=_paid(it.paid),
         settlement=None if it.state is PaymentState.PAID else it.state,
         **_how(it),
@@ -112,19 +113,22 @@ def _marks(it: Marks) -> Json:
         return {}
     return given(
         messageHidden=it.message_hidden or None,
-        sentAt=iso_or_none(it.sent_at),
+        sentAt=field_types.iso_or_none(it.sent_at),
         sentNote=it.sent_note,
-        paidBackAt=iso_or_none(it.paid_back_at),
+        paidBackAt=field_types.iso_or_none(it.paid_back_at),
         paidBackNote=it.paid_back_note,
     )
 
 
 def _how(it: Payment) -> Json:
     """Return how money came; nothing for test money that came whole and without a claim."""
-    is_plain = it.rail == SANDBOX and it.external_id == f"{SANDBOX}-{it.checkout_id}"
+    is_plain = (
+        it.rail == payout_account.SANDBOX
+        and it.external_id == f"{payout_account.SANDBOX}-{it.checkout_id}"
+    )
     if is_plain and it.state is not PaymentState.UNDERPAID:
         return {}
-    return {"checkoutId": it.checkout_id, "paidBy": _paid_by(PaidBy.of(it))}
+    return {"checkoutId": it.checkout_id, "paidBy": _paid_by(payment_reports.PaidBy.of(it))}
 
 
 def _paid(it: Quote) -> Json | None:
@@ -136,7 +140,7 @@ def _paid(it: Quote) -> Json | None:
         "shares": [amounts.from_minor(share, it.currency) for share in it.shares],
         "rate": it.rate.rate,
         "rateSource": it.rate.source,
-        "ratedAt": iso(it.rate.at),
+        "ratedAt": field_types.iso(it.rate.at),
     }
 
 
@@ -151,13 +155,13 @@ def stats(it: PaymentRequest, payers: int) -> Json:
     }
 
 
-def event(it: WebhookReport | ClaimReport) -> bytes:
+def event(it: payment_reports.WebhookReport | payment_reports.ClaimReport) -> bytes:
     """Write the body of a webhook, a WebhookEvent or a ClaimEvent."""
-    fields = _claim(it) if isinstance(it, ClaimReport) else _payment_event(it)
+    fields = _claim(it) if isinstance(it, payment_reports.ClaimReport) else _payment_event(it)
     return exact_json.dumps(fields).encode()
 
 
-def _payment_event(it: WebhookReport) -> Json:
+def _payment_event(it: payment_reports.WebhookReport) -> Json:
     return given(
         paymentRequestId=it.request_id,
         transactionId=it.transaction_id,
@@ -168,7 +172,7 @@ def _payment_event(it: WebhookReport) -> Json:
         remainingUnits=it.remaining_units,
         reservedUnits=it.reserved_units,
         oversold=it.oversold or None,
-        completedAt=iso(it.completed_at),
+        completedAt=field_types.iso(it.completed_at),
         underpaid=it.underpaid or None,
         checkoutId=it.checkout_id,
         paidBy=it.paid_by and _paid_by(it.paid_by),
@@ -179,7 +183,7 @@ def _payment_event(it: WebhookReport) -> Json:
     )
 
 
-def _claim(it: ClaimReport) -> Json:
+def _claim(it: payment_reports.ClaimReport) -> Json:
     return given(
         event=WebhookEvent.CLAIMED,
         checkoutId=it.checkout_id,
@@ -189,12 +193,12 @@ def _claim(it: ClaimReport) -> Json:
         currencyCode=it.currency,
         reference=it.reference,
         customParameters=_parameters(it.custom_parameters),
-        claimedAt=iso(it.claimed_at),
+        claimedAt=field_types.iso(it.claimed_at),
         unprovenClaims=it.unproven if it.unproven > 1 else None,
     )
 
 
-def _paid_by(it: PaidBy) -> Json:
+def _paid_by(it: payment_reports.PaidBy) -> Json:
     return given(
         kind=it.kind,
         amount=amounts.from_minor(it.amount, it.currency),
@@ -202,11 +206,11 @@ def _paid_by(it: PaidBy) -> Json:
         reference=it.reference,
         rate=it.rate and Decimal(it.rate),
         rateSource=it.rate_source,
-        ratedAt=iso_or_none(it.rated_at),
+        ratedAt=field_types.iso_or_none(it.rated_at),
     )
 
 
-def delivery_item(it: Delivery) -> Json:
+def delivery_item(it: notification.Notification) -> Json:
     """Write a DeliveryItem: an item of the list, and the answer of a retry."""
     return given(
         id=it.id,
@@ -217,21 +221,21 @@ def delivery_item(it: Delivery) -> Json:
         address=it.address,
         state=it.state,
         attempts=it.attempts,
-        createdAt=iso(it.created_at),
-        nextAt=iso_or_none(it.next_at),
-        settledAt=iso_or_none(it.settled_at),
+        createdAt=field_types.iso(it.created_at),
+        nextAt=field_types.iso_or_none(it.next_at),
+        settledAt=field_types.iso_or_none(it.settled_at),
         note=it.note,
     )
 
 
-def delivery(it: Delivery, attempts: Sequence[Attempt]) -> Json:
+def delivery(it: notification.Notification, attempts: Sequence[notification.Attempt]) -> Json:
     """Write a DeliveryAnswer, the answer of get."""
     return delivery_item(it) | {"log": [_attempt(one) for one in attempts]}
 
 
-def _attempt(it: Attempt) -> Json:
+def _attempt(it: notification.Attempt) -> Json:
     return given(
-        at=iso(it.at),
+        at=field_types.iso(it.at),
         tookMs=it.took,
         status=it.status,
         answer=it.answer or None,
@@ -239,7 +243,7 @@ def _attempt(it: Attempt) -> Json:
     )
 
 
-def error(refusal: Refused) -> Json:
+def error(refusal: errors.Refused) -> Json:
     """Write an ErrorAnswer."""
     info = [given(field=one.field, message=one.message, code=one.code) for one in refusal.info]
     return {"code": refusal.code, "message": refusal.message, "info": info}
@@ -258,7 +262,7 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
         receivers=_receivers(terms.receivers, terms.currency),
         notifications=_notifications(it),
         customParameters=_parameters(parameters),
-        createdAt=iso(it.created_at),
+        createdAt=field_types.iso(it.created_at),
         expiresAt=end,
         seller=seller(terms.seller),
         thanks=terms.thanks,
@@ -286,7 +290,7 @@ def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
         expirationType=terms.kind,
         **units(it),
         paymentsCount=it.payments_count,
-        enabledAt=iso(it.created_at if it.enabled_at is None else it.enabled_at),
+        enabledAt=field_types.iso(it.created_at if it.enabled_at is None else it.enabled_at),
         **_giving(it),
     )
 
@@ -339,13 +343,13 @@ def seller(it: SellerProfile | None) -> Json | None:
 
 def _notifications(it: PaymentRequest) -> Json:
     asked = it.recipient if it.terms.email else None
-    if asked and asked.state is RecipientState.TRUSTED:
+    if asked and asked.state is notification.RecipientState.TRUSTED:
         asked = None
     return given(
         webhook=_webhook(it.terms.webhook),
         email=it.terms.email,
         emailState=asked and asked.state,
-        emailConfirmedAt=asked and iso_or_none(asked.confirmed_at),
+        emailConfirmedAt=asked and field_types.iso_or_none(asked.confirmed_at),
     )
 
 

@@ -8,38 +8,38 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.alerts import alert_text
-from bot.chat.messages.payloads import TextMessage
-from bot.chat.payments.recording import Ledger
-from bot.chat.store import sellers
-from bot.chat.store.received_payments import Payment
-from bot.chat.telegram.failures import MAX_ATTEMPTS
+from bot.chat.model.payloads import TextMessage
+from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.store import seller_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.chat.telegram.transport import MAX_ATTEMPTS
+from bot.core.database.database import Transaction
 from bot.core.outbox import outbox, queue_policy
-from tests.support.chat_harness import COFFEE, STICKERS, service_answer
+from tests.support.chat_harness import COFFEE, STICKERS, ChatHarness, service_answer
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 
 if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 HOUR = 3600
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> Listing:
+def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
     return chat.add_listing(sam, COFFEE, service_answer(id="c"))
 
 
 def pay(
-    chat: ChatHarness, listing: Listing, *numbers: int, oversold: bool = False, waiting: int = 0
+    chat: ChatHarness, listing: PaymentLink, *numbers: int, oversold: bool = False, waiting: int = 0
 ) -> None:
     def work(tx: Transaction) -> None:
         for number in numbers:
             wish, request_id = listing.wish, listing.request_id or ""
             paid = Payment(request_id, f"t{number}", wish.amount, wish.currency, {}, oversold)
             paid = replace(paid, codes_waiting=waiting)
-            Ledger(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+            TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
 
     chat.db.run(work)
 
@@ -53,7 +53,7 @@ def told(chat: ChatHarness) -> list[tuple[str, bool]]:
     ]
 
 
-async def give_up(chat: ChatHarness, sending: SenderHarness, *listings: Listing) -> None:
+async def give_up(chat: ChatHarness, sending: SenderHarness, *listings: PaymentLink) -> None:
     """Refuse the alerts of these payments until they are given up."""
     for number, listing in enumerate(listings):
         sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
@@ -73,7 +73,11 @@ ALERT = "💰 <b>$5.00</b> received for <b>Coffee</b>"
     ("mode", "expected"), [("on", [(ALERT, False)]), ("silent", [(ALERT, True)]), ("off", [])]
 )
 async def test_alerts_of_a_request_follow_its_setting(
-    chat: ChatHarness, sam: Person, listing: Listing, mode: str, expected: list[tuple[str, bool]]
+    chat: ChatHarness,
+    sam: Person,
+    listing: PaymentLink,
+    mode: str,
+    expected: list[tuple[str, bool]],
 ) -> None:
     """The setting is chosen by a button and confirmed; payments are recorded in any case."""
     other = "on" if mode != "on" else "off"
@@ -88,7 +92,7 @@ async def test_alerts_of_a_request_follow_its_setting(
 
 
 async def test_other_requests_keep_their_alert_setting(
-    chat: ChatHarness, sam: Person, listing: Listing
+    chat: ChatHarness, sam: Person, listing: PaymentLink
 ) -> None:
     other = chat.add_listing(sam, replace(COFFEE, name="Cake"), service_answer(id="k"))
     await chat.presses(sam, f"alerts:{listing.id}:off")
@@ -98,7 +102,7 @@ async def test_other_requests_keep_their_alert_setting(
 
 
 async def test_the_alert_menu_ticks_the_setting_and_leads_back_to_the_card(
-    chat: ChatHarness, sam: Person, listing: Listing
+    chat: ChatHarness, sam: Person, listing: PaymentLink
 ) -> None:
     await chat.presses(sam, f"alerts:{listing.id}")
     await chat.presses(sam, f"alerts:{listing.id}:silent")
@@ -111,7 +115,7 @@ async def test_the_alert_menu_ticks_the_setting_and_leads_back_to_the_card(
 
 
 async def test_choosing_the_same_setting_again_changes_nothing(
-    chat: ChatHarness, sam: Person, listing: Listing
+    chat: ChatHarness, sam: Person, listing: PaymentLink
 ) -> None:
     """A double press would edit the menu to the same text, which Telegram refuses."""
     for _ in range(2):
@@ -122,7 +126,7 @@ async def test_choosing_the_same_setting_again_changes_nothing(
 
 @pytest.mark.parametrize("data", ["alerts:{}", "alerts:{}:off"])
 async def test_nobody_changes_the_setting_of_another_seller(
-    chat: ChatHarness, sam: Person, listing: Listing, data: str
+    chat: ChatHarness, sam: Person, listing: PaymentLink, data: str
 ) -> None:
     pat = chat.add_person("Pat")
     await chat.presses(pat, data.format(listing.id))
@@ -163,15 +167,15 @@ async def test_a_buyer_who_waits_for_a_code_has_an_alert_although_alerts_are_off
     ],
 )
 async def test_alerts_in_quiet_hours_are_immediate_and_silent(
-    chat: ChatHarness, sam: Person, listing: Listing, case: tuple[int, str | None, bool]
+    chat: ChatHarness, sam: Person, listing: PaymentLink, case: tuple[int, str | None, bool]
 ) -> None:
     """From 22:00 to 7:00 in the seller's zone, in UTC without one."""
     hour, zone, silent = case
 
     def choose(tx: Transaction) -> None:
-        sellers.save_quiet(tx, sam.id, (22 * 60, 7 * 60))
+        seller_rows.save_quiet(tx, sam.id, (22 * 60, 7 * 60))
         if zone:
-            sellers.save_zone(tx, sam.id, zone)
+            seller_rows.save_zone(tx, sam.id, zone)
 
     chat.db.run(choose)
     chat.clock.advance((hour - 8) % 24 * HOUR)  # it is eight in UTC
@@ -182,16 +186,16 @@ async def test_alerts_in_quiet_hours_are_immediate_and_silent(
 
 
 async def test_a_zone_that_no_longer_exists_costs_no_alert(
-    chat: ChatHarness, sam: Person, listing: Listing
+    chat: ChatHarness, sam: Person, listing: PaymentLink
 ) -> None:
-    chat.db.run(lambda tx: sellers.save_quiet(tx, sam.id, (0, 1439)))
-    chat.db.run(lambda tx: sellers.save_zone(tx, sam.id, "Mars/Olympus"))
+    chat.db.run(lambda tx: seller_rows.save_quiet(tx, sam.id, (0, 1439)))
+    chat.db.run(lambda tx: seller_rows.save_zone(tx, sam.id, "Mars/Olympus"))
     pay(chat, listing, 1)
     assert told(chat) == [(ALERT, False)]
 
 
 async def test_alerts_command_confirms_that_everything_was_delivered(
-    chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
+    chat: ChatHarness, sam: Person, listing: PaymentLink, sending: SenderHarness
 ) -> None:
     pay(chat, listing, 1)
     await sending.work()
@@ -201,7 +205,7 @@ async def test_alerts_command_confirms_that_everything_was_delivered(
 
 
 async def test_alerts_command_lists_dead_alerts_newest_first_and_resends_them(
-    chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
+    chat: ChatHarness, sam: Person, listing: PaymentLink, sending: SenderHarness
 ) -> None:
     """With amount, request, time and reason; they are resent in their old order."""
     cake = chat.add_listing(sam, replace(COFFEE, name="<Cake>", amount=700), service_answer(id="k"))
@@ -227,7 +231,7 @@ async def test_alerts_command_lists_dead_alerts_newest_first_and_resends_them(
 
 
 async def test_alerts_of_a_blocked_chat_are_listed_and_delivered_later(
-    chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
+    chat: ChatHarness, sam: Person, listing: PaymentLink, sending: SenderHarness
 ) -> None:
     """A message of the person unblocks the bot."""
     sending.fault(**BLOCKED, times=2)
@@ -245,7 +249,7 @@ async def test_alerts_of_a_blocked_chat_are_listed_and_delivered_later(
 
 
 async def test_alerts_command_shows_only_the_persons_own(
-    chat: ChatHarness, sam: Person, listing: Listing, sending: SenderHarness
+    chat: ChatHarness, sam: Person, listing: PaymentLink, sending: SenderHarness
 ) -> None:
     """Nor does a press of another person resend them."""
     await give_up(chat, sending, listing)
@@ -269,7 +273,7 @@ async def test_alerts_command_always_answers_one_message(
         queue, now = chat.queues.messages, chat.clock()
         for _ in range(40):
             (message,) = outbox.claim(tx, queue, now, 1)
-            outbox.bury(tx, queue, message, now, "refused")
+            outbox.dead_letter(tx, queue, message, now, "refused")
 
     chat.db.run(bury)
     await chat.says(sam, "/alerts")
@@ -280,7 +284,7 @@ async def test_alerts_command_always_answers_one_message(
 
 
 async def test_a_dead_digest_is_listed_as_a_line_for_each_request(
-    chat: ChatHarness, sam: Person, listing: Listing
+    chat: ChatHarness, sam: Person, listing: PaymentLink
 ) -> None:
     pay(chat, listing, 1, 2, 3)
 
@@ -292,7 +296,7 @@ async def test_a_dead_digest_is_listed_as_a_line_for_each_request(
         tx.execute("DELETE FROM outbox")
         outbox.put(tx, queue, str(sam.id), body, now, priority=queue_policy.ALERT, uncertain=True)
         (message,) = outbox.claim(tx, queue, now, 1)
-        outbox.bury(tx, queue, message, now, "lost")
+        outbox.dead_letter(tx, queue, message, now, "lost")
 
     chat.db.run(bury)
     await chat.says(sam, "/alerts")

@@ -17,14 +17,8 @@ from bot.chat.alerts.alert_text import (
     split_digest,
 )
 from bot.chat.cards.card_text import mark_possibly_repeated
-from bot.chat.messages.payloads import (
-    MESSAGES,
-    Alert,
-    AlertPayment,
-    MessagePayload,
-    TextMessage,
-)
-from bot.chat.messages.reply import TEXT_LIMIT, shown_units
+from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment, MessagePayload, TextMessage
+from bot.chat.model.replies import TEXT_LIMIT, shown_units
 from tests.support.telegram_limits import actions, check, labels, parsed
 
 LISTING, OTHER = "abcdefghij", "zyxwvutsrq"

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.alerts.claim_messages import (
-    DIGEST_PAUSE,
-    DOUBTFUL_PAUSE,
-    OWN_MESSAGES,
-    OWN_OF_SELLER,
-)
-from bot.chat.cards.claim_posts import EDIT_DELAY, LISTED
-from bot.chat.schedule import Schedule
-from bot.chat.store import sellers
-from bot.chat.store.claims import MANY_UNPROVEN
+from bot.chat.alerts.claim_messages import DIGEST_PAUSE, DOUBTFUL_PAUSE, OWN_MESSAGES, OWN_OF_SELLER
+from bot.chat.alerts.schedule import Schedule
+from bot.chat.cards.claim_cards import EDIT_DELAY, LISTED
+from bot.chat.jobs.client import Client
+from bot.chat.store import seller_rows
+from bot.chat.store.claim_rows import MANY_UNPROVEN
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, STICKERS, service_answer
 from tests.support.claim_steps import CLAIMED, ClaimSteps, checkout, open_claim_steps
+from tests.support.scripted_server import ScriptedServer
+from tests.support.shared_cards import SharedCards
 from tests.support.webhook_sender import HELD, WebhookSender
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.provider.client import Client
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
-    from tests.support.scripted_server import ScriptedServer
-    from tests.support.shared_cards import SharedCards
+
 
 RECEIVED, MISSING, SURE = (
     t("en", key) for key in ("button-received", "button-missing", "button-missing-yes")
@@ -290,7 +285,7 @@ async def test_a_digest_of_a_quiet_link_makes_no_sound(steps: ClaimSteps, mode: 
 
 
 async def test_a_digest_in_quiet_hours_makes_no_sound(steps: ClaimSteps, sam: Person) -> None:
-    steps.chat.db.run(lambda tx: sellers.save_quiet(tx, sam.id, (22 * 60, 9 * 60)))
+    steps.chat.db.run(lambda tx: seller_rows.save_quiet(tx, sam.id, (22 * 60, 9 * 60)))
     await flood(steps, 0, OWN_MESSAGES + 3)
     assert (len(digests(steps)), sounds(steps)) == (1, 0)
 

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.messages.payloads import ClaimAlert
+from bot.chat.alerts.schedule import Schedule
+from bot.chat.model.payloads import ClaimAlert
 from bot.chat.payments.claim_recording import ClaimedMoney, ClaimRecorder
-from bot.chat.schedule import Schedule
-from bot.chat.store import claims, sellers
-from tests.support.chat_harness import REQUEST_ID, STICKERS, service_answer
+from bot.chat.store import claim_rows, seller_rows
+from bot.chat.store.claim_rows import Claim
+from bot.core.database.database import Transaction
+from tests.support.chat_harness import REQUEST_ID, STICKERS, ChatHarness, service_answer
 from tests.support.webhook_sender import HELD
 
 if TYPE_CHECKING:
-    from bot.chat.store.claims import Claim
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 HOUR = 3600
 DAY = 24 * HOUR
@@ -34,7 +34,7 @@ async def claim(chat: ChatHarness, sam: Person) -> Claim:
 
 
 def stored(chat: ChatHarness) -> Claim:
-    found = chat.db.run(lambda tx: claims.claim_of_checkout(tx, "c1"))
+    found = chat.db.run(lambda tx: claim_rows.claim_of_checkout(tx, "c1"))
     assert found is not None
     return found
 
@@ -57,9 +57,11 @@ async def test_an_undecided_claim_is_reminded_once_a_day_three_times_at_most(
     assert chat.texts[0].startswith("⏳ <b>The payer is still waiting for your answer.</b>")
 
 
-@pytest.mark.parametrize("state", [claims.CONFIRMING, claims.REJECTED, claims.PAID, claims.CLOSED])
+@pytest.mark.parametrize(
+    "state", [claim_rows.CONFIRMING, claim_rows.REJECTED, claim_rows.PAID, claim_rows.CLOSED]
+)
 async def test_a_decided_claim_has_no_reminder(chat: ChatHarness, claim: Claim, state: str) -> None:
-    chat.db.run(lambda tx: claims.change_state(tx, claim, state))
+    chat.db.run(lambda tx: claim_rows.change_state(tx, claim, state))
     assert await after(chat, DAY) == 0
 
 
@@ -73,8 +75,8 @@ async def test_a_reminder_waits_for_the_end_of_quiet_hours(chat: ChatHarness, cl
     """The claim came at 08:00 in UTC, within the seller's quiet hours."""
 
     def sleep(tx: Transaction) -> None:
-        sellers.save_zone(tx, claim.seller_id, "Etc/UTC")
-        sellers.save_quiet(tx, claim.seller_id, (22 * 60, 9 * 60))
+        seller_rows.save_zone(tx, claim.seller_id, "Etc/UTC")
+        seller_rows.save_quiet(tx, claim.seller_id, (22 * 60, 9 * 60))
 
     chat.db.run(sleep)
     assert await after(chat, DAY) == 0

@@ -10,20 +10,20 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.chat.alerts import daily_summary
-from bot.chat.payments.recording import Ledger
-from bot.chat.store import sellers
-from bot.chat.store.received_payments import Payment
-from bot.chat.times import local_time
+from bot.chat.model import local_time
+from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.store import seller_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.core.database.database import Transaction
 from bot.core.outbox import lanes
 from bot.core.outbox.queue_policy import NOTICE
-from tests.support.chat_harness import COFFEE, STICKERS, service_answer
+from tests.support.chat_harness import COFFEE, STICKERS, ChatHarness, service_answer
 from tests.support.telegram_limits import parsed
 
 if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 EVENING = 20 * 60
 DAY = 24 * 3600
@@ -33,10 +33,10 @@ def wish(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
     """Switch a seller's summary on, as the form does."""
 
     def save(tx: Transaction) -> None:
-        sellers.ensure_seller(tx, person.id, "en", chat.clock())
-        sellers.save_zone(tx, person.id, zone)
+        seller_rows.ensure_seller(tx, person.id, "en", chat.clock())
+        seller_rows.save_zone(tx, person.id, zone)
         due_at = local_time.next_epoch_at(minute, chat.clock(), zone)
-        sellers.save_summary(tx, person.id, minute, due_at)
+        seller_rows.save_summary(tx, person.id, minute, due_at)
 
     chat.db.run(save)
 
@@ -50,7 +50,7 @@ def put(chat: ChatHarness) -> list[str]:
 
 def pay(
     chat: ChatHarness,
-    listing: Listing,
+    listing: PaymentLink,
     number: int,
     currency: str = "USD",
     *,
@@ -59,7 +59,7 @@ def pay(
     paid = Payment(listing.request_id or "", f"t{number}", 500, currency, {}, oversold=oversold)
 
     def record(tx: Transaction) -> None:
-        Ledger(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+        TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
 
     chat.db.run(record)
 
@@ -131,8 +131,8 @@ def test_one_of_two_processes_queues_a_summary(chat: ChatHarness, sam: Person) -
     now = chat.clock()
 
     def race(tx: Transaction) -> list[bool]:
-        (awaiting,) = sellers.summaries_due(tx, now, DAY * 1000, 2)
-        return [sellers.claim_summary(tx, awaiting, now + 1) for _ in range(2)]
+        (awaiting,) = seller_rows.summaries_due(tx, now, DAY * 1000, 2)
+        return [seller_rows.claim_summary(tx, awaiting, now + 1) for _ in range(2)]
 
     assert chat.db.run(race) == [True, False]
 
@@ -210,7 +210,7 @@ def test_a_paused_chat_collects_no_summaries(chat: ChatHarness, sam: Person) -> 
 
 def test_a_summary_in_quiet_hours_is_silent(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
-    chat.db.run(lambda tx: sellers.save_quiet(tx, sam.id, (19 * 60, 7 * 60)))
+    chat.db.run(lambda tx: seller_rows.save_quiet(tx, sam.id, (19 * 60, 7 * 60)))
     chat.clock.advance(12 * 3600)
     put(chat)
     assert chat.worded[0].is_silent is True
@@ -242,7 +242,7 @@ def test_summaries_continue_after_a_clock_that_ran_ahead(chat: ChatHarness, sam:
 
 def test_a_zone_that_no_longer_exists_delays_no_summary(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
-    chat.db.run(lambda tx: sellers.save_zone(tx, sam.id, "Mars/Olympus"))
+    chat.db.run(lambda tx: seller_rows.save_zone(tx, sam.id, "Mars/Olympus"))
     chat.clock.advance(12 * 3600)
     assert len(put(chat)) == 1
 

@@ -8,6 +8,7 @@ import os
 import random
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -15,27 +16,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.alerts import alert_text
-from bot.chat.messages.payloads import TextMessage
-from bot.chat.messages.queues import make_queues
-from bot.chat.payments.recording import Ledger
-from bot.chat.store.received_payments import Payment
+from bot.chat.model.payloads import TextMessage
+from bot.chat.model.queues import make_queues
+from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.core.database.database import Database, Transaction
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
+from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import NOTICE
-from bot.sandbox.world.faults import Fault
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import Fault, Limits
 from bot.sandbox.world.model import Draft
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
+from tests.support.sender_harness import SenderHarness
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.outbox import Message
     from bot.sandbox.world.people import Person
-    from tests.support.sender_harness import SenderHarness
-    from tests.support.service_harness import Clock
+
 
 SECOND = 1_000
 ROOM = 8
@@ -69,7 +68,7 @@ class Burst:
     """Payments that arrive while messages are sent, on a clock that moves when all are idle."""
 
     sending: SenderHarness
-    listings: dict[int, Listing] = field(default_factory=dict)
+    listings: dict[int, PaymentLink] = field(default_factory=dict)
     paid: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     @property
@@ -95,7 +94,7 @@ class Burst:
         amounts.append(len(amounts) + 1)
         request = listing.request_id or ""
         payment = Payment(request, f"t{len(amounts)}", amounts[-1], "USD", {})
-        ledger = Ledger(tx, self.chat.queues, self.chat.clock())
+        ledger = TransactionRecorder(tx, self.chat.queues, self.chat.clock())
         assert ledger.record(listing.id, payment, None)
 
     async def send(self) -> None:

@@ -6,25 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
-from bot.chat.store import listings, received_payments
-from bot.chat.telegram.failures import MAX_ATTEMPTS
+from bot.chat.model.payloads import MessagePayload
+from bot.chat.store import link_rows, payment_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.telegram.transport import MAX_ATTEMPTS
 from bot.core.outbox.queue_policy import ALERT
-from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
+from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, ChatHarness, service_answer
 from tests.support.drop_payments import lines, pay, texts
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 
 if TYPE_CHECKING:
-    from bot.chat.messages.payloads import MessagePayload
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
 
 
-def mute(chat: ChatHarness, listing: Listing, mode: str) -> None:
-    chat.db.run(lambda tx: listings.set_alerts(tx, listing.id, mode))
+def mute(chat: ChatHarness, listing: PaymentLink, mode: str) -> None:
+    chat.db.run(lambda tx: link_rows.set_alerts(tx, listing.id, mode))
 
 
-def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> Listing:
+def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> PaymentLink:
     wish = replace(STICKERS, units=units)
     told = service_answer(id=f"{number:024x}", total_units=units, remaining_units=units)
     return chat.add_listing(sam, wish, told)
@@ -224,7 +223,7 @@ async def test_a_resolved_placeholder_counts_both_payments(
     pay(chat, listing, 1)
     await sending.work()
     assert await chat.recorder.record_missing(listing.id, 1, 1) == 0
-    found = chat.db.run(lambda tx: received_payments.alert_counts(tx, listing.id))
+    found = chat.db.run(lambda tx: payment_rows.alert_counts(tx, listing.id))
     assert found is not None
     assert (found.delivered, found.listing.paid_count) == (2, 2)
 
@@ -237,7 +236,7 @@ async def test_a_drop_ends_without_the_units_taken_out(
     pay(chat, listing, 1, 2)
     await sending.work()
     chat.db.run(
-        lambda tx: listings.set_answer(
+        lambda tx: link_rows.set_answer(
             tx, listing.id, service_answer(id=listing.request_id, total_units=2, remaining_units=0)
         )
     )
@@ -286,4 +285,4 @@ async def test_only_the_last_alert_queues_the_announcement(chat: ChatHarness, sa
         deliver(chat, body)
         put.append(len(chat.said) - len(bodies))
     assert put == [0, 0, 1, 1]
-    assert chat.db.run(lambda tx: received_payments.mark_summed_up(tx, listing.id)) is False
+    assert chat.db.run(lambda tx: payment_rows.mark_summed_up(tx, listing.id)) is False

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bot.chat.alerts.alert_text import MAX_PAYMENTS, alert_reply, join_alerts
-from bot.chat.messages.payloads import Alert, AlertPayment
-from bot.chat.model.payer_words import PayerWords
+from bot.chat.model.payloads import Alert, AlertPayment
+from bot.chat.model.payment import PayerWords
 from bot.core.text.translations import languages
 from tests.support.telegram_limits import check, labels
 from tests.support.telegram_links import active_parts

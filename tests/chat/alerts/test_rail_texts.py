@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from bot.chat.alerts.alert_text import alert_reply, join_alerts
-from bot.chat.messages.payloads import Alert, AlertPayment
-from bot.chat.messages.reply import TEXT_LIMIT, shown_units
-from bot.chat.model.paid_by import PaidBy
+from bot.chat.model.payloads import Alert, AlertPayment
+from bot.chat.model.payment import PaidBy
+from bot.chat.model.replies import TEXT_LIMIT, shown_units
 
 THREE = "median of coinbase.com, kraken.com and yadio.io"
 BY_LIGHTNING = PaidBy("lnbits", 4812, "SAT", "f" * 64, "962.4", THREE, 1)

@@ -13,16 +13,16 @@ from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
-from bot.chat.dialogue import posters
-from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
-from bot.chat.fields.registry import EDITS
-from bot.chat.forms.outcome import Change
-from bot.chat.messages.reply import DANGER
-from bot.chat.model.draft import Seller
-from bot.chat.model.goods import CODES, TEXT, CodeCounts, Goods
-from bot.chat.model.payer_words import PayerWords
-from bot.chat.store.queries import ListedPayment
-from bot.chat.store.takings import Takings
+from bot.chat.conversation import sharing
+from bot.chat.conversation.sharing import FILES, LONGEST_FILE_NAME, PAYMENTS_PAGE, file_name
+from bot.chat.forms.flow import Change
+from bot.chat.forms.registry import EDITS
+from bot.chat.model.drafts import Seller
+from bot.chat.model.payment import PayerWords
+from bot.chat.model.replies import DANGER
+from bot.chat.model.request_spec import CODES, TEXT, CodeCounts, Goods
+from bot.chat.store.link_lists import ListedPayment
+from bot.chat.store.revenue import RevenueTotals
 from bot.core.text.translations import languages
 from tests.support.chat_harness import BOT_NAME
 from tests.support.service_harness import NOON
@@ -32,7 +32,7 @@ LISTING = "abcdefghij"
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
 CARD = Card(
     LISTING, "drop", "Sticker pack", "Ten", 250, "USD", 10, 7, 3, "active", URL,
-    takings=Takings(((750, "USD"),), 3),
+    takings=RevenueTotals(((750, "USD"),), 3),
 )  # fmt: skip
 SAM = Seller("en", zone="Europe/Berlin")
 
@@ -183,20 +183,22 @@ def page(*receipts: ListedPayment, place: tuple[int, int] = (0, 1), seller: Sell
 
 def test_each_message_on_a_page_of_payments_can_be_hidden() -> None:
     said = PayerWords("Mia", "for the drums")
-    ten = [receipt(words=said, transaction_id=f"t{number}") for number in range(posters.PAGE)]
+    ten = [
+        receipt(words=said, transaction_id=f"t{number}") for number in range(sharing.PAYMENTS_PAGE)
+    ]
     reply = payments_page(CARD, ten, (0, 1), SAM)
     assert check(reply).count("for the drums") == len(ten)
     assert len([label for label in labels(reply.rows) if label.startswith("🙈")]) == len(ten)
 
 
 def test_oversold_payments_are_totalled_apart_in_the_list() -> None:
-    mixed = replace(CARD, takings=Takings(((500, "USD"),), 2, ((250, "USD"),), 1))
+    mixed = replace(CARD, takings=RevenueTotals(((500, "USD"),), 2, ((250, "USD"),), 1))
     lines = check(payments_page(mixed, [receipt()], (0, 1), SAM)).splitlines()
     assert lines[1:3] == [
         "Total: $5.00 from 2 payments",
         "⚠️ To refund: $2.50 (1 payment)",
     ]
-    owed = replace(CARD, takings=Takings((), 0, ((250, "USD"),), 1))
+    owed = replace(CARD, takings=RevenueTotals((), 0, ((250, "USD"),), 1))
     lines = check(payments_page(owed, [receipt()], (0, 1), SAM)).splitlines()
     assert lines[1] == "⚠️ To refund: $2.50 (1 payment)"
 
@@ -255,11 +257,11 @@ def test_payment_pages_have_buttons_only_to_existing_pages() -> None:
 def test_no_typed_text_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
     shown = replace(CARD, name=name, url=f"{URL}?{name}")
     sums = tuple((10**17, code) for code in ("USD", "EUR", "BTC", "JPY"))
-    full = replace(shown, takings=Takings(sums, 3, sums, 3))
+    full = replace(shown, takings=RevenueTotals(sums, 3, sums, 3))
     worst = receipt(payer=payer, oversold=True, found=True, in_doubt=True, amount=10**17)
     for language in languages():
         seller = replace(SAM, language=language)
-        check(payments_page(full, [worst] * PAGE, (0, 2), seller))
+        check(payments_page(full, [worst] * PAYMENTS_PAGE, (0, 2), seller))
         for reply in (
             menus.edit_menu(shown, language),
             menus.fixed_menu(shown, language),

@@ -18,14 +18,15 @@ from bot.chat.cards.message_calls import (
     SentMessage,
 )
 from bot.chat.cards.views import view_of
-from bot.chat.messages.payloads import CardMessage, PosterFile, replacement
-from bot.chat.messages.queues import make_queues
-from bot.chat.messages.reply import Reply
-from bot.chat.store import listings, posts, seller_images
-from bot.chat.store.listings import STOPPED
-from bot.chat.store.posts import LIVE_CARDS, OWN
+from bot.chat.model.payloads import CardMessage, PosterFile, replacement
+from bot.chat.model.queues import make_queues
+from bot.chat.model.replies import Reply
+from bot.chat.store import link_rows, post_rows, seller_images
+from bot.chat.store.link_rows import STOPPED, PaymentLink
+from bot.chat.store.post_rows import LIVE_CARDS, OWN
+from bot.core.database.database import Database
 from bot.core.net.rates import Rate
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import Limits
 from tests.support.chat_harness import (
     COFFEE,
     DROP,
@@ -36,20 +37,19 @@ from tests.support.chat_harness import (
     service_answer,
 )
 from tests.support.sellers_and_payers import decoded
+from tests.support.service_harness import Clock
 from tests.support.shared_cards import SharedCards, open_shared_cards
 
 if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Database
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
-    from tests.support.service_harness import Clock
+
 
 FIVE = service_answer(total_units=5, remaining_units=5)
 
 
 @pytest.fixture
-def drop(chat: ChatHarness, sam: Person) -> Listing:
+def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
     return chat.add_listing(sam, DROP, FIVE)
 
 
@@ -60,7 +60,7 @@ def methods(chat: ChatHarness) -> list[str]:
 
 
 def press(
-    cards: SharedCards, listing: Listing, message: Message, reply: Reply | None = None
+    cards: SharedCards, listing: PaymentLink, message: Message, reply: Reply | None = None
 ) -> None:
     """Queue the reply to a press on a card's button, in its place."""
     chat, card = cards.chat, reply
@@ -72,19 +72,19 @@ def press(
 
 
 async def test_a_card_is_a_picture_and_recorded_as_a_post(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     assert decoded(cards.chat.world, card) == URL
     assert card.text.splitlines()[:4] == ["Stickers", "A pack", "", "Limited drop · $2.50"]
     (post,) = cards.posts()
     assert (post["lane"], post["message_id"], post["own"]) == (str(drop.chat_id), card.id, OWN)
-    lent = cards.chat.db.run(lambda tx: posts.card_picture(tx, drop.id))
+    lent = cards.chat.db.run(lambda tx: post_rows.card_picture(tx, drop.id))
     assert lent == (card.photo, post["picture"])
 
 
 async def test_a_burst_of_payments_is_one_edit_with_units_left_and_takings(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     await cards.pay(drop, 3)
@@ -95,7 +95,7 @@ async def test_a_burst_of_payments_is_one_edit_with_units_left_and_takings(
 
 
 async def test_a_refresh_waits_a_moment_for_further_changes(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     await cards.pay(drop)
@@ -106,7 +106,7 @@ async def test_a_refresh_waits_a_moment_for_further_changes(
 
 
 async def test_a_card_is_refreshed_when_its_chat_is_no_longer_blocked(
-    cards: SharedCards, drop: Listing, sam: Person
+    cards: SharedCards, drop: PaymentLink, sam: Person
 ) -> None:
     """Its refresh is kept until the seller unblocks the bot."""
     card = await cards.card(drop)
@@ -122,7 +122,7 @@ async def test_a_card_is_refreshed_when_its_chat_is_no_longer_blocked(
     assert "Paused" in card.text
 
 
-async def test_an_edit_without_a_change_is_not_sent(cards: SharedCards, drop: Listing) -> None:
+async def test_an_edit_without_a_change_is_not_sent(cards: SharedCards, drop: PaymentLink) -> None:
     """Telegram refuses such edits: no refresh and no press causes one."""
     card = await cards.card(drop)
     cards.change(drop, lambda _tx: None)
@@ -132,7 +132,9 @@ async def test_an_edit_without_a_change_is_not_sent(cards: SharedCards, drop: Li
     assert (cards.edits(), cards.waiting) == (0, [])
 
 
-async def test_a_sold_out_card_gets_a_stamped_picture(cards: SharedCards, drop: Listing) -> None:
+async def test_a_sold_out_card_gets_a_stamped_picture(
+    cards: SharedCards, drop: PaymentLink
+) -> None:
     card = await cards.card(drop)
     before = card.photo
     await cards.pay(drop, 5)
@@ -142,9 +144,9 @@ async def test_a_sold_out_card_gets_a_stamped_picture(cards: SharedCards, drop: 
     assert "editMessageMedia" in methods(cards.chat)
 
 
-@pytest.mark.parametrize("state", [STOPPED, listings.LIVE])
+@pytest.mark.parametrize("state", [STOPPED, link_rows.LIVE])
 async def test_a_resumed_card_gets_its_earlier_picture_again(
-    cards: SharedCards, drop: Listing, state: str
+    cards: SharedCards, drop: PaymentLink, state: str
 ) -> None:
     card = await cards.card(drop)
     before = card.photo
@@ -156,7 +158,7 @@ async def test_a_resumed_card_gets_its_earlier_picture_again(
 
 
 async def test_other_words_in_place_of_a_card_are_not_replaced_by_a_refresh(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     press(cards, drop, card, Reply("the poster's designs"))
@@ -174,7 +176,7 @@ async def test_other_words_in_place_of_a_card_are_not_replaced_by_a_refresh(
 
 
 async def test_the_newest_cards_are_refreshed_and_a_press_makes_one_the_newest(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     shown = []
     for _ in range(LIVE_CARDS + 1):
@@ -193,7 +195,7 @@ async def test_the_newest_cards_are_refreshed_and_a_press_makes_one_the_newest(
 
 
 async def test_an_unrecorded_card_is_refreshed_by_a_press(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     """Its content is unknown, so picture and text are sent."""
     card = await cards.card(drop)
@@ -206,7 +208,7 @@ async def test_an_unrecorded_card_is_refreshed_by_a_press(
 
 
 async def test_a_card_that_changed_while_it_was_sent_is_refreshed(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     chat = cards.chat
     showing = MessageCalls(chat.db, chat.queues, chat.clock)
@@ -238,13 +240,13 @@ async def test_the_sellers_picture_is_drawn_beside_the_code(
 
 
 async def test_an_unknown_file_id_is_forgotten_and_the_picture_uploaded(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     """As after a change of the bot's token: each bot has its own file_ids."""
     first = await cards.card(drop)
-    lent = cards.chat.db.run(lambda tx: posts.card_picture(tx, drop.id))
+    lent = cards.chat.db.run(lambda tx: post_rows.card_picture(tx, drop.id))
     assert lent
-    cards.chat.db.run(lambda tx: posts.save_card_picture(tx, drop.id, "another bot's", lent[1]))
+    cards.chat.db.run(lambda tx: post_rows.save_card_picture(tx, drop.id, "another bot's", lent[1]))
     second = await cards.card(drop)
     assert decoded(cards.chat.world, second) == URL
     assert first.id != second.id
@@ -253,13 +255,15 @@ async def test_an_unknown_file_id_is_forgotten_and_the_picture_uploaded(
 
 
 async def test_a_second_card_of_a_request_is_sent_without_an_upload(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     first, second = await cards.card(drop), await cards.card(drop)
     assert (first.photo, first.id == second.id) == (second.photo, False)
 
 
-async def test_a_deleted_card_is_forgotten(cards: SharedCards, sam: Person, drop: Listing) -> None:
+async def test_a_deleted_card_is_forgotten(
+    cards: SharedCards, sam: Person, drop: PaymentLink
+) -> None:
     card = await cards.card(drop)
     cards.chat.world.remove(card)
     await cards.pay(drop)
@@ -272,7 +276,7 @@ async def test_a_deleted_card_is_forgotten(cards: SharedCards, sam: Person, drop
 
 
 async def test_a_shared_request_becomes_a_card_with_its_picture_and_a_pay_button(
-    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
@@ -284,7 +288,7 @@ async def test_a_shared_request_becomes_a_card_with_its_picture_and_a_pay_button
 
 
 async def test_a_shared_card_shows_units_sold_and_loses_its_button_at_the_end(
-    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
@@ -303,7 +307,7 @@ async def test_a_shared_card_shows_units_sold_and_loses_its_button_at_the_end(
 
 
 async def test_only_the_text_of_a_shared_card_changes_without_an_uploaded_picture(
-    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
@@ -322,7 +326,7 @@ async def test_only_the_text_of_a_shared_card_changes_without_an_uploaded_pictur
 
 
 async def test_a_request_without_an_uploaded_picture_is_shared_as_text(
-    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: PaymentLink
 ) -> None:
     """No card with a picture is known. Its refreshes continue all the same."""
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
@@ -370,7 +374,7 @@ async def test_a_drop_in_five_chats_is_sold_out_in_all_after_few_edits(
 
 
 async def test_posters_are_drawn_and_sent_as_documents(
-    cards: SharedCards, sam: Person, drop: Listing
+    cards: SharedCards, sam: Person, drop: PaymentLink
 ) -> None:
     for name in ("print-light.png", "print-dark.pdf", "square-dark.png"):
         cards.put_body(sam.chat, PosterFile(drop.id, "en", name, f"x-{name}"))

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from bot.chat.messages.payloads import replacement
-from bot.chat.messages.reply import Reply
+from bot.chat.model.payloads import replacement
+from bot.chat.model.replies import Reply
 from bot.chat.store import seller_images
-from bot.chat.store.listings import DELETED
+from bot.chat.store.link_rows import DELETED, PaymentLink
 from tests.support.chat_harness import DROP, URL, ChatHarness, service_answer
 from tests.support.sellers_and_payers import decoded
+from tests.support.shared_cards import SharedCards
 
 if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
-    from tests.support.shared_cards import SharedCards
+
 
 FIVE = service_answer(total_units=5, remaining_units=5)
 
 
 @pytest.fixture
-def drop(chat: ChatHarness, sam: Person) -> Listing:
+def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
     return chat.add_listing(sam, DROP, FIVE)
 
 
@@ -46,7 +46,7 @@ def gone_and_stamped(cards: SharedCards, own: Message, *shared: Message) -> None
 
 
 async def test_a_shared_card_of_a_deleted_request_shows_it_and_is_no_longer_refreshed(
-    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     posted = await cards.share(sam, sam.dialog(chat.add_person("Pat")))
@@ -59,7 +59,7 @@ async def test_a_shared_card_of_a_deleted_request_shows_it_and_is_no_longer_refr
 
 
 async def test_a_deleted_request_is_stamped_wherever_it_is_shown(
-    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: PaymentLink
 ) -> None:
     """Nobody shall scan a code that leads nowhere."""
     card, second = await cards.card(drop), await cards.card(drop)
@@ -75,7 +75,7 @@ async def test_a_deleted_request_is_stamped_wherever_it_is_shown(
 
 
 async def test_a_shared_card_posted_before_the_deletion_is_stamped_too(
-    cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
+    cards: SharedCards, chat: ChatHarness, sam: Person, drop: PaymentLink
 ) -> None:
     """The question replaces the seller's card: no stamped picture exists until it is answered."""
     card = await cards.card(drop)

@@ -14,22 +14,21 @@ from bot.chat.cards.card_text import (
     seller_card,
     visitor_card,
 )
-from bot.chat.cards.giving_text import goal_bar
-from bot.chat.cards.request_card import Card
+from bot.chat.cards.request_card import Card, goal_bar
 from bot.chat.cards.views import view_of
-from bot.chat.model.amount_choice import AmountChoice
-from bot.chat.model.payment_marks import PAID_BACK
+from bot.chat.model.payment import PAID_BACK
+from bot.chat.model.request_spec import AmountChoice
 from bot.chat.store import payment_marks
-from bot.chat.store.payment_search import payments_of_seller
-from bot.chat.store.posts import OWN, SHARED
-from bot.chat.store.received_payments import Payment
-from tests.support.chat_harness import COFFEE, REQUEST_ID, service_answer
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_marks import payments_of_seller
+from bot.chat.store.payment_rows import Payment
+from bot.chat.store.post_rows import OWN, SHARED
+from tests.support.chat_harness import COFFEE, REQUEST_ID, ChatHarness, service_answer
 from tests.support.telegram_limits import check
 
 if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 URL = "https://pay.example.org/pay/1"
 DRUMS = Card("abcdefghij", "donation", "Drums", None, 500, "EUR", None, None, 3, "active", URL)
@@ -101,11 +100,11 @@ def test_pieces_and_goods_are_named(delivers: str, line: str) -> None:
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> Listing:
+def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
     return chat.add_listing(sam, replace(COFFEE, goal=1_000), service_answer())
 
 
-def shown(chat: ChatHarness, listing: Listing, own: int) -> tuple[str, str | None]:
+def shown(chat: ChatHarness, listing: PaymentLink, own: int) -> tuple[str, str | None]:
     """Return the line of the goal in a view, and the key of its picture."""
     found = chat.listing(listing.id)
     view = chat.db.run(lambda tx: view_of(tx, found, own, chat.clock()))
@@ -113,13 +112,15 @@ def shown(chat: ChatHarness, listing: Listing, own: int) -> tuple[str, str | Non
     return line, view.seen.picture
 
 
-async def pay(chat: ChatHarness, listing: Listing, number: str, *, oversold: bool = False) -> None:
+async def pay(
+    chat: ChatHarness, listing: PaymentLink, number: str, *, oversold: bool = False
+) -> None:
     paid = Payment(REQUEST_ID, number * 24, 500, "USD", {}, oversold=oversold)
     await chat.recorder.record(chat.listing(listing.id), paid, None)
 
 
 async def test_a_goal_counts_neither_oversold_money_nor_what_was_paid_back(
-    chat: ChatHarness, sam: Person, listing: Listing
+    chat: ChatHarness, sam: Person, listing: PaymentLink
 ) -> None:
     for number in "abc":
         await pay(chat, listing, number)
@@ -136,7 +137,7 @@ async def test_a_goal_counts_neither_oversold_money_nor_what_was_paid_back(
 
 
 async def test_a_payment_changes_the_words_of_a_card_and_not_its_picture(
-    chat: ChatHarness, listing: Listing
+    chat: ChatHarness, listing: PaymentLink
 ) -> None:
     before = shown(chat, listing, OWN)
     await pay(chat, listing, "a")
@@ -147,7 +148,7 @@ async def test_a_payment_changes_the_words_of_a_card_and_not_its_picture(
 
 @pytest.mark.parametrize("design", ["print-light.png", "print-dark.pdf", "square-dark.png"])
 async def test_a_poster_has_the_bar_of_its_goal_as_it_stands(
-    chat: ChatHarness, sam: Person, listing: Listing, design: str
+    chat: ChatHarness, sam: Person, listing: PaymentLink, design: str
 ) -> None:
     plain = chat.add_listing(sam, COFFEE, service_answer(id="b" * 24))
     without, empty = poster(chat, plain, design), poster(chat, listing, design)
@@ -157,7 +158,7 @@ async def test_a_poster_has_the_bar_of_its_goal_as_it_stands(
     assert len({without, empty, poster(chat, listing, design)}) == 3
 
 
-def poster(chat: ChatHarness, listing: Listing, design: str) -> bytes:
+def poster(chat: ChatHarness, listing: PaymentLink, design: str) -> bytes:
     """Draw a request's poster as it is sent."""
     found = chat.listing(listing.id)
     return chat.db.run(lambda tx: view_of(tx, found, OWN, chat.clock())).draw_poster(design, None)

@@ -8,27 +8,27 @@ import pytest
 
 from bot.chat.cards.menus import open_menu
 from bot.chat.cards.views import view_of
-from bot.chat.messages.payloads import replacement
-from bot.chat.store import listings
-from bot.chat.store.posts import OWN
+from bot.chat.model.payloads import replacement
+from bot.chat.model.replies import Reply
+from bot.chat.store import link_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.post_rows import OWN
+from bot.core.database.database import Transaction
 from tests.support.chat_harness import DROP, ChatHarness, get_listing, service_answer
+from tests.support.shared_cards import SharedCards
 
 if TYPE_CHECKING:
-    from bot.chat.messages.reply import Reply
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
-    from tests.support.shared_cards import SharedCards
 
 
 @pytest.fixture
-def drop(chat: ChatHarness, sam: Person) -> Listing:
+def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
     return chat.add_listing(sam, DROP, service_answer(total_units=5, remaining_units=5))
 
 
 async def press(
-    cards: SharedCards, listing: Listing, message: Message, menu: str | None = None
+    cards: SharedCards, listing: PaymentLink, message: Message, menu: str | None = None
 ) -> None:
     """Reply to a press on a card's button: with a menu, or with the card (None)."""
 
@@ -43,7 +43,7 @@ async def press(
 
 @pytest.mark.parametrize("menu", ["more", "edit"])
 async def test_an_open_menu_shows_the_units_left_and_stays_open(
-    cards: SharedCards, drop: Listing, menu: str
+    cards: SharedCards, drop: PaymentLink, menu: str
 ) -> None:
     card = await cards.card(drop)
     await press(cards, drop, card, menu)
@@ -60,7 +60,7 @@ async def test_an_open_menu_shows_the_units_left_and_stays_open(
 
 
 async def test_an_open_menu_is_no_obstacle_to_sold_out_or_deleted(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     """The picture changes too, for shared cards show it as well; a deleted card has no menu."""
     card = await cards.card(drop)
@@ -69,13 +69,13 @@ async def test_an_open_menu_is_no_obstacle_to_sold_out_or_deleted(
     await cards.pay(drop, 5)
     await cards.work_later()
     assert ("SOLD OUT: all 5 sold" in card.text, card.photo == before) == (True, False)
-    cards.state(drop, listings.DELETED)
+    cards.state(drop, link_rows.DELETED)
     await cards.work_later()
     assert (card.buttons, cards.posts()) == ([], [])
 
 
 async def test_the_delete_question_counts_the_payments_made_meanwhile(
-    cards: SharedCards, drop: Listing
+    cards: SharedCards, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
     await press(cards, drop, card, "delete")

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat.cards.card_text import inline_article, public_card, seller_card, visitor_card
 from bot.chat.cards.request_card import Card
-from bot.chat.cards.views import view_of
-from bot.chat.messages.reply import CAPTION_LIMIT, shown_units
-from bot.chat.model.profile import Profile
-from bot.chat.store import profiles, seller_images
-from bot.chat.store.posts import OWN, SHARED
-from bot.core.accents import ACCENTS
+from bot.chat.cards.views import View, view_of
+from bot.chat.model.drafts import Profile
+from bot.chat.model.replies import CAPTION_LIMIT, shown_units
+from bot.chat.store import seller_images, seller_rows
+from bot.chat.store.post_rows import OWN, SHARED
+from bot.core.brand import ACCENTS
 from bot.core.text.translations import languages
-from tests.support.chat_harness import STICKERS, service_answer
+from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.telegram_limits import check
-
-if TYPE_CHECKING:
-    from bot.chat.cards.views import View
-    from tests.support.chat_harness import ChatHarness
 
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
 ANNA = Profile("Anna & Co", accent="green")
@@ -77,7 +72,7 @@ async def test_a_change_of_the_profile_changes_the_key_of_pictures_and_of_shared
     pictures, texts = [draw(chat).seen.picture], [draw(chat, SHARED).seen.words]
     changes = [Profile(about="Bread"), Profile("Anna"), Profile("Anna", image), Profile("Mia")]
     for changed in (*changes, *(Profile("Mia", accent=accent) for accent in ACCENTS)):
-        chat.db.run(partial(profiles.save_profile, seller_id=anna.id, profile=changed))
+        chat.db.run(partial(seller_rows.save_profile, seller_id=anna.id, profile=changed))
         pictures.append(draw(chat).seen.picture)
         texts.append(draw(chat, SHARED).seen.words)
     assert pictures[0] == pictures[1]  # payers don't see a profile without a name

@@ -9,13 +9,13 @@ import pytest
 
 from bot.chat.cards.card_text import public_card, seller_card
 from bot.chat.cards.request_card import card_of
-from bot.chat.model.wish import Share
+from bot.chat.model.request_spec import RequestSpec, Share
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.telegram_limits import labels
 
 if TYPE_CHECKING:
-    from bot.chat.model.wish import Wish
     from bot.sandbox.world.people import Person
+
 
 UNPAYABLE = service_answer(is_enabled=False, status="noPayoutAccount")
 TO_OTHERS = replace(COFFEE, destination="account:seller-7")
@@ -35,7 +35,7 @@ SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300, "60%"), Share("$ben
     ],
 )
 def test_a_request_that_no_account_takes_says_what_to_do(
-    chat: ChatHarness, sam: Person, wish: Wish, words: str, button: str
+    chat: ChatHarness, sam: Person, wish: RequestSpec, words: str, button: str
 ) -> None:
     card = card_of(chat.add_listing(sam, wish, told=UNPAYABLE), chat.clock())
     shown = seller_card(card, "en")

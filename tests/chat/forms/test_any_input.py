@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.chat.fields.registry import BY_NAME, OPTIONS, STEPS
-from bot.chat.forms import payout_form as payouts
+from bot.chat.forms import seller_forms
 from bot.chat.forms.form import (
     ExistingRequest,
     duplicate,
@@ -23,13 +22,12 @@ from bot.chat.forms.form import (
 )
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.payout_form import payout_form
+from bot.chat.forms.registry import BY_NAME, OPTIONS, STEPS
+from bot.chat.forms.seller_forms import payout_form
 from bot.chat.forms.stored_draft import read_draft
-from bot.chat.model.amount_choice import AmountChoice
-from bot.chat.model.attachment import Attachment, Enclosure
-from bot.chat.model.draft import Seller
+from bot.chat.model.drafts import Attachment, Enclosure, Seller
 from bot.chat.model.payout import CHECKING, SAVING, WAYS
-from bot.chat.model.wish import PAYER_FIELDS, Share, Wish
+from bot.chat.model.request_spec import PAYER_FIELDS, AmountChoice, RequestSpec, Share
 from bot.core.errors import FieldProblem
 from bot.core.money.amounts import to_minor
 from bot.core.text.translations import languages
@@ -46,9 +44,6 @@ from tests.support.form_harness import (
     form_at_step,
 )
 from tests.support.payout_forms import CONNECTION, IBAN, SEPA, UNPAID, paid_to
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 ZIP = Attachment("t1", "document", "a.zip", "application/zip", size=5)
 SETTLED = replace(KNOWN, zone=BERLIN)
@@ -106,11 +101,13 @@ def answer_payout(talk: Talk, text: str) -> None:
     kind, _, scheme = (draft.way or "").partition("-")
     found = replace(SEPA, kind=kind, scheme=scheme, label=text)
     if len(text) % 3 == 0:
-        talk.take(payouts.refused(draft, FieldProblem(f"details.{text}", text, text), seller))
+        talk.take(
+            seller_forms.account_refused(draft, FieldProblem(f"details.{text}", text, text), seller)
+        )
     elif len(text) % 3 == 1:
-        talk.take(payouts.interrupted(draft, "Later.", seller))
+        talk.take(seller_forms.probe_interrupted(draft, "Later.", seller))
     else:
-        then = payouts.probed if draft.step == CHECKING else payouts.saved
+        then = seller_forms.account_probed if draft.step == CHECKING else seller_forms.account_saved
         talk.take(then(draft, found, seller))
 
 
@@ -118,7 +115,7 @@ def enter(talk: Talk, door: str, text: str) -> None:
     """Call one of the functions that begin, end or continue a form from outside."""
     draft, seller = talk.draft, talk.seller
     kind = ("donation", "oneoff", "drop")[len(text) % 3]
-    wish = Wish(kind, "N", None, 100, "USD", 3 if kind == "drop" else None, "$anna")
+    wish = RequestSpec(kind, "N", None, 100, "USD", 3 if kind == "drop" else None, "$anna")
     field, setting = (STEPS[form][len(text) % 4] for form in ("edit", "settings"))
     present = ExistingRequest("abcdefghij", wish, text.strip() or None)
     image, problem = ("0" * 24, None) if len(text) % 2 else (None, "photo-damaged")
@@ -167,7 +164,7 @@ def make_move(talk: Talk, kind: str, what: object) -> None:
         talk.give(ButtonInput(action or ()))
 
 
-def check_wish(wish: Wish) -> None:
+def check_wish(wish: RequestSpec) -> None:
     """Check a wish against the bounds of the interface."""
     assert 1 <= len(wish.name) <= 100
     assert wish.amount > 0
@@ -248,7 +245,7 @@ WIDE = "\U0001f600"
 def test_the_longest_request_fits_into_one_message(language: str, receivers: int) -> None:
     """Every field has its full length, and so has the refusal above them."""
     seller = Seller(language, WIDE * 512, "USD", zone="America/Argentina/Buenos_Aires")
-    wish = Wish(
+    wish = RequestSpec(
         "drop", WIDE * 100, WIDE * 500, 10**11, "KES", 1_000_000, WIDE * 512,
         receivers=tuple(Share(f"{n}" + WIDE * 500, 10**9, "") for n in range(receivers)),
         instrument="MNEE", image="0" * 24, starts_at=NOW + 1, ends_at=NOW + 10**11,
@@ -269,7 +266,7 @@ def test_the_longest_request_fits_into_one_message(language: str, receivers: int
 @given(st.text())
 def test_any_other_text_is_no_stored_draft_or_wish(text: str) -> None:
     assert read_draft(text) is None
-    assert Wish.from_json(text) is None
+    assert RequestSpec.from_json(text) is None
 
 
 @given(st.decimals("0.00000001", "1000000000", places=8))

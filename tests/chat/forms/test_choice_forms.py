@@ -10,8 +10,8 @@ import pytest
 from bot.chat.forms.bot_texts import help_reply
 from bot.chat.forms.form import ExistingRequest, duplicate, edit_form
 from bot.chat.forms.one_line import offer_line, one_line
-from bot.chat.model.amount_choice import AmountChoice
-from bot.chat.model.draft import PayoutService, Seller
+from bot.chat.model.drafts import PayoutService, Seller
+from bot.chat.model.request_spec import AmountChoice
 from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step, new_form
 from tests.support.telegram_limits import check, labels
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.fields.registry import STEPS
-from bot.chat.fields.typed_text import read_poster_text
 from bot.chat.forms.bot_texts import start_reply
+from bot.chat.forms.flow import Change
 from bot.chat.forms.form import (
     LATE_AFTER,
     ExistingRequest,
@@ -21,11 +19,12 @@ from bot.chat.forms.form import (
     settings_form,
     take_picture,
 )
-from bot.chat.forms.outcome import Change
+from bot.chat.forms.registry import STEPS
 from bot.chat.forms.stored_draft import read_draft, write_draft
-from bot.chat.messages.reply import Problem
-from bot.chat.model.profile import PROFILE_STEPS
-from bot.chat.model.wish import Share, Wish
+from bot.chat.forms.typed_text import read_poster_text
+from bot.chat.model.drafts import PROFILE_STEPS, Seller
+from bot.chat.model.replies import Problem
+from bot.chat.model.request_spec import RequestSpec, Share
 from tests.support.form_harness import (
     BERLIN,
     FORM,
@@ -41,23 +40,20 @@ from tests.support.form_harness import (
 )
 from tests.support.telegram_limits import actions, check, labels
 
-if TYPE_CHECKING:
-    from bot.chat.model.draft import Seller
-
 LISTING = "abcdefghij"
 SETTLED = replace(KNOWN, zone=BERLIN)
 HOUR = 3_600_000
 SHARES = (Share("$anna", 300, "60%"), Share("$ben", 200, "40%"))
-FULL = Wish(
+FULL = RequestSpec(
     "drop", "Coffee", "Warm", 500, "USD", 10, "$anna",
     receivers=SHARES, instrument="BSV", image="0" * 24,
     starts_at=NOW + HOUR, ends_at=NOW + 9 * HOUR, payer_fields=("email",),
     redirect_url="https://a.example/b", email="anna@example.org",
 )  # fmt: skip
-PLAIN = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+PLAIN = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 
-def edit(field: str, wish: Wish = FULL, talk: Talk | None = None) -> Talk:
+def edit(field: str, wish: RequestSpec = FULL, talk: Talk | None = None) -> Talk:
     talk = talk or Talk(SETTLED)
     talk.take(
         edit_form(OTHER, ExistingRequest(LISTING, wish), field, talk.seller, current=talk.draft)
@@ -179,7 +175,7 @@ def test_a_duplicate_divides_another_price_as_its_seller_typed(
     """Percentages stay percentages; so does what a server's refusal brings back to the form."""
     talk = open_option("receivers").press("open", "amount").say("12.50 USD")
     (wish,) = talk.press("open", "receivers").say(typed).press("done").press_label("✅").wishes
-    stored = Wish.from_json(wish.to_json())
+    stored = RequestSpec.from_json(wish.to_json())
     assert stored == wish
     assert tuple(share.amount for share in wish.receivers) == before
     for again in (duplicate(wish, OTHER, KNOWN), reopen(wish, OTHER, "", "no", KNOWN)):

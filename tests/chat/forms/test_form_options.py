@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.fields.registry import OPTIONS
+from bot.chat.forms.flow import FormResult
 from bot.chat.forms.form import take_picture
-from bot.chat.model.draft import Seller
-from bot.chat.model.wish import PAYER_FIELDS, Share
+from bot.chat.forms.registry import OPTIONS
+from bot.chat.model.drafts import Seller
+from bot.chat.model.request_spec import PAYER_FIELDS, Share
 from tests.support.form_harness import (
     BERLIN,
     FORM,
@@ -24,9 +24,6 @@ from tests.support.form_harness import (
     open_option,
 )
 from tests.support.telegram_limits import labels
-
-if TYPE_CHECKING:
-    from bot.chat.forms.outcome import Outcome
 
 SETTLED = replace(KNOWN, zone=BERLIN)
 HOUR = 3_600_000
@@ -258,7 +255,7 @@ def full() -> Talk:
     return talk.press("done")
 
 
-def pictured_as(talk: Talk, image: str | None, problem: str | None = None) -> Outcome:
+def pictured_as(talk: Talk, image: str | None, problem: str | None = None) -> FormResult:
     return take_picture(talk.draft, talk.photos[-1].draft_id, image, problem, talk.seller)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from bot.chat.model.wish import Wish
+from bot.chat.model.drafts import Seller
+from bot.chat.model.request_spec import RequestSpec
 from tests.support.form_harness import (
     FORM,
     KNOWN,
@@ -20,10 +19,7 @@ from tests.support.form_harness import (
 )
 from tests.support.telegram_limits import check, labels
 
-if TYPE_CHECKING:
-    from bot.chat.model.draft import Seller
-
-COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
+COFFEE = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 
 def test_a_donation_takes_three_answers_and_create() -> None:
@@ -46,7 +42,7 @@ def test_a_new_sellers_drop_asks_every_question_and_saves_the_destination() -> N
     assert talk.seller.destination == "$bob"
     assert talk.step == "review"
     talk.press_label("✅")
-    expected = Wish("drop", "Pack", None, 250, "EUR", 1000, "$bob")
+    expected = RequestSpec("drop", "Pack", None, 250, "EUR", 1000, "$bob")
     assert talk.wishes == [expected]
 
 

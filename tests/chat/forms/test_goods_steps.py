@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.fields.goods_text import CodeList
+from bot.chat.forms.flow import NewCodes
 from bot.chat.forms.form import (
     ExistingRequest,
     duplicate,
@@ -16,11 +16,10 @@ from bot.chat.forms.form import (
     take_message,
 )
 from bot.chat.forms.goods_form import Fetched, codes_form, receive
-from bot.chat.forms.outcome import NewCodes
-from bot.chat.messages.reply import Problem
-from bot.chat.model.attachment import Attachment
-from bot.chat.model.draft import PayoutService, Seller
-from bot.chat.model.goods import CODES, FILE, MAX_FILE, TEXT, Goods
+from bot.chat.forms.goods_text import CodeList
+from bot.chat.model.drafts import Attachment, PayoutService, Seller
+from bot.chat.model.replies import Problem
+from bot.chat.model.request_spec import CODES, FILE, MAX_FILE, TEXT, Goods
 from tests.support.chat_harness import DROP, STICKERS
 from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import labels

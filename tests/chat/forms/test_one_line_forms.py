@@ -8,19 +8,13 @@ from decimal import Decimal
 import pytest
 
 from bot.chat.forms import bot_texts
-from bot.chat.forms.bot_texts import (
-    about_service,
-    help_reply,
-    settings,
-    start_reply,
-)
+from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
 from bot.chat.forms.form import new_form, reopen, settings_form
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import offer_line, one_line
-from bot.chat.messages.reply import units
-from bot.chat.model.attachment import Attachment, Enclosure
-from bot.chat.model.draft import PayoutService
-from bot.chat.model.wish import Wish
+from bot.chat.model.drafts import Attachment, Enclosure, PayoutService
+from bot.chat.model.replies import units
+from bot.chat.model.request_spec import RequestSpec
 from bot.core.text.translations import languages, t
 from tests.support.form_harness import (
     FORM,
@@ -36,7 +30,7 @@ from tests.support.paths import ROOT
 from tests.support.telegram_limits import actions, check, labels
 
 LOCALES = ROOT / "bot" / "core" / "text" / "locales" / "en"
-PACK = Wish("drop", "Pack", "Ten", 250, "USD", 10, "$anna")
+PACK = RequestSpec("drop", "Pack", "Ten", 250, "USD", 10, "$anna")
 
 
 def line(kind: str, arguments: str, talk: Talk | None = None) -> Talk:
@@ -66,7 +60,7 @@ def test_one_line_creates_at_once(
 ) -> None:
     talk = line(kind, arguments)
     amount, currency, count, name = expected
-    assert talk.wishes == [Wish(kind, name, None, amount, currency, count, "$anna")]
+    assert talk.wishes == [RequestSpec(kind, name, None, amount, currency, count, "$anna")]
     assert talk.draft is None
 
 
@@ -190,7 +184,7 @@ def test_a_line_without_a_destination_asks_for_it_and_creates_without_a_review()
     assert "Where should the money go?" in talk.last
     assert talk.wishes == []
     talk.say("no spaces please", "$bob")
-    assert talk.wishes == [Wish("donation", "Coffee", None, 500, "USD", None, "$bob")]
+    assert talk.wishes == [RequestSpec("donation", "Coffee", None, 500, "USD", None, "$bob")]
     assert talk.seller.destination == "$bob"
     assert talk.draft is None
 

@@ -7,13 +7,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bot.chat.forms import payout_form
+from bot.chat.forms import seller_forms
+from bot.chat.forms.flow import PROBE, SAVE
 from bot.chat.forms.form import new_form
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.outcome import PROBE, SAVE
-from bot.chat.forms.sellers.payout_texts import fingerprint
+from bot.chat.forms.seller_texts import fingerprint
 from bot.chat.forms.stored_draft import read_draft, write_draft
-from bot.chat.model.draft import PayoutService, Seller
+from bot.chat.model.drafts import PayoutService, Seller
 from bot.chat.model.payout import CHECKING, FOUND, SAVING, SECRETS, WAYS, details_of
 from bot.core.errors import FieldProblem
 from bot.core.text.translations import languages, t
@@ -58,7 +58,7 @@ def test_every_question_can_be_asked_in_every_language(way: str, language: str) 
         assert len(talk.last) > 10
         talk.say(answer)
     found = replace(LIGHTNING, kind=way.partition("-")[0], scheme=way.partition("-")[2])
-    talk.take(payout_form.probed(talk.form, found, talk.seller))
+    talk.take(seller_forms.account_probed(talk.form, found, talk.seller))
     assert t(language, "payout-found").startswith("<b>")
     assert "anna@example.org" in talk.last
 
@@ -89,7 +89,9 @@ def test_a_secret_is_in_no_draft_and_in_no_reply() -> None:
 def test_a_refused_field_is_asked_for_again_and_the_others_are_kept() -> None:
     talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
     talk.take(
-        payout_form.refused(talk.form, FieldProblem("details.iban", "Not <there>"), talk.seller)
+        seller_forms.account_refused(
+            talk.form, FieldProblem("details.iban", "Not <there>"), talk.seller
+        )
     )
     assert talk.step == "payiban"
     assert talk.last.startswith("⚠ That didn't work: Not <there>")
@@ -101,7 +103,9 @@ def test_a_refused_field_is_asked_for_again_and_the_others_are_kept() -> None:
 @pytest.mark.parametrize(("code", "kept"), [("spendingKey", []), ("unknownKey", ["key"])])
 def test_a_key_that_can_spend_is_not_kept(code: str, kept: list[str]) -> None:
     talk = connecting("lnbits").say(*TYPED["lnbits"])
-    talk.take(payout_form.refused(talk.form, FieldProblem("details.key", "", code), talk.seller))
+    talk.take(
+        seller_forms.account_refused(talk.form, FieldProblem("details.key", "", code), talk.seller)
+    )
     assert list(typed(talk)) == ["url", *kept]
     assert talk.step == "paykey"
 
@@ -109,21 +113,23 @@ def test_a_key_that_can_spend_is_not_kept(code: str, kept: list[str]) -> None:
 @pytest.mark.parametrize("path", ["details", "kind", "", "details.address.country"])
 def test_a_refusal_of_no_field_of_the_form_leads_to_the_last_one(path: str) -> None:
     talk = connecting("lnbits").say(*TYPED["lnbits"])
-    talk.take(payout_form.refused(talk.form, FieldProblem(path, "No."), talk.seller))
+    talk.take(seller_forms.account_refused(talk.form, FieldProblem(path, "No."), talk.seller))
     assert talk.step == "paykey"
 
 
 def test_a_part_of_an_address_that_is_refused_is_asked_for_again() -> None:
     talk = connecting("bank-swiss").say(*TYPED["bank-swiss"])
     path = "details.address.postalCode"
-    talk.take(payout_form.refused(talk.form, FieldProblem(path, "Too long."), talk.seller))
+    talk.take(seller_forms.account_refused(talk.form, FieldProblem(path, "Too long."), talk.seller))
     assert talk.step == "paypostalcode"
 
 
 def test_what_was_found_is_shown_before_it_is_saved() -> None:
     talk = connecting("lightning", paid_to(replace(LIGHTNING, label="old@example.org")))
     talk.say("anna@example.org")
-    talk.take(payout_form.probed(talk.form, replace(LIGHTNING, automatic=False), talk.seller))
+    talk.take(
+        seller_forms.account_probed(talk.form, replace(LIGHTNING, automatic=False), talk.seller)
+    )
     assert "anna@example.org" in talk.last
     assert "confirm each one with a tap" in talk.last
     assert "It replaces old@example.org." in talk.last
@@ -135,19 +141,21 @@ def test_what_was_found_is_shown_before_it_is_saved() -> None:
 def test_the_holder_and_the_address_are_read_again_before_they_are_saved() -> None:
     talk = connecting("bank-swiss").say(*TYPED["bank-swiss"])
     found = replace(SEPA, scheme="swiss", label="CH93 … 2957")
-    talk.take(payout_form.probed(talk.form, found, talk.seller))
+    talk.take(seller_forms.account_probed(talk.form, found, talk.seller))
     assert "CH93 … 2957\nAnna Ott\nSeestrasse 1a 8001 Zürich CH\n👆" in talk.last
     secret = connecting("lnbits").say(*TYPED["lnbits"])
-    secret.take(payout_form.probed(secret.form, replace(LIGHTNING, kind="lnbits"), secret.seller))
+    secret.take(
+        seller_forms.account_probed(secret.form, replace(LIGHTNING, kind="lnbits"), secret.seller)
+    )
     assert KEY not in secret.last
 
 
 def test_a_save_button_of_other_answers_saves_nothing() -> None:
     talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
-    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.take(seller_forms.account_probed(talk.form, SEPA, talk.seller))
     old = fingerprint(talk.form.answers)
     talk.press("change").say(OTHER_IBAN)
-    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.take(seller_forms.account_probed(talk.form, SEPA, talk.seller))
     talk.press("save", old)
     assert (talk.step, talk.toast) == (FOUND, t("en", "toast-changed"))
     assert talk.connects == [PROBE, PROBE]
@@ -155,7 +163,7 @@ def test_a_save_button_of_other_answers_saves_nothing() -> None:
 
 def test_change_keeps_every_answer_on_a_button() -> None:
     talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
-    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.take(seller_forms.account_probed(talk.form, SEPA, talk.seller))
     talk.press("change")
     assert f"Keep: {IBAN}" in labels(talk.replies[-1].rows)
     talk.press("keep").say("Anna Maria Ott")
@@ -195,12 +203,12 @@ def test_a_text_while_the_account_is_checked_changes_nothing(words: str) -> None
 
 def test_a_call_that_came_to_nothing_leaves_all_answers() -> None:
     talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
-    talk.take(payout_form.interrupted(talk.form, "Later.", talk.seller))
+    talk.take(seller_forms.probe_interrupted(talk.form, "Later.", talk.seller))
     assert (talk.step, typed(talk)["iban"]) == ("payname", IBAN)
     talk.press("keep")
-    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.take(seller_forms.account_probed(talk.form, SEPA, talk.seller))
     talk.press("save", fingerprint(talk.form.answers))
-    talk.take(payout_form.interrupted(talk.form, "Later.", talk.seller))
+    talk.take(seller_forms.probe_interrupted(talk.form, "Later.", talk.seller))
     assert talk.step == FOUND
     assert talk.last.startswith("Later.")
 
@@ -252,12 +260,12 @@ def test_a_line_of_a_seller_without_an_account_waits_while_one_is_connected() ->
     talk = Talk(UNPAID)
     talk.take(one_line("donation", "5 EUR Coffee", FORM, talk.seller))
     assert (talk.step, talk.wishes) == ("destination", [])
-    talk.take(payout_form.payout_form("bank-sepa", OTHER, talk.seller, talk.draft))
+    talk.take(seller_forms.payout_form("bank-sepa", OTHER, talk.seller, talk.draft))
     talk.say(*TYPED["bank-sepa"])
-    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.take(seller_forms.account_probed(talk.form, SEPA, talk.seller))
     talk.press("save", fingerprint(talk.form.answers))
     before = len(talk.replies)
-    talk.take(payout_form.saved(talk.form, SEPA, talk.seller))
+    talk.take(seller_forms.account_saved(talk.form, SEPA, talk.seller))
     talk.seller = paid_to(SEPA)
     assert [reply.text.partition(".")[0] for reply in talk.replies[before:]] == [
         "✅ <b>Connected",
@@ -319,10 +327,10 @@ def test_wallets_take_every_price() -> None:
 def test_the_paused_form_of_a_seller_is_offered_again() -> None:
     talk = fresh(paid_to(SEPA))
     talk.press("kind", "donation").say("Coffee")
-    talk.take(payout_form.payout_form("lightning", OTHER, talk.seller, talk.draft))
+    talk.take(seller_forms.payout_form("lightning", OTHER, talk.seller, talk.draft))
     talk.say("anna@example.org")
-    talk.take(payout_form.probed(talk.form, LIGHTNING, talk.seller))
-    talk.take(payout_form.saved(talk.form, LIGHTNING, talk.seller))
+    talk.take(seller_forms.account_probed(talk.form, LIGHTNING, talk.seller))
+    talk.take(seller_forms.account_saved(talk.form, LIGHTNING, talk.seller))
     assert (talk.form.form, talk.step) == ("new", "amount")
 
 

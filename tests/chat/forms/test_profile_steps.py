@@ -6,13 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.fields.profile_text import name_at_telegram, offer_key, read_contact, read_name
 from bot.chat.forms.bot_texts import settings
 from bot.chat.forms.form import settings_form, take_picture
-from bot.chat.forms.sellers.profile_texts import MARKS, profile_offer, profile_page, use_label
-from bot.chat.messages.reply import Problem
-from bot.chat.model.profile import PROFILE_STEPS, Profile, ProfileHints
-from bot.core.accents import ACCENTS
+from bot.chat.forms.seller_texts import (
+    MARKS,
+    name_at_telegram,
+    offer_key,
+    profile_offer,
+    profile_page,
+    read_contact,
+    read_name,
+    use_label,
+)
+from bot.chat.model.drafts import PROFILE_STEPS, Profile, ProfileHints
+from bot.chat.model.replies import Problem
+from bot.core.brand import ACCENTS
 from bot.core.text.translations import languages
 from tests.support.form_harness import KNOWN, NOW, OTHER, Talk, form_at_step
 from tests.support.telegram_limits import actions, check, labels

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from bot.chat.forms.stored_draft import read_draft, write_draft
-from bot.chat.model.amount_choice import AmountChoice
-from bot.chat.model.draft import Draft
+from bot.chat.model.drafts import Draft
+from bot.chat.model.request_spec import AmountChoice
 from tests.support.form_harness import FORM, OTHER
 
 

@@ -6,9 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.model.amount_choice import AmountChoice
-from bot.chat.model.answers import Answer, read_request
-from bot.chat.model.goods import CodeCounts
+from bot.chat.model.remote_request import RemoteRequest, read_request
+from bot.chat.model.request_spec import AmountChoice, CodeCounts
 from bot.core import exact_json
 
 PLAIN = {
@@ -22,7 +21,7 @@ FULL = {
 }  # fmt: skip
 
 
-def read(**more: object) -> Answer:
+def read(**more: object) -> RemoteRequest:
     return read_request(exact_json.loads(exact_json.dumps({**PLAIN, **more})), is_embedded=True)
 
 
@@ -33,13 +32,13 @@ def test_all_of_it_is_read_in_minor_units_and_stored() -> None:
     assert (answer.delivers, answer.codes) == ("codes", CodeCounts(9, 4, 0))
     assert answer.is_embedded
     stored = exact_json.loads(exact_json.dumps(answer.to_json()))
-    assert Answer.from_json(stored) == answer
+    assert RemoteRequest.from_json(stored) == answer
 
 
 def test_an_answer_without_any_of_it_is_whole() -> None:
     answer = read()
     assert (answer.choice, answer.goal, answer.raised, answer.codes) == (None,) * 4
-    assert Answer.from_json(answer.to_json()) == answer
+    assert RemoteRequest.from_json(answer.to_json()) == answer
 
 
 def test_sums_may_be_nothing_or_more_than_one_payment_can_be() -> None:

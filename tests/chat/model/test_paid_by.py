@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.chat.model.answers import any_time, rail_facts
-from bot.chat.model.paid_by import PaidBy, read_paid_by
-from bot.chat.model.payment_reference import fold_reference
+from bot.chat.model.payment import PaidBy, fold_reference, read_paid_by
+from bot.chat.model.remote_request import any_time, rail_facts
 
 SENT: dict[str, Any] = {
     "kind": "nwc",

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.model.amount_choice import AmountChoice
-from bot.chat.model.wish import Share, Wish
+from bot.chat.model.request_spec import AmountChoice, RequestSpec, Share
 
-COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
-FULL = Wish(
+COFFEE = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
+FULL = RequestSpec(
     "drop", "Coffee", "Warm", 500, "USD", 3, "$anna",
     (Share("$anna", 300, "60%"), Share("$ben", 200, "40%")), instrument="BSV", image="0" * 24,
     starts_at=1, ends_at=2, payer_fields=("email", "paymail"),
@@ -21,8 +20,8 @@ FULL = Wish(
 
 
 @pytest.mark.parametrize("wish", [COFFEE, FULL])
-def test_a_wish_is_read_as_it_was_written(wish: Wish) -> None:
-    assert Wish.from_json(wish.to_json()) == wish
+def test_a_wish_is_read_as_it_was_written(wish: RequestSpec) -> None:
+    assert RequestSpec.from_json(wish.to_json()) == wish
 
 
 @pytest.mark.parametrize(
@@ -33,8 +32,8 @@ def test_a_wish_is_read_as_it_was_written(wish: Wish) -> None:
     ],
 )  # fmt: skip
 def test_a_wish_that_is_not_sound_is_none(change: dict[str, object]) -> None:
-    assert Wish.from_json(COFFEE.to_json()) == COFFEE
-    assert Wish.from_json(replace(COFFEE, **change).to_json()) is None  # type: ignore[arg-type]
+    assert RequestSpec.from_json(COFFEE.to_json()) == COFFEE
+    assert RequestSpec.from_json(replace(COFFEE, **change).to_json()) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +50,7 @@ def test_a_wish_that_is_not_sound_is_none(change: dict[str, object]) -> None:
     ],
 )  # fmt: skip
 def test_a_wish_whose_options_are_not_sound_is_none(change: dict[str, object]) -> None:
-    assert Wish.from_json(replace(FULL, **change).to_json()) is None  # type: ignore[arg-type]
+    assert RequestSpec.from_json(replace(FULL, **change).to_json()) is None  # type: ignore[arg-type]
 
 
 def test_a_wish_of_another_shape_is_none() -> None:
@@ -59,5 +58,5 @@ def test_a_wish_of_another_shape_is_none() -> None:
     stored = json.loads(FULL.to_json())
     for name in stored:
         fewer = {key: value for key, value in stored.items() if key != name}
-        assert Wish.from_json(json.dumps(fewer)) is None
-    assert Wish.from_json(json.dumps({**stored, "color": "red"})) is None
+        assert RequestSpec.from_json(json.dumps(fewer)) is None
+    assert RequestSpec.from_json(json.dumps({**stored, "color": "red"})) is None

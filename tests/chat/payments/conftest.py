@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.jobs.client import Client
 from bot.chat.payments.reconciler import Reconciler
+from bot.chat.store.link_rows import PaymentLink
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
+from tests.support.reconciler_service import RecordedSleep
 from tests.support.service_harness import client as http_client
 from tests.support.webhook_sender import WebhookSender, serve
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.provider.client import Client
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
-    from tests.support.reconciler_service import RecordedSleep
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> Listing:
+def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
     return chat.add_listing(sam, STICKERS, service_answer(total_units=3, remaining_units=3))
 
 
@@ -31,7 +30,7 @@ def looking(chat: ChatHarness, client: Client, recorded_sleep: RecordedSleep) ->
 
 
 @pytest.fixture
-async def handcash(chat: ChatHarness, listing: Listing) -> AsyncIterator[WebhookSender]:
+async def handcash(chat: ChatHarness, listing: PaymentLink) -> AsyncIterator[WebhookSender]:
     """Start a sender whose receiver has no signing secret."""
     async with http_client(serve(chat, None)) as http:
         yield WebhookSender(chat, http, listing)

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
 from bot.chat.alerts import alert_text
-from bot.chat.messages.payloads import BuyerNotice
-from bot.chat.model.goods import CodeCounts
-from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
+from bot.chat.cards.receipts import CODE
+from bot.chat.model.payloads import BuyerNotice
+from bot.chat.model.receipt import DeliveredGoods, Receipt, ReceiptKey, Units
+from bot.chat.model.request_spec import CodeCounts
 from bot.chat.payments.reconciler import Reconciler
-from bot.chat.receipts.notices import CODE
-from bot.chat.store import kept_receipts
-from bot.chat.store.kept_receipts import Keeper
+from bot.chat.store import receipt_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.receipt_rows import ReceiptOwner
 from bot.core.text.translations import t
-from tests.support.chat_harness import DROP
+from tests.support.chat_harness import DROP, ChatHarness
 from tests.support.goods_shop import GoodsShop, open_goods_shop
-from tests.support.reconciler_service import alerts
+from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.service_edits import put
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from bot.chat.store.listings import Listing
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.reconciler_service import RecordedSleep
-
-WAITS = Receipt("Keys", 500, "USD", "paid", "", units=Units(3, 3), delivery=Delivery(waits=True))
+WAITS = Receipt(
+    "Keys", 500, "USD", "paid", "", units=Units(3, 3), delivery=DeliveredGoods(waits=True)
+)
 
 
 @pytest.fixture
@@ -42,14 +38,14 @@ def reconciler(shop: GoodsShop, recorded_sleep: RecordedSleep) -> Reconciler:
     return Reconciler(chat.db, shop.market.client, chat.recorder, chat.clock, recorded_sleep)
 
 
-async def sell_three(shop: GoodsShop) -> tuple[Listing, ReceiptKey]:
+async def sell_three(shop: GoodsShop) -> tuple[PaymentLink, ReceiptKey]:
     """Sell three items with two codes; return the request and the receipt of who waits."""
     listing = await shop.begin(DROP)
     await shop.say("A1\nB2")
     await shop.press("goods", "codes")
     *_, last = [await shop.market.pay(listing) for _ in range(3)]
     key = ReceiptKey(str(listing.request_id), last)
-    shop.chat.db.run(lambda tx: kept_receipts.keep(tx, key, Keeper(7, "en"), WAITS, 1))
+    shop.chat.db.run(lambda tx: receipt_rows.keep(tx, key, ReceiptOwner(7, "en"), WAITS, 1))
     return listing, key
 
 

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
-from bot.chat.messages.payloads import Alert, ClaimAlert
-from bot.chat.store import claims
+from bot.chat.model.payloads import Alert, ClaimAlert
+from bot.chat.store import claim_rows
+from bot.chat.store.claim_rows import Claim
+from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json
 from bot.core.outbox.queue_policy import ALERT
+from tests.support.chat_harness import ChatHarness
 from tests.support.claim_steps import CLAIMED, CONFIRMED
 from tests.support.service_harness import client
 from tests.support.webhook_sender import HELD, PAID, SECRET, WebhookSender, serve
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.store.claims import Claim
-    from bot.chat.store.listings import Listing
-    from tests.support.chat_harness import ChatHarness
-
 
 @pytest.fixture
-async def service(chat: ChatHarness, listing: Listing) -> AsyncIterator[WebhookSender]:
+async def service(chat: ChatHarness, listing: PaymentLink) -> AsyncIterator[WebhookSender]:
     async with client(serve(chat, SECRET)) as http:
         yield WebhookSender(chat, http, listing)
 
 
 def the_claim(chat: ChatHarness) -> Claim:
-    found = chat.db.run(lambda tx: claims.claim_of_checkout(tx, "c1"))
+    found = chat.db.run(lambda tx: claim_rows.claim_of_checkout(tx, "c1"))
     assert found is not None
     return found
 
 
 async def test_a_claim_is_stored_with_one_alert(
-    service: WebhookSender, chat: ChatHarness, listing: Listing
+    service: WebhookSender, chat: ChatHarness, listing: PaymentLink
 ) -> None:
     assert await service.send_signed(CLAIMED) == 200
     claim = the_claim(chat)
@@ -119,7 +116,7 @@ async def test_a_payment_before_its_claim_leaves_nothing_to_ask(
     assert await service.send_signed(CONFIRMED) == 200
     assert await service.send_signed(CLAIMED) == 200
     assert [type(said) for said in chat.said] == [Alert]
-    assert the_claim(chat).state == claims.PAID
+    assert the_claim(chat).state == claim_rows.PAID
 
 
 async def test_a_payment_after_its_claim_settles_it(
@@ -128,17 +125,17 @@ async def test_a_payment_after_its_claim_settles_it(
     assert await service.send_signed(CLAIMED) == 200
     assert await service.send_signed(CONFIRMED) == 200
     assert [type(said) for said in chat.said] == [ClaimAlert, Alert]
-    assert the_claim(chat).state == claims.PAID
+    assert the_claim(chat).state == claim_rows.PAID
 
 
 async def test_underpaid_money_leaves_its_claim_open_and_is_no_sale(
-    service: WebhookSender, chat: ChatHarness, listing: Listing
+    service: WebhookSender, chat: ChatHarness, listing: PaymentLink
 ) -> None:
     short = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "K7F2-90XM"}
     body = CONFIRMED | {"paidBy": short, "underpaid": True, "remainingUnits": 3}
     assert await service.send_signed(CLAIMED) == 200
     assert await service.send_signed(body) == 200
-    assert the_claim(chat).state == claims.WAITING
+    assert the_claim(chat).state == claim_rows.WAITING
     assert chat.listing(listing.id).paid_count == 0
     text = chat.worded[-1].text
     assert "only $1.00 of $2.50 arrived" in text

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bot.chat.alerts.alert_text import alert_reply, join_alerts
-from bot.chat.messages.payloads import MESSAGES, Alert, AlertPayment
-from bot.chat.model.amount_choice import AmountChoice
-from bot.chat.model.answers import read_payment
-from bot.chat.model.payment_marks import PAID_BACK
-from bot.chat.payments.recording import Ledger
-from bot.chat.payments.reported import payment_of
-from bot.chat.store import listings, payment_marks
-from bot.chat.store.payment_search import FoundPayment, find_payments
-from bot.chat.store.received_payments import Payment
-from tests.support.chat_harness import COFFEE, REQUEST_ID, service_answer
+from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment
+from bot.chat.model.payment import PAID_BACK
+from bot.chat.model.remote_request import read_payment
+from bot.chat.model.request_spec import AmountChoice
+from bot.chat.payments.recording import TransactionRecorder, payment_of
+from bot.chat.store import link_rows, payment_marks
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_marks import FoundPayment, find_payments
+from bot.chat.store.payment_rows import Payment
+from bot.core.database.database import Transaction
+from tests.support.chat_harness import COFFEE, REQUEST_ID, ChatHarness, service_answer
 from tests.support.claim_steps import CLAIMED, CONFIRMED
 from tests.support.databases import POSTGRESQL
 from tests.support.overlapping import overlap
@@ -27,12 +29,8 @@ from tests.support.telegram_limits import check
 from tests.support.webhook_sender import SECRET, WebhookSender, serve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 GOAL = 100_000
 NEWS = "🎉 Goal reached: "
@@ -42,7 +40,7 @@ REACHED = AlertPayment("abcdefghij", "donation", "Drums", 5_300, "EUR", reached=
 class Fund:
     """A donation with a goal, whose payments come a second apart."""
 
-    def __init__(self, chat: ChatHarness, listing: Listing) -> None:
+    def __init__(self, chat: ChatHarness, listing: PaymentLink) -> None:
         self.chat = chat
         self.listing = listing
         self.seller = listing.seller_id
@@ -61,7 +59,7 @@ class Fund:
     def aim(self, goal: int | None) -> None:
         """Change the goal."""
         wish = replace(self.chat.listing(self.listing.id).wish, goal=goal)
-        self.chat.db.run(lambda tx: listings.set_wish(tx, self.listing.id, wish))
+        self.chat.db.run(lambda tx: link_rows.set_wish(tx, self.listing.id, wish))
 
     def pay_back(self, number: str) -> None:
         self._mark(number, lambda tx, it: payment_marks.set_mark(tx, it, PAID_BACK, self._now()))
@@ -174,10 +172,10 @@ async def test_a_repeated_webhook_is_no_second_news(fund: Fund) -> None:
 
 
 async def test_no_news_without_alerts_and_none_of_it_later(fund: Fund) -> None:
-    fund.chat.db.run(lambda tx: listings.set_alerts(tx, fund.listing.id, "off"))
+    fund.chat.db.run(lambda tx: link_rows.set_alerts(tx, fund.listing.id, "off"))
     assert await fund.pay("a", GOAL) is None
     assert fund.chat.said == []
-    fund.chat.db.run(lambda tx: listings.set_alerts(tx, fund.listing.id, "on"))
+    fund.chat.db.run(lambda tx: link_rows.set_alerts(tx, fund.listing.id, "on"))
     fund.pay_back("a")
     assert await fund.pay("b", GOAL) is None
 
@@ -208,7 +206,9 @@ async def test_of_two_payments_at_once_the_second_sees_the_sum_of_both(fund: Fun
     def record(number: str) -> Callable[[Transaction], bool]:
         paid = Payment(REQUEST_ID, number * 24, 60_000, "EUR", {})
         chat = fund.chat
-        return lambda tx: Ledger(tx, chat.queues, chat.clock()).record(fund.listing.id, paid, None)
+        return lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(
+            fund.listing.id, paid, None
+        )
 
     both = await asyncio.wait_for(overlap(fund.chat.db, record("a"), record("b")), 30)
     assert (both.first, both.second) == (True, True)

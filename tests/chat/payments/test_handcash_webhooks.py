@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.model.wish import Wish
-from tests.support.chat_harness import service_answer
+from bot.chat.model.request_spec import RequestSpec
+from tests.support.chat_harness import ChatHarness, service_answer
 from tests.support.service_harness import client
 from tests.support.webhook_sender import APP_SECRET, HANDCASH, PAID, WebhookSender, serve
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 WRONG: list[Any] = [
     *(None, "", "x", APP_SECRET[:-1], APP_SECRET + "x", APP_SECRET.upper(), 5, True, [], {}),
@@ -79,7 +79,7 @@ async def test_the_applications_secret_is_never_kept_nor_logged(
 async def test_an_alert_shows_the_price_of_a_currency_without_decimals(
     chat: ChatHarness, sam: Person
 ) -> None:
-    wish = Wish("donation", "Tea", None, 500, "JPY", None, "$anna")
+    wish = RequestSpec("donation", "Tea", None, 500, "JPY", None, "$anna")
     async with client(serve(chat, None)) as http:
         handcash = WebhookSender(chat, http, chat.add_listing(sam, wish, service_answer()))
         assert await handcash.send(json.dumps(HANDCASH).encode()) == 200

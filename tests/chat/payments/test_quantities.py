@@ -7,44 +7,51 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.messages.payloads import Alert
-from bot.chat.model.answers import read_payment
-from bot.chat.payments.missing_payments import count_sold
-from bot.chat.payments.recording import Ledger
-from bot.chat.store.received_payments import Payment
-from bot.chat.store.takings import takings
-from tests.support.chat_harness import DROP, REQUEST_ID, STICKERS, service_answer, text_of
+from bot.chat.model.payloads import Alert
+from bot.chat.model.remote_request import read_payment
+from bot.chat.payments.reconciler import count_sold
+from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.chat.store.revenue import revenue_totals
+from bot.core.database.database import Transaction
+from tests.support.chat_harness import (
+    DROP,
+    REQUEST_ID,
+    STICKERS,
+    ChatHarness,
+    service_answer,
+    text_of,
+)
 from tests.support.service_harness import client as http_client
 from tests.support.webhook_sender import PAID, SECRET, WebhookSender, serve
 
 if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
+
 
 THREE = PAID | {"quantity": 3, "amount": 7.50, "remainingUnits": 2}
 
 
 @pytest.fixture
-def drop(chat: ChatHarness, sam: Person) -> Listing:
+def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
     wish = replace(DROP, max_quantity=3)
     return chat.add_listing(sam, wish, service_answer(total_units=5, remaining_units=5))
 
 
-async def send(chat: ChatHarness, listing: Listing, body: dict[str, Any]) -> None:
+async def send(chat: ChatHarness, listing: PaymentLink, body: dict[str, Any]) -> None:
     """Send a signed webhook."""
     async with http_client(serve(chat, SECRET)) as http:
         assert await WebhookSender(chat, http, listing).send_signed(body) == 200
 
 
 async def test_a_payment_of_three_is_one_payment_of_three_pieces(
-    chat: ChatHarness, drop: Listing
+    chat: ChatHarness, drop: PaymentLink
 ) -> None:
     await send(chat, drop, THREE)
     known = chat.listing(drop.id)
     assert (known.paid_count, known.pieces, known.left) == (1, 3, 2)
-    sums = chat.db.run(lambda tx: takings(tx, drop.id))
+    sums = chat.db.run(lambda tx: revenue_totals(tx, drop.id))
     assert (sums.earned, sums.earned_count, sums.pieces) == (((750, "USD"),), 1, 3)
     (text,) = chat.texts
     assert text.split("\n")[0] == "💰 <b>$7.50</b> received for <b>3 × Stickers</b>"
@@ -53,7 +60,7 @@ async def test_a_payment_of_three_is_one_payment_of_three_pieces(
 
 
 async def test_an_amount_other_than_that_of_all_pieces_is_remarked(
-    chat: ChatHarness, drop: Listing
+    chat: ChatHarness, drop: PaymentLink
 ) -> None:
     await send(chat, drop, THREE | {"amount": 2.50})
     assert "the price is $7.50" in chat.texts[0]
@@ -61,14 +68,14 @@ async def test_an_amount_other_than_that_of_all_pieces_is_remarked(
 
 @pytest.mark.parametrize("quantity", [0, -1, 1001, True, "3", 2.5, None])
 async def test_an_impossible_quantity_counts_as_one(
-    chat: ChatHarness, drop: Listing, quantity: object
+    chat: ChatHarness, drop: PaymentLink, quantity: object
 ) -> None:
     await send(chat, drop, PAID | {"quantity": quantity})
     assert chat.listing(drop.id).pieces == 1
 
 
 async def test_pieces_that_are_recorded_are_no_lost_payments(
-    chat: ChatHarness, drop: Listing
+    chat: ChatHarness, drop: PaymentLink
 ) -> None:
     """By the units of a server that counts no payments, and by one that counts them."""
     await send(chat, drop, THREE)
@@ -80,13 +87,13 @@ async def test_pieces_that_are_recorded_are_no_lost_payments(
 
 
 async def test_a_late_webhook_takes_the_place_of_a_placeholder_for_each_piece(
-    chat: ChatHarness, drop: Listing
+    chat: ChatHarness, drop: PaymentLink
 ) -> None:
     assert await chat.recorder.record_missing(drop.id, 0, 4) == 4
     await send(chat, drop, THREE)
     known = chat.listing(drop.id)
     assert (known.paid_count, known.pieces) == (2, 4)
-    sums = chat.db.run(lambda tx: takings(tx, drop.id))
+    sums = chat.db.run(lambda tx: revenue_totals(tx, drop.id))
     assert (sums.earned, sums.earned_count) == (((1000, "USD"),), 2)
 
 
@@ -98,7 +105,7 @@ async def test_a_drop_ends_with_its_last_piece(chat: ChatHarness, sam: Person) -
     def record(tx: Transaction) -> None:
         for number, pieces in enumerate((1, 2)):
             paid = Payment(REQUEST_ID, f"t{number}", 250 * pieces, "USD", {}, quantity=pieces)
-            Ledger(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+            TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
 
     chat.db.run(record)
     (end,) = [text for text in chat.texts if "🏁" in text]
@@ -107,7 +114,7 @@ async def test_a_drop_ends_with_its_last_piece(chat: ChatHarness, sam: Person) -
     )
 
 
-async def test_a_digest_counts_payments_and_pieces(chat: ChatHarness, drop: Listing) -> None:
+async def test_a_digest_counts_payments_and_pieces(chat: ChatHarness, drop: PaymentLink) -> None:
     await send(chat, drop, THREE)
     await send(chat, drop, PAID | {"transactionId": "t2", "remainingUnits": 1})
     payments = tuple(one.payments[0] for one in chat.said)
@@ -116,7 +123,9 @@ async def test_a_digest_counts_payments_and_pieces(chat: ChatHarness, drop: List
     assert "3 items" in text
 
 
-async def test_buyers_who_wait_for_codes_are_in_the_alert(chat: ChatHarness, drop: Listing) -> None:
+async def test_buyers_who_wait_for_codes_are_in_the_alert(
+    chat: ChatHarness, drop: PaymentLink
+) -> None:
     await send(chat, drop, PAID | {"codesWaiting": 1})
     (alert,) = chat.worded
     assert "1 buyer is waiting: send one code." in alert.text

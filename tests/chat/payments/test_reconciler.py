@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING
 
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat.jobs.client import PAGE
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
-from bot.chat.provider.client import PAGE
-from tests.support.chat_harness import COFFEE, DROP
-from tests.support.reconciler_service import RecordedSleep, alerts, open_reconciled_service
+from tests.support.chat_harness import COFFEE, DROP, ChatHarness
+from tests.support.reconciler_service import (
+    ReconciledService,
+    RecordedSleep,
+    alerts,
+    open_reconciled_service,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.reconciler_service import ReconciledService
 
 
 @pytest.fixture

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.payments.reconciler import Reconciler
+from bot.chat.store.link_rows import DELETED, FAILED, LIVE, STOPPED
 from tests.support.bare_requests import item, looks, units
-from tests.support.chat_harness import COFFEE, DROP, PAINTING, service_answer
+from tests.support.chat_harness import COFFEE, DROP, PAINTING, ChatHarness, service_answer
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import alerts
+from tests.support.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
-    from bot.chat.model.wish import Wish
-    from bot.chat.payments.reconciler import Reconciler
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import ScriptedServer
 
 
 OTHER = "f" * 24
@@ -66,7 +65,7 @@ async def test_a_deleted_listings_own_request_is_not_touched(
     assert len(peer.calls) == 1
 
 
-PAID_TWICE: list[tuple[Wish, dict[str, Any]]] = [
+PAID_TWICE: list[tuple[RequestSpec, dict[str, Any]]] = [
     (COFFEE, {"paymentsCount": 1}),
     (DROP, units(4)),
     (PAINTING, {"isEnabled": False}),
@@ -79,7 +78,7 @@ async def test_a_paid_double_is_left_to_the_operator(
     looking: Reconciler,
     peer: ScriptedServer,
     sam: Person,
-    case: tuple[Wish, dict[str, Any]],
+    case: tuple[RequestSpec, dict[str, Any]],
 ) -> None:
     """It is logged once, not at each comparison."""
     wish, fields = case

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat.jobs.client import Client
 from bot.chat.payments import reconciler
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRIES, Reconciler
-from bot.chat.store import listings
+from bot.chat.store import link_rows
+from bot.chat.store.link_rows import PaymentLink
 from bot.core import errors
 from tests.support.bare_requests import item, looks, units
-from tests.support.chat_harness import COFFEE, DROP, service_answer
+from tests.support.chat_harness import COFFEE, DROP, ChatHarness, service_answer
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
-from tests.support.scripted_server import CUT
+from tests.support.scripted_server import CUT, ScriptedServer
 
 if TYPE_CHECKING:
-    from bot.chat.provider.client import Client
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import ScriptedServer
+
 
 BACKOFF = [delay / 1000 for delay in RETRIES.delays]
 
@@ -33,7 +32,7 @@ STRANGE = "\ud83d"
 """Half a character: JSON can say it, UTF-8 can't, and so no database."""
 
 
-def listed(chat: ChatHarness, sam: Person, number: int) -> Listing:
+def listed(chat: ChatHarness, sam: Person, number: int) -> PaymentLink:
     return chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}"))
 
 
@@ -156,7 +155,7 @@ async def test_a_locked_database_does_not_end_it(
     async def locked(*_: object) -> None:
         raise errors.StorageError("database is locked")
 
-    monkeypatch.setattr(listings, "listings_by_id", locked)
+    monkeypatch.setattr(link_rows, "listings_by_id", locked)
     await peer.add_answers(http_response(200, {"items": [item(listing)]}))
     assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, BACKOFF[0]]
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat.jobs.client import Client
 from bot.chat.payments.reconciler import Reconciler
 from bot.core import errors
 from tests.support.bare_requests import item, units
-from tests.support.chat_harness import COFFEE, DROP, service_answer
+from tests.support.chat_harness import COFFEE, DROP, ChatHarness, service_answer
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
+from tests.support.scripted_server import ScriptedServer
 
 if TYPE_CHECKING:
-    from bot.chat.provider.client import Client
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import ScriptedServer
+
 
 OTHER = "f" * 24
 

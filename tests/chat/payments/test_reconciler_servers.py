@@ -8,27 +8,33 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
+from bot.chat.jobs.client import Client
+from bot.chat.jobs.dialects import Addresses
+from bot.chat.jobs.request_bodies import request_body
 from bot.chat.payments.claim_recording import ClaimedMoney, ClaimRecorder
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
-from bot.chat.provider.addresses import Addresses
-from bot.chat.provider.client import Client
-from bot.chat.requests.request_bodies import request_body
-from bot.chat.store import listings
-from bot.chat.store.listings import LIVE
-from bot.chat.store.received_payments import Payment
+from bot.chat.store import link_rows
+from bot.chat.store.link_rows import LIVE
+from bot.chat.store.payment_rows import Payment
 from tests.support.asgi_server import serve_asgi
 from tests.support.bare_requests import item, looks, units
-from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, service_answer
+from tests.support.chat_harness import (
+    COFFEE,
+    DROP,
+    PAINTING,
+    REQUEST_ID,
+    ChatHarness,
+    service_answer,
+)
 from tests.support.handcash_server import handcash
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
+from tests.support.scripted_server import ScriptedServer
 from tests.support.webhook_sender import HELD
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import ScriptedServer
 
 
 async def test_units_that_stay_gone_for_a_minute_were_sold(
@@ -107,8 +113,8 @@ async def test_handcashs_late_webhook_records_no_second_payment(
         client = Client(server.url, server.app_id, secret)
         body = request_body(listing, Addresses(f"{root}{PATH}", root), "BSV", chat.clock())
         made = await client.create(body, listing.id)
-        chat.db.run(lambda tx: listings.set_answer(tx, listing.id, made))
-        chat.db.run(lambda tx: listings.set_state(tx, listing.id, LIVE))
+        chat.db.run(lambda tx: link_rows.set_answer(tx, listing.id, made))
+        chat.db.run(lambda tx: link_rows.set_state(tx, listing.id, LIVE))
         looking = Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
         transaction = await server.pay(made.id, hook=False)
         for found in (0, 1, 0):

@@ -8,23 +8,30 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.cards.request_card import card_of, status_of
-from bot.chat.model.goods import CodeCounts
-from bot.chat.store.listings import STOPPED
-from bot.chat.store.received_payments import (
+from bot.chat.model.request_spec import CodeCounts
+from bot.chat.store.link_rows import STOPPED
+from bot.chat.store.payment_rows import (
     BY_WEBHOOK,
     FOUND_LATER,
     FREE_PLACEHOLDERS,
     UNCERTAIN,
     Payment,
 )
-from bot.chat.store.takings import Takings, takings
+from bot.chat.store.revenue import RevenueTotals, revenue_totals
 from bot.core.outbox.queue_policy import ALERT
-from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, STICKERS, service_answer
+from tests.support.chat_harness import (
+    COFFEE,
+    DROP,
+    PAINTING,
+    REQUEST_ID,
+    STICKERS,
+    ChatHarness,
+    service_answer,
+)
 from tests.support.databases import SQLITE
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
 
 
 def test_the_status_of_a_listing_is_one_word(chat: ChatHarness, sam: Person) -> None:
@@ -147,11 +154,11 @@ async def test_oversold_money_is_summed_apart(chat: ChatHarness, sam: Person) ->
     await chat.recorder.record(listing, first, 2)
     await chat.recorder.record(listing, replace(second, oversold=True), 0)
     await chat.recorder.record_missing(listing.id, 2, 1)
-    before = chat.db.run(lambda tx: takings(tx, listing.id))
+    before = chat.db.run(lambda tx: revenue_totals(tx, listing.id))
     assert (before.earned_count, before.refund_count) == (2, 1)
     await chat.recorder.record(listing, replace(third, oversold=True), 0)
-    sums = chat.db.run(lambda tx: takings(tx, listing.id))
-    assert sums == Takings(((250, "USD"),), 1, ((500, "USD"),), 2, pieces=1)
+    sums = chat.db.run(lambda tx: revenue_totals(tx, listing.id))
+    assert sums == RevenueTotals(((250, "USD"),), 1, ((500, "USD"),), 2, pieces=1)
     (told,) = chat.said[-1].payments
     assert (told.together, told.count) == (sums.earned, 3)
     assert (told.to_refund, told.refund_count) == (sums.to_refund, 2)

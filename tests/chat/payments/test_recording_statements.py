@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.payments.recording import Ledger
-from bot.chat.store import listings
-from bot.chat.store.received_payments import Payment
-from tests.support.chat_harness import COFFEE, STICKERS, service_answer
+from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.store import link_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.core.database.database import Transaction
+from tests.support.chat_harness import COFFEE, STICKERS, ChatHarness, service_answer
 from tests.support.counted_statements import CountedTransaction
 
 if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
-    from bot.core.database.interface import Transaction
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
 
 
 def record(
-    chat: ChatHarness, listing: Listing, *numbers: int, units: int | None = None
+    chat: ChatHarness, listing: PaymentLink, *numbers: int, units: int | None = None
 ) -> list[str]:
     """Record payments as the receiver does; return the statements of the last one."""
 
     def work(tx: Transaction, number: int) -> list[str]:
         counted = CountedTransaction(tx)
-        known = listings.listing_by_token(counted, listing.token)
+        known = link_rows.listing_by_token(counted, listing.token)
         assert known is not None
         payment = Payment(known.request_id or "", f"t{number}", 250, "USD", {})
         left = None if units is None else units - number
-        assert Ledger(counted, chat.queues, chat.clock()).receive(known, payment, left)
+        assert TransactionRecorder(counted, chat.queues, chat.clock()).receive(known, payment, left)
         return counted.texts
 
     return [chat.db.run(lambda tx: work(tx, number)) for number in numbers][-1]  # noqa: B023 - run at once

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from bot.chat.payments.missing_payments import count_sold
-from bot.chat.store.listings import LIVE, STOPPED, Listing
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.payments.reconciler import count_sold
+from bot.chat.store.link_rows import LIVE, STOPPED, PaymentLink
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
 from tests.support.service_harness import NOON
 
-if TYPE_CHECKING:
-    from bot.chat.model.wish import Wish
 
-
-def listing(wish: Wish, state: str = LIVE) -> Listing:
-    return Listing("abc", 1, 1, "token", state, wish, None, None, 0, NOON)
+def listing(wish: RequestSpec, state: str = LIVE) -> PaymentLink:
+    return PaymentLink("abc", 1, 1, "token", state, wish, None, None, 0, NOON)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +50,7 @@ def listing(wish: Wish, state: str = LIVE) -> Listing:
     ],
 )
 def test_sold_units_are_counted_from_the_servers_answer(
-    wish: Wish, fields: dict[str, Any], number: int
+    wish: RequestSpec, fields: dict[str, Any], number: int
 ) -> None:
     """By its count, else by units gone and not reserved, else by the reason why it is closed.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,33 +14,30 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.payments.webhook import CLAIMED, PATH
-from bot.chat.store import takings
+from bot.chat.store import revenue
+from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json, signing
 from bot.core.net import request_body
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from tests.support.asgi_server import serve_asgi
-from tests.support.chat_harness import COFFEE, service_answer
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.raw_http import endless_body
 from tests.support.service_harness import client
 from tests.support.webhook_sender import APP_SECRET, PAID, SECRET, WebhookSender, serve
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
 
 
 @pytest.fixture
-async def service(chat: ChatHarness, listing: Listing) -> AsyncIterator[WebhookSender]:
+async def service(chat: ChatHarness, listing: PaymentLink) -> AsyncIterator[WebhookSender]:
     async with client(serve(chat, SECRET)) as http:
         yield WebhookSender(chat, http, listing)
 
 
 async def test_a_valid_webhook_is_stored_with_one_alert_and_answered_200(
-    service: WebhookSender, chat: ChatHarness, listing: Listing, sam: Person
+    service: WebhookSender, chat: ChatHarness, listing: PaymentLink, sam: Person
 ) -> None:
     assert await service.send_signed(PAID) == 200
     (row,) = chat.rows("received_payments")
@@ -209,7 +207,7 @@ async def test_any_user_data_of_the_payer_is_accepted(
 
 @pytest.mark.parametrize(("left", "known"), [(0, 0), (2, 2), ("2", 2), (None, 2), (True, 2)])
 async def test_the_units_left_are_the_services_else_counted(
-    service: WebhookSender, chat: ChatHarness, listing: Listing, left: Any, known: int
+    service: WebhookSender, chat: ChatHarness, listing: PaymentLink, left: Any, known: int
 ) -> None:
     assert await service.send_signed(PAID | {"remainingUnits": left}) == 200
     kept = chat.listing(listing.id).answer
@@ -234,7 +232,7 @@ async def test_a_body_above_64_kib_is_413_and_one_below_is_not(service: WebhookS
 
 
 async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored(
-    chat: ChatHarness, listing: Listing
+    chat: ChatHarness, listing: PaymentLink
 ) -> None:
     head = f"POST {PATH}/{listing.token} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n"
     with capture_logs() as logs:
@@ -299,7 +297,7 @@ async def test_a_payment_with_any_amount_has_an_alert(
     """An amount in an unknown format must not lose the payment or spoil the sum."""
     assert await service.send_signed(PAID | fields) == 200
     (row,) = chat.rows("received_payments")
-    (sum_,) = chat.db.run(lambda tx: takings.takings(tx, row["listing_id"])).earned
+    (sum_,) = chat.db.run(lambda tx: revenue.revenue_totals(tx, row["listing_id"])).earned
     assert (row["amount"], row["currency"]) == counts == sum_
     (text,) = chat.texts
     assert (word or "received for") in text
@@ -318,7 +316,7 @@ async def test_odd_amounts_need_the_same_proof(
 
 @pytest.mark.parametrize("left", [-1, 4, 10**30])
 async def test_an_impossible_number_of_units_is_counted_instead(
-    service: WebhookSender, chat: ChatHarness, listing: Listing, left: int
+    service: WebhookSender, chat: ChatHarness, listing: PaymentLink, left: int
 ) -> None:
     assert await service.send_signed(PAID | {"remainingUnits": left}) == 200
     kept = chat.listing(listing.id).answer

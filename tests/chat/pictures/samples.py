@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.chat.pictures.canvas import PictureContent, SellerLook
 from tests.support.sample_pictures import prepared_photo, sample_link
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SELLER = SellerLook("Mia's Prints", "teal")
 LONG_NAME = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.pictures.address import LONGEST, set_address
+from bot.chat.pictures.sheet import LONGEST, set_address
 from tests.support.sample_pictures import sample_link
 
 SIZES = (54, 50, 46)

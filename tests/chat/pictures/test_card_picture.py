@@ -13,15 +13,14 @@ from PIL import Image, ImageChops, ImageOps
 
 from bot.chat.cards.request_card import Card
 from bot.chat.cards.views import View
-from bot.chat.messages.reply import Reply
-from bot.chat.model.profile import Profile
+from bot.chat.model.drafts import Profile
+from bot.chat.model.replies import Reply
 from bot.chat.pictures import card_picture
-from bot.chat.pictures.canvas import PictureContent, SellerLook
+from bot.chat.pictures.canvas import PictureContent, SellerLook, palette_of
 from bot.chat.pictures.card_picture import HEIGHT, MARGIN, PHOTO, WIDTH, draw_card
-from bot.chat.pictures.palette import palette_of
-from bot.chat.store.listings import Listing
-from bot.chat.store.posts import OWN
-from bot.core.accents import ACCENTS
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.post_rows import OWN
+from bot.core.brand import ACCENTS
 from bot.core.images import qr, text_fitting
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
@@ -301,7 +300,7 @@ def test_a_card_is_drawn_alike_twice() -> None:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_card_of_an_ended_request_is_dark_and_has_no_hint(language: str) -> None:
     """The card of a payable request is light and has a hint in the seller's language."""
-    listing = Listing("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
+    listing = PaymentLink("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
     drawn = {}
     for status in ("active", "soldOut"):
         shown_card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, status, LINK)
@@ -316,7 +315,7 @@ def test_the_card_of_an_ended_request_is_dark_and_has_no_hint(language: str) -> 
 
 @pytest.mark.parametrize(("language", "hint"), [("en", "Pay Mia"), ("de", "An Mia zahlen")])
 def test_the_hint_names_the_seller(language: str, hint: str) -> None:
-    listing = Listing("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
+    listing = PaymentLink("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
     card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, "active", LINK)
     price, seller = format_money(250, "USD", language), SellerLook("Mia", "teal")
     content = PictureContent("Tea", price, LINK, hint=hint, seller=seller)

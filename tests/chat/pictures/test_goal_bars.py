@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,8 @@ from tests.chat.pictures.samples import ARABIC, LONG_NAME
 from tests.support.sample_pictures import decode, opened, sample_link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from PIL import Image
+
 
 LINK = sample_link(60)
 PLAIN = PictureContent("Drums", "From €3", LINK, None, "Scan and choose your amount")

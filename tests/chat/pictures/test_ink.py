@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from PIL import Image
 
-from bot.chat.pictures.canvas import GoalBar, PictureContent, PixelCanvas, SellerLook
+from bot.chat.pictures.canvas import Box, GoalBar, PictureContent, PixelCanvas, SellerLook
 from bot.chat.pictures.card_picture import draw_card
 from bot.chat.pictures.poster import poster_png
 from bot.chat.pictures.square import square_png
-from bot.core.images.font import Font
-from bot.core.images.shaping import outlines, shaper
-from bot.service.page import preview_picture
+from bot.core.images import shaping
+from bot.core.images.text_fitting import Font
+from bot.service.pages import preview_picture
 from tests.support.sample_pictures import prepared_photo, sample_link
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.chat.pictures.canvas import Box
 
 TEXTS = {
     "arabic": "ع ح ج خ",
@@ -186,10 +182,10 @@ class _Reach:
 @pytest.mark.parametrize("script", [name for name in TEXTS if name not in ("german", "vietnamese")])
 def test_a_line_is_as_high_and_wide_as_its_outlines(script: str, weight: Any) -> None:
     size, font, text = 200, Font(200, weight), TEXTS[script]
-    line = shaper.shape(text, weight, "")
+    line = shaping.shape(text, weight, "")
     reach = _Reach()
-    for layer in outlines.layers(line):
-        outlines.trace(layer, size, weight, (0, 0), reach)
+    for layer in shaping.layers(line):
+        shaping.trace(layer, size, weight, (0, 0), reach)
     across, down = zip(*reach.points, strict=True)
     image = Image.new("L", (int(font.length(text)) + 2 * SPARE, 1_200))
     font.draw(image, text, (SPARE, 600), 255)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.pictures.palette import palette_of
-from bot.core.accents import ACCENTS, Colour
+from bot.chat.pictures.canvas import palette_of
+from bot.core.brand import ACCENTS, Colour
 
 
 def luminance(colour: Colour) -> float:

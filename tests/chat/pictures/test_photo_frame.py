@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PIL import Image, ImageDraw
 
-from bot.chat.pictures.photo_frame import DIMMED, framed
+from bot.chat.pictures.sheet import DIMMED, framed
 from tests.support.sample_pictures import pixel, saved
 
 FRAME = (1280, 672)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pypdfium2
 import pytest
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageChops, ImageFont, ImageOps
 from reportlab.pdfbase.ttfonts import TTFont
 
-from bot.chat.fields.typed_text import MAX_POSTER_TEXT
+from bot.chat.forms.typed_text import MAX_POSTER_TEXT
 from bot.chat.pictures.canvas import PictureContent, encode_png
 from bot.chat.pictures.poster import poster_pdf, poster_png
 from bot.chat.pictures.sheet import MAX_TEXT
@@ -34,10 +36,6 @@ from tests.support.sample_pictures import (
     saved,
     undecodable_versions,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SHORT = "https://pay.example.org/7f3e"
 WORDS = "Ten vinyl stickers, cut by hand. " * 9

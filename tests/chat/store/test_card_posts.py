@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.messages.payloads import Refresh
-from bot.chat.model.next_change import RESERVATION_LAPSE
-from bot.chat.store import listings, posts
-from bot.chat.store.listings import DELETED
-from bot.chat.store.posts import (
+from bot.chat.model.payloads import Refresh
+from bot.chat.model.remote_request import RESERVATION_LAPSE, RemoteRequest
+from bot.chat.store import link_rows, post_rows
+from bot.chat.store.link_rows import DELETED, PaymentLink
+from bot.chat.store.post_rows import (
     KNOWN_CARDS,
     LIVE_CARDS,
     OWN,
@@ -20,17 +19,13 @@ from bot.chat.store.posts import (
     SHARED,
     VISITED,
     MessagePlace,
-    Shown,
+    Post,
+    PostContent,
 )
+from bot.core.database.database import Transaction
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.queue_policy import NOTICE
 from tests.support.chat_harness import DROP, ChatHarness, service_answer
-
-if TYPE_CHECKING:
-    from bot.chat.model.answers import Answer
-    from bot.chat.store.listings import Listing
-    from bot.chat.store.posts import Post
-    from bot.core.database.database import Transaction
 
 HOUR = 3600 * 1000
 INLINE = MessagePlace("inline:abc", 0)
@@ -42,12 +37,12 @@ class Posting:
     def __init__(self, chat: ChatHarness) -> None:
         self.chat = chat
         self.db = chat.db
-        self.listing: Listing = chat.add_listing(chat.add_person("Sam"), DROP, service_answer())
+        self.listing: PaymentLink = chat.add_listing(chat.add_person("Sam"), DROP, service_answer())
 
     def keep(self, place: MessagePlace, own: int = OWN) -> Post:
         now = self.chat.clock()
-        made = self.db.run(lambda tx: posts.save_post(tx, self.listing.id, place, own, now))
-        self.db.run(lambda tx: posts.record_shown(tx, made.id, Shown("picture", "words")))
+        made = self.db.run(lambda tx: post_rows.save_post(tx, self.listing.id, place, own, now))
+        self.db.run(lambda tx: post_rows.record_shown(tx, made.id, PostContent("picture", "words")))
         return made
 
     def own(self, message_id: int, own: int = OWN) -> Post:
@@ -55,15 +50,15 @@ class Posting:
 
     def refresh(self) -> None:
         now = self.chat.clock()
-        self.db.run(lambda tx: posts.refresh(tx, self.chat.queues, self.listing.id, now))
+        self.db.run(lambda tx: post_rows.refresh(tx, self.chat.queues, self.listing.id, now))
 
     def claim(self) -> list[outbox.Message]:
         queue, now = self.chat.queues.messages, self.chat.clock()
         return self.db.run(lambda tx: outbox.claim(tx, queue, now, 10))
 
-    def told(self, told: Answer) -> int | None:
+    def told(self, told: RemoteRequest) -> int | None:
         """Keep an answer, refresh; when time alone changes the listing next."""
-        self.db.run(lambda tx: listings.set_answer(tx, self.listing.id, told))
+        self.db.run(lambda tx: link_rows.set_answer(tx, self.listing.id, told))
         self.refresh()
         return self.due
 
@@ -142,12 +137,12 @@ def test_visitors_cards_are_not_refreshed(posting: Posting) -> None:
 
 def test_a_post_that_shows_something_else_is_left_alone(posting: Posting) -> None:
     post = posting.own(1)
-    posting.db.run(lambda tx: posts.mark_replaced(tx, post.place))
+    posting.db.run(lambda tx: post_rows.mark_replaced(tx, post.place))
     posting.refresh()
     assert posting.waiting == []
-    known = posting.db.run(lambda tx: posts.post_at(tx, post.place))
+    known = posting.db.run(lambda tx: post_rows.post_at(tx, post.place))
     assert known
-    assert known.seen == Shown("picture", None)
+    assert known.seen == PostContent("picture", None)
 
 
 def test_a_new_picture_refreshes_only_posts_without_it(posting: Posting) -> None:
@@ -156,7 +151,7 @@ def test_a_new_picture_refreshes_only_posts_without_it(posting: Posting) -> None
     chat = posting.chat
 
     def lend(tx: Transaction, key: str) -> None:
-        posts.refresh_shared(tx, chat.queues, posting.listing.id, key, chat.clock())
+        post_rows.refresh_shared(tx, chat.queues, posting.listing.id, key, chat.clock())
 
     posting.db.run(partial(lend, key="picture"))
     assert chat.refreshes == []
@@ -168,7 +163,7 @@ def test_a_message_shows_one_listing(posting: Posting, chat: ChatHarness) -> Non
     first = posting.own(1)
     other = chat.add_listing(chat.add_person("Sam"), DROP, service_answer(id="b" * 24))
     now = chat.clock()
-    second = chat.db.run(lambda tx: posts.save_post(tx, other.id, first.place, OWN, now))
+    second = chat.db.run(lambda tx: post_rows.save_post(tx, other.id, first.place, OWN, now))
     assert (second.id, second.listing_id) == (first.id, other.id)
 
 
@@ -188,5 +183,5 @@ def test_starts_ends_and_lapses_of_reservations_are_scheduled(
 def test_nothing_is_scheduled_for_a_deleted_request(posting: Posting) -> None:
     ends = service_answer(expires_at=posting.chat.clock() + HOUR)
     assert posting.told(ends) is not None
-    posting.db.run(lambda tx: listings.set_state(tx, posting.listing.id, DELETED))
+    posting.db.run(lambda tx: link_rows.set_state(tx, posting.listing.id, DELETED))
     assert posting.told(replace(ends)) is None

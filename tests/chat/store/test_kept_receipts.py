@@ -3,42 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from bot.chat.messages.payloads import BuyerNotice
-from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
-from bot.chat.receipts.notices import CODE, SENT, notify_keeper, notify_waiting
-from bot.chat.store import kept_receipts
-from bot.chat.store.kept_receipts import Keeper
-from bot.chat.store.personal_data import kept
-from bot.core.privacy.erasure import Scope
-from tests.support.chat_harness import REQUEST_ID
-
-if TYPE_CHECKING:
-    from tests.support.chat_harness import ChatHarness
+from bot.chat.cards.receipts import CODE, SENT, notify_keeper, notify_waiting
+from bot.chat.model.payloads import BuyerNotice
+from bot.chat.model.receipt import DeliveredGoods, Receipt, ReceiptKey, Units
+from bot.chat.store import personal_data, receipt_rows
+from bot.chat.store.receipt_rows import ReceiptOwner
+from bot.core.erasure import Scope
+from tests.support.chat_harness import REQUEST_ID, ChatHarness
 
 KEY = ReceiptKey(REQUEST_ID, "a" * 24)
-ANN, BOB = Keeper(7, "en"), Keeper(8, "de")
+ANN, BOB = ReceiptOwner(7, "en"), ReceiptOwner(8, "de")
 RECEIPT = Receipt("Coffee", 500, "EUR", "paid", f"https://pay.example.org/r/{KEY.transaction_id}")
-WAITS = replace(RECEIPT, units=Units(3, 4, 5), delivery=Delivery(waits=True))
+WAITS = replace(RECEIPT, units=Units(3, 4, 5), delivery=DeliveredGoods(waits=True))
 
 
 def keep(
-    chat: ChatHarness, keeper: Keeper, key: ReceiptKey = KEY, receipt: Receipt = RECEIPT
+    chat: ChatHarness, keeper: ReceiptOwner, key: ReceiptKey = KEY, receipt: Receipt = RECEIPT
 ) -> bool:
     chat.clock.advance(0.001)
-    return chat.db.run(lambda tx: kept_receipts.keep(tx, key, keeper, receipt, chat.clock()))
+    return chat.db.run(lambda tx: receipt_rows.keep(tx, key, keeper, receipt, chat.clock()))
 
 
-def page(chat: ChatHarness, keeper: Keeper, start: int = 0) -> list[str]:
-    found = chat.db.run(lambda tx: kept_receipts.page(tx, keeper.account_id, 2, start))
+def page(chat: ChatHarness, keeper: ReceiptOwner, start: int = 0) -> list[str]:
+    found = chat.db.run(lambda tx: receipt_rows.page(tx, keeper.account_id, 2, start))
     return [one.key.transaction_id[0] for one in found]
 
 
 def test_a_receipt_belongs_to_the_account_that_kept_it_first(chat: ChatHarness) -> None:
     assert keep(chat, ANN)
     assert not keep(chat, BOB)
-    assert chat.db.run(lambda tx: kept_receipts.keeper_of(tx, *KEY)) == ANN
+    assert chat.db.run(lambda tx: receipt_rows.owner_of(tx, *KEY)) == ANN
     assert page(chat, BOB) == []
 
 
@@ -53,21 +48,21 @@ def test_receipts_are_listed_newest_first_by_pages(chat: ChatHarness) -> None:
     for name in "abc":
         keep(chat, ANN, ReceiptKey(REQUEST_ID, name * 24))
     assert (page(chat, ANN), page(chat, ANN, 2)) == (["c", "b"], ["a"])
-    assert chat.db.run(lambda tx: kept_receipts.count(tx, ANN.account_id)) == 3
+    assert chat.db.run(lambda tx: receipt_rows.count(tx, ANN.account_id)) == 3
 
 
 def test_only_its_keeper_removes_a_receipt(chat: ChatHarness) -> None:
     keep(chat, ANN)
     (row,) = chat.rows("kept_receipts")
-    assert not chat.db.run(lambda tx: kept_receipts.remove(tx, row["id"], BOB.account_id))
-    assert chat.db.run(lambda tx: kept_receipts.remove(tx, row["id"], ANN.account_id))
+    assert not chat.db.run(lambda tx: receipt_rows.remove(tx, row["id"], BOB.account_id))
+    assert chat.db.run(lambda tx: receipt_rows.remove(tx, row["id"], ANN.account_id))
     assert keep(chat, BOB), "a removed receipt can be kept by anybody who has its address"
 
 
 def test_an_account_is_erased_alone(chat: ChatHarness) -> None:
     keep(chat, ANN)
     keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
-    assert chat.db.run(lambda tx: kept_receipts.erase(tx, ANN.account_id)) == 1
+    assert chat.db.run(lambda tx: receipt_rows.erase(tx, ANN.account_id)) == 1
     assert [row["account_id"] for row in chat.rows("kept_receipts")] == [BOB.account_id]
 
 
@@ -78,7 +73,7 @@ def test_an_erasure_by_age_covers_a_receipt_that_was_kept_later_than_it_was_paid
     keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
     (first, _) = chat.rows("kept_receipts ORDER BY kept_at")
     scope = Scope(before=first["kept_at"])
-    found = chat.db.run(lambda tx: kept.kept_receipts(tx, scope, {KEY}))
+    found = chat.db.run(lambda tx: personal_data.kept_receipts(tx, scope, {KEY}))
     assert [row["transaction_id"] for row in found] == [KEY.transaction_id]
 
 
@@ -113,7 +108,7 @@ def test_buyers_who_wait_are_notified_once_and_no_others(chat: ChatHarness) -> N
     assert notify(3) == []
     assert notify() == [BuyerNotice(*KEY, "en", CODE)]
     assert len(notify()) == 1, "more codes before the notice is sent are no news"
-    chat.db.run(lambda tx: kept_receipts.update(tx, KEY, RECEIPT))
+    chat.db.run(lambda tx: receipt_rows.update(tx, KEY, RECEIPT))
     assert len(notify()) == 1
-    chat.db.run(lambda tx: kept_receipts.update(tx, KEY, WAITS))
+    chat.db.run(lambda tx: receipt_rows.update(tx, KEY, WAITS))
     assert len(notify()) == 2

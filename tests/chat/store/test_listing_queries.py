@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.store import queries
-from bot.chat.store.listings import DELETED, LIVE, STOPPED
+from bot.chat.store import link_lists
+from bot.chat.store.link_rows import DELETED, LIVE, STOPPED
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def listed(chat: ChatHarness, person: Person, name: str, state: str = LIVE) -> s
 def found(
     chat: ChatHarness, person: Person, text: str, limit: int = 9, start: int = 0
 ) -> list[str]:
-    listings = chat.db.run(lambda tx: queries.search_listings(tx, person.id, text, limit, start))
+    listings = chat.db.run(lambda tx: link_lists.search_listings(tx, person.id, text, limit, start))
     return [listing.wish.name for listing in listings]
 
 
@@ -67,6 +67,6 @@ def test_the_list_counts_and_pages_live_and_stopped_requests(
         listed(chat, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
     listed(chat, sam, "Deleted", DELETED)
     chat.add_listing(sam, COFFEE)
-    assert chat.db.run(lambda tx: queries.count_listings(tx, sam.id)) == 4
-    page = chat.db.run(lambda tx: queries.listings_page(tx, sam.id, 2, 1))
+    assert chat.db.run(lambda tx: link_lists.count_listings(tx, sam.id)) == 4
+    page = chat.db.run(lambda tx: link_lists.listings_page(tx, sam.id, 2, 1))
     assert [listing.wish.name for listing in page] == ["Nr. 2", "Nr. 1"]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.forms.bot_texts import commands
-from bot.chat.telegram.profile import set_profile
+from bot.chat.telegram.transport import set_profile
 from bot.core.text.translations import t
-from bot.sandbox.world.faults import Fault
-from tests.support.chat_harness import telegram_of
-
-if TYPE_CHECKING:
-    from tests.support.chat_harness import ChatHarness
+from bot.sandbox.world.errors import Fault
+from tests.support.chat_harness import ChatHarness, telegram_of
 
 
 @pytest.mark.parametrize(("code", "language"), [("", "en"), ("de", "de"), ("nl", "en")])

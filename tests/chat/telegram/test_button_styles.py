@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.messages.buttons import without_styles
-from bot.chat.messages.payloads import new_message
-from bot.chat.messages.reply import DANGER, Button, Reply
+from bot.chat.model.payloads import new_message
+from bot.chat.model.replies import DANGER, Button, Reply, without_styles
+from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
-    from tests.support.sender_harness import SenderHarness
+
 
 RED = {"text": "Delete", "callback_data": "help", "style": "danger"}
 PLAIN = {"text": "Delete", "callback_data": "help"}

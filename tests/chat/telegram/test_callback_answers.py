@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from bot.sandbox.world.model import Draft
+from bot.sandbox.world.model import CallbackQuery, Draft
 from tests.support.outbox_queue import bodies
-
-if TYPE_CHECKING:
-    from bot.sandbox.world.model import CallbackQuery
-    from tests.support.sender_harness import SenderHarness
+from tests.support.sender_harness import SenderHarness
 
 
 def pressed(sending: SenderHarness) -> CallbackQuery:

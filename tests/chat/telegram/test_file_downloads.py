@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,18 +14,15 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from bot.chat.telegram.photo_intake import Downloads
+from bot.app.telegram_side import make_bot
+from bot.chat.telegram.downloads import Downloads
 from bot.core.errors import BadAnswer, Overloaded, PictureError, Refused, Unreachable
-from bot.wiring.app.telegram_bots import make_bot
 from tests.support.asgi_server import serve_asgi
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from starlette.requests import Request
 
-    from tests.support.service_harness import Clock
 
 TOKEN = "42:secret"
 MOST = 1_000

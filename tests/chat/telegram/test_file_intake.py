@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.model.goods import CODES, FILE, Goods
 from bot.chat.model.payout import owner_ref
-from bot.chat.store import sellers
-from bot.chat.telegram.file_intake import RETRIES
+from bot.chat.model.request_spec import CODES, FILE, Goods
+from bot.chat.store import seller_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.telegram.downloads import FILE_RETRIES
 from bot.core.text.translations import t
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
 from bot.sandbox.world.files import DOWNLOAD_BYTES
 from bot.service.goods import files
-from tests.support.chat_harness import COFFEE, DROP
+from tests.support.chat_harness import COFFEE, DROP, ChatHarness
 from tests.support.goods_shop import GoodsShop, open_goods_shop
 from tests.support.sample_pictures import photo
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from bot.chat.store.listings import Listing
-    from tests.support.chat_harness import ChatHarness
 
 SECRET = "TOP-SECRET-4711"
 
@@ -35,7 +30,7 @@ async def shop(chat: ChatHarness, new_database: Callable[[], str]) -> AsyncItera
         yield it
 
 
-def goods_of(shop: GoodsShop, listing: Listing) -> Goods | None:
+def goods_of(shop: GoodsShop, listing: PaymentLink) -> Goods | None:
     return shop.chat.listing(listing.id).wish.goods
 
 
@@ -60,7 +55,7 @@ async def test_a_command_with_a_file_sells_that_file(shop: GoodsShop) -> None:
     """No link exists before the file is there, so no buyer pays for nothing."""
     chat = shop.chat
     await chat.says(shop.sam, "/start")
-    chat.db.run(lambda tx: sellers.save_destination(tx, shop.sam.id, "$anna"))
+    chat.db.run(lambda tx: seller_rows.save_destination(tx, shop.sam.id, "$anna"))
     await shop.send("book.pdf", b"%PDF", "/oneoff 9 EUR E-book")
     assert chat.rows("listings") == []
     await shop.press("file", "yes")
@@ -234,7 +229,7 @@ async def test_an_attempt_that_failed_is_repeated(shop: GoodsShop) -> None:
     shop.chat.world.faults.add(Fault("error", "getFile", code=502, description="Bad Gateway"))
     await shop.send("a.zip", b"PK")
     assert goods_of(shop, listing) is None
-    shop.chat.clock.advance(RETRIES.delays[0] / 1000)
+    shop.chat.clock.advance(FILE_RETRIES.delays[0] / 1000)
     await shop.fetch()
     await shop.jobs.due()
     goods = goods_of(shop, listing)

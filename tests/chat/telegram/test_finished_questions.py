@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat.alerts import alert_text
-from bot.chat.messages.payloads import ButtonRemoval
-from bot.chat.messages.queues import make_queues
-from bot.chat.store.questions import MOST_WAITING
+from bot.chat.model.payloads import ButtonRemoval
+from bot.chat.model.queues import make_queues
+from bot.chat.store.message_rows import MOST_WAITING
+from bot.core.database.database import Database
 from bot.core.net.rates import Rate
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import Limits
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.outbox_queue import bodies
 from tests.support.sender_harness import SenderHarness
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.core.database.database import Database
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
-    from tests.support.service_harness import Clock
+
 
 MOMENT = 0.1
 """Seconds between two acts, so that no limit of the whole bot counts."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.telegram.inline_queries import AT_ONCE, MAX_WAITING, InlineQueue
 from bot.core.outbox.queue_policy import Pace
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 def query(person: int, text: str = "") -> dict[str, Any]:

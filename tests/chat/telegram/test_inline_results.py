@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.store.listings import CREATING, DELETED, FAILED, STOPPED
+from bot.chat.store.link_rows import CREATING, DELETED, FAILED, STOPPED
 from bot.chat.telegram.inline_queries import PAGE, InlineResults
-from bot.sandbox.world.faults import Fault
+from bot.core.database.database import Database
+from bot.sandbox.world.errors import Fault
 from tests.support.chat_harness import (
     COFFEE,
     STICKERS,
@@ -24,9 +26,6 @@ from tests.support.databases import SQLITE
 from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.core.database.database import Database
     from bot.sandbox.world.model import InlineQuery
     from bot.sandbox.world.people import Person
 

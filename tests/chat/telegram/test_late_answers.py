@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.outbox import outbox
+from bot.core.outbox.outbox import Message
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness
 
 if TYPE_CHECKING:
-    from bot.core.outbox.outbox import Message
     from bot.sandbox.world.model import Chat
     from bot.sandbox.world.people import Person
+
 
 TAKEN = "UPDATE outbox SET lease = 'another/1' WHERE queue = 'messages' AND state = 'leased'"
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bot.chat.alerts import alert_text
-from bot.chat.messages.queues import make_queues
+from bot.chat.jobs.client import Client
+from bot.chat.model.queues import make_queues
+from bot.core.database.database import Database
 from bot.core.net.rates import Rate
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import Limits
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.crashed_attempts import crash
 from tests.support.outbox_queue import bodies
 from tests.support.payout_answers import answer, refusal
 from tests.support.payout_forms import IBAN, RAILS, SEPA
 from tests.support.request_jobs import ScriptedJobs
+from tests.support.scripted_server import ScriptedServer
 from tests.support.sender_harness import SenderHarness
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.provider.client import Client
-    from bot.core.database.database import Database
     from bot.sandbox.world.people import Person
-    from tests.support.scripted_server import ScriptedServer
-    from tests.support.service_harness import Clock
+
 
 SECONDS = 9
 """By then a chat has its whole burst again, and what waits for that is due."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import io
 import subprocess
+from collections.abc import AsyncIterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,30 +17,28 @@ from PIL import Image
 from structlog.testing import capture_logs
 
 from bot.chat.cards.image_route import image_router
-from bot.chat.messages.jobs import CreateRequest, ReplyTo
-from bot.chat.model.wish import Wish
+from bot.chat.model.jobs import CreateRequest, ReplyTo
+from bot.chat.model.request_spec import RequestSpec
 from bot.chat.pictures import decoder_process
-from bot.chat.store import seller_images, sellers
-from bot.chat.telegram.photo_intake import RETRIES, Downloads, PhotoIntake
+from bot.chat.store import seller_images, seller_rows
+from bot.chat.telegram.downloads import PHOTO_RETRIES, Downloads, PhotoIntake
 from bot.core import exact_json
 from bot.core.bounded_process import BoundedChild, Budget
+from bot.core.database.database import Database
 from bot.core.outbox.worker import Job
 from bot.core.text.translations import t
 from bot.sandbox.bot_api import api
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.crashed_attempts import crash
 from tests.support.crashed_attempts import work as until_buried
 from tests.support.outbox_queue import handle_all
 from tests.support.sample_pictures import photo
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from bot.core.database.database import Database
     from bot.sandbox.world.people import Person
-    from tests.support.service_harness import Clock
+
 
 WEEKS = 5 * 7 * 24 * 3600
 
@@ -54,7 +54,7 @@ class Studio:
     async def settle(self) -> None:
         """Give the seller a payout address."""
         await self.chat.says(self.sam, "/start")
-        save = partial(sellers.save_destination, seller_id=self.sam.id, destination="$anna")
+        save = partial(seller_rows.save_destination, seller_id=self.sam.id, destination="$anna")
         self.chat.db.run(save)
 
     async def begin(self) -> None:
@@ -129,7 +129,7 @@ async def test_a_complete_command_with_a_photo_becomes_a_request_with_that_pictu
     assert studio.chat.rows("listings") == []
     await studio.fetch()
     (row,) = studio.chat.rows("listings")
-    wish = Wish.from_json(row["wish"])
+    wish = RequestSpec.from_json(row["wish"])
     assert wish is not None
     assert (wish.name, [wish.image]) == ("Painting", studio.kept)
     reply_to = ReplyTo(studio.sam.id, "en")
@@ -180,7 +180,7 @@ async def test_create_waits_for_a_photo_under_way(studio: Studio) -> None:
     create = studio.chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
     await studio.chat.presses(studio.sam, create)
     (row,) = studio.chat.rows("listings")
-    wish = Wish.from_json(row["wish"])
+    wish = RequestSpec.from_json(row["wish"])
     assert wish is not None
     assert [wish.image] == studio.kept
 
@@ -201,7 +201,7 @@ async def test_a_photo_of_a_paused_form_is_not_awaited_once_it_is_here(
     create = studio.chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
     await studio.chat.presses(studio.sam, create)
     (row,) = studio.chat.rows("listings")
-    wish = Wish.from_json(row["wish"])
+    wish = RequestSpec.from_json(row["wish"])
     assert wish is not None
     assert ([wish.image] if wish.image else []) == studio.kept
 
@@ -267,9 +267,11 @@ async def test_a_failed_download_is_retried_and_then_the_seller_is_asked(
     """After one more attempt than there are delays."""
     await studio.begin()
     studio.chat.clear_messages()
-    studio.chat.world.faults.add(Fault("error", method="getFile", times=len(RETRIES.delays) + 1))
+    studio.chat.world.faults.add(
+        Fault("error", method="getFile", times=len(PHOTO_RETRIES.delays) + 1)
+    )
     await studio.send(photo())
-    for wait in RETRIES.delays:
+    for wait in PHOTO_RETRIES.delays:
         assert studio.chat.texts == []
         clock.advance(wait / 1000)
         await studio.fetch()
@@ -283,7 +285,7 @@ async def test_a_photo_is_downloaded_once_telegram_is_back(studio: Studio, clock
     studio.chat.world.faults.add(Fault("error", method="getFile"))
     await studio.send(photo())
     assert studio.kept == []
-    clock.advance(RETRIES.delays[0] / 1000)
+    clock.advance(PHOTO_RETRIES.delays[0] / 1000)
     await studio.fetch()
     assert studio.kept == [studio.draft["image"]]
 
@@ -304,7 +306,7 @@ async def test_a_photo_backs_off_while_no_child_process_can_be_started(
         patch.setattr(subprocess, "Popen", start)
         await studio.fetch()
         for attempts, wait in enumerate(
-            (*RETRIES.delays, RETRIES.delays[-1], RETRIES.delays[-1]), 1
+            (*PHOTO_RETRIES.delays, PHOTO_RETRIES.delays[-1], PHOTO_RETRIES.delays[-1]), 1
         ):
             clock.advance(wait / 1000 - 0.001)
             await studio.fetch()
@@ -314,7 +316,7 @@ async def test_a_photo_backs_off_while_no_child_process_can_be_started(
     assert {line["event"] for line in logs} == {"photo not fetched"}
     assert "Too many open files" in logs[0]["reason"]
     assert (studio.kept, studio.chat.texts) == ([], [])
-    clock.advance(RETRIES.delays[-1] / 1000)
+    clock.advance(PHOTO_RETRIES.delays[-1] / 1000)
     await studio.fetch()
     assert studio.kept == [studio.draft["image"]]
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import io
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
 
+from bot.chat.model.drafts import Profile
 from bot.chat.pictures.photo_preparation import PORTRAIT_SIDE, prepare_portrait
-from bot.chat.store import sellers
-from bot.chat.telegram.photo_intake import Downloads, PhotoIntake
+from bot.chat.store import seller_rows
+from bot.chat.telegram.downloads import Downloads, PhotoIntake
 from bot.core import exact_json
-from bot.sandbox.world.faults import Fault
-from tests.support.chat_harness import telegram_of
+from bot.sandbox.world.errors import Fault
+from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.outbox_queue import handle_all
 from tests.support.sample_pictures import opened, saved
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.model.profile import Profile
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
 
 
 class Portraits:
@@ -47,7 +45,7 @@ class Portraits:
 
     @property
     def profile(self) -> Profile:
-        found = self.chat.db.run(lambda tx: sellers.find_seller(tx, self.anna.id))
+        found = self.chat.db.run(lambda tx: seller_rows.find_seller(tx, self.anna.id))
         assert found is not None
         return found.profile
 

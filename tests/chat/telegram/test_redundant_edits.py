@@ -6,23 +6,23 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat.alerts import alert_text
-from bot.chat.messages.buttons import markup
-from bot.chat.messages.payloads import new_message, replacement
-from bot.chat.messages.queues import make_queues
-from bot.chat.messages.reply import Button, Reply
-from bot.chat.store import shown_texts as memory
+from bot.chat.model.payloads import new_message, replacement
+from bot.chat.model.queues import make_queues
+from bot.chat.model.replies import Button, Reply, markup
+from bot.chat.store import message_rows
+from bot.core.database.database import Database
 from bot.core.net.rates import Rate
-from bot.sandbox.world.limits import Limits
+from bot.core.outbox.outbox import Message
+from bot.sandbox.world.errors import Limits
 from bot.sandbox.world.model import Draft
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.outbox_queue import handle_all
 from tests.support.sender_harness import SenderHarness
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Database
-    from bot.core.outbox.outbox import Message
     from bot.sandbox.world.people import Person
-    from tests.support.service_harness import Clock
+
 
 KEY = Button("Help", action=("help",))
 ONE, TWO = (Reply(text, ((KEY,),)) for text in ("one", "two"))
@@ -75,8 +75,8 @@ async def test_a_text_is_known_as_long_as_a_person_may_press_twice(
     sending.put_body(sam.chat, new_message(ONE, "en"))
     await sending.work()
     chat, now = sending.chat, sending.chat.clock()
-    assert chat.db.run(partial(memory.sweep_texts, before=now)) == 0
-    assert chat.db.run(partial(memory.sweep_texts, before=now + 1)) == 1
+    assert chat.db.run(partial(message_rows.sweep_texts, before=now)) == 0
+    assert chat.db.run(partial(message_rows.sweep_texts, before=now + 1)) == 1
 
 
 async def test_the_pace_counts_from_the_arrival_of_a_slow_message(

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.messages.payloads import CardMessage, PosterFile
-from bot.chat.schedule import LONGEST_WAIT, Schedule
-from bot.chat.store import posts
-from bot.chat.store.posts import PICTURE_RETRIES
-from bot.chat.telegram.failures import LONGEST
+from bot.chat.alerts.schedule import LONGEST_WAIT, Schedule
+from bot.chat.model.payloads import CardMessage, PosterFile
+from bot.chat.store import post_rows
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.post_rows import PICTURE_RETRIES
+from bot.chat.telegram.transport import LONGEST
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import t
-from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.errors import Fault
 from tests.support.chat_harness import COFFEE, URL, ChatHarness, service_answer, telegram_of
 from tests.support.shared_cards import SharedCards
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.chat.store.listings import Listing
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
+
 
 REFUSALS = [
     (400, "Bad Request: IMAGE_PROCESS_FAILED"),
@@ -51,7 +51,7 @@ async def sending(chat: ChatHarness) -> AsyncIterator[SharedCards]:
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> Listing:
+def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
     return chat.add_listing(sam, COFFEE, service_answer())
 
 
@@ -85,7 +85,7 @@ def is_text(message: Message) -> bool:
 
 @pytest.mark.parametrize(("code", "words"), REFUSALS)
 async def test_a_card_whose_picture_is_refused_is_a_text_with_its_link_at_once(
-    sending: SharedCards, sam: Person, listing: Listing, code: int, words: str
+    sending: SharedCards, sam: Person, listing: PaymentLink, code: int, words: str
 ) -> None:
     fault = Fault("error", method="sendPhoto", code=code, description=words, times=BIG)
     sending.chat.world.faults.add(fault)
@@ -98,7 +98,7 @@ async def test_a_card_whose_picture_is_refused_is_a_text_with_its_link_at_once(
 
 
 async def test_the_picture_is_added_later_to_the_same_message(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     refuse(sending, times=1)
     shown = await sending.card(listing)
@@ -112,7 +112,7 @@ async def test_the_picture_is_added_later_to_the_same_message(
 
 
 async def test_the_schedule_wakes_up_for_a_try_unless_a_menu_is_open(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     """Else it would wake up for ever for one that waits until the card is back."""
     schedule = Schedule(sending.chat.db, sending.queues, sending.chat.clock)
@@ -128,7 +128,7 @@ async def test_the_schedule_wakes_up_for_a_try_unless_a_menu_is_open(
 
 
 async def test_a_refused_picture_is_tried_a_few_times_and_never_again(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     refuse(sending)
     shown = await sending.card(listing)
@@ -147,7 +147,7 @@ async def test_a_refused_picture_is_tried_a_few_times_and_never_again(
 
 
 async def test_a_text_card_is_kept_up_to_date_between_the_tries(
-    sending: SharedCards, listing: Listing
+    sending: SharedCards, listing: PaymentLink
 ) -> None:
     refuse(sending)
     shown = await sending.card(listing)
@@ -160,7 +160,9 @@ async def test_a_text_card_is_kept_up_to_date_between_the_tries(
     assert refusals(sending) == 1
 
 
-async def test_a_changed_picture_is_tried_at_once(sending: SharedCards, listing: Listing) -> None:
+async def test_a_changed_picture_is_tried_at_once(
+    sending: SharedCards, listing: PaymentLink
+) -> None:
     refuse(sending, times=1)
     shown = await sending.card(listing)
     sending.state(listing, "stopped")
@@ -169,7 +171,7 @@ async def test_a_changed_picture_is_tried_at_once(sending: SharedCards, listing:
 
 
 async def test_a_photo_card_whose_new_picture_is_refused_keeps_the_old_one_with_new_words(
-    sending: SharedCards, listing: Listing
+    sending: SharedCards, listing: PaymentLink
 ) -> None:
     shown = await sending.card(listing)
     old = shown.photo
@@ -184,7 +186,7 @@ async def test_a_photo_card_whose_new_picture_is_refused_keeps_the_old_one_with_
 
 
 async def test_a_try_holds_up_nothing_in_its_chat(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     refuse(sending)
     await sending.card(listing)
@@ -195,7 +197,7 @@ async def test_a_try_holds_up_nothing_in_its_chat(
 
 
 async def test_buttons_of_a_text_card_change_that_message(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     refuse(sending)
     shown = await sending.card(listing)
@@ -213,7 +215,7 @@ async def test_buttons_of_a_text_card_change_that_message(
 @pytest.mark.parametrize("menu", ["alerts", "poster"])
 @pytest.mark.parametrize("is_due", [False, True])
 async def test_a_picture_waits_while_a_menu_is_in_the_place_of_its_card(
-    sending: SharedCards, sam: Person, listing: Listing, menu: str, *, is_due: bool
+    sending: SharedCards, sam: Person, listing: PaymentLink, menu: str, *, is_due: bool
 ) -> None:
     """It comes once the card is back, also where the menu was opened when the try was due."""
     refuse(sending, times=1)
@@ -235,7 +237,7 @@ async def test_a_picture_waits_while_a_menu_is_in_the_place_of_its_card(
 
 
 async def test_a_lost_answer_before_the_refusal_leaves_the_mark_of_a_repetition(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     sending.fault("cut", method="sendPhoto")
     await sending.card(listing)
@@ -247,7 +249,7 @@ async def test_a_lost_answer_before_the_refusal_leaves_the_mark_of_a_repetition(
 
 
 async def test_a_repeated_file_id_that_is_unknown_is_first_uploaded_anew(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     await sending.card(listing)
     words = "Bad Request: wrong file identifier/HTTP URL specified"
@@ -258,7 +260,7 @@ async def test_a_repeated_file_id_that_is_unknown_is_first_uploaded_anew(
 
 
 async def test_a_shared_card_does_not_wait_for_a_picture_that_was_refused(
-    sending: SharedCards, sam: Person, pat: Person, listing: Listing
+    sending: SharedCards, sam: Person, pat: Person, listing: PaymentLink
 ) -> None:
     """It gets the picture once the seller's card has it."""
     refuse(sending, times=1)
@@ -273,7 +275,7 @@ async def test_a_shared_card_does_not_wait_for_a_picture_that_was_refused(
 
 
 async def test_a_shared_card_whose_picture_is_refused_keeps_its_words_up_to_date(
-    sending: SharedCards, sam: Person, pat: Person, listing: Listing
+    sending: SharedCards, sam: Person, pat: Person, listing: PaymentLink
 ) -> None:
     await sending.card(listing)
     posted = await sending.share(sam, sam.dialog(pat))
@@ -285,7 +287,7 @@ async def test_a_shared_card_whose_picture_is_refused_keeps_its_words_up_to_date
 
 
 async def test_a_visitor_gets_the_card_as_a_text_too(
-    sending: SharedCards, pat: Person, listing: Listing
+    sending: SharedCards, pat: Person, listing: PaymentLink
 ) -> None:
     refuse(sending, times=1)
     sending.put_body(pat.chat, CardMessage(listing.id, "en", is_public=True))
@@ -301,7 +303,7 @@ async def test_a_visitor_gets_the_card_as_a_text_too(
 
 
 async def test_in_place_of_a_refused_poster_its_link_is_sent_with_a_way_to_try_again(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     refuse(sending, times=1)
     body = PosterFile(listing.id, "en", "square-light.png", "coffee-square-light.png")
@@ -318,7 +320,7 @@ async def test_in_place_of_a_refused_poster_its_link_is_sent_with_a_way_to_try_a
 
 
 async def test_a_card_whose_words_are_refused_as_well_is_given_up(
-    sending: SharedCards, sam: Person, listing: Listing
+    sending: SharedCards, sam: Person, listing: PaymentLink
 ) -> None:
     refuse(sending)
     sending.fault("error", method="sendMessage", code=400, description="Bad Request: no", times=5)
@@ -342,8 +344,8 @@ async def test_inline_results_are_answered_without_their_pictures_where_these_ar
 
 
 async def test_a_refusal_of_a_post_that_is_gone_is_nothing(sending: SharedCards) -> None:
-    place = posts.MessagePlace("7", 1)
-    sending.chat.db.run(lambda tx: posts.record_refusal(tx, place, "k", sending.chat.clock()))
+    place = post_rows.MessagePlace("7", 1)
+    sending.chat.db.run(lambda tx: post_rows.record_refusal(tx, place, "k", sending.chat.clock()))
     assert sending.posts() == []
 
 

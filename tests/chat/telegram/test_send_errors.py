@@ -6,7 +6,7 @@ import httpx
 import pytest
 from telegram import error as telegram
 
-from bot.chat.telegram.failures import LONGEST, RETRIES, Failure, FailureKind, classify
+from bot.chat.telegram.transport import LONGEST, RETRIES, Failure, FailureKind, classify
 from bot.sandbox.world.world import TOKEN
 
 

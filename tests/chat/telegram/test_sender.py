@@ -12,33 +12,33 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
+from bot.app.telegram_side import make_bot
 from bot.chat.alerts import alert_text
-from bot.chat.messages.payloads import CardMessage, TextMessage, new_message
-from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
-from bot.chat.messages.reply import TEXT_LIMIT, Reply
-from bot.chat.store.listings import CREATING
-from bot.chat.telegram.failures import MAX_ATTEMPTS, RETRIES
+from bot.chat.model.payloads import CardMessage, TextMessage, new_message
+from bot.chat.model.queues import SENT_AT_ONCE, make_queues
+from bot.chat.model.replies import TEXT_LIMIT, Reply
+from bot.chat.store.link_rows import CREATING
 from bot.chat.telegram.sender import Sender
+from bot.chat.telegram.transport import MAX_ATTEMPTS, RETRIES
+from bot.core.database.database import Database
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
 from bot.core.outbox.worker import Job, Worker
-from bot.sandbox.world.limits import Limits
+from bot.sandbox.world.errors import FaultKind, Limits
 from bot.sandbox.world.world import TOKEN
-from bot.wiring.app.telegram_bots import make_bot
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer, telegram_of
 from tests.support.outbox_queue import handle_all
 from tests.support.sender_harness import SenderHarness
+from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from bot.core.database.database import Database
-    from bot.sandbox.world.faults import Kind
     from bot.sandbox.world.model import Chat
     from bot.sandbox.world.people import Person
-    from tests.support.service_harness import Clock
+
 
 MARK = "You may have seen this already.\n"
 
@@ -90,7 +90,7 @@ async def test_a_429_delays_only_its_chat_as_long_as_requested(
 
 @pytest.mark.parametrize("kind", ["cut", "error"])
 async def test_a_message_whose_answer_was_lost_is_repeated_with_a_mark(
-    sending: SenderHarness, sam: Person, kind: Kind
+    sending: SenderHarness, sam: Person, kind: FaultKind
 ) -> None:
     sending.fault(kind, method="sendMessage", accepted=True, code=504)
     sending.put(sam.chat, "paid", "next", priority=ALERT)
@@ -185,7 +185,7 @@ async def test_a_refused_message_is_kept_as_a_dead_letter_and_the_next_is_sent(
 
 @pytest.mark.parametrize("fault", ["error", "cut", "drop"])
 async def test_the_order_of_a_chat_is_kept_through_failures(
-    sending: SenderHarness, sam: Person, pat: Person, fault: Kind
+    sending: SenderHarness, sam: Person, pat: Person, fault: FaultKind
 ) -> None:
     sending.fault(fault, chat_id=sam.id, times=2)
     for number in range(4):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -11,17 +12,16 @@ from urllib.parse import parse_qs
 import pytest
 from telegram.error import TelegramError
 
+from bot.app.telegram_side import make_bot
 from bot.chat.telegram import transport
-from bot.chat.telegram.failures import FailureKind, classify
+from bot.chat.telegram.transport import FailureKind, classify
 from bot.core.net import http_client
 from bot.sandbox.world.world import TOKEN
-from bot.wiring.app.telegram_bots import make_bot
 from tests.support.webhook_receiver import Receiver, open_receiver
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from telegram import Bot
+
 
 SENT = {"ok": True, "result": {"message_id": 5, "date": 1, "chat": {"id": 7, "type": "private"}}}
 TEXT: dict[str, Any] = {"chat_id": 7, "text": "<b>Zoë</b> & co"}

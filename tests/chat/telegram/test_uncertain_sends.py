@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
 
-from bot.chat.messages.payloads import Alert, AlertPayment
-from bot.chat.messages.queues import SENT_AT_ONCE
+from bot.app.telegram_side import make_bot
+from bot.chat.model.payloads import Alert, AlertPayment
+from bot.chat.model.queues import SENT_AT_ONCE
 from bot.chat.telegram import sender
-from bot.chat.telegram.failures import RETRIES
 from bot.chat.telegram.sender import Sender
+from bot.chat.telegram.transport import RETRIES
 from bot.core.outbox.queue_policy import ALERT
 from bot.sandbox.world.world import TOKEN
-from bot.wiring.app.telegram_bots import make_bot
-from tests.support.chat_harness import telegram_of
+from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.outbox_queue import handle_all
 from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     import pytest
 
-    from tests.support.chat_harness import ChatHarness
 
 SECONDS = 10.0
 DRIP_SECONDS = 0.02

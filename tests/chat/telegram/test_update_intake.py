@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -24,19 +25,16 @@ from bot.chat.telegram.intake import (
 from bot.core import exact_json
 from bot.core.net import request_body
 from bot.sandbox.world.world import TOKEN
+from tests.support.chat_harness import ChatHarness
 from tests.support.http_messages import http_response
 from tests.support.raw_http import endless_body
 from tests.support.sandbox_server import serving
-from tests.support.scripted_server import CUT, SECONDS, open_scripted_server
+from tests.support.scripted_server import CUT, SECONDS, ScriptedServer, open_scripted_server
 from tests.support.service_harness import client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     import httpx
 
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.scripted_server import ScriptedServer
 
 SECRET = "s3cret_token"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
-from bot.core.database.database import open_database
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Database
+from bot.core.database.database import Database
+from bot.core.database.opening import open_database
 
 
 @pytest.fixture

@@ -5,19 +5,15 @@ from __future__ import annotations
 import random
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bot.core.database import inspection, snapshot
-from bot.core.database.database import open_database
+from bot.core.database.database import Transaction
+from bot.core.database.opening import open_database
 from bot.core.database.snapshot import compact
 from bot.core.errors import BotError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bot.core.database.database import Transaction
 
 ROWS, DELETED = 600, 150
 SIZES = (0, 10, 100, 1000, 6000)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.core.database.database import Database, Transaction
 from bot.core.database.postgres.engine import WRITERS
 from tests.support.databases import POSTGRESQL
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
 
 WRITE = "UPDATE payment_requests SET id = id"
 

@@ -10,25 +10,20 @@ import threading
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core import health
-from bot.core.database.database import Database, open_database, sqlite_path
-from bot.core.database.schema import migrations
-from bot.core.database.sqlite import writer
-from bot.core.database.sqlite.write_check import PAYMENT_BYTES
+from bot.core.database import database, migrations, sqlite_writer
+from bot.core.database.database import Database, Health, Transaction
+from bot.core.database.opening import open_database
+from bot.core.database.sqlite import PAYMENT_BYTES
+from bot.core.database.urls import sqlite_path
 from bot.core.errors import ConfigProblem, ConstraintError, StorageError
-from bot.core.health import Health
 from tests.support.databases import SQLITE
 from tests.support.listeners import listening
 from tests.support.machine_faults import locked, moved
 from tests.support.sqlite_engine import sqlite
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Transaction
 
 KEEP = "INSERT INTO kept_secrets (name, sealed) VALUES (:name, :sealed)"
 COUNT = "SELECT COUNT(*) AS n FROM kept_secrets"
@@ -292,7 +287,7 @@ async def test_a_locked_database_is_a_storage_error_and_a_wrong_statement_a_bug(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """StorageError for what the machine is to blame for; a wrong statement stays what it is."""
-    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 0.01)
     database = open_database(f"sqlite:///{tmp_path}/bot.db")
     with closing(sqlite3.connect(tmp_path / "bot.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -325,7 +320,7 @@ async def test_queued_transactions_wait_for_a_lock_at_the_same_time(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each deadline counts from queueing. Else the waits would add up behind the one writer."""
-    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 1.0)
     with locked(Path(sqlite(db).path)):
         begun = time.monotonic()
         waiting = [db.transaction(store_secret) for _ in range(10)]
@@ -345,14 +340,14 @@ async def test_a_transaction_waits_for_a_lock_that_ends_in_time(db: Database) ->
 
 
 async def test_closing_waits_for_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 60.0)
+    monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 60.0)
     database = open_database(f"sqlite:///{tmp_path}/bot.db")
     with locked(tmp_path / "bot.db"):
         waiting = asyncio.create_task(database.transaction(store_secret))
         await asyncio.sleep(0.05)
         begun = time.monotonic()
         database.close()
-        assert time.monotonic() - begun < writer.BUSY_TIMEOUT_SECONDS / 2
+        assert time.monotonic() - begun < sqlite_writer.BUSY_TIMEOUT_SECONDS / 2
         with pytest.raises(StorageError, match="locked"):
             await waiting
 
@@ -365,7 +360,7 @@ async def test_the_log_has_one_line_for_a_fault_and_one_for_its_end(
 
     The end is a write that reached the disk.
     """
-    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 0.0)
     with capture_logs() as lines:
         with locked(Path(sqlite(db).path)):
             for _ in range(3):
@@ -385,7 +380,7 @@ async def test_a_lasting_fault_is_logged_again_from_time_to_time(
     with capture_logs() as lines:
         for reason in ("one", "one", "two"):
             checked.failed(reason)
-        monkeypatch.setattr(health, "REMIND_SECONDS", 0.0)
+        monkeypatch.setattr(database, "REMIND_SECONDS", 0.0)
         checked.failed("three")
     assert [(line["reason"], line["failures"]) for line in lines] == [("one", 1), ("three", 4)]
     assert checked.failures == 4
@@ -395,7 +390,7 @@ def test_a_fault_that_comes_and_goes_does_not_flood_the_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """At most one beginning and one end are logged in CALM_SECONDS."""
-    monkeypatch.setattr(health, "CALM_SECONDS", 3600.0)
+    monkeypatch.setattr(database, "CALM_SECONDS", 3600.0)
     checked = Health("it fails", "it works")
     with capture_logs() as lines:
         for _ in range(50):

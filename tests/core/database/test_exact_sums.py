@@ -2,68 +2,63 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.payments.recording import Ledger
-from bot.chat.store import takings
-from bot.chat.store.received_payments import Payment
-from bot.chat.store.takings import Takings
-from bot.core.database import big_sums
+from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.store import revenue
+from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_rows import Payment
+from bot.chat.store.revenue import RevenueTotals
+from bot.core.database import tables
+from bot.core.database.database import Database, Transaction
 from bot.core.money.amounts import MAX_MINOR, format_money
-from tests.support.chat_harness import COFFEE, service_answer
-
-if TYPE_CHECKING:
-    from bot.chat.store.listings import Listing
-    from bot.core.database.database import Database, Transaction
-    from tests.support.chat_harness import ChatHarness
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 
 AMOUNTS = [MAX_MINOR, MAX_MINOR - 1, 1, 999_999_999, 1_000_000_000]
 
 
 @pytest.fixture
-def big_listing(chat: ChatHarness) -> Listing:
+def big_listing(chat: ChatHarness) -> PaymentLink:
     """A listing whose takings need more than 64 bits."""
     listing = chat.add_listing(chat.add_person("Sam"), COFFEE, service_answer())
 
     def record(tx: Transaction) -> None:
         for number, amount in enumerate(AMOUNTS):
             paid = Payment(listing.request_id or "", f"t{number}", amount, "USD", {})
-            Ledger(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+            TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
 
     chat.db.run(record)
     return listing
 
 
-def test_takings_of_a_listing_are_exact(chat: ChatHarness, big_listing: Listing) -> None:
-    taken = chat.db.run(lambda tx: takings.takings(tx, big_listing.id))
-    assert taken == Takings(((sum(AMOUNTS), "USD"),), len(AMOUNTS), pieces=len(AMOUNTS))
+def test_takings_of_a_listing_are_exact(chat: ChatHarness, big_listing: PaymentLink) -> None:
+    taken = chat.db.run(lambda tx: revenue.revenue_totals(tx, big_listing.id))
+    assert taken == RevenueTotals(((sum(AMOUNTS), "USD"),), len(AMOUNTS), pieces=len(AMOUNTS))
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
-def test_takings_of_a_day_are_exact(chat: ChatHarness, big_listing: Listing) -> None:
+def test_takings_of_a_day_are_exact(chat: ChatHarness, big_listing: PaymentLink) -> None:
     now, seller = chat.clock(), big_listing.seller_id
-    (day,) = chat.db.run(lambda tx: takings.takings_between(tx, seller, now, now + 1))
-    assert day.takings == Takings(((sum(AMOUNTS), "USD"),), len(AMOUNTS), pieces=len(AMOUNTS))
+    (day,) = chat.db.run(lambda tx: revenue.revenue_between(tx, seller, now, now + 1))
+    assert day.takings == RevenueTotals(((sum(AMOUNTS), "USD"),), len(AMOUNTS), pieces=len(AMOUNTS))
 
 
 @given(st.lists(st.integers(0, MAX_MINOR), min_size=1, max_size=20))
 def test_the_sums_of_the_parts_make_the_sum(amounts: list[int]) -> None:
     """The same whether Python splits an amount or SQL does."""
-    split = [big_sums.split_amount(amount) for amount in amounts]
+    split = [tables.split_amount(amount) for amount in amounts]
     parts = {"billions": sum(one for one, _ in split), "rest": sum(rest for _, rest in split)}
-    assert big_sums.join_amount(parts) == sum(amounts)
+    assert tables.join_amount(parts) == sum(amounts)
 
 
 @pytest.mark.parametrize("amount", [0, 1, 999_999_999, 10**9, 10**9 + 1, MAX_MINOR])
 def test_sql_splits_an_amount_as_python_does(db: Database, amount: int) -> None:
-    parts = f"{big_sums.BILLIONS} AS billions, {big_sums.REST} AS rest"
+    parts = f"{tables.BILLIONS} AS billions, {tables.REST} AS rest"
     sql = f"SELECT {parts} FROM (SELECT :amount AS amount)"
     (row,) = db.run(lambda tx: tx.query(sql, amount=amount))
-    assert (row["billions"], row["rest"]) == big_sums.split_amount(amount)
+    assert (row["billions"], row["rest"]) == tables.split_amount(amount)
     assert {type(part) for part in row.values()} == {int}
 
 
@@ -71,9 +66,9 @@ def test_sql_splits_an_amount_as_python_does(db: Database, amount: int) -> None:
 def test_an_amount_can_be_subtracted_again(amount: int) -> None:
     """A payment recorded with another amount is subtracted before the new amount is added."""
     first, back, second = (
-        big_sums.split_amount(10**12),
-        big_sums.split_amount(-(10**12)),
-        big_sums.split_amount(amount),
+        tables.split_amount(10**12),
+        tables.split_amount(-(10**12)),
+        tables.split_amount(amount),
     )
     billions, rest = (sum(parts) for parts in zip(first, back, second, strict=True))
-    assert big_sums.join_amount({"billions": billions, "rest": rest}) == amount
+    assert tables.join_amount({"billions": billions, "rest": rest}) == amount

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.core.database import private_files
-from bot.core.database.database import open_database
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from bot.core.database.opening import open_database
 
 
 @pytest.fixture(autouse=True)

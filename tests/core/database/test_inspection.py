@@ -6,16 +6,13 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bot.core.database import inspection
 from bot.core.database.inspection import find_damage
 from tests.support.machine_faults import locked
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -62,7 +59,7 @@ def test_a_file_that_is_no_database_cannot_be_checked(tmp_path: Path) -> None:
 @pytest.mark.process
 def test_the_running_bot_does_not_import_sqlite_utils() -> None:
     """Commands that inspect a file do; a start would pay for it in time and memory."""
-    imports = "import sys, bot.cli.commands, bot.wiring.app.application"
+    imports = "import sys, bot.cli.commands, bot.app.application"
     done = subprocess.run(
         [sys.executable, "-c", f"{imports}; print('sqlite_utils' in sys.modules)"],
         capture_output=True,

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bot.core.database.database import open_database
-from bot.core.database.schema import migrations
+from bot.core.database import migrations
+from bot.core.database.database import Database, Transaction
+from bot.core.database.opening import open_database
 from bot.core.errors import ConfigProblem
 from tests.support.databases import SQLITE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bot.core.database.database import Database, Transaction
 
 FIRST = migrations.MIGRATIONS[:1]
 SECOND = (

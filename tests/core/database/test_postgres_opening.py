@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
-from bot.core.database.database import check_url, open_database, open_for_command
-from bot.core.database.postgres import engine
+from bot.core.database import migrations
+from bot.core.database.opening import open_database, open_for_command
+from bot.core.database.postgres import engine, transfer_target
 from bot.core.database.postgres import server as connecting
-from bot.core.database.postgres.advice import ADVICE, advise
-from bot.core.database.schema import migrations
-from bot.core.database.transfer import sessions as transfer
+from bot.core.database.postgres.server import ADVICE, advise
+from bot.core.database.urls import check_url
 from bot.core.errors import ConfigProblem
 from tests.support.databases import rows
 from tests.support.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PASSWORD = "correct-horse"
 UNREADABLE = "DATABASE_URL: write postgresql://user:password@host/database"
@@ -116,13 +113,19 @@ def test_a_server_that_is_too_old_is_refused(
     url = server.clone("old")
     monkeypatch.setattr(connecting, "OLDEST", 990000)
     assert refusal(url).endswith("18 is too old: upgrade the server to 99 or later")
-    with pytest.raises(ConfigProblem, match="18 is too old: upgrade"), transfer.opened(url):
+    with (
+        pytest.raises(ConfigProblem, match="18 is too old: upgrade"),
+        transfer_target.open_session(url),
+    ):
         pass
     assert rows(url, TABLES) == [(0,)]
 
 
 def test_a_copy_says_what_is_wrong_in_the_same_words(server: PostgresServer) -> None:
-    with pytest.raises(ConfigProblem) as refused, transfer.opened(wrong_password(server)):
+    with (
+        pytest.raises(ConfigProblem) as refused,
+        transfer_target.open_session(wrong_password(server)),
+    ):
         pass
     assert str(refused.value).endswith(
         "can't be used: it refuses the user or the password: check both"

@@ -6,25 +6,21 @@ SQLite's plans are beside the statements' other tests.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from bench import million
 from bench.engines import plan
-from bot.chat.store import payment_search, queries, received_payments
-from bot.core.outbox import lanes
-from bot.core.outbox import queries as counts
-from bot.core.outbox.claims import candidates, series
-from bot.service.goods import deliveries
-from bot.service.store import checkouts, joined_letters, payments
+from bot.chat.store import link_lists, payment_marks, payment_rows
+from bot.core.outbox import claiming, lanes, queries
+from bot.service.checkouts import checkout_rows
+from bot.service.goods import fulfillment
+from bot.service.notifications import notification_rows
+from bot.service.payments import payment_rows as payments
+from tests.support.databases import PostgresDatabases
 from tests.support.list_indexes import indexes_of
 from tests.support.many_rows import TABLES, fill
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.support.databases import PostgresDatabases
 
 READ_WHOLE = re.compile(r"Seq Scan on (\w+)")
 USED = re.compile(r"(?:Index (?:Only )?Scan(?: Backward)? using|Bitmap Index Scan on) (\w+)")
@@ -33,27 +29,27 @@ OTHER = {"a seller's search": ["listings_standing"]}
 """Where PostgreSQL takes another index than SQLite: the smaller one, of links that still stand."""
 
 STATEMENTS = [
-    (payment_search.BY_KEY, ["received_payments_listing"]),
-    (payment_search.BY_SHORT_KEY, ["received_payments_short"]),
-    (payment_search.WHOLE, ["received_payments_number"]),
-    (payment_search.BEGINNING, ["received_payments_number"]),
-    (payment_search.END, ["received_payments_number_reversed"]),
-    (queries.PAYMENTS, ["received_payments_listing"]),
-    (received_payments.FREE_PLACEHOLDERS, ["received_payments_pkey"] * 2),
+    (payment_marks.BY_KEY, ["received_payments_listing"]),
+    (payment_marks.BY_SHORT_KEY, ["received_payments_short"]),
+    (payment_marks.WHOLE, ["received_payments_number"]),
+    (payment_marks.BEGINNING, ["received_payments_number"]),
+    (payment_marks.END, ["received_payments_number_reversed"]),
+    (link_lists.PAYMENTS, ["received_payments_listing"]),
+    (payment_rows.FREE_PLACEHOLDERS, ["received_payments_pkey"] * 2),
     (lanes.OPEN_LANES, ["lanes_open"]),
     (lanes.RANKED_LANES, ["lanes_ranked"]),
     (lanes.CLOSE, ["lanes_pkey", "outbox_leased"]),
-    (series.TAKE, ["outbox_pkey", "outbox_due", "outbox_leased"]),
-    (checkouts.HELD, ["checkouts_site"]),
-    (checkouts.BY_PAYER, ["checkouts_held"]),
-    (checkouts.UNPROVEN, ["checkouts_pkey", "checkouts_claimed"]),
+    (claiming.TAKE, ["outbox_pkey", "outbox_due", "outbox_leased"]),
+    (checkout_rows.HELD, ["checkouts_site"]),
+    (checkout_rows.BY_PAYER, ["checkouts_held"]),
+    (checkout_rows.UNPROVEN, ["checkouts_pkey", "checkouts_claimed"]),
     (payments.WITH_LAST_UNIT, ["payments_units"]),
-    (deliveries.WAITS, ["payments_units"]),
-    (joined_letters.STRANDED, ["outbox_joined"]),
-    (counts.COUNT_WAITING, ["outbox_due"]),
-    (counts.NEAR, ["outbox_heads"] * 2),
-    (counts.COUNT.format("leased"), ["outbox_leased"]),
-    (counts.COUNT.format("dead"), ["outbox_dead_lane"]),
+    (fulfillment.WAITS, ["payments_units"]),
+    (notification_rows.STRANDED, ["outbox_joined"]),
+    (queries.COUNT_WAITING, ["outbox_due"]),
+    (queries.NEAR, ["outbox_heads"] * 2),
+    (queries.COUNT.format("leased"), ["outbox_leased"]),
+    (queries.COUNT.format("dead"), ["outbox_dead_lane"]),
     ("SELECT id FROM audit ORDER BY id DESC LIMIT 5", ["audit_pkey"]),
     ("SELECT id FROM audit WHERE subject = 's' ORDER BY id DESC LIMIT 5", ["audit_subject"]),
     ("SELECT id FROM audit WHERE id < '0' ORDER BY id LIMIT 5", ["audit_pkey"]),
@@ -79,7 +75,7 @@ def test_a_statement_finds_its_rows_by_an_index(many: str, sql: str, indexes: li
 
 
 @pytest.mark.parametrize(
-    "sql", [lanes.STATE_UNORDERED, lanes.REOPEN_PLAIN, candidates.DUE, series.TAKE]
+    "sql", [lanes.STATE_UNORDERED, lanes.REOPEN_PLAIN, claiming.DUE, claiming.TAKE]
 )
 def test_the_next_message_of_a_lane_without_order_is_found_unsorted(many: str, sql: str) -> None:
     """A host that answers nothing for hours has thousands: each new one would sort them all."""

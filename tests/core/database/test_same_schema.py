@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from bot.core.database.database import open_database
+from bot.core.database.database import Database
+from bot.core.database.opening import open_database
 from tests.support.databases import POSTGRESQL, SQLITE, TABLES
 from tests.support.empty_database import copy_empty
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bot.core.database.database import Database
 
 pytestmark = pytest.mark.only(POSTGRESQL, "it compares with SQLite")
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import stat
 from itertools import count
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.core.database.database import Database
 from bot.core.database.vault import Vault, load_or_create, load_or_create_key, random_password
 from bot.core.errors import ConfigProblem
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bot.core.database.database import Database
 
 VAULT = Vault("key")
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import psycopg
 import pytest
 
 from tests.support.small_disk import SmallDisk, can_mount
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GROW = b"INSERT INTO t SELECT repeat(md5(random()::text), 30) FROM generate_series(1, 5000)"
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.core.database import timelines
-from bot.core.database.database import open_database
+from bot.core.database.database import Database
+from bot.core.database.opening import open_database
+from tests.support.databases import PostgresDatabases
 from tests.support.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Database
-    from tests.support.databases import PostgresDatabases
 
 
 @pytest.fixture

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from bot.core.database.database import open_database, open_for_command
-from bot.core.database.postgres import beats, upgrading
-from bot.core.database.schema import migrations
-from bot.core.database.schema.migrations import Concurrent, PostgresOnly, Removal, SqliteOnly
+from bot.core.database import migrations
+from bot.core.database.migrations import Concurrent, PostgresOnly, Removal, SqliteOnly
+from bot.core.database.opening import open_database, open_for_command
+from bot.core.database.postgres import migrating
 from bot.core.errors import ConfigProblem
+from tests.support.databases import PostgresDatabases
 from tests.support.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.support.databases import PostgresDatabases
 
 pytestmark = pytest.mark.process
 
@@ -42,8 +38,8 @@ def url(postgres: PostgresDatabases) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upgrading, "PAUSE_SECONDS", 0.01)
-    monkeypatch.setattr(beats, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(migrating, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(migrating, "LOOK_SECONDS", 0.01)
 
 
 def upgrade(url: str, monkeypatch: pytest.MonkeyPatch, *added: tuple[str, ...]) -> None:
@@ -113,7 +109,7 @@ def test_a_command_without_replicas_runs_every_migration(
 def test_a_start_says_what_to_do_about_a_table_in_use(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upgrading, "ATTEMPTS", 1)
+    monkeypatch.setattr(migrating, "ATTEMPTS", 1)
     with psycopg.connect(url) as user:
         user.execute("SELECT 1 FROM apps")
         with pytest.raises(ConfigProblem, match="start it again when that has ended"):
@@ -153,8 +149,8 @@ def test_a_table_in_use_is_tried_again_and_its_users_go_on(
             user.rollback()
 
         monkeypatch.setattr(migrations, "MIGRATIONS", (*FIRST, ADDED))
-        monkeypatch.setattr(upgrading, "time", type("", (), {"sleep": staticmethod(release)}))
-        monkeypatch.setattr(upgrading.upgrade, "__defaults__", (release,))
+        monkeypatch.setattr(migrating, "time", type("", (), {"sleep": staticmethod(release)}))
+        monkeypatch.setattr(migrating.upgrade, "__defaults__", (release,))
         open_database(url).close()
     assert slept == [0.01]
     assert ask(url, "SELECT MAX(number) FROM migrations") == [(2,)]
@@ -174,7 +170,7 @@ def test_a_migration_gives_way_to_those_with_whom_it_waits_in_a_circle(
 ) -> None:
     """Also where the server looks for circles sooner than the migration gives up by itself."""
     ended = threading.Event()
-    monkeypatch.setattr(upgrading.upgrade, "__defaults__", (lambda _seconds: ended.set(),))
+    monkeypatch.setattr(migrating.upgrade, "__defaults__", (lambda _seconds: ended.set(),))
     both = (*ADDED, "ALTER TABLE payments ADD COLUMN color TEXT")
 
     def pay() -> None:
@@ -208,16 +204,16 @@ def test_a_removal_waits_for_no_dead_replica_and_refuses_a_living_one(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_replica(url, 1)
-    real = upgrading._beats
+    real = migrating._beats
 
     def alive(tx: object) -> dict[str, int]:
         return {"old": real(tx)["old"] + 1}  # type: ignore[arg-type]
 
-    monkeypatch.setattr(upgrading, "_beats", alive)
+    monkeypatch.setattr(migrating, "_beats", alive)
     with pytest.raises(ConfigProblem, match=r"what this one removes \(old\): stop them first"):
         upgrade(url, monkeypatch, REMOVED)
     assert ask(url, "SELECT MAX(number) FROM migrations") == [(1,)]
-    monkeypatch.setattr(upgrading, "_beats", real)
+    monkeypatch.setattr(migrating, "_beats", real)
     upgrade(url, monkeypatch, REMOVED)
     assert ask(url, "SELECT number, needs FROM migrations ORDER BY 1") == [(1, 0), (2, 2)]
     assert ask(url, "SELECT owner FROM replicas") == []

@@ -8,18 +8,15 @@ import threading
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.sqlite import writer
+from bot.core.database import sqlite_writer
+from bot.core.database.database import Database, Transaction
 from bot.core.errors import ConstraintError, StorageError
 from tests.support.databases import SQLITE
 from tests.support.sqlite_engine import sqlite
 from tests.support.writer_harness import PUT, PausedWriter, fail, orphan, put, there
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
 
 pytestmark = pytest.mark.only(SQLITE, "its one writer")
 
@@ -54,7 +51,7 @@ async def test_one_call_of_the_loop_answers_all_of_a_commit(
     monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
     names = [f"{number:02d}" for number in range(20)]
     await held.together(*(db.transaction(partial(put, name=name)) for name in names))
-    assert calls.count(writer._answer) == 1
+    assert calls.count(sqlite_writer._answer) == 1
 
 
 async def test_a_failing_transaction_is_rolled_back_alone(db: Database, held: PausedWriter) -> None:
@@ -112,7 +109,7 @@ async def test_a_failed_commit_is_an_error_for_all_of_its_group(
     found = await held.together(db.transaction(partial(put, name="a")), db.transaction(orphan))
     assert [type(error) for error in found] == [ConstraintError] * 2
     assert there(db) == []
-    monkeypatch.setattr(writer, "MAX_GROUP", 1)
+    monkeypatch.setattr(sqlite_writer, "MAX_GROUP", 1)
     assert await db.transaction(partial(put, name="b")) == "b"
 
 
@@ -132,7 +129,7 @@ async def test_a_transaction_cancelled_before_it_begins_does_not_run(
 async def test_a_commit_has_no_more_than_max_group_transactions(
     db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "MAX_GROUP", 3)
+    monkeypatch.setattr(sqlite_writer, "MAX_GROUP", 3)
     names = [f"{number}" for number in range(8)]
     await held.together(*(db.transaction(partial(put, name=name)) for name in names))
     assert (held.commits, there(db)) == (3, names)
@@ -143,7 +140,7 @@ async def test_each_transaction_waits_until_its_own_deadline(db: Database) -> No
     with closing(sqlite3.connect(sqlite(db).path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
+            patch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 0.05)
             early = asyncio.ensure_future(db.transaction(partial(put, name="early")))
             await asyncio.sleep(0)
         late = asyncio.ensure_future(db.transaction(partial(put, name="late")))
@@ -189,7 +186,7 @@ async def test_a_turn_on_the_event_loop_ends_after_a_moment(
     db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others have their turn there between two groups of a long queue."""
-    monkeypatch.setattr(writer, "TURN_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_writer, "TURN_SECONDS", 0.0)
     names = [f"{number}" for number in range(4)]
     await held.together(*(db.transaction(partial(put, name=name)) for name in names))
     assert (held.commits, there(db)) == (4, names)
@@ -218,7 +215,7 @@ async def test_code_without_an_event_loop_waits_for_none(db: Database) -> None:
 def test_what_an_ended_event_loop_left_is_stored_with_the_next(db: Database) -> None:
     loop = asyncio.new_event_loop()
     with closing(loop):
-        caller = writer.LoopCaller(loop, db.wake)
+        caller = sqlite_writer.LoopCaller(loop, db.wake)
         work = partial(put, name="left")
         sqlite(db)._writer.enqueue(work, loop.create_future(), caller, in_thread=False)
     db.run(partial(put, name="next"))
@@ -242,8 +239,8 @@ def test_what_undoes_a_part_of_a_transaction_is_in_no_file(db: Database) -> None
 async def test_the_next_group_waits_for_more_behind_a_crowd(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "PAUSE_SECONDS", 1.0)
-    names = [f"{number}" for number in range(writer.CROWD)]
+    monkeypatch.setattr(sqlite_writer, "PAUSE_SECONDS", 1.0)
+    names = [f"{number}" for number in range(sqlite_writer.CROWD)]
     await asyncio.gather(*(db.transaction(partial(put, name=name)) for name in names))
     statements: list[str] = []
     sqlite(db)._writer._conn.set_trace_callback(statements.append)
@@ -256,7 +253,7 @@ async def test_the_next_group_waits_for_more_behind_a_crowd(
 
 
 async def test_nobody_waits_behind_a_few(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "PAUSE_SECONDS", 3600.0)
-    names = [f"{number}" for number in range(writer.CROWD - 1)]
+    monkeypatch.setattr(sqlite_writer, "PAUSE_SECONDS", 3600.0)
+    names = [f"{number}" for number in range(sqlite_writer.CROWD - 1)]
     await asyncio.gather(*(db.transaction(partial(put, name=name)) for name in names))
     assert await db.transaction(partial(put, name="x")) == "x"

@@ -5,26 +5,22 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.database import open_database
-from bot.core.database.sqlite import writer
-from bot.core.database.sqlite.writer import LoopCaller
+from bot.core.database import sqlite_writer
+from bot.core.database.database import Database, Transaction
+from bot.core.database.opening import open_database
+from bot.core.database.sqlite_writer import LoopCaller
 from bot.core.errors import ConstraintError, StorageError
 from tests.support.databases import SQLITE
 from tests.support.machine_faults import locked
 from tests.support.sqlite_engine import sqlite
 from tests.support.writer_harness import PausedWriter, fail, orphan, put, there
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Database, Transaction
 
 pytestmark = pytest.mark.only(SQLITE, "its one writer")
 
@@ -35,7 +31,7 @@ SECONDS = 5.0
 def deadline_of(seconds: float) -> Iterator[None]:
     """Set the wait for other processes of transactions queued in the block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "BUSY_TIMEOUT_SECONDS", seconds)
+        patch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", seconds)
         yield
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.images import bidi
+from bot.core.images import unicode_text
 
 HEBREW = {ord("A") + number: chr(0x5D0 + number) for number in range(26)}
 MIRRORED = str.maketrans("()", ")(")
@@ -15,8 +15,8 @@ MIRRORED = str.maketrans("()", ")(")
 def shown(text: str) -> str:
     """Return a line as it is seen, with capitals for Hebrew letters."""
     hebrew = text.translate(HEBREW)
-    runs = [*zip(text, bidi.levels(hebrew), strict=True)]
-    ordered = bidi.in_visual_order(runs, lambda run: run[1])
+    runs = [*zip(text, unicode_text.levels(hebrew), strict=True)]
+    ordered = unicode_text.in_visual_order(runs, lambda run: run[1])
     return "".join(char.translate(MIRRORED) if level % 2 else char for char, level in ordered)
 
 
@@ -48,24 +48,24 @@ def test_a_line_is_shown_in_the_order_of_its_scripts(text: str, expected: str) -
 
 def test_arabic_letters_make_arabic_numbers_of_digits() -> None:
     """A colon between such numbers is part of them, a hyphen is not (W2, W4)."""
-    assert bidi.levels("ا 1:2") == [1, 1, 2, 2, 2]
-    assert bidi.levels("ا 1-2") == [1, 1, 2, 1, 2]
-    assert bidi.levels("א 1-2") == [1, 1, 2, 2, 2]
+    assert unicode_text.levels("ا 1:2") == [1, 1, 2, 2, 2]
+    assert unicode_text.levels("ا 1-2") == [1, 1, 2, 1, 2]
+    assert unicode_text.levels("א 1-2") == [1, 1, 2, 2, 2]
 
 
 @pytest.mark.parametrize("control", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 def test_no_character_overrides_a_direction(control: str) -> None:
-    assert set(bidi.levels(f"{control}tea{control} 5")) == {0}
+    assert set(unicode_text.levels(f"{control}tea{control} 5")) == {0}
 
 
 @given(text=st.text(max_size=60))
 def test_every_text_has_an_order_with_each_character_once(text: str) -> None:
-    levels = bidi.levels(text)
+    levels = unicode_text.levels(text)
     assert len(levels) == len(text)
     runs = [*enumerate(levels)]
-    assert sorted(bidi.in_visual_order(runs, lambda run: run[1])) == runs
+    assert sorted(unicode_text.in_visual_order(runs, lambda run: run[1])) == runs
 
 
 @given(text=st.text(st.characters(categories=["Ll", "Nd"], max_codepoint=0x24F)))
 def test_latin_words_and_numbers_keep_their_order(text: str) -> None:
-    assert set(bidi.levels(text)) <= {0}
+    assert set(unicode_text.levels(text)) <= {0}

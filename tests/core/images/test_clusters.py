@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.core.images import clusters
+from bot.core.images import unicode_text
 
 
 @pytest.mark.parametrize(
@@ -18,18 +18,18 @@ from bot.core.images import clusters
     ],
 )
 def test_a_cluster_stays_whole(cluster: str) -> None:
-    assert clusters.split(f"x{cluster}x") == ["x", cluster, "x"]
+    assert unicode_text.split_clusters(f"x{cluster}x") == ["x", cluster, "x"]
 
 
 def test_flags_are_pairs_of_letters() -> None:
-    assert clusters.split("🇩🇪🇫🇷🇯") == ["🇩🇪", "🇫🇷", "🇯"]
+    assert unicode_text.split_clusters("🇩🇪🇫🇷🇯") == ["🇩🇪", "🇫🇷", "🇯"]
 
 
 @given(text=st.text(st.characters() | st.sampled_from("\u200d🇩👩🏽\u0301्क가"), max_size=80))
 def test_clusters_are_the_text_and_bounded(text: str) -> None:
-    found = clusters.split(text)
+    found = unicode_text.split_clusters(text)
     assert "".join(found) == text
-    assert all(0 < len(cluster) <= clusters.LONGEST for cluster in found)
+    assert all(0 < len(cluster) <= unicode_text.LONGEST for cluster in found)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_clusters_are_the_text_and_bounded(text: str) -> None:
 def test_lines_end_between_ideographs_and_not_before_closing_signs(
     word: str, pieces: list[str]
 ) -> None:
-    assert [*clusters.break_word(word)] == pieces
+    assert [*unicode_text.break_word(word)] == pieces
 
 
 @given(word=st.text(st.characters(exclude_categories=["Zs"]), min_size=1, max_size=60))
 def test_pieces_are_the_word(word: str) -> None:
-    assert "".join(clusters.break_word(word)) == word
+    assert "".join(unicode_text.break_word(word)) == word

@@ -5,21 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from time import process_time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from bot.core.images import text_fitting
-from bot.core.images.font import Font
-from bot.core.images.shaping import faces, outlines, shaper
+from bot.core.images import shaping, text_fitting
+from bot.core.images.shaping import Glyph
+from bot.core.images.text_fitting import Anchor, Font
 from tests.support.paths import ROOT
-
-if TYPE_CHECKING:
-    from bot.core.images.font import Anchor
-    from bot.core.images.shaping.shaper import Glyph
 
 SIZE, WIDTH = 40, 400
 LINES = 2
@@ -37,7 +33,7 @@ LONG = {
 
 
 def glyphs(line: str) -> tuple[Glyph, ...]:
-    return shaper.shape(line, "regular", "").glyphs
+    return shaping.shape(line, "regular", "").glyphs
 
 
 def ink(text: str, anchor: Anchor = "left", sizes: tuple[int, ...] = (SIZE,)) -> Any:
@@ -68,16 +64,16 @@ def test_devanagari_consonants_form_one_glyph() -> None:
 @pytest.mark.parametrize("emoji", [FAMILY, FLAG, ASTRONAUT, "👍🏽", "1️⃣", "❤️\u200d🔥", "☕"])
 def test_an_emoji_is_one_glyph_in_colour(emoji: str) -> None:
     (glyph,) = glyphs(emoji)
-    assert glyph.face == faces.EMOJI
-    colours = {layer.colour for layer in outlines.layers(shaper.shape(emoji, "regular", ""))}
+    assert glyph.face == shaping.EMOJI
+    colours = {layer.colour for layer in shaping.layers(shaping.shape(emoji, "regular", ""))}
     assert len(colours - {None}) > 1
 
 
 def test_han_characters_have_the_forms_of_japan_beside_kana() -> None:
     japanese, chinese = (text_fitting.fit(text, WIDTH, (SIZE,)).font for text in ("直す", "直"))
     assert (japanese.language, chinese.language) == ("ja", "")
-    assert shaper.shape("直", "regular", "ja").glyphs[0].face == faces.JAPANESE
-    assert shaper.shape("直", "regular", "").glyphs[0].face == faces.CHINESE
+    assert shaping.shape("直", "regular", "ja").glyphs[0].face == shaping.JAPANESE
+    assert shaping.shape("直", "regular", "").glyphs[0].face == shaping.CHINESE
 
 
 def test_weights_differ() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from starlette.requests import Request
@@ -11,9 +12,6 @@ from starlette.requests import Request
 from bot.core.errors import BodyTooLarge, InvalidBody
 from bot.core.net import request_body
 from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, refusal_code
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 STALLED = object()
 JSON = {"Content-Type": "application/json"}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_network
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
@@ -12,9 +12,6 @@ from bot.core.errors import ForbiddenAddress
 from bot.core.net.guarded_transport import GuardedTransport
 from bot.core.net.webhook_addresses import AllowList, check_url
 from tests.support.service_harness import NEW, REQUESTS_PATH, ServiceHarness
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 V4 = {
     "this network": "0.0.0.0/8",

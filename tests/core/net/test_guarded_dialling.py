@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 import pytest
@@ -17,10 +18,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from bot.core.errors import ForbiddenAddress
 from bot.core.net.guarded_transport import GuardedTransport
 from bot.core.net.webhook_addresses import AllowList
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
 
 NOBODY = AllowList()
 LOOPBACK = AllowList.parse("127.0.0.1/8")

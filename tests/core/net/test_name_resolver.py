@@ -6,15 +6,12 @@ import asyncio
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from bot.core.net import guarded_transport
 from bot.core.net.guarded_transport import FAILURE_SECONDS, LOOKUPS, ZONE_LOOKUPS, SystemResolver
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ADDRESS = "192.0.2.1"
 HANGING = """

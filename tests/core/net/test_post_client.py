@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import httpx
 import pytest
 
 from bot.core.errors import ForbiddenAddress
 from bot.core.net import post_client
-from bot.core.net.bounded_stream import MOST_READ
-from bot.core.net.guarded_socket import GuardedDialler
+from bot.core.net.guarded_transport import MOST_READ, GuardedDialler
 from bot.core.net.http_client import ssl_context
 from bot.core.net.post_client import PostClient
 from bot.core.net.webhook_addresses import AllowList
 from tests.support.certificates import make_tls
 from tests.support.endless_answers import endless_answers
 from tests.support.webhook_receiver import OK, Receiver, empty_answer, open_receiver
-
-if TYPE_CHECKING:
-    import ssl
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 LOOPBACK = AllowList.parse("127.0.0.0/8")
 LONGEST = 16

@@ -5,33 +5,30 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from pydantic.alias_generators import to_camel
 
 from bot import config
-from bot.chat.store.listings import LIVE, STOPPED
+from bot.app.application import sweep
+from bot.app.resources import SharedResources
+from bot.app.service_side import DELIVERIES_KEPT, ServiceSide
+from bot.chat.store.link_rows import LIVE, STOPPED
 from bot.cli.commands import main
+from bot.core.database.database import Database, Transaction
 from bot.core.database.vault import Vault
 from bot.core.ops import audit
-from bot.service.usecases import applications, delivery_queues
-from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.core.ops.audit import Line
+from bot.service.notifications import notification_queues
+from bot.service.notifications.notification_queues import WEBHOOKS
+from bot.service.requests import applications
 from bot.service.wire.body_schemas import EditBody
-from bot.wiring.app.application import sweep
-from bot.wiring.app.foundation import Foundation
-from bot.wiring.app.service_side import DELIVERIES_KEPT, ServiceSide
-from tests.support.chat_harness import COFFEE, service_answer
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.databases import SQLITE
 from tests.support.machine_faults import locked
-from tests.support.service_harness import DROP, NOON, REQUESTS_PATH
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
-    from bot.core.ops.audit import Line
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.service_harness import Clock, ServiceHarness
+from tests.support.service_harness import DROP, NOON, REQUESTS_PATH, Clock, ServiceHarness
 
 
 def lines(db: Database, limit: int = 100, subject: str | None = None) -> list[Line]:
@@ -307,15 +304,15 @@ async def test_a_delivery_retried_by_hand_has_a_line_with_its_actor(
     await service.pay(made["id"])
     (row,) = await service.rows("deliveries")
     key, app = row["id"], service.credentials.app_id
-    service.db.run(lambda tx: delivery_queues.retry(tx, key, clock()))
-    service.db.run(lambda tx: delivery_queues.retry_own(tx, app, key, clock()))
+    service.db.run(lambda tx: notification_queues.retry(tx, key, clock()))
+    service.db.run(lambda tx: notification_queues.retry_own(tx, app, key, clock()))
     details = {"request": made["id"], "was": "waiting"}
     expected = [(audit.app(app), details), (audit.operator(), details)]
     assert [(line.actor, line.details) for line in lines(service.db, subject=key)] == expected
     service.db.run(lambda tx: tx.execute(
         "UPDATE outbox SET state = 'leased' WHERE queue = :queue", queue=WEBHOOKS.name
     ))  # fmt: skip
-    service.db.run(lambda tx: delivery_queues.retry(tx, key, clock()))
+    service.db.run(lambda tx: notification_queues.retry(tx, key, clock()))
     assert len(lines(service.db, subject=key)) == 2
 
 
@@ -344,7 +341,7 @@ async def test_the_sweep_deletes_old_lines_and_logs_its_other_deletions(
     service.db.run(lambda tx: tx.execute(
         "UPDATE outbox SET state = 'done', settled_at = :at WHERE queue = 'webhooks'", at=NOON
     ))  # fmt: skip
-    foundation = Foundation(config.load(), service.db, Vault("key"), service.clock)
+    foundation = SharedResources(config.load(), service.db, Vault("key"), service.clock)
     side = ServiceSide(foundation, None)
     later = NOON + DELIVERIES_KEPT + 1
     for _ in range(2):

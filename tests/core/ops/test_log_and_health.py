@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,27 +15,25 @@ import structlog
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.core.database.postgres import storage_check
-from bot.core.database.sqlite import write_check, writer
+from bot.app.web_server import WebServer, listen
+from bot.core.database import sqlite as write_check
+from bot.core.database import sqlite_writer
+from bot.core.database.database import Database
+from bot.core.database.postgres import checks
 from bot.core.errors import StorageError
-from bot.core.ops import endpoints, log_setup, readiness
-from bot.core.ops.endpoints import EndCancelled, Ops, storage_unavailable
+from bot.core.ops import log_setup, readiness
 from bot.core.ops.log_setup import HIDDEN, configure_logging
-from bot.wiring.web.server import WebServer, listen
+from bot.core.ops.readiness import EndCancelled, Ops, storage_unavailable
 from tests.support.databases import SQLITE
 from tests.support.machine_faults import locked
 from tests.support.raw_http import get, open_web_server
 from tests.support.read_only import make_read_only, make_writable
-from tests.support.service_harness import client
+from tests.support.service_harness import Clock, client
 from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
     from starlette.types import Message, Receive, Scope, Send
 
-    from bot.core.database.database import Database
-    from tests.support.service_harness import Clock
 
 SECRETS = ["correct-horse", 'quote"and\\slash', "schlüssel", "42:short"]
 SHAPES = ["123456789:AAHabcdefghijklmnopqrstuvwxyz_-012", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"]
@@ -227,7 +226,7 @@ async def test_readyz_is_503_if_the_database_is_read_only(
     desk: Ops, near: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the message of SQLite; a recent commit proves that the database is writable."""
-    monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 0.0)
     with locked(Path(sqlite(desk.db).path)):
         answer = await near.get("/readyz")
         assert answer.status_code == 503
@@ -245,7 +244,7 @@ async def test_readyz_is_503_while_the_database_accepts_no_writes(
 ) -> None:
     """Also before the first payment has failed."""
     monkeypatch.setattr(write_check, "PROVEN_SECONDS", 0.0)
-    monkeypatch.setattr(storage_check, "PROVEN_SECONDS", 0.0)
+    monkeypatch.setattr(checks, "PROVEN_SECONDS", 0.0)
     assert (await near.get("/readyz")).status_code == 200
     await asyncio.to_thread(make_read_only, desk.db)
     assert (await near.get("/readyz")).status_code == 503
@@ -280,7 +279,7 @@ async def test_without_a_token_metrics_answer_loopback_only(
 
 
 @pytest.mark.parametrize(
-    "name", [*endpoints.FORWARDING, "x-forwarded", "x-forwarded-port", "x-original-forwarded-for"]
+    "name", [*readiness.FORWARDING, "x-forwarded", "x-forwarded-port", "x-original-forwarded-for"]
 )
 async def test_without_a_token_metrics_refuse_forwarded_requests(desk: Ops, name: str) -> None:
     """The proxy is on this machine, its clients are not, whatever they claim."""

@@ -6,7 +6,8 @@ import ast
 import asyncio
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from pathlib import Path as Folder
+from typing import Any
 
 import httpx
 import pytest
@@ -15,28 +16,23 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.routing import Route
 
 from bot import config
+from bot.app import metric_families
+from bot.app.application import Application
+from bot.app.web_server import WebServer
+from bot.core.database.database import Database, Transaction
 from bot.core.errors import StorageError
 from bot.core.ops import metrics
 from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics, count_request
 from bot.core.outbox import lanes, outbox, queries
 from bot.core.outbox.queue_policy import Queue
-from bot.wiring.app import metric_families
-from bot.wiring.app.application import Application
-from bot.wiring.web.server import WebServer
 from tests.support.databases import SQLITE
 from tests.support.free_ports import free_port
 from tests.support.machine_faults import moved
 from tests.support.outbox_queue import QueueHarness
 from tests.support.paths import ROOT
 from tests.support.raw_http import get, open_web_server
-from tests.support.service_harness import DROP, open_service
+from tests.support.service_harness import DROP, Clock, open_service
 from tests.support.sqlite_engine import sqlite
-
-if TYPE_CHECKING:
-    from pathlib import Path as Folder
-
-    from bot.core.database.database import Database, Transaction
-    from tests.support.service_harness import Clock
 
 QUEUE = Queue("messages", lease=60_000)
 PAID = Family("payments", "Payments.", ("settlement",), (("paid", "late"),))
@@ -110,7 +106,7 @@ async def test_the_outbox_is_shown_by_queue_and_state_with_the_oldest_due_age(
               for state in metrics.STATES}  # fmt: skip
     assert states == {"waiting": 3, "paused": 1, "leased": 1, "dead": 0}
     assert found[sample("outbox_oldest_due_seconds", queue="messages")] == 90
-    db.run(lambda tx: outbox.bury(tx, QUEUE, message, clock(), "no"))
+    db.run(lambda tx: outbox.dead_letter(tx, QUEUE, message, clock(), "no"))
     for _ in range(2):
         post.done(post.first())
     found = await told(desk)

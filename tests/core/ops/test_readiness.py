@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from bot.core.database.database import Database
 from bot.core.ops import readiness
-from bot.core.ops.endpoints import Ops
-from bot.core.ops.readiness import DEGRADED, NOT_READY, OK, CachedCheck, Readiness
-from bot.core.ops.replica_state import ReplicaState
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from bot.core.database.database import Database
-    from tests.support.service_harness import Clock
+from bot.core.ops.metrics import ReplicaState
+from bot.core.ops.readiness import DEGRADED, NOT_READY, OK, CachedCheck, Ops, Readiness
+from tests.support.service_harness import Clock
 
 
 def says(word: str | None) -> Callable[[], Awaitable[str | None]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,16 +13,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bot import config
-from bot.core.ops.request_path import EscapeNul
-from bot.wiring.app.application import Application
+from bot.app.application import Application
+from bot.core.net.request_body import EscapeNul
 from tests.support.free_ports import free_port
 from tests.support.service_harness import client, headers_of, refusal_code, refused_fields
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from starlette.requests import Request
+
 
 PARAMETER = re.compile(r"\{[^}]*\}")
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from bot.core.database.database import Database
 from tests.support.outbox_queue import MESSAGES, QueueHarness
+from tests.support.service_harness import Clock
 from tests.support.worker_harness import QUEUE, RecordingHandler
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
-    from tests.support.service_harness import Clock
 
 
 @pytest.fixture

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.database import open_database
+from bot.core.database.database import Database, Row, Transaction
+from bot.core.database.opening import open_database
 from bot.core.outbox import leases, outbox
-from bot.core.outbox.fair_accounts import MAX_LAG
+from bot.core.outbox.fairness import MAX_LAG
 from bot.core.outbox.queue_policy import Pace, Queue
 from tests.support.outbox_queue import QueueHarness, claim
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bot.core.database.database import Database, Row, Transaction
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 SECOND = 1_000
 BURST = 3

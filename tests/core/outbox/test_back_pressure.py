@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.messages.queues import REPLIES_WAITING, make_queues
+from bot.chat.model.queues import REPLIES_WAITING, make_queues
+from bot.core.database.database import Database, Transaction
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, outbox
-from bot.core.outbox.back_pressure import CHECK_INTERVAL
-from bot.core.outbox.claims.next_claim import next_claim
+from bot.core.outbox.claiming import next_claim
+from bot.core.outbox.fairness import CHECK_INTERVAL
 from bot.core.outbox.queue_policy import ALERT, REPLY
 from tests.support.outbox_queue import QueueHarness
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 QUEUES = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60))
 MOST_OPEN = 15

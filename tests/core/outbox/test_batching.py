@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from bot.core.database.database import Database, Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT, Pace, Queue
 from tests.support.counted_statements import statements_of
 from tests.support.outbox_queue import QueueHarness
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from bot.core.database.database import Database, Transaction
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 BURST, MOST = 3, 5
 

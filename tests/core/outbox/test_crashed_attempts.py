@@ -10,31 +10,30 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.alerts import delivery
-from bot.chat.messages.payloads import CallbackAnswer
-from bot.chat.provider.client import Client
+from bot.chat.jobs.client import Client
+from bot.chat.model.payloads import CallbackAnswer
+from bot.core.database.database import Database, Transaction
 from bot.core.outbox import outbox
+from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import CRASHED, Job, Worker
 from bot.core.text.translations import t
-from bot.service.model.delivery import DeliveryState
-from bot.service.notify.webhook_delivery import WebhookDelivery
-from bot.service.store import deliveries
-from bot.service.usecases.delivery_queues import WEBHOOKS
-from tests.support.chat_harness import STICKERS, service_answer
+from bot.service.notifications import notification_rows
+from bot.service.notifications.notification import NotificationState
+from bot.service.notifications.notification_queues import WEBHOOKS
+from bot.service.notifications.webhooks import WebhookDelivery
+from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.crashed_attempts import crash, work
 from tests.support.drop_payments import lines, pay
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 from tests.support.request_jobs import PLACE, RequestJobs
-from tests.support.service_harness import LOOPBACK, open_service
+from tests.support.sender_harness import SenderHarness
+from tests.support.service_harness import LOOPBACK, Clock, open_service
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.outbox import Message
     from bot.sandbox.world.people import Person
-    from tests.support.chat_harness import ChatHarness
-    from tests.support.sender_harness import SenderHarness
-    from tests.support.service_harness import Clock
+
 
 QUEUE = Queue("test", lease=60_000, crashes=3)
 
@@ -204,5 +203,5 @@ async def test_a_delivery_is_dead_and_listed_with_the_reason(database_url: str) 
         assert (await service.pay(made["id"])).status_code == 303
         crash(service.db, WEBHOOKS, service.clock, WEBHOOKS.crashes)
         await work(service.db, out.job, service.clock)
-        (delivery,) = service.db.run(deliveries.list_all)
-        assert (delivery.state, delivery.note) == (DeliveryState.DEAD, CRASHED)
+        (delivery,) = service.db.run(notification_rows.list_all)
+        assert (delivery.state, delivery.note) == (NotificationState.DEAD, CRASHED)

@@ -7,30 +7,28 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.database import open_database
+from bot.core.database.database import Database, Transaction
+from bot.core.database.opening import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import budget_rows, outbox
-from bot.core.outbox.budget_rows import HOSTS
-from bot.core.outbox.host_budgets import (
+from bot.core.outbox import groups, outbox
+from bot.core.outbox.groups import HOSTS
+from bot.core.outbox.queue_policy import (
     ASKED,
     LATER,
     OPENING,
     OTHER,
     SHARES,
     HostBudget,
+    Pace,
+    Queue,
     Usage,
 )
-from bot.core.outbox.queue_policy import Pace, Queue
+from tests.support.databases import PostgresDatabases
 from tests.support.outbox_queue import QueueHarness
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
-    from tests.support.databases import PostgresDatabases
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 NOW = 1_800_000_000_000
 IDLE = Usage(0, 0, {})
@@ -200,7 +198,7 @@ def test_a_closed_host_gets_no_call_and_no_lane_is_forgotten(
 ) -> None:
     post.put("asked a.example/0", "a")
     post.put("asked b.example/0", "b")
-    post.db.run(lambda tx: budget_rows.close(tx, "a.example", clock() + 30_000, clock()))
+    post.db.run(lambda tx: groups.close_host(tx, "a.example", clock() + 30_000, clock()))
     assert post.words() == ["b"]
     assert post.next_open() == 30_000
     clock.advance(30)

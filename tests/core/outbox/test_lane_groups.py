@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from bot.core.database.database import Database, Transaction
 from bot.core.outbox import groups, lanes, leases, outbox
 from bot.core.outbox.queue_policy import Queue
 from tests.support.listeners import listening
 from tests.support.outbox_queue import QueueHarness
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 WIDTH = 3
 
@@ -91,7 +87,7 @@ async def test_every_end_of_a_message_frees_its_slot(
         elif how == "retry":
             outbox.retry(tx, post.queue, message, clock() + 9000, "later")
         elif how == "bury":
-            outbox.bury(tx, post.queue, message, clock(), "no use")
+            outbox.dead_letter(tx, post.queue, message, clock(), "no use")
         elif how == "recovered":
             leases.recover(tx, post.queue, clock())
 

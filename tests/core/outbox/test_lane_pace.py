@@ -6,29 +6,23 @@ import tempfile
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.chat.messages.queues import make_queues
-from bot.core.database.database import open_database
+from bot.chat.model.queues import make_queues
+from bot.core.database.database import Database, Transaction
+from bot.core.database.opening import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import lanes, leases, outbox
-from bot.core.outbox.claims import candidates
-from bot.core.outbox.claims.next_claim import next_claim
-from bot.core.outbox.lane_locks import WHOLE_QUEUE
+from bot.core.outbox import claiming, lanes, leases, outbox
+from bot.core.outbox.claiming import next_claim
+from bot.core.outbox.lanes import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
 from tests.support.databases import SQLITE
 from tests.support.listeners import listening
 from tests.support.outbox_queue import ANN, BOB, GROUP, MESSAGES, SECOND, QueueHarness, sent_at
-from tests.support.service_harness import NOON
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
-    from tests.support.service_harness import Clock
-
+from tests.support.service_harness import NOON, Clock
 
 CHATS = ("7", "8", "-7", "-8", *(f"{number}" for number in range(100, 140)))
 
@@ -353,7 +347,7 @@ def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: QueueHarn
 
 
 @pytest.mark.only(SQLITE, "PostgreSQL's plans are in tests/core/database/test_query_plans.py")
-@pytest.mark.parametrize("sql", [lanes.STATE_UNORDERED, candidates.DUE])
+@pytest.mark.parametrize("sql", [lanes.STATE_UNORDERED, claiming.DUE])
 def test_the_next_message_of_a_lane_without_order_is_found_unsorted(
     post: QueueHarness, sql: str
 ) -> None:

@@ -6,29 +6,23 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.outbox import lease_owners, leases, outbox
+from bot.core.outbox import leases, outbox
+from bot.core.outbox.outbox import Message
+from tests.support.outbox_queue import QueueHarness
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.outbox.outbox import Message
-    from tests.support.outbox_queue import QueueHarness
-
-BEGIN = (
-    "from bot.core.outbox import lease_owners; print(lease_owners.register(), flush=True); input()"
-)
+BEGIN = "from bot.core.outbox import leases; print(leases.register_owner(), flush=True); input()"
 
 
 @pytest.fixture
 def owner() -> Iterator[str]:
-    made = lease_owners.register()
+    made = leases.register_owner()
     yield made
-    lease_owners.unregister(made)
+    leases.unregister_owner(made)
 
 
 def claim(post: QueueHarness, owner: str) -> list[Message]:
@@ -44,17 +38,17 @@ def recover(post: QueueHarness) -> int:
 
 
 def test_every_worker_has_a_name_of_its_own() -> None:
-    one, other = lease_owners.register(), lease_owners.register()
+    one, other = leases.register_owner(), leases.register_owner()
     assert one != other
-    assert lease_owners.is_alive(one)
-    lease_owners.unregister(one)
-    assert (lease_owners.is_alive(one), lease_owners.is_alive(other)) == (False, True)
-    lease_owners.unregister(other)
+    assert leases.is_alive(one)
+    leases.unregister_owner(one)
+    assert (leases.is_alive(one), leases.is_alive(other)) == (False, True)
+    leases.unregister_owner(other)
 
 
 @pytest.mark.parametrize("name", ["", "x", "::", "elsewhere:1:2:3", "a:b:c:d:e:f"])
 def test_an_unknown_owner_is_not_alive(name: str) -> None:
-    assert lease_owners.is_alive(name) is False
+    assert leases.is_alive(name) is False
 
 
 def test_a_worker_of_another_process_is_alive_as_long_as_its_process() -> None:
@@ -67,31 +61,31 @@ def test_a_worker_of_another_process_is_alive_as_long_as_its_process() -> None:
     assert child.stdout
     name = child.stdout.readline().strip()
     assert name.split(":")[1] == str(child.pid)
-    assert lease_owners.is_alive(name) is True
+    assert leases.is_alive(name) is True
     child.communicate("\n")
-    assert lease_owners.is_alive(name) is False
+    assert leases.is_alive(name) is False
 
 
 def test_a_reused_process_id_is_not_the_old_owner() -> None:
-    host, pid, _, number = lease_owners.register().split(":")
+    host, pid, _, number = leases.register_owner().split(":")
     assert pid == str(os.getpid())
     parent = os.getppid()
-    assert lease_owners.is_alive(f"{host}:{parent}:1:{number}") is False
+    assert leases.is_alive(f"{host}:{parent}:1:{number}") is False
 
 
 def test_a_worker_of_another_process_namespace_is_neither_alive_nor_dead() -> None:
     """Two containers may have one host name, and one machine before and after it starts anew."""
-    ours = lease_owners.register()
+    ours = leases.register_owner()
     host, pid, _, number = ours.split(":")
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
     numbering = str(Path("/proc/self/ns/pid").stat().st_ino)
     foreign = {socket.gethostname(), host.replace(boot, "0" * 8), host.replace(numbering, "1")}
     assert len(foreign - {host}) == 3
-    assert lease_owners.is_dead(f"{host}:{pid}:1:{number}") is True
+    assert leases.is_dead(f"{host}:{pid}:1:{number}") is True
     for other in foreign:
         gone = f"{other}:{pid}:1:{number}"
-        assert (lease_owners.is_dead(gone), lease_owners.is_alive(gone)) == (False, False)
-    lease_owners.unregister(ours)
+        assert (leases.is_dead(gone), leases.is_alive(gone)) == (False, False)
+    leases.unregister_owner(ours)
 
 
 def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(
@@ -108,7 +102,7 @@ def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(
 def test_a_start_releases_the_leases_of_a_dead_owner(post: QueueHarness, owner: str) -> None:
     post.put("a", "one")
     claim(post, owner)
-    lease_owners.unregister(owner)
+    leases.unregister_owner(owner)
     assert recover(post) == 1
     again = post.first()
     assert (again.uncertain, again.attempts) == (True, 2)
@@ -123,7 +117,7 @@ def test_leases_of_a_dead_worker_are_released_before_they_expire(
     post.put("b", "elsewhere's")
     claim(post, "elsewhere:1:2:3")
     assert inherit(post) == 0
-    lease_owners.unregister(owner)
+    leases.unregister_owner(owner)
     assert inherit(post) == 1
     again = post.first()
     assert (again.body["word"], again.uncertain) == ("one", True)
@@ -149,7 +143,7 @@ def test_a_lost_lease_settles_nothing(post: QueueHarness) -> None:
     assert (again.attempts, lost.attempts) == (2, 1)
     assert post.db.run(lambda tx: outbox.done(tx, post.queue, ours, 0)) is False
     assert post.db.run(lambda tx: outbox.release(tx, post.queue, ours, 0)) is False
-    assert post.db.run(lambda tx: outbox.bury(tx, post.queue, lost, 0, "lost")) is False
+    assert post.db.run(lambda tx: outbox.dead_letter(tx, post.queue, lost, 0, "lost")) is False
     assert post.db.run(lambda tx: outbox.retry(tx, post.queue, lost, 0, "lost")) is False
     assert post.states() == {"one": "leased"}
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from bot.core.database.database import Database, Transaction
 from bot.core.outbox import lanes, leases, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Queue
 from tests.support.listeners import listening
 from tests.support.outbox_queue import QueueHarness
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 LEASE = 60_000
 
@@ -225,7 +221,7 @@ def test_a_retry_is_claimed_when_it_is_due_and_stays_uncertain(
 def test_a_dead_letter_is_kept_for_the_operator_and_its_lane_continues(post: QueueHarness) -> None:
     post.put("a", "one", "two")
     (message,) = post.claim()
-    post.db.run(lambda tx: outbox.bury(tx, post.queue, message, 7, "no use"))
+    post.db.run(lambda tx: outbox.dead_letter(tx, post.queue, message, 7, "no use"))
     dead = post.rows()[0]
     assert (dead["state"], dead["note"], dead["settled_at"]) == ("dead", "no use", 7)
     assert post.words() == ["two"]
@@ -237,7 +233,7 @@ async def test_a_dead_letter_is_revived_with_its_first_attempt(
     (woken,) = await listening(post.db, "test")
     post.put("a", "one")
     (message,) = post.claim()
-    post.db.run(lambda tx: outbox.bury(tx, post.queue, message, clock(), "no use"))
+    post.db.run(lambda tx: outbox.dead_letter(tx, post.queue, message, clock(), "no use"))
     assert not woken.is_set()
     assert await post.db.transaction(lambda tx: outbox.revive(tx, post.queue, message.id, clock()))
     assert woken.is_set()
@@ -341,7 +337,7 @@ def test_settling_returns_whether_the_lease_was_still_held(
         if how == "retry":
             return outbox.retry(tx, it.queue, message, clock(), "again")
         if how == "bury":
-            return outbox.bury(tx, it.queue, message, clock(), "no use")
+            return outbox.dead_letter(tx, it.queue, message, clock(), "no use")
         return outbox.done(tx, it.queue, message, clock())
 
     it.put("a", "one")

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from bot.core.database.database import Database, Transaction
 from bot.core.errors import Unreadable
 from bot.core.outbox import outbox
 from bot.core.outbox.payload_kinds import PayloadKinds
 from bot.core.outbox.queue_policy import Pace, Queue
 from tests.support.outbox_queue import QueueHarness
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from bot.core.database.database import Database, Transaction
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 
 @dataclass(frozen=True, slots=True)

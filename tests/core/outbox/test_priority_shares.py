@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.messages.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
-from bot.core.database.database import open_database
+from bot.chat.model.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
+from bot.core.database.database import Database
+from bot.core.database.opening import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
-from bot.core.outbox.claims.class_shares import (
-    CYCLE,
-    NOTICE_PATIENCE,
-    in_cycle_order,
-    position_after,
-)
-from bot.core.outbox.claims.next_claim import NextClaim, next_claim
+from bot.core.outbox.claiming import NextClaim, next_claim
+from bot.core.outbox.fairness import CYCLE, NOTICE_PATIENCE, in_cycle_order, position_after
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.support.outbox_queue import QueueHarness
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 NAMES = {REPLY: "R", ALERT: "A", NOTICE: "N"}
 

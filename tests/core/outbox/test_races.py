@@ -9,28 +9,23 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.database import open_database
-from bot.core.outbox import bulk_changes, lane_locks, leases, outbox
-from bot.core.outbox import lanes as lanes_of_outbox
-from bot.core.outbox.outbox import State
-from bot.core.outbox.owners import LocalOwners
+from bot.core.database.database import Database, Row, Transaction
+from bot.core.database.opening import open_database
+from bot.core.outbox import bulk_changes, leases, outbox
+from bot.core.outbox import lanes as lane_locks
+from bot.core.outbox.leases import LocalOwners
+from bot.core.outbox.outbox import Message, State
 from bot.core.outbox.queue_policy import Pace, Queue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from collections.abc import Set as AbstractSet
-
-    from bot.core.database.database import Database, Row, Transaction
-    from bot.core.outbox.outbox import Message
-    from tests.support.databases import PostgresDatabases
+from tests.support.databases import PostgresDatabases
 
 PROCESSES = 3
 MESSAGES = 120
@@ -136,7 +131,7 @@ def test_without_the_locks_messages_are_handled_twice_or_stuck(
 ) -> None:
     """This test is of the test above: it would notice."""
     monkeypatch.setattr(lane_locks, "lock", lambda *_: None)
-    monkeypatch.setattr(lane_locks, "passing_over", lambda _tx, _queue, sql: sql)
+    monkeypatch.setattr(lane_locks, "skipping_locked", lambda _tx, _queue, sql: sql)
     put_and_claim(race, Queue("race", lease=60_000))
     twice = [claim for claim, times in race.claims.items() if times > 1]
     assert twice or race.left()
@@ -223,7 +218,7 @@ def change(tx: Transaction, chosen: random.Random, queue: Queue, lanes: list[str
         lambda: outbox.move_lane(tx, queue, lanes[0], lanes[1]),
         lambda: bulk_changes.bring_forward(tx, queue, message_id, NOW),
         lambda: outbox.revive(tx, queue, message_id, NOW),
-        lambda: lanes_of_outbox.sweep(tx, queue, NOW),
+        lambda: lane_locks.sweep(tx, queue, NOW),
         lambda: leases.recover(tx, queue, NOW, Nobody()),
     ]
     chosen.choice(changes)()
@@ -242,6 +237,6 @@ def end(tx: Transaction, chosen: random.Random, queue: Queue, message: Message, 
         lambda: outbox.done(tx, queue, message, NOW),
         lambda: outbox.retry(tx, queue, message, NOW, "again", state=State({}, lane)),
         lambda: outbox.split(tx, queue, message, [{}, {}], NOW),
-        lambda: outbox.bury(tx, queue, message, NOW, "dead"),
+        lambda: outbox.dead_letter(tx, queue, message, NOW, "dead"),
     ]
     chosen.choice(ways)()

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
+from bot.core.database.database import Transaction
 from bot.core.outbox import outbox
-from bot.core.outbox.outbox import State
+from bot.core.outbox.outbox import Message, State
 from bot.core.outbox.queue_policy import NOTICE
 from tests.support.listeners import listening
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Transaction
-    from bot.core.outbox.outbox import Message
-    from tests.support.outbox_queue import QueueHarness
+from tests.support.outbox_queue import QueueHarness
 
 AGAIN = State({"word": "one", "tries": 1}, lane="again:a", priority=NOTICE)
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable
 
 import pytest
 
+from bot.core.database.database import Database
 from bot.core.outbox import leases, outbox, worker
+from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
 from tests.support.outbox_queue import QueueHarness
+from tests.support.service_harness import Clock
 from tests.support.worker_harness import RecordingHandler, put, working
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from bot.core.database.database import Database
-    from bot.core.outbox.outbox import Message
-    from tests.support.service_harness import Clock
 
 SERIES = 3
 QUEUE = Queue("test", lease=60_000, ordered=False, series=SERIES, keep=True)

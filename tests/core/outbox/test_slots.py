@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.core.database.database import Database
 from bot.core.outbox import outbox
-from bot.core.outbox.claims.next_claim import NextClaim, next_claim
+from bot.core.outbox.claiming import NextClaim, next_claim
+from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import ALERT, Pace, Queue
 from bot.core.outbox.slots import SlotWait
 from tests.support.outbox_queue import ANN, BOB, SECOND, QueueHarness, sent_at
-from tests.support.service_harness import NOON
-from tests.support.worker_harness import put, working
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
-    from bot.core.outbox.outbox import Message
-    from tests.support.service_harness import Clock
-    from tests.support.worker_harness import RecordingHandler
+from tests.support.service_harness import NOON, Clock
+from tests.support.worker_harness import RecordingHandler, put, working
 
 AHEAD = 300
 PACE = Pace(35, burst=2)

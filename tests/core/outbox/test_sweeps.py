@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
-from bot.core.outbox import lanes, outbox, sweeps
+from bot.core.database.database import Database, Transaction
+from bot.core.outbox import lanes, outbox, worker
 from tests.support.outbox_queue import MESSAGES
 from tests.support.service_harness import NOON
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
 
 NUMBER = 2 * lanes.SWEPT + 1
 KEPT = "kept"
@@ -32,7 +29,7 @@ async def test_lanes_are_swept_in_parts(db: Database) -> None:
 
     await db.bulk(fill)
     assert await db.bulk(partial(lanes.sweep, queue=MESSAGES, now=NOON)) == lanes.SWEPT
-    await sweeps.sweep_lanes(db, MESSAGES, NOON)
+    await worker.sweep_lanes(db, MESSAGES, NOON)
     assert [row["lane"] for row in await db.query("SELECT lane FROM lanes")] == [KEPT]
 
 
@@ -47,5 +44,5 @@ async def test_settled_messages_are_swept_in_parts(db: Database) -> None:
     await db.bulk(fill)
     swept = await db.bulk(partial(outbox.sweep, queue=MESSAGES, before=NOON + 1))
     assert len(swept) == lanes.SWEPT
-    await sweeps.sweep_settled(db, MESSAGES, NOON + 1)
+    await worker.sweep_settled(db, MESSAGES, NOON + 1)
     assert [row["id"] for row in await db.query("SELECT id FROM outbox")] == [KEPT]

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
 
+from bot.core.database.database import Database
 from bot.core.outbox import worker
 from bot.core.outbox.queue_policy import FAILURES, Pace, Queue
 from bot.core.outbox.worker import Job, Worker
 from tests.support.listeners import listening
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
+from tests.support.service_harness import Clock
 from tests.support.worker_harness import (
     ATTEMPTS,
     SECONDS,
@@ -28,9 +30,6 @@ from tests.support.worker_harness import (
 
 if TYPE_CHECKING:
     import pytest
-
-    from bot.core.database.database import Database
-    from tests.support.service_harness import Clock
 
 
 async def test_a_put_message_is_handled_at_once(

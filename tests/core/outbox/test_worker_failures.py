@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core.database import interface as db_module
+from bot.core.database import database
 from bot.core.errors import StorageError
-from bot.core.outbox import lease_owners, leases, outbox, worker
-from bot.core.outbox.owners import LocalOwners
+from bot.core.outbox import leases, outbox, worker
+from bot.core.outbox.leases import LocalOwners
 from bot.core.outbox.queue_policy import FAILURES
 from bot.core.outbox.worker import STORAGE_PAUSE
 from tests.support.databases import rows
+from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 from tests.support.read_only import make_read_only, make_writable
+from tests.support.service_harness import Clock
 from tests.support.worker_harness import (
     ATTEMPTS,
     SECONDS,
@@ -26,10 +27,6 @@ from tests.support.worker_harness import (
     put,
     working,
 )
-
-if TYPE_CHECKING:
-    from tests.support.outbox_queue import QueueHarness
-    from tests.support.service_harness import Clock
 
 
 @pytest.mark.long
@@ -59,7 +56,7 @@ async def test_the_outcome_of_a_call_is_stored_as_soon_as_possible(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The database can't be written during the call, and the call is not repeated for that."""
-    monkeypatch.setattr(db_module, "STORE_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(database, "STORE_RETRY_SECONDS", 0.01)
     await put(post, "a", "one")
     hands.may_go.clear()
     async with working(post, hands.handle):
@@ -82,12 +79,12 @@ async def test_a_worker_is_alive_until_it_has_stopped(
     async with working(post, hands.handle):
         await hands.took(1)
         (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
-        assert lease_owners.is_alive(owner)
+        assert leases.is_alive(owner)
         post.clock.advance(24 * 3600)
         assert post.claim() == []
         hands.may_go.set()
         await ended(post)
-    assert not lease_owners.is_alive(owner)
+    assert not leases.is_alive(owner)
 
 
 async def test_a_worker_takes_over_the_messages_of_a_dead_one(
@@ -95,13 +92,13 @@ async def test_a_worker_takes_over_the_messages_of_a_dead_one(
 ) -> None:
     """It does so not only at its own start: the other worker may end later."""
     monkeypatch.setattr(LocalOwners, "search_seconds", 0.0)
-    other = lease_owners.register()
+    other = leases.register_owner()
     post.put("a", "one")
     post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 1, other))
     async with working(post, hands.handle):
         await put(post, "b", "two")
         assert await hands.took(1) == ["two"]
-        lease_owners.unregister(other)
+        leases.unregister_owner(other)
         post.db.wake("test")
         assert await hands.took(2) == ["two", "one"]
     assert hands.taken[1].uncertain is True
@@ -134,11 +131,11 @@ async def test_a_stopping_worker_is_alive_as_long_as_its_handlers_run(
         (owner,) = {str(row["lease"]).rpartition("/")[0] for row in post.rows()}
         stopping = asyncio.create_task(made.stop(SECONDS))
         await made._idle.wait()  # it claims no more
-        assert lease_owners.is_alive(owner)
+        assert leases.is_alive(owner)
         assert post.db.run(lambda tx: leases.release_dead(tx, post.queue)) == 0
         hands.may_go.set()
         await stopping
-    assert not lease_owners.is_alive(owner)
+    assert not leases.is_alive(owner)
     assert (hands.words, post.rows()) == (["slow"], [])
 
 
@@ -152,7 +149,7 @@ async def test_a_message_is_released_as_soon_as_that_can_be_stored(
 ) -> None:
     """The trouble that its handler met is still there: it is waited out."""
     monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
-    monkeypatch.setattr(db_module, "STORE_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(database, "STORE_RETRY_SECONDS", 0.01)
     post.put("a", "one")
     hands.failure, hands.failures = StorageError("disk full"), 1
     hands.may_go.clear()

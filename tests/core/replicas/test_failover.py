@@ -7,35 +7,33 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 
-from bot.core.database.database import open_database
-from bot.core.replicas import replica_rows
-from bot.core.replicas.beating_replica import BeatingReplica
-from bot.core.replicas.replica_rows import ReplicaInfo
-from bot.core.replicas.times import TIMES, Times
+from bot.core.database.database import Database, WriteLease
+from bot.core.database.opening import open_database
+from bot.core.replicas import membership
+from bot.core.replicas.leadership import LeaderElection
+from bot.core.replicas.membership import HEARTBEAT_TIMEOUTS, HeartbeatTimeouts, ReplicaInfo
+from bot.core.replicas.replica import BeatingReplica
 from tests.support.paths import ROOT
 from tests.support.postgres_server import PostgresServer
 from tests.support.product_process import until
 from tests.support.wire_proxy import WireProxy
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-
-    from bot.core.database.database import Database
-    from bot.core.database.slices import Lead
-    from bot.core.replicas.standing import Standing
-
 INFO = ReplicaInfo(role="all", version="1.0", migration=1, settings="digest")
-QUICK = Times(beat=TIMES.beat / 4, lead=TIMES.lead / 4, gone=TIMES.gone / 4)
-FAILOVER = (TIMES.gone + TIMES.beat) / 4
+QUICK = HeartbeatTimeouts(
+    beat=HEARTBEAT_TIMEOUTS.beat / 4,
+    lead=HEARTBEAT_TIMEOUTS.lead / 4,
+    gone=HEARTBEAT_TIMEOUTS.gone / 4,
+)
+FAILOVER = (HEARTBEAT_TIMEOUTS.gone + HEARTBEAT_TIMEOUTS.beat) / 4
 BUSY = 3.0
 """Seconds that a busy machine may take longer."""
 
@@ -70,7 +68,7 @@ class Candidate:
 
     database: Database
     replica: BeatingReplica
-    standing: Standing
+    standing: LeaderElection
 
 
 @asynccontextmanager
@@ -109,7 +107,7 @@ def lead_elsewhere(server: PostgresServer, name: str) -> Iterator[subprocess.Pop
         process.kill()
 
 
-async def won(*candidates: Candidate, within: float) -> tuple[Candidate, Lead]:
+async def won(*candidates: Candidate, within: float) -> tuple[Candidate, WriteLease]:
     """Return the first that leads, and its lead."""
     waiting = {asyncio.create_task(one.standing.won()): one for one in candidates}
     try:
@@ -193,7 +191,7 @@ async def test_an_outage_of_the_server_changes_no_lead(
         again, same = await won(*candidates, within=FAILOVER)
         assert (again, same) == (leading, lead)
         await asyncio.sleep(QUICK.gone)
-        living = await leading.database.read(replica_rows.find_all)
+        living = await leading.database.read(membership.find_all)
         assert {one.owner for one in living} == {one.replica.owner for one in candidates}
         assert leading.standing.lead == lead
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core.database.slices import Lead
+from bot.core.database.database import Database, Transaction, WriteLease
 from bot.core.errors import NoLongerLead, StorageError
-from bot.core.replicas import replica_rows
-from bot.core.replicas.membership import Membership
-from bot.core.replicas.replica_rows import ReplicaInfo
-from bot.core.replicas.times import TIMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.database import Database, Transaction
+from bot.core.replicas import membership
+from bot.core.replicas.membership import HEARTBEAT_TIMEOUTS, Membership, ReplicaInfo
 
 INFO = ReplicaInfo(role="all", version="1.0", migration=1, settings="digest")
 
@@ -36,7 +30,7 @@ class Cluster:
         def run(work: Callable[[Transaction], Any]) -> Any:
             return self._run(member, work)
 
-        member: Membership = Membership(run, INFO, TIMES, lambda: 7)
+        member: Membership = Membership(run, INFO, HEARTBEAT_TIMEOUTS, lambda: 7)
         member.join(self.now)
         member.roles = frozenset(roles)
         self.members.append(member)
@@ -44,19 +38,19 @@ class Cluster:
 
     def beat(self, seconds: float, *members: Membership) -> None:
         """Let these members beat, or else all, for so long."""
-        for _ in range(round(seconds / TIMES.beat)):
-            self.now += TIMES.beat
+        for _ in range(round(seconds / HEARTBEAT_TIMEOUTS.beat)):
+            self.now += HEARTBEAT_TIMEOUTS.beat
             for member in members or self.members:
                 try:
                     member.beat(self.now)
                 except StorageError:
                     assert member in self.cut_off
 
-    def lead(self) -> Lead:
-        return self.database.run(replica_rows.find_leads)["chat"]
+    def lead(self) -> WriteLease:
+        return self.database.run(membership.find_leads)["chat"]
 
     def living(self) -> set[str]:
-        return {one.owner for one in self.database.run(replica_rows.find_all)}
+        return {one.owner for one in self.database.run(membership.find_all)}
 
     def _run(self, member: Membership, work: Callable[[Transaction], Any]) -> Any:
         if member in self.cut_off:
@@ -72,7 +66,7 @@ def cluster(shared: Database) -> Cluster:
 def test_the_first_replica_leads_at_its_first_beat(cluster: Cluster) -> None:
     first, second = cluster.join("chat"), cluster.join("chat")
     cluster.beat(2)
-    assert first.leads == {"chat": Lead(first.owner, 1)}
+    assert first.leads == {"chat": WriteLease(first.owner, 1)}
     assert second.leads == {}
     assert [one.owner for one in second.others] == [first.owner]
 
@@ -80,7 +74,7 @@ def test_the_first_replica_leads_at_its_first_beat(cluster: Cluster) -> None:
 def test_a_replica_that_does_not_stand_never_leads(cluster: Cluster) -> None:
     cluster.join()
     cluster.beat(20)
-    assert cluster.database.run(replica_rows.find_leads) == {}
+    assert cluster.database.run(membership.find_leads) == {}
 
 
 def test_another_one_leads_within_twelve_seconds_of_the_last_beat(cluster: Cluster) -> None:
@@ -89,7 +83,7 @@ def test_another_one_leads_within_twelve_seconds_of_the_last_beat(cluster: Clust
     cluster.beat(8, second)
     assert cluster.lead().owner == first.owner
     cluster.beat(4, second)
-    assert cluster.lead() == second.leads["chat"] == Lead(second.owner, 2)
+    assert cluster.lead() == second.leads["chat"] == WriteLease(second.owner, 2)
     assert cluster.living() == {second.owner}
 
 
@@ -114,7 +108,7 @@ def test_one_that_was_declared_gone_begins_again_under_a_new_name(cluster: Clust
     assert first.leads == {}
     assert cluster.living() == {first.owner, second.owner} != {former, second.owner}
     cluster.beat(20)
-    assert cluster.lead() == Lead(second.owner, 2)
+    assert cluster.lead() == WriteLease(second.owner, 2)
 
 
 def test_the_log_names_who_joined_who_is_gone_and_who_was_taken_for_gone(
@@ -147,7 +141,7 @@ def test_an_outage_of_the_database_changes_no_lead(cluster: Cluster) -> None:
     cluster.beat(4)
     cluster.cut_off = set()
     cluster.beat(4)
-    assert cluster.lead() == first.leads["chat"] == Lead(first.owner, 1)
+    assert cluster.lead() == first.leads["chat"] == WriteLease(first.owner, 1)
     assert cluster.living() == {first.owner, second.owner}
 
 
@@ -156,7 +150,7 @@ def test_a_replica_that_is_cut_off_alone_is_replaced(cluster: Cluster) -> None:
     cluster.beat(4)
     cluster.cut_off = {first}
     cluster.beat(12)
-    assert cluster.lead() == Lead(second.owner, 2)
+    assert cluster.lead() == WriteLease(second.owner, 2)
 
 
 def test_an_observer_that_stood_still_declares_nobody_gone(cluster: Cluster) -> None:
@@ -172,7 +166,7 @@ def test_one_that_has_just_beaten_is_not_removed(cluster: Cluster) -> None:
     cluster.beat(4)
     beats = {one.owner: one.beat for one in second.others}
     first.beat(cluster.now)
-    cluster.database.run(lambda tx: replica_rows.remove_gone(tx, beats.items()))
+    cluster.database.run(lambda tx: membership.remove_gone(tx, beats.items()))
     assert first.owner in cluster.living()
 
 
@@ -180,7 +174,7 @@ def test_nobody_takes_over_from_one_that_is_alive(cluster: Cluster) -> None:
     first, second = cluster.join("chat"), cluster.join()
     cluster.beat(4)
     lead, owner = cluster.lead(), second.owner
-    won = cluster.database.run(lambda tx: replica_rows.take_over(tx, owner, "chat", lead))
+    won = cluster.database.run(lambda tx: membership.take_over_lead(tx, owner, "chat", lead))
     assert (won, cluster.lead().owner) == (None, first.owner)
 
 
@@ -188,7 +182,9 @@ def test_one_that_was_declared_gone_takes_over_nothing(cluster: Cluster) -> None
     member = cluster.join("chat")
     owner = member.owner
     cluster.database.run(member.leave)
-    won = cluster.database.run(lambda tx: replica_rows.take_over(tx, owner, "chat", Lead("", 0)))
+    won = cluster.database.run(
+        lambda tx: membership.take_over_lead(tx, owner, "chat", WriteLease("", 0))
+    )
     assert won is None
 
 
@@ -207,11 +203,11 @@ def test_a_lead_that_was_handed_over_is_free_at_once(cluster: Cluster) -> None:
     cluster.beat(4)
     lead = first.resign("chat")
     assert lead
-    cluster.database.run(lambda tx: replica_rows.hand_over(tx, "chat", lead))
+    cluster.database.run(lambda tx: membership.hand_over_lead(tx, "chat", lead))
     with pytest.raises(NoLongerLead):
         cluster.database.alone("chat", lead=lead).run(lambda _tx: None)
     cluster.beat(2)
-    assert (first.leads, second.leads) == ({}, {"chat": Lead(second.owner, 2)})
+    assert (first.leads, second.leads) == ({}, {"chat": WriteLease(second.owner, 2)})
 
 
 def test_a_hand_over_of_a_lead_that_is_another_s_changes_nothing(cluster: Cluster) -> None:
@@ -219,8 +215,8 @@ def test_a_hand_over_of_a_lead_that_is_another_s_changes_nothing(cluster: Cluste
     cluster.beat(4)
     former = first.leads["chat"]
     cluster.beat(12, second)
-    cluster.database.run(lambda tx: replica_rows.hand_over(tx, "chat", former))
-    assert cluster.lead() == Lead(second.owner, 2)
+    cluster.database.run(lambda tx: membership.hand_over_lead(tx, "chat", former))
+    assert cluster.lead() == WriteLease(second.owner, 2)
 
 
 @pytest.mark.long
@@ -231,11 +227,11 @@ def test_a_takeover_waits_a_second_for_the_slice_and_is_tried_again(cluster: Clu
 
     def last_transaction(_tx: Transaction) -> None:
         cluster.beat(8, second)
-        cluster.now += TIMES.beat
+        cluster.now += HEARTBEAT_TIMEOUTS.beat
         with pytest.raises(StorageError, match="lock"):
             second.beat(cluster.now)
 
     cluster.database.alone("chat", lead=first.leads["chat"]).run(last_transaction)
     assert cluster.lead().owner == first.owner
     cluster.beat(2, second)
-    assert cluster.lead() == Lead(second.owner, 2)
+    assert cluster.lead() == WriteLease(second.owner, 2)

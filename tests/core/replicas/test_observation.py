@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.replicas.observation import Observation
-from bot.core.replicas.times import TIMES, Times
+from bot.core.replicas.membership import HEARTBEAT_TIMEOUTS, HeartbeatTimeouts, SilenceObservation
 
 
 @pytest.fixture
-def observation() -> Observation:
-    return Observation(TIMES)
+def observation() -> SilenceObservation:
+    return SilenceObservation(HEARTBEAT_TIMEOUTS)
 
 
 def test_a_replica_is_gone_ten_seconds_after_its_last_beat_was_first_seen(
-    observation: Observation,
+    observation: SilenceObservation,
 ) -> None:
     looks = [observation.look(100.0 + second, {"other": 7}) for second in range(0, 12, 2)]
     assert looks == [{}, {}, {}, {}, {}, {"other": 7}]
 
 
-def test_a_replica_that_beats_is_never_gone(observation: Observation) -> None:
+def test_a_replica_that_beats_is_never_gone(observation: SilenceObservation) -> None:
     assert all(observation.look(2.0 * beat, {"other": beat}) == {} for beat in range(100))
 
 
-def test_each_replica_is_watched_by_itself(observation: Observation) -> None:
+def test_each_replica_is_watched_by_itself(observation: SilenceObservation) -> None:
     for second in range(0, 10, 2):
         assert observation.look(second, {"dead": 7, "alive": second}) == {}
     assert observation.look(10.0, {"dead": 7, "alive": 10}) == {"dead": 7}
 
 
-def test_a_replica_that_beats_again_begins_from_zero(observation: Observation) -> None:
+def test_a_replica_that_beats_again_begins_from_zero(observation: SilenceObservation) -> None:
     for second in (0, 2, 4, 6, 8):
         observation.look(second, {"other": 7})
     observation.look(9.0, {"other": 8})
@@ -38,14 +37,16 @@ def test_a_replica_that_beats_again_begins_from_zero(observation: Observation) -
     assert observation.look(18.0, {"other": 8}) == {}
 
 
-def test_an_observer_that_stood_still_takes_nobody_for_gone(observation: Observation) -> None:
+def test_an_observer_that_stood_still_takes_nobody_for_gone(
+    observation: SilenceObservation,
+) -> None:
     """Its machine was asleep for an hour, and the other beat all that time."""
     observation.look(0.0, {"other": 7})
     assert observation.look(3600.0, {"other": 7}) == {}
-    assert observation.silence("other") == 2 * TIMES.beat
+    assert observation.silence("other") == 2 * HEARTBEAT_TIMEOUTS.beat
 
 
-def test_an_outage_of_the_database_counts_for_nothing(observation: Observation) -> None:
+def test_an_outage_of_the_database_counts_for_nothing(observation: SilenceObservation) -> None:
     observation.look(0.0, {"other": 7})
     observation.look(2.0, {"other": 7})
     observation.interrupt()
@@ -53,7 +54,9 @@ def test_an_outage_of_the_database_counts_for_nothing(observation: Observation) 
     assert observation.silence("other") == 2.0
 
 
-def test_a_replica_that_left_and_one_that_is_new_are_not_silent(observation: Observation) -> None:
+def test_a_replica_that_left_and_one_that_is_new_are_not_silent(
+    observation: SilenceObservation,
+) -> None:
     observation.look(0.0, {"left": 7})
     observation.look(2.0, {"new": 7})
     assert (observation.silence("left"), observation.silence("new")) == (0.0, 0.0)
@@ -61,13 +64,13 @@ def test_a_replica_that_left_and_one_that_is_new_are_not_silent(observation: Obs
 
 def test_a_lead_stops_itself_before_anyone_takes_it_for_gone() -> None:
     """Nobody has seen its last beat before it began it."""
-    assert TIMES.lead <= TIMES.gone - TIMES.beat
-    assert TIMES.gone + TIMES.beat <= 12
-    assert TIMES.lead >= 3 * TIMES.beat
+    assert HEARTBEAT_TIMEOUTS.lead <= HEARTBEAT_TIMEOUTS.gone - HEARTBEAT_TIMEOUTS.beat
+    assert HEARTBEAT_TIMEOUTS.gone + HEARTBEAT_TIMEOUTS.beat <= 12
+    assert HEARTBEAT_TIMEOUTS.lead >= 3 * HEARTBEAT_TIMEOUTS.beat
 
 
 def test_a_gap_is_capped_in_beats() -> None:
-    observation = Observation(Times(beat=0.2, lead=0.8, gone=1.0))
+    observation = SilenceObservation(HeartbeatTimeouts(beat=0.2, lead=0.8, gone=1.0))
     observation.look(0.0, {"other": 1})
     observation.look(5.0, {"other": 1})
     assert observation.silence("other") == pytest.approx(0.4)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.core.database.database import Database
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.queue_policy import Queue
-from bot.core.replicas import replica_rows
-from bot.core.replicas.owners import ReplicaOwners
-from bot.core.replicas.replica_rows import ReplicaInfo
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
+from bot.core.replicas import membership
+from bot.core.replicas.membership import ReplicaInfo
+from bot.core.replicas.replica import ReplicaOwners
 
 NOW = 1_800_000_000_000
 DAY = 24 * 3600 * 1000
@@ -34,7 +31,7 @@ class Process:
         self.owners = ReplicaOwners(lambda: self.name)
         self.worker = self.owners.register()
         owner = str(self.name)
-        self.db.run(lambda tx: replica_rows.join(tx, owner, INFO, NOW))
+        self.db.run(lambda tx: membership.join(tx, owner, INFO, NOW))
 
     def claim(self, queue: Queue = QUEUE) -> outbox.Message:
         owner = self.owners.name_of(self.worker)
@@ -53,7 +50,7 @@ class Process:
         ]
 
     def leave(self) -> None:
-        self.db.run(lambda tx: replica_rows.leave(tx, str(self.name)))
+        self.db.run(lambda tx: membership.leave(tx, str(self.name)))
 
 
 @pytest.fixture

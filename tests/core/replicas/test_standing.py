@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
-from bot.core.database.slices import Lead
+from bot.core.database.database import WriteLease
+from bot.core.replicas.leadership import LeaderElection
 from bot.core.replicas.replica import SoleReplica
-from bot.core.replicas.standing import Standing
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-LEAD, NEXT = Lead("me", 3), Lead("me", 5)
+LEAD, NEXT = WriteLease("me", 3), WriteLease("me", 5)
 SOON, LONG = 0.02, 60.0
 
 
@@ -25,20 +22,20 @@ def handed_over() -> list[str]:
 
 
 @pytest.fixture
-def standing(handed_over: list[str]) -> Iterator[Standing]:
+def standing(handed_over: list[str]) -> Iterator[LeaderElection]:
     async def hand_over() -> None:
         handed_over.append("chat")
 
-    made = Standing(hand_over)
+    made = LeaderElection(hand_over)
     yield made
     made.end()
 
 
-def hold(standing: Standing, lead: Lead, seconds: float) -> None:
+def hold(standing: LeaderElection, lead: WriteLease, seconds: float) -> None:
     standing.hold(lead, time.monotonic() + seconds)
 
 
-async def test_whoever_waits_gets_the_lead(standing: Standing) -> None:
+async def test_whoever_waits_gets_the_lead(standing: LeaderElection) -> None:
     waiting = asyncio.create_task(standing.won())
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -47,14 +44,14 @@ async def test_whoever_waits_gets_the_lead(standing: Standing) -> None:
     assert not standing.lost.is_set()
 
 
-async def test_a_lead_that_is_not_held_again_in_time_is_lost(standing: Standing) -> None:
+async def test_a_lead_that_is_not_held_again_in_time_is_lost(standing: LeaderElection) -> None:
     hold(standing, LEAD, SOON)
     await standing.won()
     await standing.lost.wait()
     assert standing.lead is None
 
 
-async def test_a_lead_that_is_held_again_goes_on(standing: Standing) -> None:
+async def test_a_lead_that_is_held_again_goes_on(standing: LeaderElection) -> None:
     hold(standing, LEAD, SOON)
     await standing.won()
     hold(standing, LEAD, LONG)
@@ -62,7 +59,7 @@ async def test_a_lead_that_is_held_again_goes_on(standing: Standing) -> None:
         await asyncio.wait_for(standing.lost.wait(), 2 * SOON)
 
 
-async def test_a_lead_that_stopped_itself_takes_up_its_own_term(standing: Standing) -> None:
+async def test_a_lead_that_stopped_itself_takes_up_its_own_term(standing: LeaderElection) -> None:
     hold(standing, LEAD, SOON)
     await standing.won()
     await standing.lost.wait()
@@ -72,7 +69,7 @@ async def test_a_lead_that_stopped_itself_takes_up_its_own_term(standing: Standi
     assert not standing.lost.is_set()
 
 
-async def test_a_new_term_ends_the_old_one_first(standing: Standing) -> None:
+async def test_a_new_term_ends_the_old_one_first(standing: LeaderElection) -> None:
     hold(standing, LEAD, LONG)
     await standing.won()
     hold(standing, NEXT, LONG)
@@ -80,7 +77,7 @@ async def test_a_new_term_ends_the_old_one_first(standing: Standing) -> None:
     assert await standing.won() == NEXT
 
 
-async def test_news_from_before_a_pause_hold_nothing(standing: Standing) -> None:
+async def test_news_from_before_a_pause_hold_nothing(standing: LeaderElection) -> None:
     """The process stood still between the beat and now: by now another one may lead."""
     standing.hold(LEAD, time.monotonic() - 1)
     waiting = asyncio.create_task(standing.won())
@@ -90,7 +87,7 @@ async def test_news_from_before_a_pause_hold_nothing(standing: Standing) -> None
 
 
 async def test_a_process_that_stood_still_holds_nothing_before_it_hears_of_its_loss(
-    standing: Standing,
+    standing: LeaderElection,
 ) -> None:
     hold(standing, LEAD, SOON)
     lead = await standing.won()
@@ -101,7 +98,7 @@ async def test_a_process_that_stood_still_holds_nothing_before_it_hears_of_its_l
     assert not standing.holds(lead)
 
 
-async def test_a_hand_over_ends_the_lead(standing: Standing, handed_over: list[str]) -> None:
+async def test_a_hand_over_ends_the_lead(standing: LeaderElection, handed_over: list[str]) -> None:
     hold(standing, LEAD, LONG)
     await standing.won()
     await standing.hand_over()

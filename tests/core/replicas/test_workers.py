@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core.database.slices import Lead
+from bot.core.database.database import Database, WriteLease
 from bot.core.errors import CommitUnknown
 from bot.core.outbox import outbox
+from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import Job, Worker
-from bot.core.replicas import replica_rows
-from bot.core.replicas.owners import ReplicaOwners
-from bot.core.replicas.replica_rows import ReplicaInfo
+from bot.core.replicas import membership
+from bot.core.replicas.membership import ReplicaInfo
+from bot.core.replicas.replica import ReplicaOwners
 from tests.support.product_process import until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.database import Database
-    from bot.core.outbox.outbox import Message
 
 NOW = 1_800_000_000_000
 SECONDS = 15.0
@@ -64,15 +60,15 @@ class Process:
 
 def join(db: Database, *names: str) -> None:
     for name in names:
-        db.run(lambda tx: replica_rows.join(tx, name, INFO, NOW))  # noqa: B023 - run at once
+        db.run(lambda tx: membership.join(tx, name, INFO, NOW))  # noqa: B023 - run at once
 
 
 def put(db: Database) -> None:
     db.run(lambda tx: outbox.put(tx, QUEUE, "lane", {}, NOW))
 
 
-def take_over(db: Database, owner: str, former: Lead) -> Lead:
-    lead = db.run(lambda tx: replica_rows.take_over(tx, owner, "chat", former))
+def take_over(db: Database, owner: str, former: WriteLease) -> WriteLease:
+    lead = db.run(lambda tx: membership.take_over_lead(tx, owner, "chat", former))
     assert lead
     return lead
 
@@ -82,11 +78,11 @@ async def test_a_former_lead_s_worker_ends_by_itself_and_settles_nothing(
     shared: Database,
 ) -> None:
     join(shared, "one", "other")
-    lead = take_over(shared, "one", Lead("", 0))
+    lead = take_over(shared, "one", WriteLease("", 0))
     put(shared)
     one = Process(shared.alone("chat", lead=lead), SLICED, "one")
     message = await one.took()
-    shared.run(lambda tx: replica_rows.leave(tx, "one"))
+    shared.run(lambda tx: membership.leave(tx, "one"))
     lead = take_over(shared, "other", lead)
     with capture_logs() as logs:
         one.may_go.set()
@@ -108,7 +104,7 @@ async def test_the_messages_of_a_gone_replica_go_on_elsewhere(shared: Database) 
     put(shared)
     first = await one.took()
     other = Process(shared, QUEUE, "other")
-    shared.run(lambda tx: replica_rows.leave(tx, "one"))
+    shared.run(lambda tx: membership.leave(tx, "one"))
     second = await other.took()
     assert (second.id, second.uncertain) == (first.id, True)
     one.name = None

@@ -8,13 +8,12 @@ import sys
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from bot.chat.fields.profile_text import read_contact
-from bot.chat.fields.typed_text import read_email
+from bot.chat.forms.seller_texts import read_contact
+from bot.chat.forms.typed_text import read_email
 from bot.core.errors import ConfigProblem, MailRefused
-from bot.core.mail.smtp import parse_sender
-from bot.core.text.contacts import check_contact
-from bot.core.text.email_addresses import ascii_address
-from bot.service.model.payer_data import check_payer_data
+from bot.core.net.mail import parse_sender
+from bot.core.text.contacts import ascii_address, check_contact
+from bot.service.checkouts.order import check_payer_data
 from bot.service.wire.field_types import Email
 from tests.support.letters import letter
 
@@ -88,7 +87,7 @@ def test_an_address_is_checked_without_asking_a_name_server() -> None:
     """Commands that know no address don't load the rule; nothing loads dnspython."""
     code = (
         "import sys; import bot.config;"
-        "from bot.core.text.email_addresses import ascii_address;"
+        "from bot.core.text.contacts import ascii_address;"
         "assert 'email_validator' not in sys.modules;"
         "assert ascii_address('anna@example.org');"
         "assert not [name for name in sys.modules if name.split('.')[0] == 'dns']"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.text.initials import initials
+from bot.core.brand import initials
 
 
 @pytest.mark.parametrize(

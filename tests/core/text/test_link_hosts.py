@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from bot.core.text import links
-from bot.service.model.redirects import ascii_url
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from bot.service.requests.request import ascii_url
 
 
 @pytest.mark.parametrize("host", ["xn--zz--.example", "xn--a", "bü..example"])

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from bot.chat.fields import payout_fields, typed_text
-from bot.chat.fields.choice_text import read_amounts
-from bot.chat.fields.line_text import read_line
-from bot.chat.fields.profile_text import read_contact
-from bot.chat.fields.receiver_shares import read_portions
-from bot.chat.model.payment_reference import fold_reference
-from bot.chat.model.transaction_number import fold_number
-from bot.chat.times.local_time import read_clock, read_hours
-from bot.chat.times.moments import read_moment
-from bot.chat.times.zones import read_zone
+from bot.chat.forms import typed_text
+from bot.chat.forms.line_text import read_line
+from bot.chat.forms.seller_texts import read_contact
+from bot.chat.forms.shares_and_amounts import read_amounts, read_portions
+from bot.chat.model.local_time import read_clock, read_hours
+from bot.chat.model.moments import read_moment
+from bot.chat.model.payment import fold_number, fold_reference
+from bot.chat.model.zones import read_zone
+from bot.core import erasure
 from bot.core.money.amounts import find_currency, read_amount
 from bot.core.net.webhook_addresses import AllowList
-from bot.core.privacy import erasure
 from bot.core.text import sanitize
-from bot.core.text.phones import dialled
-from bot.service.banking import accounts
-from bot.service.lightning import address
-from bot.service.model.payer_data import check_payer_data
-from bot.service.nostr.connection_string import parse_connection
-from bot.service.page.order.order_form import read_order
-from tests.service.page.test_chosen_amounts import terms as open_terms
+from bot.core.text.contacts import dialled
+from bot.service.checkouts.order import check_payer_data
+from bot.service.pages.payer_form import read_order
+from bot.service.rails import bank_accounts, lightning
+from bot.service.rails.nostr_wallet import parse_connection
+from tests.service.pages.test_chosen_amounts import terms as open_terms
 from tests.support.payout_forms import CONNECTION, IBAN, KEY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOW = 1_795_348_800_000
 WIDE = {ord(char): ord(char) + 0xFEE0 for char in map(chr, range(0x21, 0x7F))} | {0x20: 0x3000}
@@ -48,7 +43,7 @@ PASTED: dict[str, Callable[[str], str]] = {
 
 
 def connected(scheme: str, **details: Any) -> Any:
-    return accounts.connect({"scheme": scheme, "name": "Anna Ott", **details}).details
+    return bank_accounts.connect({"scheme": scheme, "name": "Anna Ott", **details}).details
 
 
 def price_in_line(text: str) -> Any:
@@ -84,21 +79,21 @@ FIELDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "hours": (read_hours, "22-7"),
     "zone": (read_zone, "UTC-3"),
     "place": (read_zone, "Europe/Berlin"),
-    "IBAN": (lambda text: payout_fields.read_field("bank-sepa", "iban", text),
+    "IBAN": (lambda text: typed_text.read_field("bank-sepa", "iban", text),
              "DE89 3704 0044 0532 0130 00"),
-    "Pix key": (lambda text: payout_fields.read_field("bank-pix", "key", text),
+    "Pix key": (lambda text: typed_text.read_field("bank-pix", "key", text),
                 "+55 11 98765-4321"),
-    "UPI id": (lambda text: payout_fields.read_field("bank-upi", "id", text), "anna-ott@okbank"),
-    "country": (lambda text: payout_fields.read_field("bank-swiss", "country", text), "CH"),
-    "postcode": (lambda text: payout_fields.read_field("bank-swiss", "postalCode", text), "8001"),
-    "Lightning address": (lambda text: payout_fields.read_field("lightning", "address", text),
+    "UPI id": (lambda text: typed_text.read_field("bank-upi", "id", text), "anna-ott@okbank"),
+    "country": (lambda text: typed_text.read_field("bank-swiss", "country", text), "CH"),
+    "postcode": (lambda text: typed_text.read_field("bank-swiss", "postalCode", text), "8001"),
+    "Lightning address": (lambda text: typed_text.read_field("lightning", "address", text),
                           "anna-ott@example.org"),
-    "LNbits' address": (lambda text: payout_fields.read_field("lnbits", "url", text),
+    "LNbits' address": (lambda text: typed_text.read_field("lnbits", "url", text),
                         "https://my-lnbits.example"),
-    "LNbits' key": (lambda text: payout_fields.read_field("lnbits", "key", text), KEY),
-    "connection": (lambda text: payout_fields.read_field("nwc", "connection", text), CONNECTION),
-    "connection by chance": (payout_fields.is_connection, CONNECTION),
-    "key by chance": (payout_fields.has_key, KEY),
+    "LNbits' key": (lambda text: typed_text.read_field("lnbits", "key", text), KEY),
+    "connection": (lambda text: typed_text.read_field("nwc", "connection", text), CONNECTION),
+    "connection by chance": (typed_text.is_connection, CONNECTION),
+    "key by chance": (typed_text.has_key, KEY),
     "service's IBAN": (lambda text: connected("sepa", iban=text), IBAN),
     "service's BIC": (lambda text: connected("sepa", iban=IBAN, bic=text), "COBADEFFXXX"),
     "service's Pix key": (lambda text: connected("pix", key=text, city="Recife"),
@@ -106,7 +101,7 @@ FIELDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "service's Pix email": (lambda text: connected("pix", key=text, city="Recife"),
                             "anna-ott@example.org"),
     "service's UPI id": (lambda text: connected("upi", id=text), "anna-ott@okbank"),
-    "service's Lightning address": (address.parse, "lightning:anna-ott@example.org"),
+    "service's Lightning address": (lightning.parse_address, "lightning:anna-ott@example.org"),
     "service's connection": (lambda text: parse_connection(text, AllowList.parse("")).label,
                              CONNECTION),
     "reference": (fold_reference, "RF56 4K7M-XQ"),

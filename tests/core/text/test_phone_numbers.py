@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.privacy import erasure
-from bot.core.text import phones
-from bot.service.model import payer_data
+from bot.core import erasure
+from bot.core.text import contacts
+from bot.service.checkouts import order
 
 NUMBERS = ["+44 20 7946 0958", "(020) 7946-0958", "1234567", "123456789012345", "+49.30/901820"]
 OTHERS = ["123456", "1234567890123456", "44+2079460958", "020 7946 0958 x1", ""]
@@ -41,22 +41,26 @@ DIALLED = [
 @pytest.mark.parametrize(("text", "number"), DIALLED)
 def test_a_pasted_number_is_stored_as_it_is_dialled(text: str, number: str) -> None:
     """Contact lists add marks, dashes and spaces; a zero in brackets is for callers at home."""
-    data, wrong = payer_data.check_payer_data(["phoneNumber"], {"phoneNumber": text})
+    data, wrong = order.check_payer_data(["phoneNumber"], {"phoneNumber": text})
     assert (data, wrong) == ({"phoneNumber": number}, ())
     assert erasure.match_key(text) == erasure.match_key(number)
 
 
 @pytest.mark.parametrize("text", NUMBERS)
 def test_a_phone_number_is_accepted_and_found(text: str) -> None:
-    data, wrong = payer_data.check_payer_data(["phoneNumber"], {"phoneNumber": text})
+    data, wrong = order.check_payer_data(["phoneNumber"], {"phoneNumber": text})
     assert wrong == ()
-    assert erasure.match_key(text) == erasure.match_key(data["phoneNumber"]) == phones.digits(text)
+    assert (
+        erasure.match_key(text)
+        == erasure.match_key(data["phoneNumber"])
+        == contacts.phone_digits(text)
+    )
 
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_other_text_is_refused_and_searched_as_a_word(text: str) -> None:
-    assert phones.digits(text) is None
-    assert payer_data.check_payer_data(["phoneNumber"], {"phoneNumber": text}) == (
+    assert contacts.phone_digits(text) is None
+    assert order.check_payer_data(["phoneNumber"], {"phoneNumber": text}) == (
         {},
         ("phoneNumber",),
     )

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from bot.core.text.rate_sources import BY_DEFINITION, rate_source, rate_source_text
+from bot.core.text.phrases import BY_DEFINITION, rate_source, rate_source_text
 from bot.core.text.translations import languages, t
 from bot.service.rails.exchange_rates import SandboxExchange
 

@@ -6,17 +6,16 @@ import unicodedata
 
 import pytest
 
-from bot.chat.fields import goods_text, typed_text
-from bot.chat.fields.receiver_shares import read_portions
-from bot.chat.messages.inert_text import inert, inert_lines
-from bot.chat.messages.reply import plain
-from bot.chat.model import payer_words
-from bot.chat.model.draft import Portion
+from bot.chat.forms import goods_text, typed_text
+from bot.chat.forms.shares_and_amounts import read_portions
+from bot.chat.model import payment
+from bot.chat.model.drafts import Portion
+from bot.chat.model.replies import inert, inert_lines, plain
 from bot.chat.pictures.typesetting import drawable_lines
 from bot.core.text import sanitize
-from bot.service.model.goods import code_lists
-from bot.service.page.order import order_form
-from tests.service.page.test_chosen_amounts import terms
+from bot.service.goods import contents
+from bot.service.pages import payer_form
+from tests.service.pages.test_chosen_amounts import terms
 from tests.support.letters import letter
 
 BAD = "\ufffd"
@@ -30,9 +29,9 @@ def test_a_line_break_of_any_kind_keeps_lines_apart(sign: str) -> None:
     lines = f"one{sign}two"
     assert sanitize.lines(lines) == sanitize.text(lines) == sanitize.words(lines) == "one\ntwo"
     assert sanitize.line(lines) == sanitize.typed(lines) == "one two"
-    order = order_form.read_order(terms(), [], {"name": lines, "message": lines})
+    order = payer_form.read_order(terms(), [], {"name": lines, "message": lines})
     assert (order.words.name, order.words.message) == ("one two", "one\ntwo")
-    assert payer_words.read_words({"message": lines}).message == "one\ntwo"
+    assert payment.read_words({"message": lines}).message == "one\ntwo"
     assert inert_lines(lines) == "one\ntwo"
     assert inert(lines) == plain(lines) == "one two"
     assert typed_text.read_name(lines) == typed_text.read_description(lines) == "one two"
@@ -44,7 +43,7 @@ def test_a_line_break_of_any_kind_keeps_lines_apart(sign: str) -> None:
     shares = read_portions(f"$anna 60%{sign}$ben 40%", "USD")
     assert shares == (Portion("$anna", "60%"), Portion("$ben", "40%"))
     assert drawable_lines(lines) == ["one", "two"]
-    codes = code_lists.CodeFile()
+    codes = contents.CodeFile()
     for char in lines:
         codes.feed(char.encode())
     assert codes.finish() == ("one", "two")

@@ -14,6 +14,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,13 +28,11 @@ from tests.floods.result_table import spread
 from tests.support.free_ports import free_port
 from tests.support.hostile_images import collection
 from tests.support.product_process import ProductSetup, sandbox_telegram, start_bot
-from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
+from tests.support.sellers_and_payers import Seller, link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from bot.sandbox.world.model import Message
-    from tests.support.sellers_and_payers import Seller
+
 
 MEBIBYTE = 2**20
 LIMIT = 512 * MEBIBYTE

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from schemathesis.generation.case import Case
     from schemathesis.hooks import HookContext
 
+
 BEYOND = tuple(
     re.compile(pattern)
     for pattern in (

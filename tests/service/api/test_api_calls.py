@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.core import exact_json
-from bot.service.usecases import applications
+from bot.service.requests import applications
 from bot.service.wire.answer_schemas import (
     PaymentList,
     PublicAnswer,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from fastapi import APIRouter, HTTPException
@@ -13,7 +14,7 @@ from bot.core import exact_json
 from bot.core.net import request_body
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
-from bot.service.usecases import applications
+from bot.service.requests import applications
 from tests.support.raw_http import endless_body
 from tests.support.service_harness import (
     LOOPBACK,
@@ -27,9 +28,6 @@ from tests.support.service_harness import (
     refusal_code,
     refused_fields,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 
 @pytest.mark.parametrize(

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from stdnum import iso11649
 
+from bot.service.rails import exchange_rates
 from bot.service.rails.bank import BankRail
-from bot.service.rates import sources
-from bot.service.rates.median import FRESH
-from bot.service.rates.rates_job import RatesJob
-from bot.service.rates.stored_rates import StoredRates
-from tests.service.banking.test_accounts import PIX, SEPA, SWISS, UPI
+from bot.service.rails.exchange_rates import FRESH, StoredRates
+from bot.service.rails.rates_job import RatesJob
+from tests.service.rails.test_accounts import PIX, SEPA, SWISS, UPI
 from tests.support.bank_codes import READERS, second_decoder, zxing
 from tests.support.rate_sources import coinbase, serve_sources, yadio
 from tests.support.real_rails import TO_ANNA, ScriptedRail, connect, open_real_service
-from tests.support.service_harness import Clock, form_token
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.support.service_harness import ServiceHarness
+from tests.support.service_harness import Clock, ServiceHarness, form_token
 
 WAYS = [
     pytest.param(SEPA, "EUR", id="sepa"),
@@ -106,7 +101,7 @@ async def test_stale_rates_close_wallets_and_leave_banks_open(database_url: str)
     clock = Clock()
     async with serve_sources(coinbase(EUR="72000"), yadio(EUR="72200")) as found:
         urls = [one.url for one in found]
-        rates = StoredRates([sources.name_of(url) for url in urls], clock)
+        rates = StoredRates([exchange_rates.name_of(url) for url in urls], clock)
         async with open_real_service(
             database_url, BankRail(), ScriptedRail(), exchange=rates
         ) as service:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import _lru_cache_wrapper
 
 import pytest
 
 from bot.core.net.rates import Rate
 from bot.service.api import openapi_route
 from bot.service.app import create_app
-from bot.service.page import docs_page, render
+from bot.service.pages import render, site_routes
 from tests.support.raw_http import get, open_web_server
-from tests.support.service_harness import make_service
-
-if TYPE_CHECKING:
-    from functools import _lru_cache_wrapper
-
-    from tests.support.service_harness import ServiceHarness
+from tests.support.service_harness import ServiceHarness, make_service
 
 PAGE = "/pay/" + "0" * 24
 
@@ -24,7 +19,7 @@ PAGE = "/pay/" + "0" * 24
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "written"),
-    [("/docs", docs_page._html), ("/openapi.json", openapi_route._encoded)],
+    [("/docs", site_routes._html), ("/openapi.json", openapi_route._encoded)],
 )
 async def test_the_documents_are_rendered_once(
     service: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]

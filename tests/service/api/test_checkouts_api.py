@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.ops import audit
-from bot.service.usecases import applications
-from bot.service.wire.payout_schemas import CheckoutAnswer
+from bot.service.requests import applications
+from bot.service.wire.goods_and_payouts import CheckoutAnswer
 from tests.support.service_harness import ServiceHarness, headers_of, refusal_code
 
 if TYPE_CHECKING:
     import httpx
+
 
 CALLS = ("", "/confirm", "/reject")
 ONE: dict[str, Any] = {"expirationType": "onPaymentCompleted"}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from bot.core.outbox import outbox
-from bot.service.store import deliveries as store
-from bot.service.usecases import applications
-from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.notifications import notification_rows
+from bot.service.notifications.notification_queues import WEBHOOKS
+from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.requests import applications
 from bot.service.wire.answer_schemas import DeliveryAnswer, DeliveryItem, DeliveryList
 from tests.support.databases import SQLITE
 from tests.support.service_harness import (
@@ -23,11 +25,6 @@ from tests.support.service_harness import (
 )
 from tests.support.webhook_delivery import attempt, owe_many, pay_with_webhook
 from tests.support.webhook_receiver import Receiver, empty_answer
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from bot.service.notify.webhook_delivery import WebhookDelivery
 
 ALL = "/v3/deliveries"
 
@@ -154,7 +151,7 @@ async def test_a_filter_by_state_reads_a_part_of_the_list_at_a_time(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others wait for it: a page may be empty and still have a next one."""
-    monkeypatch.setattr(store, "MOST_READ", 4)
+    monkeypatch.setattr(notification_rows, "MOST_READ", 4)
     await owe_many(service, "https://h.example/w", 10)
     every = [item["id"] for item in (await listed(service))["items"]]
     oldest = every[-1]

@@ -7,7 +7,8 @@ in a slash, its header names are in lower case, and only calls with a body say a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest
@@ -15,9 +16,6 @@ import pytest
 from bot.service.app import create_app
 from tests.support.asgi_server import serve_asgi
 from tests.support.service_harness import LOOPBACK, ServiceHarness, make_service
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 ALL = "/v3/paymentRequests/"
 HEADERS = {

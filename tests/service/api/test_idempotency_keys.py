@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.service.model.payout import BANK
-from bot.service.store import idempotency
-from bot.service.usecases import applications
+from bot.service.payouts.payout_account import BANK
+from bot.service.requests import applications, idempotency
 from tests.support.goods import ALBUM, FILES_PATH
 from tests.support.real_rails import (
     ACCOUNTS_PATH,
@@ -32,10 +32,10 @@ from tests.support.service_harness import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
     import httpx
 
+
+if TYPE_CHECKING:
     Make = Callable[[ServiceHarness], Awaitable["Call"]]
 
 TABLES = (

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from decimal import Decimal
+from typing import Any
 
 from bot.core import exact_json
 from tests.support.service_harness import HOOK, NEW, REQUESTS_PATH, ServiceHarness, refusal_code
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 MOST = 1000
 BODY = 64 * 1024

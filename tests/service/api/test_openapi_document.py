@@ -11,10 +11,10 @@ import pytest
 from starlette.requests import Request
 
 from bot.core.errors import StorageError
-from bot.core.ops import endpoints
+from bot.core.ops import readiness
 from bot.service.http import responses
 from bot.service.http.responses import Internal
-from bot.service.page.docs_page import brief
+from bot.service.pages.site_routes import brief
 from tests.support.service_harness import NEW, ServiceHarness
 
 
@@ -200,7 +200,7 @@ async def test_the_examples_of_refusals_are_real_answers(service: ServiceHarness
         "413": await service.seller.post("/v3/paymentRequests", json=["x" * 70_000]),
         "415": await service.seller.post("/v3/paymentRequests", content="{}"),
     }
-    locked = await endpoints.storage_unavailable(Request({"type": "http"}), StorageError("locked"))
+    locked = await readiness.storage_unavailable(Request({"type": "http"}), StorageError("locked"))
     told = {code: answer.content for code, answer in answers.items()}
     told |= {"500": bytes(responses.refused(Internal()).body), "503": bytes(locked.body)}
     for code, answer in told.items():

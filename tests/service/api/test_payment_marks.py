@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.ops import audit
-from bot.service.usecases import applications
+from bot.service.requests import applications
 from bot.service.wire.answer_schemas import MarkedPaymentAnswer
 from tests.support.service_harness import (
     DROP,
@@ -24,6 +24,7 @@ from tests.support.service_harness import (
 
 if TYPE_CHECKING:
     import httpx
+
 
 RAISED = "SELECT raised_billions, raised_rest FROM payment_requests"
 

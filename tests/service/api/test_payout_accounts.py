@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.core.database.vault import Vault
 from bot.core.ops import audit
 from bot.service.http import rate_limits
-from bot.service.model.payout import BANK, LIGHTNING
+from bot.service.payouts import account_rows, payout_accounts
+from bot.service.payouts.payout_account import BANK, LIGHTNING
+from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.rail import Rails
-from bot.service.store import payout_accounts
-from bot.service.usecases import applications, payouts
-from bot.service.usecases.payouts import Payouts
+from bot.service.requests import applications
 from tests.support.command_line import run_bot
 from tests.support.databases import SQLITE
 from tests.support.real_rails import (
@@ -35,10 +37,6 @@ from tests.support.service_harness import (
     refusal_code,
     refused_fields,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -206,7 +204,7 @@ async def test_with_test_money_all_calls_say_why_there_are_no_accounts(
     ]
     for answer in calls:
         assert refusal_code(answer) == (400, "invalidBody")
-        assert answer.json()["message"] == payouts.TEST_MONEY
+        assert answer.json()["message"] == payout_accounts.TEST_MONEY
 
 
 async def test_calls_without_credentials_are_refused(real: ServiceHarness) -> None:
@@ -217,7 +215,7 @@ async def test_calls_without_credentials_are_refused(real: ServiceHarness) -> No
 async def test_a_probe_that_takes_too_long_is_given_up(
     real: ServiceHarness, rail: ScriptedRail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(payouts, "PROBE_SECONDS", 0)
+    monkeypatch.setattr(payout_accounts, "PROBE_SECONDS", 0)
     rail.gate = asyncio.Event()
     answer = await connect(real)
     assert (refusal_code(answer), refused_fields(answer)) == ((400, "invalidBody"), ["details"])
@@ -229,13 +227,14 @@ async def test_an_application_runs_a_bounded_number_of_probes_at_once(
 ) -> None:
     rail.gate = asyncio.Event()
     running = [
-        asyncio.ensure_future(connect(real, owner=f"o{number}")) for number in range(payouts.PROBES)
+        asyncio.ensure_future(connect(real, owner=f"o{number}"))
+        for number in range(payout_accounts.PROBES)
     ]
     for _ in running:
         await rail.begun.acquire()
     answer = await connect(real)
     assert refusal_code(answer) == (429, "rateLimited")
-    assert rail.probes == payouts.PROBES
+    assert rail.probes == payout_accounts.PROBES
     rail.gate.set()
     assert {one.status_code for one in await asyncio.gather(*running)} == {200}
     assert (await connect(real)).status_code == 200
@@ -308,7 +307,7 @@ async def test_the_rail_gets_the_details_back_as_it_gave_them(
     real: ServiceHarness, rail: ScriptedRail
 ) -> None:
     await connect(real)
-    (account,) = await payout_accounts.read_ways(real.db, real.credentials.app_id, OWNER)
+    (account,) = await account_rows.read_ways(real.db, real.credentials.app_id, OWNER)
     keeper = Payouts(real.db, Vault(KEY), Rails(rail), real.clock)
     assert keeper.details_of(account) == {"name": "Anna", "key": SECRET}
 
@@ -317,8 +316,8 @@ async def test_a_kind_that_is_no_longer_offered_is_listed_but_no_way_to_pay(
     real: ServiceHarness,
 ) -> None:
     await connect(real)
-    real.db.run(lambda tx: payout_accounts.write_offered(tx, [BANK]))
+    real.db.run(lambda tx: account_rows.write_offered(tx, [BANK]))
     app_id = real.credentials.app_id
-    assert await payout_accounts.read_ways(real.db, app_id, OWNER) == []
-    assert real.db.run(lambda tx: payout_accounts.ways(tx, app_id, OWNER)) == []
+    assert await account_rows.read_ways(real.db, app_id, OWNER) == []
+    assert real.db.run(lambda tx: account_rows.ways(tx, app_id, OWNER)) == []
     assert len(await listed(real)) == 1

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 import pytest
 
-from bot.service.model.checkout import Settlement
-from bot.service.model.payout import BANK, LIGHTNING
-from bot.service.notify.webhook_delivery import WebhookDelivery
-from bot.service.usecases import claiming, settling
-from tests.service.banking.test_accounts import SEPA
+from bot.service.checkouts import claiming
+from bot.service.checkouts.checkout import Settlement
+from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.payments import settling
+from bot.service.payouts.payout_account import BANK, LIGHTNING
+from tests.service.rails.test_accounts import SEPA
+from tests.support.http_messages import HttpRequest
 from tests.support.real_rails import (
     ACCOUNTS_PATH,
     EUROS,
@@ -26,14 +29,11 @@ from tests.support.real_rails import (
 )
 from tests.support.service_harness import LOOPBACK, ServiceHarness, open_service
 from tests.support.webhook_delivery import attempt, pay_with_webhook
+from tests.support.webhook_receiver import Receiver
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     import httpx
 
-    from tests.support.http_messages import HttpRequest
-    from tests.support.webhook_receiver import Receiver
 
 ALL = ["payment", "checkout.claimed"]
 NOBODY = "0" * 24

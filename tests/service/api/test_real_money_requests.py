@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from bot.service.model.payout import BANK, LIGHTNING
-from bot.service.store import payout_accounts
-from bot.service.usecases import applications
+from bot.service.payouts import account_rows
+from bot.service.payouts.payout_account import BANK, LIGHTNING
+from bot.service.requests import applications
 from tests.support.real_rails import ACCOUNTS_PATH, TO_ANNA, connect
 from tests.support.service_harness import (
     NEW,
@@ -110,7 +110,7 @@ async def test_an_account_of_a_kind_that_is_no_longer_offered_takes_nothing(
 ) -> None:
     await connect(real)
     made = await real.create(receivers=TO_ANNA)
-    real.db.run(lambda tx: payout_accounts.write_offered(tx, [BANK]))
+    real.db.run(lambda tx: account_rows.write_offered(tx, [BANK]))
     assert said(await real.get(made["id"])) == NO_ACCOUNT
 
 
@@ -126,7 +126,7 @@ async def test_test_money_pays_no_link_whose_owner_expects_real_money(
     await connect(real)
     theirs = (await real.create(receivers=TO_ANNA))["id"]
     others = (await real.create(receivers=NEW["receivers"]))["id"]
-    real.db.run(lambda tx: payout_accounts.write_offered(tx, []))
+    real.db.run(lambda tx: account_rows.write_offered(tx, []))
     assert await told(real, theirs) == {NO_ACCOUNT}
     assert await told(real, others) == {PAYABLE}
 
@@ -258,7 +258,7 @@ async def test_a_stored_link_to_another_sellers_account_is_never_paid(
     page = await real.anyone.get(f"/pay/{made}")
     assert "Not open for payments yet" in page.text
     assert (await real.pay(made)).status_code == 409
-    real.db.run(lambda tx: payout_accounts.write_offered(tx, []))
+    real.db.run(lambda tx: account_rows.write_offered(tx, []))
     assert await told(real, made) == {NO_ACCOUNT}
     assert (await real.pay(made)).status_code == 409
     assert await real.rows("checkouts") == []

@@ -20,6 +20,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +30,14 @@ import uvloop
 
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
-from bot.service.http import hint_addresses
+from bot.service.http import callers
+from bot.service.http.callers import Service
+from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.bank import BankRail
 from bot.service.rails.rail import Rails
-from bot.service.usecases import applications
-from bot.service.usecases.payouts import Payouts
-from tests.service.banking.test_accounts import SEPA
+from bot.service.requests import applications
+from bot.service.requests.applications import Credentials
+from tests.service.rails.test_accounts import SEPA
 from tests.support.raw_http import open_web_server
 from tests.support.service_harness import (
     DROP,
@@ -49,12 +52,8 @@ from tests.support.service_harness import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fastapi import FastAPI
 
-    from bot.service.http.service import Service
-    from bot.service.usecases.applications import Credentials
 
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "20"))
 SEED = int(os.environ.get("SCHEMA_SEED", "7"))
@@ -114,7 +113,7 @@ async def run(folder: Path) -> list[Run]:
             words = {"PAID": [paid], "PAYMENTS": payments, "ACCOUNTS": await connect(app, service)}
             words["OPEN"] = await open_checkouts(service, "never")
             words["CLAIMED"] = await open_checkouts(service, "claimed")
-            hinted = hint_addresses.hint_url("", made.payer_key, words["OPEN"][0])
+            hinted = callers.hint_url("", made.payer_key, words["OPEN"][0])
             words["HINTED"], words["TOKENS"] = ([part] for part in hinted.split("/")[-2:])
             write_users(folder, {"shop": service.credentials, "other": other})
             write_config(folder, REQUESTS=requests, **words)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from bot.service.model.changes import SellerEdit
-from bot.service.usecases import applications
-from tests.support.service_harness import REQUESTS_PATH, refused_fields
-
-if TYPE_CHECKING:
-    from tests.support.service_harness import ServiceHarness
+from bot.service.requests import applications
+from bot.service.requests.changes import SellerEdit
+from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, refused_fields
 
 ANNA: dict[str, Any] = {
     "name": "Anna",

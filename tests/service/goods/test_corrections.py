@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.service.goods import uploads
+from bot.service.goods import files
 from bot.service.rails.sandbox import DELAY
 from tests.support.checkout_steps import hear
 from tests.support.goods import buy, buy_pieces, delivered, uploaded
@@ -17,6 +17,7 @@ from tests.support.service_harness import DROP, REQUESTS_PATH, ServiceHarness, r
 
 if TYPE_CHECKING:
     import httpx
+
 
 CODES = ["AAAA-1", "BBBB-2", "CCCC-3"]
 DEAD, GOOD = "https://example.org/dead", "https://example.org/album"
@@ -76,7 +77,7 @@ async def test_a_corrected_file_stays_for_a_day_for_downloads_under_way(
     await edit(service, made, {"fileId": new})
     for seconds, kept in ((DAY - 1, {old, new}), (1, {new}), (365 * DAY, {new})):
         service.clock.advance(seconds)
-        await uploads.sweep(service.db, service.clock())
+        await files.sweep_files(service.db, service.clock())
         assert {row["id"] for row in await service.rows("files")} == kept
     assert (await download(service, path)).content == b"new"
 
@@ -90,7 +91,7 @@ async def test_sold_files_outlive_other_goods_and_deletions(service: ServiceHarn
     paths.append(await buy(service, made, 2))
     await service.seller.delete(f"{REQUESTS_PATH}/{made}")
     service.clock.advance(365 * DAY)
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     assert [(await download(service, path)).content for path in paths] == [b"1", b"2"]
 
 
@@ -105,14 +106,14 @@ async def test_a_file_waits_for_money_of_a_deleted_request_that_another_shared_i
     for deleted, other in zip(gone, others, strict=True):
         await service.seller.delete(f"{REQUESTS_PATH}/{deleted}")
         await edit(service, other, {"text": GOOD})
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     service.clock.advance(DELAY / 1000)
     await hear(service)
     (paid,) = await service.rows("payments")
     path = f"/pay/{gone[0]}/receipt/{paid['id']}"
     for days, kept in ((179, {shared, unpaid}), (1, {shared})):
         service.clock.advance(days * DAY)
-        await uploads.sweep(service.db, service.clock())
+        await files.sweep_files(service.db, service.clock())
         assert {row["id"] for row in await service.rows("files")} == kept
         assert (await download(service, path)).content == b"song"
 

@@ -5,25 +5,20 @@ from __future__ import annotations
 import asyncio
 import socket
 import tracemalloc
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
+from bot.app import connections
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
 from bot.service.goods import files
-from bot.service.goods.uploads import MOST_BYTES
-from bot.wiring.web import connections
+from bot.service.goods.files import MOST_BYTES
 from tests.support.goods import FILES_PATH, buy, random_bytes, uploaded
-from tests.support.raw_http import SECONDS, get, open_web_server
+from tests.support.raw_http import SECONDS, RunningServer, get, open_web_server
 from tests.support.service_harness import ServiceHarness, headers_of, make_service
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.support.raw_http import RunningServer
 
 MIB = 1024 * 1024
 READERS = 60

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.net.rates import Rate
-from bot.service.goods import uploads
-from bot.service.wire.goods_schemas import ReceiptAnswer
+from bot.service.goods import files
+from bot.service.wire.goods_and_payouts import ReceiptAnswer
 from tests.support.goods import buy, buy_pieces, delivered, random_bytes, receipt, upload, uploaded
 from tests.support.service_harness import (
     DROP,
@@ -23,6 +23,7 @@ from tests.support.service_harness import (
 
 if TYPE_CHECKING:
     import httpx
+
 
 CODES = ["AAAA-1", "BBBB-2", "CCCC-3"]
 TEXT = "The door's number is 4711."
@@ -242,7 +243,7 @@ async def download(service: ServiceHarness, path: str, **headers: str) -> httpx.
 
 @pytest.mark.long
 async def test_the_largest_file_comes_back_byte_for_byte(service: ServiceHarness) -> None:
-    data = random_bytes(uploads.MOST_BYTES)
+    data = random_bytes(files.MOST_BYTES)
     made = await service.create(delivery={"fileId": await uploaded(service, data)})
     path = await buy(service, made["id"])
     assert await delivered(service, path) == {
@@ -325,13 +326,13 @@ async def test_a_replaced_file_that_nobody_bought_is_deleted_soon(service: Servi
     shared = (await service.create(delivery={"fileId": new}))["id"]
     await service.edit(made, {"delivery": {"fileId": new}})
     await service.edit(made, {"delivery": {"text": TEXT}})
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     assert [row["id"] for row in await service.rows("files")] == [new]
     await service.seller.delete(f"{REQUESTS_PATH}/{shared}")
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     assert [row["id"] for row in await service.rows("files")] == [new], "money may still come"
     service.clock.advance(180 * 24 * 3600)
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     assert await service.rows("files") == await service.rows("file_parts")
 
 

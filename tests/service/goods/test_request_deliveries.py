@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.service.goods import deliveries
+from bot.service.goods import contents
 from bot.service.http.openapi import OWNER
-from bot.service.usecases import applications
+from bot.service.requests import applications
 from bot.service.wire.answer_schemas import PublicAnswer, RequestAnswer, RequestList
 from tests.support.goods import ALBUM, buy, delivered, uploaded
 from tests.support.service_harness import (
@@ -24,6 +24,7 @@ from tests.support.service_harness import (
 
 if TYPE_CHECKING:
     import httpx
+
 
 CODES = ["AAAA-1", "BBBB-2", "CCCC-3"]
 TEXT = "https://example.org/secret-album"
@@ -210,7 +211,7 @@ async def test_the_codes_of_a_seller_are_bounded(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deleted requests keep theirs, so that requests without end would fill the database."""
-    monkeypatch.setattr(deliveries, "MOST_CODES_OF_SELLER", 5)
+    monkeypatch.setattr(contents, "MOST_CODES_OF_SELLER", 5)
     anna, ben = {OWNER: "anna"}, {OWNER: "ben"}
     body = NEW | {"delivery": {"codes": CODES}}
 

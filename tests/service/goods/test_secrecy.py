@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -10,9 +11,6 @@ from structlog.testing import capture_logs
 from tests.support.databases import TABLES
 from tests.support.goods import buy, delivered, receipt, uploaded
 from tests.support.service_harness import HOOK, REQUESTS_PATH, ServiceHarness, open_service
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 CODE, TEXT, CONTENT = "GEHEIM-4711", "The door opens with 0815.", "the song itself"
 OWN_TABLES = {"codes", "file_parts", "payment_requests", "former_deliveries"}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator
 
 import pytest
 
 from bot.core.net import request_body
-from bot.service.goods import files, uploads
-from bot.service.goods.uploads import AT_ONCE, MOST_BYTES
+from bot.service.goods import files
+from bot.service.goods.files import AT_ONCE, MOST_BYTES
 from bot.service.http.openapi import OWNER
-from bot.service.usecases import applications
-from bot.service.wire.goods_schemas import FileAnswer
+from bot.service.requests import applications
+from bot.service.wire.goods_and_payouts import FileAnswer
 from tests.support.goods import ALBUM, FILES_PATH, random_bytes, upload, uploaded
 from tests.support.service_harness import (
     NEW,
@@ -22,9 +22,6 @@ from tests.support.service_harness import (
     refusal_code,
     refused_fields,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 WEEK = 7 * 24 * 3600
 
@@ -131,10 +128,10 @@ async def test_what_a_killed_process_left_is_swept(service: ServiceHarness) -> N
     file = files.NewFile("f" * 24, service.credentials.app_id, "", "a", "b/c", 5)
     service.db.run(lambda tx: files.begin(tx, file, service.clock()))
     service.db.run(lambda tx: files.add_part(tx, file.id, 0, b"12345"))
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     assert await parts_of(service) == [5]
     service.clock.advance(2 * 3600)
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     assert await parts_of(service) == []
     assert await service.rows("files") == []
 
@@ -151,10 +148,10 @@ async def test_a_file_that_nobody_delivers_is_deleted_after_a_week(service: Serv
     loose, kept = await uploaded(service, random_bytes(40 * files.PART)), await uploaded(service)
     await service.create(delivery={"fileId": kept})
     service.clock.advance(WEEK - 1)
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     assert {row["id"] for row in await service.rows("files")} == {loose, kept}
     service.clock.advance(1)
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     assert {row["id"] for row in await service.rows("files")} == {kept}
     assert await parts_of(service) == [len(ALBUM)]
 
@@ -191,7 +188,7 @@ async def test_what_an_application_holds_unused_is_bounded(
         await uploaded(service)
     assert refusal_code(await upload(service)) == (409, "tooManyFiles")
     service.clock.advance(WEEK)
-    await uploads.sweep(service.db, service.clock())
+    await files.sweep_files(service.db, service.clock())
     await uploaded(service)
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bot.core.net.rates import Rate, subscriber_key
 from bot.service.app import create_app
+from tests.support.http_messages import HttpAnswer
 from tests.support.raw_http import NOBODY, RunningServer, get, open_web_server
 from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, headers_of, make_service
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.support.http_messages import HttpAnswer
-
 
 US = ("127.0.0.1",)
 """The trusted proxies of a test that forwards by itself."""

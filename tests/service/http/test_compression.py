@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.service.http.compression import RAW, SMALLEST, TextTemplate
-from bot.service.page import render
+from bot.service.http.responses import RAW, SMALLEST, TextTemplate
+from bot.service.pages import render
+from tests.support.service_harness import ServiceHarness
 
 if TYPE_CHECKING:
     import httpx
 
-    from tests.support.service_harness import ServiceHarness
 
 BROWSER = "gzip, deflate, br, zstd"
 STAMP = re.compile(rb'data-now="\d+"|value="[0-9a-f]{32}"')

@@ -5,29 +5,21 @@ Each browser has a cookie of its own and the address of its network; nobody wait
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 
+from bot.service.checkouts import inventory
 from bot.service.rails.bank import BankRail
-from bot.service.store import unit_moves
+from bot.service.rails.rail import Rail
 from tests.support.checkout_steps import hear, units
 from tests.support.real_rails import TO_ANNA, ScriptedRail, connect, open_real_service
-from tests.support.service_harness import (
-    URL,
-    ServiceHarness,
-    form_token,
-    open_service,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from bot.service.rails.rail import Rail
+from tests.support.service_harness import URL, ServiceHarness, form_token, open_service
 
 RESERVATION, HOURS = 900, 3600
 SETTINGS: dict[str, Any] = {
@@ -101,7 +93,7 @@ class Market:
 
     async def sweep(self) -> None:
         now = self.service.clock()
-        await self.service.db.transaction(partial(unit_moves.close_lapsed, now=now, most=99))
+        await self.service.db.transaction(partial(inventory.close_lapsed, now=now, most=99))
 
     async def rows(self) -> list[Any]:
         return await self.service.rows("checkouts")

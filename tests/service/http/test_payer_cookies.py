@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import httpx
 import pytest
 
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
-from bot.service.http.payer_cookies import FORM_TIME, PayerCookies
-from bot.service.model import checkout as model
+from bot.service.checkouts import checkout
+from bot.service.http.callers import FORM_TIME, PayerCookies
 from tests.support.raw_http import NOBODY, open_web_server
 from tests.support.service_harness import (
     DROP,
@@ -25,9 +26,6 @@ from tests.support.service_harness import (
     make_service,
     open_service,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 KEY = b"k" * 32
 TLS = ssl.create_default_context()
@@ -220,8 +218,8 @@ async def test_a_network_and_its_site_have_a_cap_on_links_without_units(
 
     Three networks, of which the third begins when its site has as many as it may, and another site.
     """
-    monkeypatch.setattr(model, "MOST_OPEN", per_network)
-    monkeypatch.setattr(model, "MOST_OPEN_OF_SITE", per_site)
+    monkeypatch.setattr(checkout, "MOST_OPEN", per_network)
+    monkeypatch.setattr(checkout, "MOST_OPEN_OF_SITE", per_site)
     async with market(database_url, US, holds=cap) as it:
         path = f"/pay/{(await it.service.create())['id']}"
         networks = ["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1", "2001:db8:9::1"]

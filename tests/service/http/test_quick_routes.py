@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,12 @@ from starlette.responses import PlainTextResponse, Response
 
 from bot.core.errors import NotFound, StorageError
 from bot.service.app import create_app
-from bot.service.http.plain_route import PlainRoute
-from bot.service.http.quick_routes import QuickRoutes
+from bot.service.http.routes import PlainRoute, QuickRoutes
 from tests.support.service_harness import ServiceHarness, client, headers_of, make_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
     import httpx
+
 
 CALLS = [
     *[(method, "/pay/{id}") for method in ("GET", "HEAD", "POST", "PUT", "OPTIONS")],

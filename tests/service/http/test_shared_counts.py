@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.core.database.database import Database
 from bot.core.errors import RateLimited, StorageError
 from bot.core.net.rates import Rate
-from bot.service.http.rate_limits import RateLimits
-from bot.service.http.shared_counts import KEPT_SECONDS, SWEEP_SECONDS, SharedCounts
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
-    from tests.support.service_harness import Clock
+from bot.service.http.rate_limits import KEPT_SECONDS, SWEEP_SECONDS, RateLimits, SharedCounts
+from tests.support.service_harness import Clock
 
 KEY = b"a key that all replicas share"
 PAYER = "198.51.100.7"
@@ -204,7 +200,7 @@ async def test_windows_that_are_over_leave_the_memory(db: Database, clock: Clock
 async def test_counts_are_shared_again_after_an_outage(
     db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.service.http.shared_counts.SHARE_SECONDS", 0)
+    monkeypatch.setattr("bot.service.http.rate_limits.SHARE_SECONDS", 0)
     one, outages = Replica(db, clock), [StorageError("the server is away")] * 3
     stored, share = asyncio.Event(), one.counts.share
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bot.core.errors import InvalidBody
-from bot.service.banking import codes
-from bot.service.model.rail_answers import Asked, Unavailable, Waiting
+from bot.service.rails import bank
 from bot.service.rails.bank import BankRail
-from tests.service.banking.test_accounts import SEPA
+from bot.service.rails.rail import Asked, Unavailable, Waiting
+from tests.service.rails.test_accounts import SEPA
 from tests.support.bank_codes import read_epc
 
 RAIL = BankRail()
@@ -33,8 +33,8 @@ async def test_a_checkout_opens_at_once_with_its_code_and_is_never_looked_at() -
 
 
 async def test_an_amount_that_no_code_can_ask_for_is_refused() -> None:
-    assert RAIL.open_offline(await asked(codes.MOST))
-    ask = await asked(codes.MOST + 1)
+    assert RAIL.open_offline(await asked(bank.MOST))
+    ask = await asked(bank.MOST + 1)
     assert RAIL.open_offline(ask) is None
     refused = await RAIL.open(ask)
     assert isinstance(refused, Unavailable)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from bot.core.errors import MoneyError
 from bot.core.money import amounts
-from bot.service.model import quote
-from bot.service.model.request import ExchangeRate, Kind, Product, Receiver, Terms
+from bot.service.checkouts import order
 from bot.service.rails import exchange_rates
 from bot.service.rails.exchange_rates import Exchange, SandboxExchange
+from bot.service.requests.request import ExchangeRate, Kind, Product, Receiver, Terms
 
 FILE = Path(exchange_rates.__file__).with_name("rates.json")
 TABLE = json.loads(FILE.read_text("utf-8"))
@@ -35,7 +35,7 @@ def paid(amount: int, denomination: str, instrument: str) -> int:
     """Return the minor units of a price converted by the table."""
     receivers = (Receiver("alice", amount),)
     terms = Terms(Kind.NEVER, Product("Coffee"), receivers, instrument, denomination)
-    return quote.quote(terms, SandboxExchange().rate(denomination, instrument)).amount
+    return order.quote(terms, SandboxExchange().rate(denomination, instrument)).amount
 
 
 def test_every_currency_has_a_positive_price_in_dollars() -> None:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.core.database.database import Database
 from bot.core.errors import InvalidBody, Throttled, Unreachable
-from bot.core.net.guarded_socket import GuardedDialler
+from bot.core.net.guarded_transport import GuardedDialler
 from bot.core.net.http_client import ssl_context
 from bot.core.net.rates import Rate
 from bot.core.net.webhook_addresses import AllowList
-from bot.core.outbox.host_budgets import OPENING, HostBudget
-from bot.service.model.rail_answers import Opened, Unavailable, Waiting
-from bot.service.nostr.encryption import Scheme
-from bot.service.nostr.relay_connection import guarded_dial
-from bot.service.nostr.relays import Relays
-from bot.service.nostr.wallet import Call, Wallets
+from bot.core.outbox.queue_policy import OPENING, HostBudget
 from bot.service.rails.host_calls import HostCalls, claimed
+from bot.service.rails.nostr import Scheme
+from bot.service.rails.nostr_wallet import Call, Wallets
 from bot.service.rails.nwc import NwcRail
+from bot.service.rails.rail import Opened, Unavailable, Waiting
+from bot.service.rails.relay_connection import guarded_dial
+from bot.service.rails.relays import Relays
 from bot.service.rails.wallet_http import WalletHttp
 from tests.support.lightning_wallet import (
     LnurlService,
@@ -31,11 +31,7 @@ from tests.support.lightning_wallet import (
 from tests.support.nwc_wallet import LocalRelay, NwcWallet
 from tests.support.relay_calls import connection
 from tests.support.scripted_relay import Request, scripted_relay
-from tests.support.service_harness import LOOPBACK
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import LOOPBACK, Clock
 
 HOST = "127.0.0.1"
 MINUTE = Rate(2, 60)

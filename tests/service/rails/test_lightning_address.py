@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.model.rail_answers import (
+from bot.service.rails.lightning import LightningAddressRail
+from bot.service.rails.rail import (
     Arrived,
     Connected,
-    Lie,
+    InvalidWalletAnswer,
     Opened,
     PayWith,
     Unavailable,
     Waiting,
 )
-from bot.service.rails.lightning_address import LightningAddressRail
 from tests.support.certificates import make_certificate
 from tests.support.free_ports import free_port
 from tests.support.lightning_invoices import InvoiceDraft
@@ -36,15 +38,12 @@ from tests.support.lightning_wallet import (
     silent_answer,
     text_answer,
 )
+from tests.support.service_harness import Clock
 from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from starlette.responses import Response
 
-    from tests.support.service_harness import Clock
 
 OFFER = {"tag": "payRequest", "minSendable": 1_000, "maxSendable": 100_000_000}
 ERROR = '{"status":"ERROR","reason":"Not today."}'
@@ -335,7 +334,7 @@ async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str)
     """The first invoice was that of connecting."""
     found = await shop.opened()
     shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
-    lie = Waiting("the wallet's preimage does not fit the invoice", Lie.PREIMAGE)
+    lie = Waiting("the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE)
     assert await shop.look(found) == lie
 
 
@@ -343,7 +342,7 @@ async def test_an_answer_about_another_invoice_is_a_lie(shop: Shop) -> None:
     found = await shop.opened()
     shop.wallet.paid.add(found.external_id)
     shop.wallet.changed["verify"] = {"pr": InvoiceDraft(5_000, shop.clock()).write()}
-    lie = Waiting("the wallet answers for another invoice", Lie.OTHER_INVOICE)
+    lie = Waiting("the wallet answers for another invoice", InvalidWalletAnswer.OTHER_INVOICE)
     assert await shop.look(found) == lie
 
 

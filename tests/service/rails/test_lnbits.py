@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bot.core.errors import InvalidBody
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.lightning import invoice
-from bot.service.model.rail_answers import (
+from bot.service.rails import invoices
+from bot.service.rails.lnbits import LNbitsRail
+from bot.service.rails.rail import (
     Arrived,
     Connected,
     Gone,
-    Lie,
+    InvalidWalletAnswer,
     Opened,
     PayWith,
     Unavailable,
     Waiting,
 )
-from bot.service.rails.lnbits import LNbitsRail
 from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.lightning_wallet import (
     ADMIN_KEY,
@@ -36,11 +37,7 @@ from tests.support.lightning_wallet import (
     shorten_unfinished,
     text_answer,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 
 @dataclass
@@ -263,7 +260,7 @@ async def test_a_slow_answer_late_in_a_reservation_is_no_lie(
     monkeypatch.setattr(shop.wallet, "now", made_at)
     found = await shop.open(lapses_at=shop.clock() + left * 1_000)
     assert isinstance(found, Opened), found
-    assert (found.lapses_at or 0) - shop.clock() >= invoice.LEAST_LIFE
+    assert (found.lapses_at or 0) - shop.clock() >= invoices.LEAST_LIFE
 
 
 async def test_a_refused_webhook_is_left_out(shop: Shop) -> None:
@@ -417,7 +414,7 @@ async def test_paid_without_details_is_anybodys_answer(shop: Shop, details: Any)
 async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str) -> None:
     found = await shop.paid()
     shop.wallet.changed["payment"] = {"preimage": preimage}
-    lie = Waiting("the wallet's preimage does not fit the invoice", Lie.PREIMAGE)
+    lie = Waiting("the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE)
     assert await shop.look(found) == lie
 
 

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 import structlog
 
 from bot.core.errors import InvalidBody
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.model.rail_answers import (
-    Arrived,
-    Asked,
-    Gone,
-    Look,
-    Opened,
-    Unavailable,
-    Waiting,
-)
 from bot.service.rails import nwc
 from bot.service.rails.nwc import NwcRail
+from bot.service.rails.rail import Arrived, Asked, Gone, Opened, PollAnswer, Unavailable, Waiting
 from tests.support.free_ports import free_port
 from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
 from tests.support.tcp_relay import open_tcp_relay
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
 
 LIFE = 600_000
 
@@ -74,7 +64,7 @@ async def opened(rail: NwcRail, wallet: NwcWallet) -> Opened:
     return made
 
 
-async def look(rail: NwcRail, wallet: NwcWallet, made: Opened) -> Look:
+async def look(rail: NwcRail, wallet: NwcWallet, made: Opened) -> PollAnswer:
     return await rail.look(ask(wallet), made)
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.errors import BadAnswer
-from bot.service.model.rail_answers import Arrived, Gone, Lie, Look, Waiting
-from bot.service.rails import nwc_answers
-from bot.service.rails.nwc_answers import WalletLie
+from bot.service.rails import nwc
+from bot.service.rails.nwc import ImpossibleAnswer
+from bot.service.rails.rail import Arrived, Gone, InvalidWalletAnswer, PollAnswer, Waiting
 from tests.support.lightning_invoices import PREIMAGE, hash_of
 
 HASH = hash_of()
@@ -28,8 +28,8 @@ PAID = PENDING | {"state": "settled", "settled_at": 1_794_000_050, "preimage": P
 SAYS_NO_STATE = {name: value for name, value in PAID.items() if name != "state"}
 
 
-def read(found: dict[str, Any], *, ended: bool = False) -> Look | None:
-    return nwc_answers.read_lookup(found, HASH, ended=ended)
+def read(found: dict[str, Any], *, ended: bool = False) -> PollAnswer | None:
+    return nwc.read_lookup(found, HASH, ended=ended)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def read(found: dict[str, Any], *, ended: bool = False) -> Look | None:
         (SAYS_NO_STATE | {"state": None}, Arrived(21)),
     ],
 )
-def test_what_a_lookup_says(found: dict[str, Any], look: Look) -> None:
+def test_what_a_lookup_says(found: dict[str, Any], look: PollAnswer) -> None:
     assert read(found) == look
 
 
@@ -87,9 +87,13 @@ def test_a_time_of_settling_without_a_state_says_nothing_once_the_invoice_has_en
     ],
 )
 def test_a_lie_about_a_payment_is_refused(lie: dict[str, Any]) -> None:
-    with pytest.raises(WalletLie) as told:
+    with pytest.raises(ImpossibleAnswer) as told:
         read(PAID | lie)
-    expected = Lie(next(iter(lie))) if {"amount", "preimage"} & lie.keys() else Lie.OTHER_INVOICE
+    expected = (
+        InvalidWalletAnswer(next(iter(lie)))
+        if {"amount", "preimage"} & lie.keys()
+        else InvalidWalletAnswer.OTHER_INVOICE
+    )
     assert told.value.lie is expected
 
 
@@ -104,8 +108,8 @@ def test_a_lie_about_a_payment_is_refused(lie: dict[str, Any]) -> None:
         ("text", Gone("the invoice ended without a payment")),
     ],
 )
-def test_what_a_list_of_payments_says(listed: Any, look: Look) -> None:
-    assert nwc_answers.read_list({"transactions": listed}, HASH) == look
+def test_what_a_list_of_payments_says(listed: Any, look: PollAnswer) -> None:
+    assert nwc.read_list({"transactions": listed}, HASH) == look
 
 
 RECEIVE = ["make_invoice", "lookup_invoice", "get_info"]
@@ -123,7 +127,7 @@ RECEIVE = ["make_invoice", "lookup_invoice", "get_info"]
     ],
 )
 def test_a_connection_that_can_only_receive_is_taken(info: dict[str, Any]) -> None:
-    assert nwc_answers.problem_of(info) is None
+    assert nwc.problem_of(info) is None
 
 
 @pytest.mark.parametrize(
@@ -134,7 +138,7 @@ def test_a_connection_that_can_only_receive_is_taken(info: dict[str, Any]) -> No
     ],
 )
 def test_a_connection_that_may_do_more_is_refused(method: str) -> None:
-    problem = nwc_answers.problem_of({"methods": [*RECEIVE, method]})
+    problem = nwc.problem_of({"methods": [*RECEIVE, method]})
     assert problem
     assert "can also spend" in problem.message
     assert "only create and look up invoices" in problem.message
@@ -158,7 +162,7 @@ def test_a_connection_that_may_do_more_is_refused(method: str) -> None:
 def test_a_connection_that_can_not_be_paid_to_is_refused(
     info: dict[str, Any], problem: str
 ) -> None:
-    found = nwc_answers.problem_of(info)
+    found = nwc.problem_of(info)
     assert found
     assert problem in found.message
 
@@ -173,7 +177,7 @@ def test_a_connection_that_can_not_be_paid_to_is_refused(
     ],
 )
 def test_an_error_while_connecting_is_explained(code: str, hint: str) -> None:
-    assert hint in nwc_answers.refusal_of(code).message
+    assert hint in nwc.refusal_of(code).message
 
 
 JSON = st.recursive(
@@ -193,11 +197,11 @@ FIELDS = st.dictionaries(st.sampled_from([*PAID, "methods", "network", "transact
 @given(fields=FIELDS, ended=st.booleans())
 def test_answers_of_any_type_are_read_or_refused(fields: dict[str, Any], *, ended: bool) -> None:
     """Whatever a wallet says, the money that it can be made to mean is a whole sum or none."""
-    nwc_answers.problem_of(fields)
+    nwc.problem_of(fields)
     for answer in (fields, PAID | fields):
         try:
-            found = nwc_answers.read_lookup(answer, HASH, ended=ended)
-            listed = nwc_answers.read_list({"transactions": [answer]}, HASH)
+            found = nwc.read_lookup(answer, HASH, ended=ended)
+            listed = nwc.read_list({"transactions": [answer]}, HASH)
         except BadAnswer:
             continue
         for look in (found, listed):

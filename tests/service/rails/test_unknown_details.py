@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bot.core.errors import InvalidBody
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.rails.lightning_address import LightningAddressRail
+from bot.service.rails.lightning import LightningAddressRail
 from bot.service.rails.lnbits import LNbitsRail
 from bot.service.rails.nwc import NwcRail
-
-if TYPE_CHECKING:
-    from bot.service.rails.rail import Rail
+from bot.service.rails.rail import Rail
 
 
 @pytest.mark.parametrize("kind", [LightningAddressRail, LNbitsRail, NwcRail])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 from starlette.responses import Response
@@ -18,10 +18,10 @@ from bot.core.errors import (
     PeerError,
     Throttled,
 )
-from bot.core.net.bounded_stream import MOST_READ
+from bot.core.net.guarded_transport import MOST_READ
 from bot.core.net.webhook_addresses import AllowList
+from bot.service.checkouts import opening, polling
 from bot.service.rails.wallet_http import WalletHttp
-from bot.service.usecases import looking, opening
 from tests.support.endless_answers import endless_answers
 from tests.support.lightning_wallet import (
     BROKEN_ANSWERS,
@@ -31,11 +31,7 @@ from tests.support.lightning_wallet import (
     shorten_unfinished,
     text_answer,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.support.service_harness import Clock
+from tests.support.service_harness import Clock
 
 
 @pytest.fixture
@@ -157,7 +153,7 @@ async def test_wallets_that_stay_silent_take_no_connection_of_another(
 
     server = await asyncio.start_server(keep_silent, "127.0.0.1", 0)
     silent = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    asks = [asyncio.create_task(http.get(silent)) for _ in range(opening.ROOM + looking.ROOM)]
+    asks = [asyncio.create_task(http.get(silent)) for _ in range(opening.ROOM + polling.ROOM)]
     await asyncio.sleep(0)
     try:
         async with asyncio.timeout(5):

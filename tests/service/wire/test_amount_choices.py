@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.service.model.amount_choice import AmountChoice
+from bot.service.requests.request import AmountChoice
 from bot.service.wire import body_parsing
 from bot.service.wire.answer_schemas import PublicAnswer, RequestAnswer, RequestList
 from tests.support.service_harness import (

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from bot.service.model.changes import Edit
+from bot.service.requests.changes import Edit
 from bot.service.wire import body_parsing
 from tests.support.wire_bodies import NOW, refused
 

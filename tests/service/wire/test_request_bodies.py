@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bot.core import exact_json
 from bot.core.errors import InvalidBody
 from bot.core.exact_json import canonical
-from bot.service.model.request import Kind, Product, Receiver, Webhook
+from bot.service.requests.request import Kind, Product, Receiver, Webhook
 from bot.service.wire import body_parsing
 from bot.service.wire.body_parsing import read_json
 from bot.service.wire.field_types import iso

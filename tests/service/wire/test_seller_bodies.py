@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bot.core import exact_json
-from bot.core.accents import ACCENTS
-from bot.service.model.changes import Edit, SellerEdit
-from bot.service.model.seller import SellerProfile
+from bot.core.brand import ACCENTS
+from bot.service.requests.changes import Edit, SellerEdit
+from bot.service.requests.request import SellerProfile
 from bot.service.wire import body_parsing
 from tests.support.wire_bodies import NOW, body, refused
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bot.sandbox.world.model import Chat, Message
+
 
 LANGUAGE = "en"
 _TAG = re.compile(r"<[^<>]*>")

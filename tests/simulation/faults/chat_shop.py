@@ -8,20 +8,20 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from functools import partial
+from random import Random
 from typing import TYPE_CHECKING
 
-from bot.chat.model.payment_key import PaymentKey
+from bot.chat.model.payment import PaymentKey
 from bot.sandbox.world import people
+from bot.sandbox.world.people import Person
 from tests.simulation.faults import alert_reading
+from tests.simulation.faults.faulty_product import SimulatedProduct
 from tests.simulation.faults.seller_and_payer import PATIENCE, Offer, Seller
 from tests.simulation.faults.service_shop import MOST_PIECES, Customer, Shop
 
 if TYPE_CHECKING:
-    from random import Random
-
     from bot.sandbox.world.model import Message
-    from bot.sandbox.world.people import Person
-    from tests.simulation.faults.faulty_product import SimulatedProduct
+
 
 VOUCHER, BOX = "Voucher", "Box"
 OF_SERVICE = {"claimed", "underpaid"}

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from bot.chat.store.takings import EARNED, OVERSOLD, PAID_BACK, UNDERPAID
+from bot.chat.store.revenue import EARNED, OVERSOLD, PAID_BACK, UNDERPAID
+from bot.core.database.database import Row
+from tests.simulation.faults.chat_shop import ChatShop
+from tests.simulation.faults.faulty_product import SimulatedProduct
 from tests.simulation.faults.shop_invariants import PAYMENTS, balance_problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Row
-    from tests.simulation.faults.chat_shop import ChatShop
-    from tests.simulation.faults.faulty_product import SimulatedProduct
 
 CODE = re.compile(r"(?:CODE|LATER)-\d{3}")
 RECORDED = "SELECT * FROM received_payments"

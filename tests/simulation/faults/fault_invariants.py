@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from bot.sandbox.bot_api.answers import CALLBACK_SECONDS
+from bot.sandbox.bot_api.messages import CALLBACK_SECONDS
 from tests.simulation.faults import alert_reading
 from tests.simulation.faults.chat_shop import ChatShop
 from tests.simulation.faults.chat_shop_invariants import chat_shop_problems
+from tests.simulation.faults.fault_schedule import Schedule
+from tests.simulation.faults.faulty_product import SimulatedProduct
+from tests.simulation.faults.seller_and_payer import Payer, Seller
+from tests.simulation.faults.service_shop import Shop
 from tests.simulation.faults.shop_invariants import shop_problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.simulation.faults.fault_schedule import Schedule
-    from tests.simulation.faults.faulty_product import SimulatedProduct
-    from tests.simulation.faults.seller_and_payer import Payer, Seller
-    from tests.simulation.faults.service_shop import Shop
 
 BY_CHAT = "SELECT id FROM payment_requests WHERE name NOT LIKE '% of the shop'"
 """The requests that sellers made in the chat."""

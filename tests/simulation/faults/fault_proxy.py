@@ -8,18 +8,13 @@ to it and whether the other side saw it: that is what a repeated message has to 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING
 
 from tests.simulation.faults.fault_weights import CUT, DOUBTFUL, MENUS, Fault
-from tests.simulation.faults.http_wire import read_answer, read_request, written
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
-
-    from tests.simulation.faults.http_wire import Request
+from tests.simulation.faults.http_wire import Request, read_answer, read_request, written
 
 HANG_SECONDS = 25.0
 """Longer than any client of ours waits for an answer."""

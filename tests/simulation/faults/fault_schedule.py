@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 from bot.sandbox.world import people
-from tests.simulation.faults.fault_proxy import AFTER, BEFORE
+from tests.simulation.faults.fault_proxy import AFTER, BEFORE, Point
 from tests.simulation.faults.faulty_product import COMMIT, Conditions, SimulatedProduct
 from tests.simulation.faults.seller_and_payer import PRICE, Browser, Draft, Offer, Payer, Seller
 from tests.simulation.faults.service_shop import TAKES_PART, Shop
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-    from typing import Any
-
-    from tests.simulation.faults.fault_proxy import Point
 
 SEVERITIES = (0.05, 0.15, 0.3, 0.45)
 STORM_SECONDS = 20.0

@@ -13,35 +13,30 @@ import contextvars
 import shutil
 import sqlite3
 from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Self
+from pathlib import Path
+from typing import ClassVar, Self
 
 from pydantic import SecretStr
 
+from bot.app.application import Application
+from bot.config import Settings
+from bot.core.database.database import Row
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world.world import TOKEN, World
-from bot.wiring.app.application import Application
+from bot.service.requests.applications import Credentials
 from tests.simulation import error_log
 from tests.simulation.error_log import life_of
 from tests.simulation.faults import request_kinds
-from tests.simulation.faults.fault_proxy import AFTER, Proxy
+from tests.simulation.faults.fault_proxy import AFTER, Point, Proxy
 from tests.simulation.faults.fault_weights import Fault
-from tests.simulation.product_templates import Life, settings
+from tests.simulation.product_templates import Life, Templates, settings
 from tests.simulation.simulated_time import Clock, Loop
 from tests.support.asgi_server import serve_asgi
 from tests.support.free_ports import free_port
 from tests.support.webhook_receiver import open_receiver
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
-
-    from bot.config import Settings
-    from bot.core.database.database import Row
-    from bot.service.usecases.applications import Credentials
-    from tests.simulation.faults.fault_proxy import Point
-    from tests.simulation.product_templates import Templates
 
 COMMIT = "commit"
 OWED = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import httpx
@@ -9,8 +10,6 @@ import httpx
 from tests.simulation.faults.fault_proxy import HANG_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.types import Receive, Scope, Send
 
 

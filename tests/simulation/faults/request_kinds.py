@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.simulation.faults.http_wire import Request
+from tests.simulation.faults.http_wire import Request
 
 
 def method(request: Request) -> str:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING
 
 import httpx
 
 from bot.core.net import http_client
 from tests.simulation.faults import alert_reading
+from tests.simulation.faults.faulty_product import SimulatedProduct
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
-    from random import Random
-
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
-    from tests.simulation.faults.faulty_product import SimulatedProduct
+
 
 PATIENCE = 3600.0
 """Seconds of the loop that a person waits for the bot to say something: they cost nothing."""

@@ -9,21 +9,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from decimal import Decimal
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
 from bot.core.net import http_client
 from tests.simulation.faults import alert_reading
+from tests.simulation.faults.faulty_product import SimulatedProduct
 from tests.support.service_harness import REQUESTS_PATH, form_token
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from tests.simulation.faults.faulty_product import SimulatedProduct
 
 TAKES_PART = 0.5
 """How many of the schedules have a shop."""

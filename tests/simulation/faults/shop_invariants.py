@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from bot.core.database.database import Row
 from bot.core.text.sanitize import words
-from tests.simulation.faults.service_shop import AMOUNTS, MOST_PIECES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Row
-    from tests.simulation.faults.faulty_product import SimulatedProduct
-    from tests.simulation.faults.service_shop import Customer, Shop
+from tests.simulation.faults.faulty_product import SimulatedProduct
+from tests.simulation.faults.service_shop import AMOUNTS, MOST_PIECES, Customer, Shop
 
 TOOK = ("paid", "late")
 PAYMENTS = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
@@ -15,12 +15,7 @@ from tests.simulation.faults.fault_weights import Fault
 from tests.simulation.schedule_runner import play, players
 from tests.simulation.simulated_time import NOON, Clock, Loop
 from tests.support.http_messages import http_response
-from tests.support.scripted_server import open_scripted_server
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from tests.support.scripted_server import ScriptedServer
+from tests.support.scripted_server import ScriptedServer, open_scripted_server
 
 Ask = Callable[[], Coroutine[Any, Any, httpx.Response]]
 YES, NO = http_response(200, {"answer": "yes"}), http_response(404, {"answer": "no"})

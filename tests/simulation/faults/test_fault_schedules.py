@@ -12,16 +12,13 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
 from tests.simulation.faults.whole_schedule import WholeSchedule
 from tests.simulation.schedule_runner import play, players
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from concurrent.futures import ProcessPoolExecutor
 
 MOST, WHOLE = 60, 6
 """Schedules in a build, and those of the product in one process."""

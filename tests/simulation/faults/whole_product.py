@@ -8,26 +8,24 @@ sellers, buyers ── world (Bot API) ◀─telegram─ bot with its service �
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import AsyncExitStack, closing
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import SecretStr
 
+from bot.app.application import Application
+from bot.config import Settings
 from bot.sandbox.world.world import TOKEN
-from bot.wiring.app.application import Application
+from tests.simulation.faults.fault_proxy import Proxy
 from tests.simulation.faults.faulty_product import SimulatedProduct
 from tests.simulation.faults.forwarder import Forwarder
 from tests.simulation.product_templates import ASKS_PAYERS, Life
 from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from starlette.types import ASGIApp
-
-    from bot.config import Settings
-    from tests.simulation.faults.fault_proxy import Proxy
 
 
 class _Whole(Application):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from tests.simulation.faults.alert_reading import tellings
 from tests.simulation.faults.chat_shop import ChatShop
@@ -16,12 +16,9 @@ from tests.simulation.faults.fault_schedule import (
     Crash,
     Schedule,
 )
-from tests.simulation.faults.faulty_product import COMMIT
+from tests.simulation.faults.faulty_product import COMMIT, SimulatedProduct
 from tests.simulation.faults.whole_product import WholeProduct
 from tests.simulation.reached import bought
-
-if TYPE_CHECKING:
-    from tests.simulation.faults.faulty_product import SimulatedProduct
 
 REFUSALS = {400, 409}
 """An amount or a number of pieces that is not offered, and pieces that are not left."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from random import Random
-
     from bot.sandbox.world.model import Message
+
 
 FORGED = (
     "card:{}", "refresh:{}", "stop:{}", "resume:{}", "delete:{}", "delete-yes:{}", "edit:{}",

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from tests.simulation.monkeys.monkey_hour import Hour
+from tests.simulation.monkeys.monkey_product import SimulatedProduct
 from tests.simulation.monkeys.typed_words import CODE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.simulation.monkeys.monkey_hour import Hour
-    from tests.simulation.monkeys.monkey_product import SimulatedProduct
 
 HELD = (
     "SELECT account_id, code FROM codes JOIN payments ON payments.request_id = codes.request_id"

@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING
 
 from bot.sandbox.world import people
 from bot.sandbox.world.errors import ApiError, WorldError
 from tests.simulation.monkeys.monkey_payers import Payers
+from tests.simulation.monkeys.monkey_product import SimulatedProduct
 from tests.simulation.monkeys.monkey_sellers import LANGUAGES, Seller
 from tests.simulation.monkeys.typed_words import Mark
-
-if TYPE_CHECKING:
-    from tests.simulation.monkeys.monkey_product import SimulatedProduct
 
 SECONDS = 3600.0
 SELLERS, SHOPS, GROUPS = 100, 4, 8

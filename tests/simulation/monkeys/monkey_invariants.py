@@ -7,24 +7,24 @@ import itertools
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.messages.buttons import decode
+from bot.chat.model.replies import decode_data
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import languages, t
 from tests.simulation.monkeys.goods_invariants import goods_problems
+from tests.simulation.monkeys.monkey_hour import Hour
+from tests.simulation.monkeys.monkey_product import SimulatedProduct
+from tests.simulation.monkeys.monkey_sellers import Seller
 from tests.simulation.monkeys.typed_words import PAYER, PRIVATE, PUBLIC
 from tests.simulation.simulated_time import NOON
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.world import Call
-    from tests.simulation.monkeys.monkey_hour import Hour
-    from tests.simulation.monkeys.monkey_product import SimulatedProduct
-    from tests.simulation.monkeys.monkey_sellers import Seller
+
 
 TAG = re.compile("<[^<>]*>")
 TAKINGS = ("card-paid", "card-taken")
@@ -164,7 +164,7 @@ def _public_card(seller: Seller, text: str, markup: Any) -> Iterator[str]:
         yield f"{seller.mark.public} reads what somebody took: {text}"
     rows = (markup or {}).get("inline_keyboard", [])
     for button in (button for row in rows for button in row):
-        action = decode(button.get("callback_data", ""))
+        action = decode_data(button.get("callback_data", ""))
         if action and action[0] not in OF_PAYERS:
             yield f"{seller.mark.public} is offered {action} of somebody else's: {text}"
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING
+from random import Random
 
 import httpx
 
 from bot.core.net import http_client
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from random import Random
-
-    from tests.simulation.monkeys.monkey_product import SimulatedProduct
-    from tests.simulation.monkeys.typed_words import Mark
+from tests.simulation.monkeys.monkey_product import SimulatedProduct
+from tests.simulation.monkeys.typed_words import Mark
 
 FIELD = re.compile(r'name="(token|email|paymail|phoneNumber)"(?: type="\w+")? value="([^"]*)"')
 SUGGESTED = re.compile(r'type="radio" name="amount" value="([\d.]+)"')

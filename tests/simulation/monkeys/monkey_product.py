@@ -8,27 +8,24 @@ from __future__ import annotations
 import asyncio
 import shutil
 import sqlite3
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pydantic import SecretStr
 
+from bot.app.application import Application
+from bot.core.database.database import Row
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world.world import TOKEN, World
-from bot.wiring.app.application import Application
 from tests.simulation import error_log
 from tests.simulation.faults.faulty_product import OWED
 from tests.simulation.product_templates import ASKS_PAYERS, settings
 from tests.simulation.simulated_time import Clock
 from tests.support.asgi_server import serve_asgi
 from tests.support.free_ports import free_port
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine
-    from pathlib import Path
-
-    from bot.core.database.database import Row
 
 REST_SECONDS = 6 * 3600.0
 """Seconds of the loop after which everything has come to rest, retries included."""

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from bot.sandbox.world import people
 from bot.sandbox.world.errors import WorldError
+from bot.sandbox.world.people import Person
 from tests.simulation.monkeys import buttons, typed_words
+from tests.simulation.monkeys.monkey_product import SimulatedProduct
+from tests.simulation.monkeys.typed_words import Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
     from bot.sandbox.world.model import Chat, Message
-    from bot.sandbox.world.people import Person
-    from tests.simulation.monkeys.monkey_product import SimulatedProduct
-    from tests.simulation.monkeys.typed_words import Mark
+
 
 LANGUAGES = ("en", "de", "de-AT", "pt-br", None)
 RECENT = 4

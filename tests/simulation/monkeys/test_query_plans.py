@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 from bench.million import PARAMETER
-from bot.core.database.schema.migrations import MIGRATIONS
-from bot.core.database.sqlite.engine import in_memory
-from bot.core.database.sqlite.statements import SqliteTransaction
+from bot.core.database.migrations import MIGRATIONS
+from bot.core.database.sqlite import in_memory
+from bot.core.database.sqlite_writer import SqliteTransaction
 from tests.simulation.monkeys.monkey_runner import play
 from tests.simulation.schedule_runner import players
-
-if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
 
 SEED, ACTS = 1, 300
 FEWEST = 180

@@ -8,12 +8,9 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from random import Random
 
 from PIL import Image
-
-if TYPE_CHECKING:
-    from random import Random
 
 PUBLIC = re.compile(r"n(\d{3})q")
 PRIVATE = re.compile(r"d(\d{3})q")

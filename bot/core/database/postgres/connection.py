@@ -3,24 +3,206 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import psycopg
-from psycopg.adapt import Transformer
+from psycopg.adapt import AdaptersMap, Loader, Transformer
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 
-from bot.core.database.postgres.faults import SqlError
-from bot.core.database.postgres.statements import bind, translate
+from bot.core import errors
+from bot.core.database import database
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from psycopg.abc import Buffer
     from psycopg.pq.abc import PGresult
 
-    from bot.core.database.interface import Row
+
+# What the server's errors mean: run again, can't be used now, a broken rule, or a bug.
+#
+# Errors are told apart by their SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html),
+# never by their text, which follows the server's language.
+
+
+CONFLICTS = frozenset({"40001", "40P01"})
+"""Serialization failure and deadlock: the server rolled back one of several that were in each
+other's way."""
+
+OVERTAKEN = frozenset({"23505", "23503", "0A000", "26000", "42P05"})
+"""A key that exists, a row that is gone, a prepared statement that is out of date: another
+transaction may have been faster, and the next run sees what it did."""
+
+OUT_OF_DATE = frozenset({"0A000", "26000", "42P05"})
+"""Those of them after which a connection gives up its prepared statements."""
+
+ABORTED = "25P02"
+"""The code of statements in a transaction that an error has ended already."""
+
+READ_ONLY = "25006"
+"""The code of changes at a standby, or at a primary that takes none any more."""
+
+UNUSABLE = frozenset({"55P03", READ_ONLY, "25P03", "25P04", "57014", "58030", "08P01"})
+"""Lock not available, read-only, idle or open for too long, cancelled, an I/O error,
+and what poolers answer while they have no connection."""
+
+UNUSABLE_CLASSES = frozenset({"08", "53", "57", "XX"})
+"""Connection lost, out of disk, memory or connections, told to end, damaged."""
+
+
+class NotConnected(errors.StorageError):
+    """No connection to the server can be made now."""
+
+
+class SqlError(Exception):
+    """An error that the server answered, or the loss of its connection (without `sqlstate`).
+
+    The message is the server's without its details, which quote values of rows.
+    """
+
+    def __init__(self, message: str, sqlstate: str | None = None, *, is_lost: bool = False) -> None:
+        super().__init__(f"{message} ({sqlstate})" if sqlstate else message)
+        self.sqlstate = sqlstate
+        self.is_lost = is_lost
+
+    @property
+    def is_storage(self) -> bool:
+        """Return whether the machine failed, not the statement."""
+        state = self.sqlstate or ""
+        return self.is_lost or state in UNUSABLE or state[:2] in UNUSABLE_CLASSES
+
+
+def translated(error: SqlError) -> errors.BotError | SqlError:
+    """Return the error of ours that callers know; a bug stays what it is."""
+    if error.is_storage or error.sqlstate in CONFLICTS:
+        return errors.StorageError(str(error))
+    if (error.sqlstate or "")[:2] == "23":
+        return errors.ConstraintError(str(error))
+    return error
+
+
+# Values as Python gets them, equal to those that SQLite returns for the same statement.
+
+
+class NumberLoader(Loader):
+    """Load a numeric as an int where it is whole: the SUM of bigints is a numeric."""
+
+    def load(self, data: Buffer) -> int | float:
+        text = bytes(data).decode()
+        try:
+            return int(text)
+        except ValueError:
+            return float(text)
+
+
+class BoolLoader(Loader):
+    """Load a comparison as 1 or 0."""
+
+    def load(self, data: Buffer) -> int:
+        return int(bytes(data) == b"t")
+
+
+def register_loaders(adapters: AdaptersMap) -> None:
+    """Make a connection load values so."""
+    adapters.register_loader("numeric", NumberLoader)
+    adapters.register_loader("bool", BoolLoader)
+
+
+# Statements and their parameters as PostgreSQL takes them: `$1` for `:name`, typed values.
+
+
+TOKEN = re.compile(
+    r"""'(?:[^']|'')*' | "[^"]*" | --[^\n]* | /\*.*?\*/ | :: | :([a-z_][a-z_0-9]*)""",
+    re.DOTALL | re.VERBOSE | re.IGNORECASE,
+)
+"""A parameter, or what may contain a colon and is none."""
+
+MOST_KNOWN = 2000
+"""Statements whose translation is kept: the program has some 400, and a few of several lengths."""
+
+BYTEA, BIGINT, TEXT, DOUBLE = 17, 20, 25, 701
+UNKNOWN = 0
+"""Types by their number in the catalogue pg_type; that of NULL is for the server to find out."""
+
+AS_TEXT, AS_BYTES = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement in PostgreSQL's words, its parameters in the order of their numbers.
+
+    `is_read`: it changes nothing.
+    """
+
+    text: bytes
+    names: tuple[str, ...]
+    is_read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of a statement's parameters, with the type and the format of each."""
+
+    values: list[bytes | None]
+    types: tuple[int, ...]
+    formats: list[int] | None
+
+
+@lru_cache(MOST_KNOWN)
+def translate(sql: str) -> Statement:
+    """Return a statement with `$1`, `$2`, … in place of its `:name`s."""
+    names: list[str] = []
+
+    def number(found: re.Match[str]) -> str:
+        name = found[1]
+        if name is None:
+            return found[0]
+        if name not in names:
+            names.append(name)
+        return f"${names.index(name) + 1}"
+
+    text = TOKEN.sub(number, sql)
+    return Statement(text.encode(), tuple(names), sql.lstrip()[:6].upper() == "SELECT")
+
+
+def bind(names: tuple[str, ...], params: Mapping[str, object]) -> Values:
+    """Return the values of the named parameters; the caller may give more.
+
+    Raises ValueError for text with a NUL, which PostgreSQL can't store.
+    """
+    values: list[bytes | None] = []
+    types: list[int] = []
+    has_bytes = False
+    for name in names:
+        value = params[name]
+        if isinstance(value, str):
+            if "\0" in value:
+                raise ValueError(f"the text of :{name} contains NUL")
+            values.append(value.encode())
+            types.append(TEXT)
+        elif isinstance(value, int):
+            values.append(b"%d" % value)
+            types.append(BIGINT)
+        elif value is None:
+            values.append(None)
+            types.append(UNKNOWN)
+        elif isinstance(value, float):
+            values.append(repr(value).encode())
+            types.append(DOUBLE)
+        elif isinstance(value, bytes | bytearray | memoryview):
+            values.append(bytes(value))
+            types.append(BYTEA)
+            has_bytes = True
+        else:
+            raise TypeError(f":{name} can't be a {type(value).__name__}")
+    formats = [AS_BYTES if one == BYTEA else AS_TEXT for one in types] if has_bytes else None
+    return Values(values, tuple(types), formats)
+
 
 ANSWER_SECONDS = 12.0
 """The longest wait for an answer: the server ends a statement itself after ten seconds.
@@ -117,7 +299,7 @@ class Connection:
         finally:
             self.until = NEVER
 
-    def rows(self, result: PGresult) -> list[Row]:
+    def rows(self, result: PGresult) -> list[database.Row]:
         """Return the rows of a result."""
         number = result.ntuples
         if not number:

@@ -5,29 +5,241 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
-from bot.core.database.interface import TEST_WRITE, Database, OwnWriter
-from bot.core.database.postgres.advice import advise
-from bot.core.database.postgres.connection import NEVER
-from bot.core.database.postgres.faults import SqlError
-from bot.core.database.postgres.notifications import Notifications
-from bot.core.database.postgres.server import Server
-from bot.core.database.postgres.storage_check import StorageCheck
-from bot.core.database.postgres.threads import Threads
-from bot.core.database.postgres.transactions import Entry, Runner
-from bot.core.database.postgres.upgrading import upgrade
-from bot.core.database.urls import postgres_address, safe_url
-from bot.core.errors import BotError, ConfigProblem
-from bot.core.health import Health
+import structlog
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from bot.core import errors
+from bot.core.database import urls
+from bot.core.database.database import (
+    TEST_WRITE,
+    Database,
+    Engine,
+    Health,
+    OwnWriter,
+    Transaction,
+    WriteLease,
+    raisable,
+)
+from bot.core.database.postgres import (
+    checks,
+    connection,
+    migrating,
+    notifications,
+    server,
+    transactions,
+)
 
-    from bot.core.database.interface import Engine, Transaction
-    from bot.core.database.postgres.transactions import PostgresTransaction
-    from bot.core.database.slices import Lead
+# The threads of an engine: each takes the next piece of work and performs it on its connection.
+#
+# Transactions of one slice would wait for each other at the slice's row, and hold every thread;
+# so would those about the same thing, such as the payments of one request. So of a slice one is
+# in a thread at a time, and two about the same thing: the second has begun when the first is
+# over. The next one is queued then.
+
+
+log = structlog.get_logger()
+
+PATIENCE_SECONDS = 5.0
+"""The longest time, from the moment of queueing, in which work runs again or waits for a server."""
+
+ABOUT_THE_SAME = 2
+"""Transactions about the same thing that are in threads at once: one more would only wait."""
+
+STOP_SECONDS = 5.0
+"""The longest wait for threads at a stop; then their connections are shut."""
+
+
+@dataclass(slots=True, eq=False)
+class QueuedWork:
+    """Work for a thread; `loop` is None where its caller has none, and `future` is for a thread.
+
+    `place` is the slice or the thing where only `width` at once get anywhere, empty for none.
+    """
+
+    work: Callable[[Transaction], Any]
+    entry: transactions.Entry | None
+    loop: asyncio.AbstractEventLoop | None
+    future: Future[Any] | asyncio.Future[Any]
+    about: str = ""
+    deadline: float = field(default_factory=lambda: time.monotonic() + PATIENCE_SECONDS)
+
+    @property
+    def place(self) -> str:
+        return f"slice {self.entry.name}" if self.entry else self.about
+
+    @property
+    def width(self) -> int:
+        return 1 if self.entry else ABOUT_THE_SAME
+
+    def begin(self) -> bool:
+        """Return False where it was cancelled."""
+        if isinstance(self.future, Future):
+            return self.future.set_running_or_notify_cancel()
+        return not self.future.cancelled()
+
+
+class Threads:
+    """Some threads over one queue; `committed` and `failed` get the outcome of each."""
+
+    def __init__(
+        self,
+        server: server.Server,
+        number: int,
+        name: str,
+        *,
+        reads: bool,
+        committed: Callable[[transactions.PostgresTransaction], None],
+        wake: Callable[[Iterable[str]], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._server, self._reads = server, reads
+        self._committed, self._wake, self._failed = committed, wake, failed
+        self._queue: SimpleQueue[QueuedWork | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting: defaultdict[str, deque[QueuedWork]] = defaultdict(deque)
+        self._begun: Counter[str] = Counter()
+        self._is_closed = False
+        self._number, self._name = number, name
+        self._threads: list[threading.Thread] = []
+        self._idle = threading.Semaphore(0)
+
+    async def ask(
+        self,
+        work: Callable[[Transaction], Any],
+        entry: transactions.Entry | None = None,
+        about: str = "",
+    ) -> Any:
+        """Perform `work` in a thread; return its result once it is durable."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._put(QueuedWork(work, entry, loop, future, about))
+        return await future
+
+    def run(
+        self, work: Callable[[Transaction], Any], entry: transactions.Entry | None = None
+    ) -> Any:
+        """Perform `work` in a thread, and wait for it in this one."""
+        future: Future[Any] = Future()
+        self._put(QueuedWork(work, entry, None, future))
+        return future.result()
+
+    def close(self) -> None:
+        """Finish the queue; end the waits of threads that don't finish in time."""
+        with self._lock:
+            self._is_closed = True
+        for _ in self._threads:
+            self._queue.put(None)
+        until = time.monotonic() + STOP_SECONDS
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        if any(thread.is_alive() for thread in self._threads):
+            self._server.shut_all()
+
+    def _put(self, queued: QueuedWork) -> None:
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("the database is closed")
+            if place := queued.place:
+                if self._begun[place] == queued.width:
+                    self._waiting[place].append(queued)
+                    return
+                self._begun[place] += 1
+            self._dispatch(queued)
+
+    def _dispatch(self, queued: QueuedWork) -> None:
+        """Queue work, and start a thread for it unless one is idle; the caller has the lock.
+
+        So work that comes one by one has one connection.
+        """
+        self._queue.put(queued)
+        if self._idle.acquire(blocking=False) or len(self._threads) == self._number:
+            return
+        name = f"{self._name}-{len(self._threads)}"
+        thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _leave(self, place: str) -> QueuedWork | None:
+        """Queue the next transaction of a place; return it where no thread would come to it."""
+        with self._lock:
+            waiting = self._waiting[place]
+            if waiting and self._is_closed:
+                return waiting.popleft()
+            if waiting:
+                self._dispatch(waiting.popleft())
+                return None
+            self._begun[place] -= 1
+            if not self._begun[place]:
+                del self._begun[place], self._waiting[place]
+        return None
+
+    def _serve(self) -> None:
+        runner = transactions.Runner(self._server, reads=self._reads)
+        while (taken := self._queue.get()) is not None:
+            queued: QueuedWork | None = taken
+            while queued is not None:
+                self._handle(runner, queued)
+                queued = self._leave(queued.place) if queued.place else None
+        runner.close()
+
+    def _handle(self, runner: transactions.Runner, queued: QueuedWork) -> None:
+        """Perform queued work; no exception keeps the next one from its turn."""
+        try:
+            if queued.begin():
+                self._perform(runner, queued)
+        except Exception:
+            log.exception("transaction not answered")
+
+    def _perform(self, runner: transactions.Runner, queued: QueuedWork) -> None:
+        try:
+            try:
+                result, tx = runner.perform(queued.work, queued.entry, queued.deadline)
+            finally:
+                self._idle.release()  # first: what the answer leads to can have this thread
+        except BaseException as error:  # noqa: BLE001 - its caller gets it
+            if isinstance(error, errors.StorageError) and queued.loop is not None:
+                self._failed(str(error))
+            self._answer(queued, None, raisable(error), ())
+        else:
+            if not self._reads:
+                self._committed(tx)
+            self._answer(queued, result, None, tx.topics)
+
+    def _answer(
+        self, queued: QueuedWork, result: Any, error: BaseException | None, topics: Iterable[str]
+    ) -> None:
+        if queued.loop is None:
+            _settle(queued, result, error)
+            return
+        with suppress(RuntimeError):  # the loop is closed
+            queued.loop.call_soon_threadsafe(self._answer_there, queued, result, error, topics)
+
+    def _answer_there(
+        self, queued: QueuedWork, result: Any, error: BaseException | None, topics: Iterable[str]
+    ) -> None:
+        """Wake the listeners of a transaction on their event loop, then answer its caller."""
+        try:
+            self._wake(topics)
+        except Exception:
+            log.exception("listeners not woken")
+        _settle(queued, result, error)
+
+
+def _settle(queued: QueuedWork, result: Any, error: BaseException | None) -> None:
+    if queued.future.done():
+        return
+    if error is None:
+        queued.future.set_result(result)
+    else:
+        queued.future.set_exception(error)
+
 
 T = TypeVar("T")
 
@@ -50,14 +262,16 @@ class PostgresDatabase(Database):
         self.url = url
         self.health = Health("database not usable", "database usable again")
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._server = Server(postgres_address(url))
+        self._server = server.Server(urls.postgres_address(url))
         self._notifications = (
-            None if self._server.is_pooled else Notifications(self._server, self._receive)
+            None
+            if self._server.is_pooled
+            else notifications.Notifications(self._server, self._receive)
         )
         self._writers = self._threads(WRITERS, "db-writer", reads=False)
         self._readers = self._threads(READERS, "db-reader", reads=True)
         self._checker = self.own_writer()
-        self._storage_check = StorageCheck(self._checker, self.health)
+        self._storage_check = checks.StorageCheck(self._checker, self.health)
 
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
         return await self.enter(work, None, about)
@@ -65,24 +279,26 @@ class PostgresDatabase(Database):
     def run(self, work: Callable[[Transaction], T]) -> T:
         return self.run_in(work, None)
 
-    def alone(self, slice_: str, lead: Lead | None = None) -> Database:
-        return SliceView(self, Entry(slice_, lead))
+    def alone(self, slice_: str, lead: WriteLease | None = None) -> Database:
+        return SliceView(self, transactions.Entry(slice_, lead))
 
     async def enter(
-        self, work: Callable[[Transaction], T], entry: Entry | None, about: str = ""
+        self, work: Callable[[Transaction], T], entry: transactions.Entry | None, about: str = ""
     ) -> T:
         """Run a transaction that enters a slice first."""
         self._loop = asyncio.get_running_loop()
         result: T = await self._writers.ask(work, entry, about)
         return result
 
-    def run_in(self, work: Callable[[Transaction], T], entry: Entry | None) -> T:
+    def run_in(self, work: Callable[[Transaction], T], entry: transactions.Entry | None) -> T:
         """Run a transaction that enters a slice first, without an event loop."""
         result: T = self._writers.run(work, entry)
         return result
 
     def own_writer(self) -> OwnWriter:
-        return SeparateWriter(Runner(self._server, patience=OWN_SECONDS), self._committed)
+        return SeparateWriter(
+            transactions.Runner(self._server, patience=OWN_SECONDS), self._committed
+        )
 
     async def read(self, work: Callable[[Transaction], T]) -> T:
         result: T = await self._readers.ask(work)
@@ -106,11 +322,11 @@ class PostgresDatabase(Database):
         return await self._storage_check()
 
     def migrate(self) -> bool:
-        return upgrade(self.run_patiently, self._server)
+        return migrating.upgrade(self.run_patiently, self._server)
 
     def run_patiently(self, work: Callable[[Transaction], T]) -> T:
         """Run a transaction of which an answer may take any time: a migration."""
-        runner = Runner(self._server, patience=NEVER)
+        runner = transactions.Runner(self._server, patience=connection.NEVER)
         with closing(SeparateWriter(runner, self._committed)) as writer:
             return writer.run(work)
 
@@ -133,7 +349,7 @@ class PostgresDatabase(Database):
             failed=self.health.failed,
         )
 
-    def _committed(self, tx: PostgresTransaction) -> None:
+    def _committed(self, tx: transactions.PostgresTransaction) -> None:
         for name, *labels in tx.counts:
             self.count(name, *labels)
         if self._notifications is not None and tx.topics:
@@ -159,7 +375,11 @@ class SeparateWriter(OwnWriter):
     One thread at a time has the connection: a caller that waits no longer leaves its thread to it.
     """
 
-    def __init__(self, runner: Runner, committed: Callable[[PostgresTransaction], None]) -> None:
+    def __init__(
+        self,
+        runner: transactions.Runner,
+        committed: Callable[[transactions.PostgresTransaction], None],
+    ) -> None:
         self._runner, self._committed = runner, committed
         self._lock = threading.Lock()
 
@@ -181,7 +401,7 @@ class SliceView(Database):
 
     engine: Engine = "postgresql"
 
-    def __init__(self, database: PostgresDatabase, entry: Entry) -> None:
+    def __init__(self, database: PostgresDatabase, entry: transactions.Entry) -> None:
         super().__init__()
         self._database, self._entry = database, entry
         self.health = database.health
@@ -192,7 +412,7 @@ class SliceView(Database):
     def run(self, work: Callable[[Transaction], T]) -> T:
         return self._database.run_in(work, self._entry)
 
-    def alone(self, slice_: str, lead: Lead | None = None) -> Database:
+    def alone(self, slice_: str, lead: WriteLease | None = None) -> Database:
         return self._database.alone(slice_, lead)
 
     def own_writer(self) -> OwnWriter:
@@ -236,8 +456,10 @@ def open_postgres(
             database.migrate()
         if writing:
             database.run(lambda tx: tx.execute(TEST_WRITE))
-    except (BotError, SqlError) as error:
+    except (errors.BotError, connection.SqlError) as error:
         database.close()
-        reason = advise(str(error))
-        raise ConfigProblem(f"DATABASE_URL: {safe_url(url)} can't be used: {reason}") from None
+        reason = server.advise(str(error))
+        raise errors.ConfigProblem(
+            f"DATABASE_URL: {urls.safe_url(url)} can't be used: {reason}"
+        ) from None
     return database

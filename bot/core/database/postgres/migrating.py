@@ -3,14 +3,74 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable
+from functools import partial
 
-from bot.core.database.postgres.faults import SqlError
-from bot.core.database.schema import migrations
-from bot.core.errors import BotError, StorageError
+from bot.core import errors
+from bot.core.database import database, migrations
+from bot.core.database.postgres import server
+from bot.core.database.postgres.connection import NEVER, Connection, SqlError
 
-if TYPE_CHECKING:
-    from bot.core.database.interface import Transaction
+# Replicas that are alive, as seen by their beats: no command or removal works beneath them.
+#
+# A beat is a counter. Whether it moves is seen by looking for as long as replicas themselves look
+# before they take one for gone; no clock of another machine is read.
+
+
+LOOK_SECONDS = 1.0
+LOOKS = 10
+"""Looks after the first: a replica whose beat stands still for ten seconds is gone."""
+
+Beats = dict[str, int]
+"""The beat of each replica, by its owner id."""
+
+
+def find_beating(
+    seen: Beats, look: Callable[[], Beats], sleep: Callable[[float], object] = time.sleep
+) -> tuple[Beats, Beats]:
+    """Return the replicas whose beat moves, as soon as one does, and those that are gone.
+
+    `seen` are the beats of the first look. Without a row the search is over at once: replicas that
+    were stopped have deleted theirs.
+    """
+    for _ in range(LOOKS):
+        if not seen:
+            break
+        sleep(LOOK_SECONDS)
+        now = look()
+        if alive := _changed(seen, now):
+            return alive, {}
+        seen = now
+    return {}, seen
+
+
+def refuse_while_beating(
+    look: Callable[[], Beats], sleep: Callable[[float], object] = time.sleep
+) -> Beats:
+    """Return the beats of replicas that are gone. Raises BotError as soon as one moves."""
+    alive, gone = find_beating(look(), look, sleep)
+    _refuse(alive)
+    return gone
+
+
+def refuse_changed(seen: Beats, now: Beats) -> None:
+    """Raise BotError where a replica came or beat between two looks."""
+    _refuse(_changed(seen, now))
+
+
+def _changed(seen: Beats, now: Beats) -> Beats:
+    return {owner: beat for owner, beat in now.items() if seen.get(owner) != beat}
+
+
+def _refuse(alive: Beats) -> None:
+    if alive:
+        raise errors.BotError(
+            f"the database is in use by {len(alive)} running"
+            f" {'replica' if len(alive) == 1 else 'replicas'} ({', '.join(sorted(alive))}):"
+            " stop the bot everywhere first"
+        )
+
 
 TEXT = re.compile(r"\bTEXT\b")
 
@@ -30,7 +90,7 @@ SHORT_LOCKS = "SELECT set_config('lock_timeout', '500ms', true)"
 the server's `deadlock_timeout` (1 s), so that of a circle of waits we are the first to give way."""
 
 
-class TableBusy(StorageError):
+class TableBusy(errors.StorageError):
     """A table that a migration changes has been in use for longer than others may wait for it."""
 
     def __init__(self) -> None:
@@ -40,7 +100,7 @@ class TableBusy(StorageError):
         )
 
 
-class OlderReplicas(BotError):
+class OlderReplicas(errors.BotError):
     """Replicas that use what a migration removes, with the beats of the last look."""
 
     def __init__(self, beats: dict[str, int]) -> None:
@@ -51,7 +111,7 @@ class OlderReplicas(BotError):
         self.beats = beats
 
 
-def migrate(tx: Transaction) -> bool:
+def migrate(tx: database.Transaction) -> bool:
     """Run the migrations that the database has not seen; return whether there were any.
 
     Ends before one that is `Concurrent`; in a database without tables that one is like the others.
@@ -77,7 +137,7 @@ def migrate(tx: Transaction) -> bool:
     return bool(ran)
 
 
-def may_migrate(tx: Transaction, *, creates: bool = False) -> bool:
+def may_migrate(tx: database.Transaction, *, creates: bool = False) -> bool:
     """Return whether a command has to migrate the database first.
 
     Raises BotError for a database without tables, unless the command `creates` them, and where
@@ -86,20 +146,20 @@ def may_migrate(tx: Transaction, *, creates: bool = False) -> bool:
     """
     if tx.one(HAS_TABLES) is None:
         if not creates:
-            raise BotError("it has no tables yet: start the bot once, or check its name")
+            raise errors.BotError("it has no tables yet: start the bot once, or check its name")
         return True
     migrations.refuse_newer(tx)
     if not find_missing(tx):
         return False
     if tx.one("SELECT owner FROM replicas LIMIT 1") is not None:
-        raise BotError(
+        raise errors.BotError(
             "its replicas run an older version than this program: update them first, or use their"
             " program"
         )
     return True
 
 
-def refuse_older(tx: Transaction, number: int) -> None:
+def refuse_older(tx: database.Transaction, number: int) -> None:
     """Raise OlderReplicas where a replica is registered whose program uses what is removed."""
     rows = tx.query(
         "SELECT owner, beat FROM replicas WHERE migration < :number ORDER BY owner", number=number
@@ -108,12 +168,12 @@ def refuse_older(tx: Transaction, number: int) -> None:
         raise OlderReplicas({row["owner"]: row["beat"] for row in rows})
 
 
-def note(tx: Transaction, number: int) -> None:
+def note(tx: database.Transaction, number: int) -> None:
     """Note that a migration has run."""
     tx.execute(migrations.NOTE, number=number, needs=migrations.needs(number))
 
 
-def _change(tx: Transaction, statement: str) -> None:
+def _change(tx: database.Transaction, statement: str) -> None:
     try:
         tx.execute(statement)
     except SqlError as error:
@@ -122,7 +182,7 @@ def _change(tx: Transaction, statement: str) -> None:
         raise
 
 
-def find_missing(tx: Transaction) -> list[int]:
+def find_missing(tx: database.Transaction) -> list[int]:
     """Return the numbers of the migrations that the database has not seen."""
     seen = {row["number"] for row in tx.query("SELECT number FROM migrations")}
     return [number for number in range(1, len(migrations.MIGRATIONS) + 1) if number not in seen]
@@ -135,3 +195,104 @@ def adapted(statement: str) -> str:
     collation of the server's database is.
     """
     return TEXT.sub('TEXT COLLATE "C"', statement)
+
+
+# Upgrades beside running replicas: migrations run again, indexes built without locking writers.
+#
+# A change of a table waits half a second for its lock at most, since everybody who comes later
+# waits behind it, and then tries again. A removal waits until no older replica is alive.
+
+
+ATTEMPTS, PAUSE_SECONDS = 60, 1.0
+"""How often a migration tries to lock a table that is in use."""
+
+ONE_BUILDER = b"SELECT pg_try_advisory_lock(7264893022)"
+INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+)")
+INVALID = "SELECT 1 AS one FROM pg_index WHERE indexrelid = to_regclass(:name) AND NOT indisvalid"
+IS_BUILT = "SELECT 1 AS one FROM pg_index WHERE indexrelid = to_regclass(:name) AND indisvalid"
+
+
+def upgrade(
+    run: database.Run, server: server.Server, sleep: Callable[[float], object] = time.sleep
+) -> bool:
+    """Run all migrations that the database has not seen; return whether there were any.
+
+    Raises TableBusy for a table that was in use all the time, OlderReplicas for those that live.
+    """
+    ran = _persist(run, sleep)
+    while run(_next_concurrent):
+        connection = server.connect(patience=NEVER)
+        try:
+            _build_next(run, connection, sleep)
+        finally:
+            connection.close()
+        ran = _persist(run, sleep) or True
+    return ran
+
+
+def _build_next(
+    run: database.Run, connection: Connection, sleep: Callable[[float], object]
+) -> None:
+    """Build the indexes of the next migration, unless another process just did."""
+    # Asked again and again: an index waits for every statement, also for one that waits for us.
+    while connection.command(ONE_BUILDER).get_value(0, 0) != b"t":
+        sleep(PAUSE_SECONDS)
+    if number := run(_next_concurrent):
+        for statement in migrations.MIGRATIONS[number - 1]:
+            _build(run, connection, statement)
+        run(partial(note, number=number))
+
+
+def _persist(run: database.Run, sleep: Callable[[float], object]) -> bool:
+    """Run the next migrations until the tables are free and the older replicas are gone."""
+    for _ in range(ATTEMPTS):
+        try:
+            return run(migrate)
+        except TableBusy:
+            sleep(PAUSE_SECONDS)
+        except OlderReplicas as older:
+            _wait_until_gone(run, older, sleep)
+    raise TableBusy
+
+
+def _wait_until_gone(
+    run: database.Run, older: OlderReplicas, sleep: Callable[[float], object]
+) -> None:
+    """Forget replicas whose beats stand still. Raises OlderReplicas where one moves."""
+
+    def look() -> Beats:
+        return {owner: beat for owner, beat in run(_beats).items() if owner in older.beats}
+
+    alive, gone = find_beating(older.beats, look, sleep)
+    if alive:
+        raise OlderReplicas(alive)
+    for owner, beat in gone.items():
+        run(partial(_forget, owner=owner, beat=beat))
+
+
+def _forget(tx: database.Transaction, owner: str, beat: int) -> None:
+    tx.execute("DELETE FROM replicas WHERE owner = :owner AND beat = :beat", owner=owner, beat=beat)
+
+
+def _beats(tx: database.Transaction) -> dict[str, int]:
+    return {row["owner"]: row["beat"] for row in tx.query("SELECT owner, beat FROM replicas")}
+
+
+def _next_concurrent(tx: database.Transaction) -> int | None:
+    missing = find_missing(tx)
+    return missing[0] if missing and migrations.is_concurrent(missing[0]) else None
+
+
+def _build(run: database.Run, connection: Connection, statement: str) -> None:
+    """Build an index; one that an attempt left unfinished is dropped first."""
+    found = INDEX.match(statement)
+    assert found, statement
+    name = found[2]
+    if run(lambda tx: tx.one(IS_BUILT, name=name)):
+        return
+    connection.command(b"SET lock_timeout = 0")
+    connection.command(b"SET statement_timeout = 0")
+    if run(lambda tx: tx.one(INVALID, name=name)):
+        connection.command(f"DROP INDEX CONCURRENTLY {name}".encode())
+    text = INDEX.sub(rf"CREATE \1INDEX CONCURRENTLY IF NOT EXISTS {name}", statement)
+    connection.command(text.encode())

@@ -10,19 +10,14 @@ from __future__ import annotations
 import os
 import select
 import threading
+from collections.abc import Callable, Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core.database.interface import jittered
-from bot.core.database.postgres.faults import NotConnected, SqlError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from bot.core.database.postgres.connection import Connection
-    from bot.core.database.postgres.server import Server
+from bot.core.database import database
+from bot.core.database.postgres import server
+from bot.core.database.postgres.connection import Connection, NotConnected, SqlError
 
 log = structlog.get_logger()
 
@@ -43,7 +38,9 @@ class Notifications:
     commands do neither.
     """
 
-    def __init__(self, server: Server, received: Callable[[Iterable[str] | None], None]) -> None:
+    def __init__(
+        self, server: server.Server, received: Callable[[Iterable[str] | None], None]
+    ) -> None:
         self._server, self._received = server, received
         self._lock = threading.Lock()
         self._unsent: set[str] = set()
@@ -94,7 +91,7 @@ class Notifications:
                 log.debug("replicas not notified", reason=str(error))
             except Exception:
                 log.exception("replicas not notified")
-            is_closing = self._closing.wait(jittered(RECONNECT_SECONDS))
+            is_closing = self._closing.wait(database.jittered(RECONNECT_SECONDS))
 
     def _exchange(self, connection: Connection) -> None:
         while not self._closing.is_set():

@@ -7,23 +7,86 @@ its successor, is on a lower timeline than the highest that was seen: it is refu
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import psycopg
 
-from bot.core.database.interface import ignore
-from bot.core.database.postgres import loaders
-from bot.core.database.postgres.connection import ANSWER_SECONDS, Connection
-from bot.core.database.postgres.faults import NotConnected, SqlError
-from bot.core.database.urls import unreadable
+from bot.core.database import database, urls
+from bot.core.database.postgres.connection import (
+    ANSWER_SECONDS,
+    Connection,
+    NotConnected,
+    SqlError,
+    register_loaders,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# What an operator does about a server that can't be used, by words of its refusal.
+#
+# A refused connection has no SQLSTATE, so that its text alone tells; other texts stay as they
+# are.
 
-    from bot.core.database.urls import Address
+
+ADVICE = {
+    "password authentication failed": "it refuses the user or the password: check both",
+    "no password supplied": "it asks for a password: write postgresql://user:password@host/…",
+    r"no pg_hba\.conf entry": (
+        "it lets this user connect from here to no such database: allow it in its pg_hba.conf"
+    ),
+    "permission denied for database": (
+        "the user may not connect to this database: GRANT CONNECT ON DATABASE … TO the user"
+    ),
+    "permission denied for schema": (
+        "the user may not create tables in it: make it the owner of the database, or GRANT CREATE"
+        " ON SCHEMA public TO the user"
+    ),
+    "permission denied for": (
+        "its tables are another user's: name that user in the URL, or GRANT its rights"
+    ),
+    "must be owner of": "its tables are another user's: name that user in the URL",
+    'database ".*" does not exist': (
+        "there is no such database: create it (CREATE DATABASE), or check its name"
+    ),
+    'role ".*" does not exist': (
+        "there is no such user (role): create it (CREATE ROLE … LOGIN), or check its name"
+    ),
+    "resolve host": "its host is not known: check the name",
+    "translate host name": "its host is not known: check the name",
+    "connection refused": "nothing answers at its host and port: start the server, or check both",
+    "no such file or directory": "nothing answers there: start the server, or check the path",
+    "no route to host": "its host can't be reached: check the address and the network",
+    "network is unreachable": "its host can't be reached: check the address and the network",
+    "timeout expired": (
+        "no answer came in time: the server stands still, or a firewall drops the packets"
+    ),
+    "session is read-only|read-only transaction|session is in hot standby": (
+        "the server is a standby, which stores nothing: name the primary, or all hosts as"
+        " host1,host2; where a pooler stands between, add pooler=transaction to the parameters, and"
+        " restart the pooler"
+    ),
+    "does not support ssl": "the server has no TLS: enable it there, or set sslmode=prefer",
+    "certificate": "its TLS certificate can't be checked: see sslmode and sslrootcert",
+    "invalid port number": "its port is not a number from 1 to 65535",
+    "connection slots": "all its connections are in use: raise max_connections, or use a pooler",
+    "too many clients": "all its connections are in use: raise max_connections, or use a pooler",
+    "too many connections": "all its connections are in use: raise the user's or database's limit",
+    "starting up": "the server is starting: try again in a moment",
+    "shutting down": "the server is stopping: start it again",
+    "recovery mode": "the server recovers from a crash: try again in a moment",
+}
+"""By patterns of what PostgreSQL, libpq and psycopg write; the first that fits counts."""
+
+
+def advise(reason: str) -> str:
+    """Return what is wrong and what to do about it, in one line."""
+    for pattern, advice in ADVICE.items():
+        if re.search(pattern, reason, re.IGNORECASE):
+            return advice
+    return " ".join(reason.split())
+
 
 CONNECTING = {
     "connect_timeout": 3,
@@ -86,11 +149,11 @@ class Server:
     Raises ConfigProblem for an address that libpq can't read.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: urls.Address) -> None:
         self._address = address
         self._missing = _defaults(address.url)
         self.is_pooled = address.is_pooled
-        self.count: Callable[..., None] = ignore
+        self.count: Callable[..., None] = database.ignore
         self._generation = 0
         self._timelines: dict[str, str] = {}
         self._refused_at, self._refusal = float("-inf"), ""
@@ -108,7 +171,7 @@ class Server:
             made = psycopg.connect(self._address.url, autocommit=True, **self._missing)  # type: ignore[arg-type]
         except psycopg.Error as error:
             raise self._refused(_one_line(error)) from None
-        loaders.register(made.adapters)
+        register_loaders(made.adapters)
         connection = Connection(made, prepares=not self.is_pooled, patience=patience)
         with self._lock:
             connection.generation = self._generation
@@ -222,7 +285,7 @@ def _defaults(url: str) -> dict[str, object]:
     try:
         given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError:
-        raise unreadable() from None
+        raise urls.unreadable() from None
     return {name: value for name, value in CONNECTING.items() if name not in given}
 
 

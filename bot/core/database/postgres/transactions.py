@@ -8,32 +8,27 @@ asked what became of it.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bot.core.database.interface import Transaction, jittered
-from bot.core.database.postgres.connection import ANSWER_SECONDS
-from bot.core.database.postgres.faults import (
+from bot.core import errors
+from bot.core.database import database
+from bot.core.database.postgres import server
+from bot.core.database.postgres.connection import (
     ABORTED,
+    ANSWER_SECONDS,
     CONFLICTS,
     OUT_OF_DATE,
     OVERTAKEN,
     READ_ONLY,
+    Connection,
     NotConnected,
     SqlError,
+    translate,
     translated,
 )
-from bot.core.database.postgres.statements import translate
-from bot.core.database.slices import Lead
-from bot.core.errors import CommitUnknown, NoLongerLead
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.interface import Engine, Row
-    from bot.core.database.postgres.connection import Connection
-    from bot.core.database.postgres.server import Server
 
 OVERTAKEN_RUNS = 3
 """Runs of a transaction that meets a key that exists: a rule that it breaks itself stays broken."""
@@ -57,13 +52,13 @@ CREATE_SLICE = b"INSERT INTO slices (name) VALUES ('%s') ON CONFLICT DO NOTHING"
 """Both are sent together with others, so that they can't have parameters."""
 
 
-class PostgresTransaction(Transaction):
+class PostgresTransaction(database.Transaction):
     """A transaction on a thread's connection.
 
     `writes`: a statement may have changed rows; `changes`: at its end some are changed or locked.
     """
 
-    engine: Engine = "postgresql"
+    engine: database.Engine = "postgresql"
 
     def __init__(self, connection: Connection) -> None:
         super().__init__()
@@ -71,7 +66,7 @@ class PostgresTransaction(Transaction):
         self._locked: set[tuple[object, ...]] = set()
         self.writes = self.changes = False
 
-    def query(self, sql: str, **params: object) -> list[Row]:
+    def query(self, sql: str, **params: object) -> list[database.Row]:
         return self._connection.rows(self._run(sql, params))
 
     def execute(self, sql: str, **params: object) -> int:
@@ -94,7 +89,7 @@ class Entry:
     """The slice that a transaction enters, and the lead that it has to have, if any."""
 
     name: str
-    lead: Lead | None = None
+    lead: database.WriteLease | None = None
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -115,13 +110,13 @@ class Runner:
     """Runs the transactions, or the reads, of one thread on a connection of its own."""
 
     def __init__(
-        self, server: Server, *, reads: bool = False, patience: float = ANSWER_SECONDS
+        self, server: server.Server, *, reads: bool = False, patience: float = ANSWER_SECONDS
     ) -> None:
         self._server, self._reads, self._patience = server, reads, patience
         self._connection: Connection | None = None
 
     def perform(
-        self, work: Callable[[Transaction], Any], entry: Entry | None, deadline: float
+        self, work: Callable[[database.Transaction], Any], entry: Entry | None, deadline: float
     ) -> tuple[Any, PostgresTransaction]:
         """Run `work` until it is committed; return its result and its last transaction.
 
@@ -142,7 +137,7 @@ class Runner:
             except NotConnected:
                 if self._server.closing.is_set() or time.monotonic() + pause >= deadline:
                     raise
-            self._server.closing.wait(jittered(pause))
+            self._server.closing.wait(database.jittered(pause))
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def close(self) -> None:
@@ -152,7 +147,7 @@ class Runner:
             self._connection = None
 
     def _attempt(
-        self, work: Callable[[Transaction], Any], entry: Entry | None
+        self, work: Callable[[database.Transaction], Any], entry: Entry | None
     ) -> tuple[Any, PostgresTransaction]:
         connection = self._connected()
         tx = PostgresTransaction(connection)
@@ -187,8 +182,8 @@ class Runner:
         if not result.ntuples:
             result = connection.command(entry.creation + b"; " + entry.lock)
         owner, term, xid = (result.get_value(0, column) or b"" for column in range(3))
-        if entry.lead is not None and entry.lead != Lead(owner.decode(), int(term)):
-            raise NoLongerLead(entry.name)
+        if entry.lead is not None and entry.lead != database.WriteLease(owner.decode(), int(term)):
+            raise errors.NoLongerLead(entry.name)
         return xid
 
     def _give_up(self, connection: Connection, error: BaseException) -> None:
@@ -229,7 +224,7 @@ class Runner:
                     return status == b"committed"
             time.sleep(LONGEST_PAUSE)
         self._server.count("database_commits_unknown", "unknown")
-        raise CommitUnknown(
+        raise errors.CommitUnknown(
             "the answer to a commit was lost, and the server can't say whether it was stored"
         )
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.postgres.engine import open_postgres
+from bot.core.database.postgres.engine import PostgresDatabase, open_postgres
 from tests.support.postgres_server import PostgresServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.postgres.engine import PostgresDatabase
 
 NUMBERS = count()
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-from bot.core.database.postgres.beats import LOOKS, refuse_while_beating
+from bot.core.database.postgres.migrating import LOOKS, refuse_while_beating
 from bot.core.errors import BotError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Beats = dict[str, int]
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from functools import partial
-from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
-from bot.core.database.postgres import threads, transactions
-from bot.core.database.postgres.engine import OWN_SECONDS, open_postgres
+from bot.core.database.postgres import engine, transactions
+from bot.core.database.postgres.engine import OWN_SECONDS, PostgresDatabase, open_postgres
 from bot.core.errors import CommitUnknown, ConfigProblem, StorageError
 from tests.support.postgres_server import PostgresServer
 from tests.support.wire_proxy import WireProxy
 from tests.support.writer_harness import put
-
-if TYPE_CHECKING:
-    from bot.core.database.postgres.engine import PostgresDatabase
 
 pytestmark = pytest.mark.process
 
@@ -46,7 +42,7 @@ async def test_a_restart_of_the_server_loses_no_transaction(
 async def test_transactions_wait_for_a_server_together_and_not_for_ever(
     db: PostgresDatabase, server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(engine, "PATIENCE_SECONDS", 0.5)
     server.stop()
     begun = time.monotonic()
     found = await asyncio.gather(

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.postgres.engine import open_postgres
+from bot.core.database.postgres.engine import PostgresDatabase, open_postgres
 from bot.core.database.postgres.migrating import adapted
-
-if TYPE_CHECKING:
-    from bot.core.database.postgres.engine import PostgresDatabase
-    from tests.support.postgres_server import PostgresServer
+from tests.support.postgres_server import PostgresServer
 
 OTHERWISE_SORTED = """
 SELECT table_name, column_name FROM information_schema.columns

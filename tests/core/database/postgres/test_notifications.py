@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.postgres.engine import open_postgres
+from bot.core.database.database import Transaction
+from bot.core.database.postgres.engine import PostgresDatabase, open_postgres
 from tests.support.listeners import SECONDS, listening
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Transaction
-    from bot.core.database.postgres.engine import PostgresDatabase
-    from tests.support.postgres_server import PostgresServer
+from tests.support.postgres_server import PostgresServer
 
 
 @pytest.fixture

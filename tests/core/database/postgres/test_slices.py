@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.postgres.engine import WRITERS, open_postgres
-from bot.core.database.postgres.threads import ABOUT_THE_SAME
-from bot.core.database.slices import Lead
+from bot.core.database.database import Transaction, WriteLease
+from bot.core.database.postgres.engine import (
+    ABOUT_THE_SAME,
+    WRITERS,
+    PostgresDatabase,
+    open_postgres,
+)
 from bot.core.errors import NoLongerLead, StorageError
 from tests.support.writer_harness import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.core.database.database import Transaction
-    from bot.core.database.postgres.engine import PostgresDatabase
 
 SECONDS = 10.0
 ROUNDS = 25
@@ -95,7 +93,7 @@ async def test_transactions_about_the_same_leave_threads_to_others_and_all_end(
 
 
 async def test_only_the_lead_of_a_slice_changes_it(db: PostgresDatabase) -> None:
-    lead = Lead("replica", 2)
+    lead = WriteLease("replica", 2)
     chat = db.alone("chat", lead)
     with pytest.raises(NoLongerLead):
         await chat.transaction(partial(put, name="before"))

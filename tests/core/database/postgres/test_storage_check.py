@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import secrets
 from functools import partial
-from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.postgres import storage_check
-from bot.core.database.postgres.engine import open_postgres
+from bot.core.database.database import Transaction
+from bot.core.database.postgres import checks
+from bot.core.database.postgres.engine import PostgresDatabase, open_postgres
 from bot.core.errors import StorageError
 from tests.support.small_disk import SmallDisk, can_mount
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Transaction
-    from bot.core.database.postgres.engine import PostgresDatabase
 
 FILL = "INSERT INTO probe (number, filler) VALUES (1, :filler)"
 COUNT = "SELECT COUNT(*) AS n FROM probe"
@@ -38,7 +34,7 @@ async def test_a_full_disk_is_reported_until_rows_find_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server's log has room all the while."""
-    monkeypatch.setattr(storage_check, "PROVEN_SECONDS", 0.0)
+    monkeypatch.setattr(checks, "PROVEN_SECONDS", 0.0)
     with SmallDisk() as server:
         db = open_postgres(server.clone("product"))
         with server.full():
@@ -52,7 +48,7 @@ async def test_a_full_disk_is_reported_until_rows_find_room(
 
 async def _fill_pages(db: PostgresDatabase) -> None:
     for _ in range(100):  # some were free
-        filler = secrets.token_hex(storage_check.FILLER_BYTES)
+        filler = secrets.token_hex(checks.FILLER_BYTES)
         await db.transaction(partial(_fill, filler=filler))
 
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.postgres.faults import SqlError
+from bot.core.database.database import Transaction
+from bot.core.database.postgres.connection import SqlError
 from bot.core.errors import ConstraintError
 from tests.support.listeners import listening
 from tests.support.writer_harness import PUT, fail, put
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Transaction
     from bot.core.database.postgres.engine import PostgresDatabase
+
 
 SECONDS = 10.0
 NAMES = "SELECT name FROM kept_secrets ORDER BY name"

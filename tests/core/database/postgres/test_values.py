@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.database.postgres.statements import bind, translate
-from bot.core.database.sqlite.engine import SqliteDatabase
+from bot.core.database.database import Database, Row
+from bot.core.database.postgres.connection import bind, translate
+from bot.core.database.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from bot.core.database.database import Database, Row
     from bot.core.database.postgres.engine import PostgresDatabase
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.core.database.transfer.digests import digest
+from bot.core.database.postgres.transfer import digest
 
 ROWS: list[tuple[object, ...]] = [(1, "é", None), (2, "", b"\0"), (2, "", b"\0")]
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 
 from bot.core.database import inspection, snapshot
-from bot.core.database.transfer import copies, dump, load
-from bot.core.database.transfer.digests import Digest, digest
+from bot.core.database.postgres import transfer
+from bot.core.database.postgres.transfer import Digest, digest
+from bot.core.database.tables import Table
 from bot.core.errors import BotError, Unreadable
 from tests.support.filled_database import ROWS, TABLES
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from bot.core.database.postgres.transfer_target import Connection
 
-    from bot.core.database.tables import Table
-    from bot.core.database.transfer.sessions import Connection
 
 pytestmark = pytest.mark.process
 
@@ -35,7 +35,7 @@ def digests(path: Path) -> dict[str, Digest]:
 
 
 def load_into(url: str, path: Path, *, replaces: bool = False) -> str | None:
-    with copies.unused(url, "embedded", None if replaces else "move it") as destination:
+    with transfer.unused(url, "embedded", None if replaces else "move it") as destination:
         return destination.load(path, STAMP)
 
 
@@ -44,7 +44,7 @@ def test_every_table_comes_back_as_it_was(url: str, filled: Path, tmp_path: Path
     assert {one.rows for one in before.values()} == {ROWS}
     assert load_into(url, filled) is None
     copy = tmp_path / "copy.db"
-    copies.back_up(url, copy)
+    transfer.back_up(url, copy)
     assert digests(copy) == before
     snapshot.check_foreign(copy, copy)
 
@@ -66,7 +66,7 @@ def test_no_row_about_running_processes_is_copied(url: str, filled: Path, tmp_pa
         conn.execute("INSERT INTO rates VALUES ('api', 'x', 1, 1)")
         conn.execute("INSERT INTO leads VALUES ('chat', 'me', 3)")
     copy = tmp_path / "copy.db"
-    copies.back_up(url, copy)
+    transfer.back_up(url, copy)
     with closing(sqlite3.connect(copy)) as db:
         for table in ("rates", "leads", "replicas", "slices", "probe", "timelines"):
             assert db.execute(f"SELECT COUNT(*) FROM {table}").fetchone() == (0,), table
@@ -77,7 +77,7 @@ def test_a_backup_is_of_one_moment(
 ) -> None:
     """What is committed while it is made isn't in it, in no table."""
     load_into(url, filled)
-    written = dump._write
+    written = transfer._write
 
     def meanwhile(conn: Connection, file: sqlite3.Connection, table: Table) -> Digest:
         with psycopg.connect(url) as other:
@@ -85,9 +85,9 @@ def test_a_backup_is_of_one_moment(
             other.execute("DELETE FROM unsubscribed")
         return written(conn, file, table)
 
-    monkeypatch.setattr(dump, "_write", meanwhile)
+    monkeypatch.setattr(transfer, "_write", meanwhile)
     copy, before = tmp_path / "copy.db", digests(filled)
-    copies.back_up(url, copy)
+    transfer.back_up(url, copy)
     assert digests(copy) == before
 
 
@@ -124,14 +124,14 @@ def tables(conn: psycopg.Connection) -> list[tuple[str, ...]]:
 def test_rows_that_the_server_stored_otherwise_are_found(
     url: str, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copied = load._copy
+    copied = transfer._copy
 
     def changed(conn: Connection, file: sqlite3.Connection, table: Table) -> Digest:
         found = copied(conn, file, table)
         conn.execute("UPDATE audit SET actor = 'x' WHERE id = (SELECT MAX(id) FROM audit)")
         return found
 
-    monkeypatch.setattr(load, "_copy", changed)
+    monkeypatch.setattr(transfer, "_copy", changed)
     with pytest.raises(BotError, match="audit: what the server stored differs"):
         load_into(url, filled)
     with psycopg.connect(url) as conn:

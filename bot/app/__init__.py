@@ -1,0 +1,1 @@
+"""The composition root: settings in, a running application out; its web server."""

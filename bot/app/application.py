@@ -1,0 +1,302 @@
+"""The whole product in one process: built, run, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from fastapi import FastAPI
+
+from bot import config
+from bot.app import (
+    metric_families,
+    resources,
+    running_parts,
+    service_side,
+    telegram_side,
+    web_server,
+)
+from bot.chat.jobs.client import Client
+from bot.chat.model import queues
+from bot.chat.payments import webhook
+from bot.core import clock, errors
+from bot.core.database import database, opening
+from bot.core.net import request_body
+from bot.core.ops import audit, metrics, readiness
+from bot.core.outbox import worker
+from bot.service.requests import request_commands
+
+if TYPE_CHECKING:
+    from pydantic import SecretStr
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+log = structlog.get_logger()
+
+WORKERS_PATIENCE = 5.0
+SERVER_PATIENCE = 2.0
+"""Seconds that a stop waits for unfinished work: ten in all, with everything after it."""
+
+UNREADY_SECONDS = 1.5
+"""For which a replica that stops still serves: proxies find out that it is no longer ready."""
+
+STARTED_SECONDS = 3.0
+"""After which hardly any object is made that lives as long as the process."""
+
+SWEEP_SECONDS = 3600.0
+
+
+class Application:
+    """The product at work; without `chat`, the payment service alone.
+
+    `role` is its share of the work of replicas. `routes` are served beside our own, `close` is
+    awaited when the stop begins, and `now` returns UTC epoch ms. `chat_page` is where people chat
+    with the bot if that isn't Telegram. Raises ConfigError and ConfigProblem for settings that
+    don't work.
+    """
+
+    def __init__(
+        self,
+        settings: config.Settings,
+        *,
+        chat: bool = True,
+        role: resources.Role = resources.Role.ALL,
+        routes: Sequence[BaseRoute] = (),
+        close: Callable[[], Awaitable[None]] | None = None,
+        now: Callable[[], int] = clock.now,
+        chat_page: str | None = None,
+    ) -> None:
+        self._settings = settings
+        self._role = role
+        self._chat_page = chat_page
+        self._now = now
+        self._stopping = asyncio.Event()
+        self._failed = False
+        self._closers: list[Callable[[], Awaitable[None]]] = [close] if close else []
+        resources.check_role(role, settings.database_url)
+        resources.restrict_files(settings)
+        web_server.return_freed_memory()
+        self._db = opening.open_database(settings.database_url, writing=True)
+        keys = resources.open_vault(settings, self._db)
+        resources.warn_of_another_past(self._db)
+        foundation = resources.SharedResources(settings, self._db, keys, now, chat_page)
+        self._replica = resources.make_replica(foundation, role)
+        web_server.raise_file_limit()
+        web_server.shorten_switch_interval()
+        self._sockets = web_server.listen(settings.host, settings.port)
+        (self._own_socket,) = web_server.listen("127.0.0.1", 0)
+        resources.log_database(settings, self._db)
+        self._ops = self._make_ops(foundation)
+        self._service = self._make_service(foundation, has_receiver=chat)
+        self._app = self._service.app if self._service else FastAPI(openapi_url=None)
+        # Outermost: Starlette answers a bug outside of the middleware of the application.
+        self._counted = metrics.CountRequests(self._app, self._db.count)
+        self._public = self._app if role.serves else FastAPI(openapi_url=None)
+        for app in {self._app, self._public}:
+            app.router.routes.extend([*routes, *self._ops.router().routes])
+            app.exception_handlers.setdefault(errors.StorageError, readiness.storage_unavailable)
+            app.add_middleware(request_body.EscapeNul)
+            app.add_middleware(readiness.EndCancelled)
+        self._chat = self._make_chat(foundation) if chat else None
+        self._parts = self._make_parts()
+        standing = resources.make_standing(
+            self._replica, role, queues.SLICE if chat else resources.SERVICE
+        )
+        self._leadership = running_parts.Leadership(standing, self._lead, self._make_parts)
+
+    def wrap(self, middleware: Callable[[ASGIApp], ASGIApp]) -> None:
+        """Put ASGI middleware around all routes, before `run`."""
+        self._app.add_middleware(middleware)
+
+    async def run(self) -> None:
+        """Serve until SIGTERM or SIGINT.
+
+        Raises ConfigError if Telegram refuses the token, BotError if a part of the process failed.
+        """
+        asyncio.get_running_loop().call_later(STARTED_SECONDS, web_server.freeze_memory)
+        with web_server.stop_signals(self.stop):
+            await self.serve()
+
+    async def serve(self) -> None:
+        """Serve until `stop`, without handling signals; raises the errors of `run`."""
+        await self._replica.start()
+        refused = partial(metrics.count_request, self._db.count, metrics.UNREAD)
+        proxies = self._settings.forwarded_allow_ips
+        public = metrics.CountRequests(self._public, self._db.count)
+        server = web_server.WebServer(
+            self._receive, proxies, SERVER_PATIENCE, refused, self._own_socket, public=public
+        )
+        serving = asyncio.create_task(server.serve(sockets=self._sockets))
+        try:
+            if self._service is not None and self._role.serves:
+                self._parts.work(self._db, self._service.jobs)
+            for loop in self._service.loops if self._service is not None else ():
+                self._parts.start(loop())
+            self._parts.start(self._leadership.run())
+            await self._until_stopped(self._begin())
+        finally:
+            await self._close(server, serving)
+        if self._failed:
+            raise errors.BotError("a part of the application failed: see the log")
+
+    def stop(self) -> None:
+        """Finish what is under way, then end."""
+        self._stopping.set()
+
+    async def _begin(self) -> None:
+        if self._chat is not None:
+            await self._chat.reach()
+        money = self._settings.payments_url or ",".join(self._settings.rails)
+        log.info("ready", address=self._settings.url, money=money)
+
+    async def _until_stopped(self, beginning: Coroutine[Any, Any, None]) -> None:
+        begun = asyncio.create_task(beginning)
+        stopped = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait({begun, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if begun.done():
+            begun.result()
+            await stopped
+        begun.cancel()
+
+    def _lead(self, lead: database.WriteLease, parts: running_parts.RunningParts) -> None:
+        """Start what one replica does for all."""
+        holds = partial(self._leadership.holds, lead)
+        chat = self._chat.lead(lead, holds) if self._chat is not None else None
+        parts.start(self._sweep(chat))
+        for loop in self._service.lead_loops if self._service is not None else ():
+            parts.start(loop())
+        if chat is not None:
+            chat.begin(parts)
+
+    def _make_parts(self) -> running_parts.RunningParts:
+        return running_parts.RunningParts(self._make_worker, self._fail)
+
+    def _make_worker(self, db: database.Database, job: worker.Job) -> worker.Worker:
+        self._ops.metrics.queues.add(job.queue.name)
+        return worker.Worker(db, job, self._now, self._replica.owners)
+
+    def _fail(self) -> None:
+        """Stop the process, for a part of it has failed: a restart beats running without it."""
+        self._failed = True
+        self._stopping.set()
+
+    async def _close(self, server: web_server.WebServer, serving: asyncio.Task[None]) -> None:
+        log.info("stopping")
+        self._ops.readiness.is_stopping = True
+        await asyncio.gather(
+            self._parts.stop(WORKERS_PATIENCE),
+            self._leadership.stop(WORKERS_PATIENCE),
+            asyncio.sleep(0 if self._db.engine == "sqlite" else UNREADY_SECONDS),
+        )
+        await self._replica.stop()
+        server.should_exit = True
+        await self._ops.readiness.close()
+        await asyncio.gather(*(close() for close in self._closers), return_exceptions=True)
+        await serving
+        self._db.close()
+        log.info("stopped")
+
+    def _make_ops(self, foundation: resources.SharedResources) -> readiness.Ops:
+        ops = readiness.Ops(
+            self._db, self._now,
+            metrics_token=_secret(self._settings.metrics_token),
+            families=metric_families.of_engine(self._db.engine),
+            deployment=resources.deployment(self._db, foundation.vault),
+            replica=metrics.ReplicaState(
+                self._role, lambda: self._leadership.leads, lambda: 1 + len(self._replica.others())
+            ),
+        )  # fmt: skip
+        ops.readiness.needed["workers"] = self._ended_workers
+        return ops
+
+    async def _ended_workers(self) -> str | None:
+        ended = [*self._parts.ended(), *self._leadership.ended()]
+        return f"ended: {', '.join(ended)}" if ended else None
+
+    def _make_service(
+        self, foundation: resources.SharedResources, *, has_receiver: bool
+    ) -> service_side.ServiceSide | None:
+        """Return the embedded service; None if PAYMENTS_URL names another server."""
+        if self._settings.payments_url:
+            return None
+        receiver = self._own_receiver() if has_receiver else None
+        side = service_side.ServiceSide(foundation, receiver, self._bot_name, self._chat_page)
+        self._closers.extend(side.closers)
+        self._ops.metrics.gauges.extend(side.gauges)
+        for name, check in side.checks.items():
+            self._ops.readiness.watch(name, check)
+        return side
+
+    def _bot_name(self) -> str | None:
+        """Return the bot's username, None without a chat and until Telegram has told it."""
+        return self._chat.bot_name if self._chat is not None else None
+
+    def _make_chat(self, foundation: resources.SharedResources) -> telegram_side.TelegramSide:
+        side = telegram_side.TelegramSide(foundation, *self._provider_access())
+        for router in side.routers():
+            self._app.router.routes.extend(router.routes)
+        side.watch(self._ops.readiness)
+        self._closers.append(side.close)
+        return side
+
+    def _provider_access(self) -> tuple[Client, webhook.Proof, str]:
+        """Return a client of the payment service, the proof of its webhooks and their address."""
+        settings = self._settings
+        if self._service is None:
+            app_id, app_secret = settings.app_id or "", _secret(settings.app_secret) or ""
+            client = Client(settings.payments_url or "", app_id, app_secret)
+            proof = webhook.Proof(app_secret, _secret(settings.webhook_secret))
+            return client, proof, settings.url
+        host, port = self._own_address()
+        own = self._service.own
+        client = Client(f"http://{host}:{port}", own.app_id, own.app_secret, owners=True)
+        proof = webhook.Proof(own.app_secret, own.webhook_secret)
+        return client, proof, f"http://{request_commands.INTERNAL_HOST}"
+
+    async def _receive(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one of our own calls, by the own socket or from within the process."""
+        await self._counted(scope, receive, send)
+
+    def _own_receiver(self) -> ASGIApp:
+        """Return the application with the receiver of our own webhooks."""
+        return self._receive
+
+    def _own_address(self) -> tuple[str, int]:
+        """Return the host and port for our own calls, where no stranger's requests queue."""
+        host, port = self._own_socket.getsockname()
+        return host, port
+
+    async def _sweep(self, chat: telegram_side.TelegramLead | None) -> None:
+        while True:
+            try:
+                await sweep(self._db, (self._service, chat), self._now())
+            except errors.StorageError as error:
+                log.warning("sweep failed", reason=str(error))
+            await asyncio.sleep(SWEEP_SECONDS)
+
+
+async def sweep(
+    db: database.Database,
+    sides: Iterable[service_side.ServiceSide | telegram_side.TelegramLead | None],
+    moment: int,
+) -> None:
+    """Delete what is too old at `moment` (epoch ms), of each side and of the audit log.
+
+    Raises StorageError.
+    """
+    for side in sides:
+        if side is not None:
+            await side.sweep(moment)
+    dropped = 0
+    while more := await db.bulk(partial(audit.forget, before=moment - audit.KEPT)):
+        dropped += more
+    if dropped:
+        log.info("audit log swept", lines=dropped)
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return value.get_secret_value() if value is not None else None

@@ -1,0 +1,1 @@
+"""Work on the database by command: backups, restores, moves, dead letters, erasure."""

@@ -1,0 +1,287 @@
+"""A copy of a database, made ready to become the database of this installation."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from bot import config
+from bot.chat.model import queues, remote_request
+from bot.chat.payments import recording, webhook
+from bot.chat.store import link_rows, payment_rows
+from bot.core import errors, exact_json
+from bot.core.database import database, opening, snapshot, urls, vault
+from bot.core.money import amounts
+from bot.core.ops import audit
+from bot.core.outbox import bulk_changes, payload_kinds, queries
+from bot.service.checkouts import polling
+from bot.service.checkouts.opening import OPENINGS
+from bot.service.notifications import notification_queues, payer_letters
+from bot.service.payments import payment_reports
+from bot.service.requests import request_commands
+from bot.service.wire import json_answers
+
+# Key files: the key to a database's secrets, beside its file, used where SECRET_KEY is not set.
+
+
+KEY = ".key"
+"""The ending of a key file."""
+
+
+def kept_key(settings: config.Settings, path: Path) -> str | None:
+    """Return the key in the file beside a database; None where SECRET_KEY opens it."""
+    kept = path.with_suffix(KEY)
+    if settings.secret_key is not None or not kept.exists():
+        return None
+    return _read(kept)
+
+
+def new_key(settings: config.Settings, path: Path, own: str | None) -> str | None:
+    """Return the key to store beside a database; None where there is one."""
+    has_one = settings.secret_key is not None or path.with_suffix(KEY).exists()
+    return None if has_one else own
+
+
+@contextmanager
+def key_beside(key: str | None, path: Path) -> Iterator[bool]:
+    """Store a key at `path` before its database comes; delete it where that fails."""
+    if key is None or (path.exists() and _read(path) == key):
+        yield key is not None
+        return
+    with snapshot.temporary_file(path) as made:
+        made.write_text(key)
+        snapshot.publish(made, path)
+    try:
+        yield True
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def find_key(settings: config.Settings, made: Path, source: Path, *others: Path) -> str | None:
+    """Return the key that opens `made`, a copy of `source`.
+
+    It is the one beside `source`, SECRET_KEY, or one beside the `others`; None where the copy has
+    no secrets. Raises ConfigProblem where no key opens it.
+    """
+    places = [one.with_suffix(KEY) for one in (source, *others)]
+    keys = [_read(one) for one in places if one.exists()]
+    if settings.secret_key is not None:
+        keys.insert(1, settings.secret_key.get_secret_value())
+    sealed = snapshot.read_sealed_secret(made)
+    if sealed is None:
+        return keys[0] if keys else None
+    for key in keys:
+        try:
+            vault.Vault(key).open(sealed)
+        except errors.ConfigProblem:
+            continue
+        return key
+    raise errors.ConfigProblem(
+        f"SECRET_KEY: the secrets in {source} were sealed with another key: set SECRET_KEY to that"
+        f" one, or put the key file that was made with it to {places[0]}"
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.BotError(f"{path}: can't be read: {error}") from error
+
+
+# Queued messages of a restored database: unreadable, or perhaps sent since the backup.
+
+
+SEALED = (
+    ("kept_secrets", "name", "sealed"),
+    ("apps", "id", "webhook_secret"),
+    ("apps", "id", "former_webhook_secret"),
+    ("payout_accounts", "id", "details"),
+)
+"""Tables, their keys, and their columns with secrets that SECRET_KEY has sealed."""
+
+INWARD = f"http://{request_commands.INTERNAL_HOST}{webhook.PATH}/"
+"""The beginning of the addresses of the bot's own webhooks; a listing's token follows."""
+
+BATCH = 500
+"""Messages read at a time."""
+
+UNREADABLE = "its body could not be read"
+"""The note of such a message."""
+
+QUEUES = {
+    queue.name: queue
+    for queue in (*notification_queues.QUEUES, payer_letters.SERVED, OPENINGS, polling.LOOKS)
+}
+"""The service's queues, whose messages have known payloads."""
+
+
+def reseal_messages(tx: database.Transaction, old: vault.Vault, new: vault.Vault) -> None:
+    """Seal all secrets with another key. Raises ConfigProblem where `old` does not open them."""
+    for table, key, column in SEALED:
+        rows = tx.query(
+            f"SELECT {key} AS id, {column} AS sealed FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - our own names
+        )
+        for row in rows:
+            tx.execute(
+                f"UPDATE {table} SET {column} = :sealed WHERE {key} = :id",  # noqa: S608 - as above
+                id=row["id"],
+                sealed=new.seal(old.open(str(row["sealed"]))),
+            )
+
+
+def check_seals(tx: database.Transaction, vault: vault.Vault) -> None:
+    """Raise ConfigProblem where a secret was sealed with another key."""
+    for table, _, column in SEALED:
+        sql = f"SELECT {column} AS sealed FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - our own names
+        for row in tx.query(sql):
+            vault.open(row["sealed"])
+
+
+def mark_doubtful(tx: database.Transaction, settings: config.Settings, now: int) -> int:
+    """Mark all queued messages as uncertain; return their number.
+
+    Payments in the bot's own webhooks are recorded now, so that their alerts are uncertain too; the
+    webhooks then find them recorded.
+    """
+    rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
+    ledger = recording.TransactionRecorder(tx, queues.make_queues(*rates), now)
+    reports = queries.unsettled_of_queue(tx, notification_queues.OWN_WEBHOOKS)
+    for report in (one for one in reports if isinstance(one, payment_reports.WebhookReport)):
+        token = report.url.removeprefix(INWARD)
+        listing = link_rows.listing_by_token(tx, token) if token != report.url else None
+        if listing is not None:
+            ledger.record(listing.id, _payment(report, listing), report.remaining_units)
+    return bulk_changes.mark_uncertain(tx)
+
+
+def _payment(
+    report: payment_reports.WebhookReport, listing: link_rows.PaymentLink
+) -> payment_rows.Payment:
+    """Return the payment that the receiver would read from a webhook's body."""
+    body = exact_json.loads(json_answers.event(report))
+    paid = replace(remote_request.read_payment(body), oversold=report.oversold)
+    payment = recording.payment_of(paid, report.request_id, listing)
+    return replace(payment, reserved_units=report.reserved_units or 0)
+
+
+def bury_unreadable(tx: database.Transaction, now: int) -> int:
+    """Make dead letters of the queued messages that can't be read; return their number."""
+    found, after = 0, ""
+    while messages := queries.unsettled_texts(tx, after, BATCH):
+        broken = [one for one, queue, text in messages if not _is_readable(queue, text)]
+        for message_id in broken:
+            bulk_changes.dead_letter_unsettled(tx, message_id, UNREADABLE, now)
+        found, after = found + len(broken), messages[-1][0]
+    return found
+
+
+def _is_readable(name: str, text: str) -> bool:
+    queue = QUEUES.get(name)
+    try:
+        body = payload_kinds.read_object(text)
+        payload = queue.decode(text) if queue else None
+    except errors.Unreadable:
+        return False
+    if queue is None:
+        return True
+    fields = payload_kinds.read_object(
+        queue.encode(payload)
+    )  # differs where a value was of another type
+    is_exact = all(body[name] == value for name, value in fields.items())
+    return is_exact and (
+        not isinstance(payload, payment_reports.PaymentReport) or _is_possible(payload)
+    )
+
+
+def _is_possible(report: payment_reports.PaymentReport) -> bool:
+    numbers = [report.amount, report.completed_at, report.remaining_units or 0]
+    if not all(0 <= number <= amounts.MAX_MINOR for number in numbers):
+        return False
+    try:
+        amounts.exponent(report.currency)
+    except errors.MoneyError:
+        return False
+    return True
+
+
+T = TypeVar("T")
+Keys = tuple[str | None, str | None]
+"""The key that opens a copy, and the key to seal its secrets with."""
+
+
+def stamp(moment: int) -> str:
+    """Write a time (epoch ms) as names of files have it: `files.STAMP`."""
+    return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def prepare_restored(
+    settings: config.Settings, made: Path, moment: int, keys: Keys
+) -> tuple[int, int]:
+    """Migrate a copy that goes back in time, and mark its queued messages as doubtful.
+
+    Returns the numbers of doubtful and of unreadable messages.
+    """
+    payments = snapshot.read_contents(made).payments
+
+    def work(tx: database.Transaction) -> tuple[int, int]:
+        _reseal(tx, keys)
+        lost = bury_unreadable(tx, moment)
+        doubtful = mark_doubtful(tx, settings, moment)
+        details = {"payments": payments, "doubtful": doubtful, "unreadable": lost}
+        audit.record(tx, audit.operator(), "backup.restored", "database", moment, details)
+        return doubtful, lost
+
+    return _finished(made, work)
+
+
+def prepare_moved(made: Path, moment: int, keys: Keys) -> None:
+    """Migrate a copy that goes on where its database stopped: nothing in it is doubtful."""
+    payments = snapshot.read_contents(made).payments
+
+    def work(tx: database.Transaction) -> None:
+        _reseal(tx, keys)
+        bulk_changes.end_leases(tx)
+        details = {"payments": payments}
+        audit.record(tx, audit.operator(), "database.moved", "database", moment, details)
+
+    _finished(made, work)
+
+
+def in_file(path: Path, work: Callable[[database.Transaction], T]) -> T:
+    """Run `work` in a database file, after its missing migrations."""
+    with closing(opening.open_database(urls.url_of(path))) as database:
+        return database.run(work)
+
+
+@contextmanager
+def refusing_strange_rows(source: Path) -> Iterator[None]:
+    """Raise BotError for any error that rows cause which this program never writes."""
+    try:
+        yield
+    except errors.Unreadable as error:
+        raise errors.BotError(f"{source}: {error}") from error
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise errors.BotError(
+            f"{source}: holds data that this program never wrote: {error!r}"
+        ) from error
+    except sqlite3.Error as error:
+        raise errors.BotError(f"{source}: {error}") from error
+
+
+def _reseal(tx: database.Transaction, keys: Keys) -> None:
+    chosen, own = keys
+    if chosen and own:
+        reseal_messages(tx, vault.Vault(chosen), vault.Vault(own))
+
+
+def _finished(made: Path, work: Callable[[database.Transaction], T]) -> T:
+    done = in_file(made, work)
+    snapshot.merge_log(made)
+    return done

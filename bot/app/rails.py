@@ -1,0 +1,143 @@
+"""The rails of RAILS: how each is built from the settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from bot import config
+from bot.core import errors
+from bot.core.database import database
+from bot.core.net import webhook_addresses
+from bot.core.ops import metrics
+from bot.service.payouts import payout_account
+from bot.service.rails import exchange_rates, host_calls, rail, rates_job, sandbox
+
+if TYPE_CHECKING:
+    Builder: TypeAlias = Callable[
+        [config.Settings, Callable[[], int], host_calls.HostCalls | None], rail.Rail
+    ]
+
+
+def _bank(
+    _settings: config.Settings, _now: Callable[[], int], _calls: host_calls.HostCalls | None
+) -> rail.Rail:
+    from bot.service.rails import bank  # noqa: PLC0415 - see BUILDERS
+
+    return bank.BankRail()
+
+
+def _lightning(
+    settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None
+) -> rail.Rail:
+    from bot.service.rails import lightning  # noqa: PLC0415 - as above
+
+    return lightning.LightningAddressRail(_allow(settings), now, calls)
+
+
+def _lnbits(
+    settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None
+) -> rail.Rail:
+    from bot.service.rails import lnbits  # noqa: PLC0415 - as above
+
+    return lnbits.LNbitsRail(_allow(settings), now, calls)
+
+
+def _nwc(
+    settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None
+) -> rail.Rail:
+    try:
+        from bot.service.rails import nwc  # noqa: PLC0415 - as above
+    except ImportError as error:
+        problem = (
+            f"RAILS: nwc needs {error.name}, which has no release for this Python: "
+            "use Python 3.11 to 3.13, or leave nwc out"
+        )
+        raise errors.ConfigError([problem]) from error
+    return nwc.NwcRail(_allow(settings), now, calls)
+
+
+BUILDERS: Mapping[str, Builder] = {
+    payout_account.SANDBOX: lambda _settings, _now, _calls: sandbox.SandboxRail(),
+    payout_account.BANK: _bank,
+    payout_account.LIGHTNING: _lightning,
+    payout_account.LNBITS: _lnbits,
+    payout_account.NWC: _nwc,
+}
+"""The rail of each kind, from the settings, the clock (epoch ms) and the budgets of hosts.
+
+Nothing of a kind is loaded that RAILS doesn't name: it would take memory and time at each start.
+"""
+
+
+def build_rails(
+    settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None = None
+) -> rail.Rails:
+    """Build the rails of all kinds that the settings name, without `calls` for a look at them."""
+    return rail.Rails(*(BUILDERS[kind](settings, now, calls) for kind in settings.rails))
+
+
+def _allow(settings: config.Settings) -> webhook_addresses.AllowList:
+    return webhook_addresses.AllowList.parse(settings.rail_allow)
+
+
+# The exchange of RATES_URLS: how prices become what payers pay, and the figures about it.
+
+
+class ExchangeSide:
+    """The exchange of this installation; `job` asks public sources, None if nobody needs them.
+
+    Test money and RATES_URLS=table use the packaged table; banks alone convert nothing.
+    """
+
+    def __init__(
+        self, settings: config.Settings, db: database.Database, now: Callable[[], int]
+    ) -> None:
+        self.job: rates_job.RatesJob | None = None
+        self.gauges: tuple[metrics.Gauge, ...] = ()
+        if settings.test_money or settings.rates_urls == (config.RATES_TABLE,):
+            self.exchange: exchange_rates.Exchange = exchange_rates.SandboxExchange()
+            return
+        urls = settings.rates_urls if asks_sources(settings) else ()
+        stored = exchange_rates.StoredRates([exchange_rates.name_of(url) for url in urls], now)
+        self.exchange = stored
+        if urls:
+            self.job, self.gauges = rates_job.RatesJob(db, stored, urls, now), _gauges(stored, now)
+
+
+def asks_sources(settings: config.Settings) -> bool:
+    """Return whether prices are converted at the rates of public sources."""
+    converts = not settings.test_money and set(settings.rails) != {payout_account.BANK}
+    return converts and settings.rates_urls != (config.RATES_TABLE,)
+
+
+def _gauges(
+    stored: exchange_rates.StoredRates, now: Callable[[], int]
+) -> tuple[metrics.Gauge, ...]:
+    def ages() -> Mapping[tuple[str, ...], float]:
+        return {
+            (source,): math.inf if at is None else (now() - at) / 1000
+            for source, at in stored.answered().items()
+        }
+
+    return (
+        metrics.Gauge(
+            "exchange_rates_age_seconds",
+            "Age of a source's newest exchange rates; infinite if it has never answered.",
+            ("source",),
+            ages,
+        ),
+        metrics.Gauge(
+            "exchange_rates_usable_currencies",
+            "Currencies whose prices can be converted now: fresh sources agree. 0: none can.",
+            (),
+            lambda: {(): stored.count_usable()},
+        ),
+        metrics.Gauge(
+            "exchange_rates_outlying_currencies",
+            "Currencies in which a source is too far from the others, and is not used.",
+            ("source",),
+            lambda: {(source,): len(codes) for source, codes in stored.outlying().items()},
+        ),
+    )

@@ -1,0 +1,166 @@
+"""Workers and loops at work, which are started and stopped together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
+
+import structlog
+
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import worker
+from bot.core.replicas import leadership
+
+log = structlog.get_logger()
+
+CANCEL_SECONDS = 0.2
+"""Seconds until a task that has not ended is cancelled once more."""
+
+
+class RunningParts:
+    """Parts at work; `failed` is called for each that ended by an error.
+
+    A part that finds another replica to lead did not fail: it waits for its stop.
+    """
+
+    def __init__(
+        self,
+        make_worker: Callable[[database.Database, worker.Job], worker.Worker],
+        failed: Callable[[], None],
+    ) -> None:
+        self.working: dict[str, asyncio.Task[None]] = {}
+        self.closers: list[Callable[[], Awaitable[None]]] = []
+        self._make_worker = make_worker
+        self._failed = failed
+        self._workers: list[worker.Worker] = []
+        self._loops: set[asyncio.Task[None]] = set()
+
+    def work(self, db: database.Database, jobs: Sequence[worker.Job]) -> None:
+        """Start a worker for each job, whose transactions are those of `db`."""
+        for job in jobs:
+            worker = self._make_worker(db, job)
+            self._workers.append(worker)
+            self.working[job.queue.name] = self._watched(worker.run())
+
+    def start(self, loop: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start what runs until it ends or is cancelled."""
+        task = self._watched(loop)
+        self._loops.add(task)
+        task.add_done_callback(self._loops.discard)
+        return task
+
+    def ended(self) -> list[str]:
+        """Return the names of the queues whose workers were ended; those of a lost lead return."""
+        return [name for name, task in self.working.items() if task.done() and _was_ended(task)]
+
+    async def stop(self, patience: float) -> None:
+        """Cancel the loops, stop the workers within `patience` seconds, and close the rest.
+
+        Idempotent: a stop that was cancelled can be repeated.
+        """
+        loops = [*self._loops]
+        for loop in loops:
+            loop.cancel()
+        stops = (worker.stop(patience) for worker in self._workers)
+        for outcome in await asyncio.gather(*stops, return_exceptions=True):
+            self._note(outcome)
+        await _cancel([*loops, *self.working.values()])
+        for outcome in await asyncio.gather(*(c() for c in self.closers), return_exceptions=True):
+            self._note(outcome)
+
+    def _watched(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and self._note(task.exception()):
+            self._failed()
+
+    def _note(self, outcome: BaseException | None) -> bool:
+        """Log an error; return whether it is one."""
+        if outcome is None or isinstance(outcome, errors.NoLongerLead | asyncio.CancelledError):
+            return False
+        log.error("a part of the application failed", exc_info=outcome)
+        return True
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel tasks until all have ended: `asyncio.wait_for` loses a cancellation now and then."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+
+
+def _was_ended(task: asyncio.Task[None]) -> bool:
+    return task.cancelled() or task.exception() is not None
+
+
+# The lead's life: its parts run from each lead that is won until that is lost.
+
+
+LOST_PATIENCE = 0.5
+"""Seconds for calls under way once the lead is lost: two seconds later another replica leads."""
+
+
+class Leadership:
+    """Runs the parts that `begin` starts for each lead that `standing` wins.
+
+    `begin` is called with the lead and with a new set of parts, which it starts.
+    """
+
+    def __init__(
+        self,
+        standing: leadership.LeaderElection,
+        begin: Callable[[database.WriteLease, RunningParts], None],
+        parts: Callable[[], RunningParts],
+    ) -> None:
+        self.parts: RunningParts | None = None
+        self._standing = standing
+        self._begin = begin
+        self._make_parts = parts
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Return whether this process leads."""
+        return self.parts is not None
+
+    def holds(self, lead: database.WriteLease) -> bool:
+        """Return whether a lead that was won is held at this moment."""
+        return self._standing.holds(lead)
+
+    def ended(self) -> list[str]:
+        """Return the names of the lead's queues whose workers have ended before their stop."""
+        return self.parts.ended() if self.parts is not None else []
+
+    async def run(self) -> None:
+        """Run the parts whenever the lead is won, until `stop`."""
+        self._task = asyncio.current_task()
+        while True:
+            lead = await self._standing.won()
+            if lead.term:  # a process alone has none
+                log.info("lead won", term=lead.term)
+            self.parts = self._make_parts()
+            self._begin(lead, self.parts)
+            await self._standing.lost.wait()
+            log.warning("lead lost", term=lead.term)
+            await self._end(LOST_PATIENCE)
+
+    async def stop(self, patience: float) -> None:
+        """Stop the lead's parts, and hand the lead over."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        try:
+            await self._end(patience)
+        finally:
+            await self._standing.hand_over()
+
+    async def _end(self, patience: float) -> None:
+        if self.parts is not None:
+            await self.parts.stop(patience)
+            self.parts = None

@@ -1,0 +1,181 @@
+"""The embedded payment request service, with its deliveries of webhooks and letters."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bot import config
+from bot.app import resources
+from bot.app.rails import ExchangeSide, build_rails
+from bot.core.database import vault
+from bot.core.net import mail, webhook_addresses
+from bot.core.ops import audit, readiness
+from bot.core.outbox import groups, queue_policy, worker
+from bot.core.text import links
+from bot.service import app
+from bot.service.checkouts import checkout_rows, inventory, opening, polling
+from bot.service.goods import files
+from bot.service.http import callers, rate_limits
+from bot.service.notifications import notification_queues, payer_letters, recipients
+from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.payments import settling
+from bot.service.payouts import account_rows, payout_accounts
+from bot.service.rails import host_calls, rates_job
+from bot.service.requests import app_rows, applications, idempotency, request_commands, request_rows
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.types import ASGIApp
+
+
+DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
+"""Milliseconds for which settled deliveries can be looked up."""
+
+CHECKOUTS_KEPT = 30 * 24 * 3600 * 1000
+"""Milliseconds within which test money may still be reported for a checkout that was given up."""
+
+REAL_CHECKOUTS_KEPT = 180 * 24 * 3600 * 1000
+"""Milliseconds within which a seller may still confirm a checkout of real money."""
+
+BATCH = 500
+"""Rows deleted in one transaction: on SQLite payments wait for it."""
+
+REQUESTS = 20
+"""Requests whose checkouts are closed or deleted in one transaction, which locks them all."""
+
+
+class ServiceSide:
+    """The service; `own` are the credentials with which the bot calls it.
+
+    `receiver` is the application with the bot's own receiver of webhooks, None where this process
+    has none; `bot_name` and `chat_page` are those of the service. `checks` ask the
+    servers that the service depends on. `loops` run on every replica, `lead_loops` on the lead.
+    """
+
+    def __init__(
+        self,
+        foundation: resources.SharedResources,
+        receiver: ASGIApp | None,
+        bot_name: Callable[[], str | None] = lambda: None,
+        chat_page: str | None = None,
+    ) -> None:
+        settings, db, now = foundation.settings, foundation.db, foundation.now
+        keys = foundation.vault
+        self._db = db
+        self._now = now
+        self.closers: list[Callable[[], Awaitable[None]]] = []
+        self.checks: dict[str, readiness.Check] = {}
+        self.own = db.run(lambda tx: applications.ensure_embedded_app(tx, keys, now()))
+        payer_key = db.run(
+            lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)
+        )
+        allow = webhook_addresses.AllowList.parse(settings.webhook_allow)
+        budget = queue_policy.HostBudget(settings.host_calls)
+        rails = build_rails(settings, now, host_calls.HostCalls(db, now, budget))
+        rates = ExchangeSide(settings, db, now)
+        self.gauges = rates.gauges
+        offered = () if rails.test_money else rails.kinds
+        db.run(lambda tx: account_rows.write_offered(tx, offered))
+        accounts = payout_accounts.Payouts(db, keys, rails, now)
+        reservation = settings.reservation_seconds * 1000
+        policy = request_commands.Policy(
+            allow,
+            rates.exchange,
+            embedded_app_id=self.own.app_id,
+            mails=settings.smtp_url is not None,
+            schemes=links.check_schemes(settings.redirect_schemes),
+            test_money=rails.test_money,
+        )
+        claims = settings.claim_hours * 3600 * 1000
+        context = settling.PaymentContext(
+            rails, rates.exchange, reservation, settings.payer_holds, claims, accounts.details_of,
+            partial(callers.hint_url, settings.url, payer_key.encode()),
+        )  # fmt: skip
+        counts = (
+            rate_limits.SharedCounts(db, payer_key.encode()) if db.engine == "postgresql" else None
+        )
+        self.lead_loops = [rates.job.run] if rates.job else []
+        self.loops = _replica_loops(counts, rates.job)
+        service = callers.Service(
+            db, now, settings.url, policy, context, accounts,
+            settings.api_rate, settings.payer_rate, payer_key.encode(),
+            settings.operator_contact, bot_name, chat_page, counts,
+        )  # fmt: skip
+        webhooks = WebhookDelivery(db, keys, now, allow, receiver, embedded_app_id=self.own.app_id)
+        self.closers += [webhooks.close, rails.close]
+        self.jobs = [
+            *webhooks.jobs,
+            opening.OpeningHandler(db, context, now, budget).job,
+            polling.PaymentPoller(db, context, now, budget).job,
+            *self._mail(settings, payer_key.encode()),
+        ]
+        self.app: FastAPI = app.create_app(service)
+
+    async def sweep(self, moment: int) -> None:
+        """Delete what is too old at `moment`, and store the states that time has changed."""
+        close = partial(inventory.close_lapsed, now=moment, most=REQUESTS)
+        while await self._db.bulk(close):
+            pass
+        before, long_before = moment - CHECKOUTS_KEPT, moment - REAL_CHECKOUTS_KEPT
+        forget = partial(checkout_rows.sweep, before=before, long_before=long_before, most=REQUESTS)
+        while await self._db.bulk(forget):
+            pass
+        while await self._db.bulk(partial(payout_accounts.sweep, now=moment, most=BATCH)):
+            pass
+        before, dropped = moment - DELIVERIES_KEPT, 0
+        while more := await self._db.bulk(partial(notification_queues.sweep, before=before)):
+            dropped += more
+        if dropped:
+            await self._db.transaction(
+                lambda tx: audit.record(
+                    tx,
+                    audit.SYSTEM,
+                    "deliveries.dropped",
+                    "deliveries",
+                    moment,
+                    {"number": dropped},
+                )
+            )
+        while await self._db.bulk(partial(idempotency.forget, now=moment, most=BATCH)):
+            pass
+        await files.sweep_files(self._db, moment)
+        await self._db.transaction(partial(app_rows.forget_former, now=moment))
+        await self._db.bulk(partial(recipients.sweep_limits, now=moment))
+        await self._db.bulk(partial(payer_letters.end_late, now=moment))
+        for queue in (
+            *notification_queues.QUEUES,
+            payer_letters.SERVED,
+            opening.OPENINGS,
+            polling.LOOKS,
+            groups.HOSTS,
+        ):
+            await worker.sweep_lanes(self._db, queue, moment)
+        for each in await self._db.read(app_rows.list_all):
+            await request_rows.refresh_status(self._db, each.id, self._now)
+
+    def _mail(self, settings: config.Settings, payer_key: bytes) -> list[worker.Job]:
+        """Return the jobs that send emails; without them, nothing of it is imported."""
+        if settings.smtp_url is None or settings.smtp_from is None:
+            return []
+        from bot.service.notifications import emails, letter_texts, smtp_sender  # noqa: PLC0415
+
+        mailer = smtp_sender.Mailer(mail.parse_server(settings.smtp_url.get_secret_value()))
+        self.closers.append(mailer.close)
+        self.checks["mail"] = mailer.check
+        mails = emails.LetterDelivery(
+            self._db, mailer, self._now, sender=settings.smtp_from, public_url=settings.url
+        )
+        origin = letter_texts.LetterOrigin(settings.smtp_from, settings.url)
+        receipts = emails.ReceiptDelivery(self._db, mailer, self._now, origin=origin, key=payer_key)
+        return [mails.job, receipts.job, payer_letters.ServedPayers(self._db, self._now).job]
+
+
+def _replica_loops(
+    counts: rate_limits.SharedCounts | None, job: rates_job.RatesJob | None
+) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+    """Return the loops that keep a replica's memory like the others'; a process alone has none."""
+    if counts is None:
+        return []
+    return [counts.run, job.follow] if job else [counts.run]

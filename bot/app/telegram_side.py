@@ -1,0 +1,447 @@
+"""The Telegram side: what every replica has of the chat, and what the lead runs of it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from telegram import Bot
+from telegram.error import InvalidToken, TelegramError
+
+from bot import config
+from bot.app import resources, running_parts
+from bot.chat.alerts import alert_text, schedule
+from bot.chat.cards import image_route
+from bot.chat.conversation import conversation
+from bot.chat.jobs import dialects, job_handler, request_bodies
+from bot.chat.jobs.client import Client
+from bot.chat.model import drafts, zones
+from bot.chat.model.queues import (
+    CLAIMED_AHEAD,
+    FAILED_FOR,
+    FILES_AT_ONCE,
+    JOBS_AT_ONCE,
+    SEEN_FOR,
+    SENT_AT_ONCE,
+    SLICE,
+    Queues,
+    make_queues,
+)
+from bot.chat.payments import claim_recording, reconciler, recording, webhook
+from bot.chat.store import message_rows, seller_images
+from bot.chat.telegram import downloads, inline_queries, receipt_calls, sender, transport
+from bot.chat.telegram.intake import KINDS, RETRIES, WEBHOOK_PATH, Intake, Poller, webhook_router
+from bot.core import errors
+from bot.core.database import database, vault
+from bot.core.ops import readiness
+from bot.core.outbox import lanes, worker
+from bot.core.text import translations
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+
+# The connections to Telegram: the bot introduced at the start, and how it gets its updates.
+
+
+log = structlog.get_logger()
+
+CALLBACKS_AT_ONCE = 4
+"""Callbacks answered at a time."""
+
+OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + downloads.AT_ONCE + FILES_AT_ONCE + 2
+"""Connections for everything but messages and inline queries, the profile and health checks
+included: neither waits for the other."""
+
+
+ANSWER_SECONDS = 3.0
+"""For which a start waits for Telegram's first answer, which may refuse the token."""
+
+
+class TelegramBots:
+    """Clients of one bot, each with connections of its own.
+
+    `problem` says why Telegram was not reached yet; None once it was. `asked` is set as soon
+    as the first call has ended, or has taken so long that payers are served without its answer.
+    """
+
+    def __init__(self, root: str, token: str) -> None:
+        self.messages = make_bot(root, token, SENT_AT_ONCE)
+        self.others = make_bot(root, token, OTHERS_AT_ONCE)
+        self.searches = make_bot(root, token, inline_queries.AT_ONCE)
+        self.problem: str | None = "not reached yet"
+        self.asked = asyncio.Event()
+        self._reached = asyncio.Event()
+        self._chosen = asyncio.Event()
+        self._chosen.set()
+
+    async def reach(self) -> None:
+        """Ask Telegram who we are, until it answers; wait for a choice of mode under way.
+
+        Raises ConfigError if it refuses the token.
+        """
+        asyncio.get_running_loop().call_later(ANSWER_SECONDS, self.asked.set)
+        await self._until_done(self._initialize)
+        log.info("telegram reached", bot=self.messages.username)
+        self._reached.set()
+        await self._chosen.wait()
+        self.problem = None
+
+    async def choose_mode(self, url: str | None, secret: str) -> None:
+        """Ask Telegram, once it was reached, to send updates to `url`; None for polling.
+
+        Retry until it does. For the lead alone: the bot has one mode.
+        """
+        self._chosen.clear()
+        try:
+            await self._reached.wait()
+            await self._until_done(partial(self._set_mode, url, secret))
+        finally:
+            self._chosen.set()
+            self.problem = None if self._reached.is_set() else self.problem
+
+    async def _until_done(self, step: Callable[[], Awaitable[None]]) -> None:
+        for failed in itertools.count(1):
+            try:
+                await step()
+            except TelegramError as error:
+                self.problem = type(error).__name__
+                self.asked.set()
+                wait = RETRIES.delay_or_last(failed) / 1000
+                log.warning(
+                    "telegram not reached", reason=transport.describe_error(error), again_in=wait
+                )
+                await asyncio.sleep(wait)
+            else:
+                return
+
+    async def _initialize(self) -> None:
+        try:
+            await self.messages.initialize()
+        except InvalidToken:
+            raise errors.ConfigError(["BOT_TOKEN: Telegram rejects it: copy it again"]) from None
+        except (TypeError, ValueError, AttributeError):
+            raise TelegramError("getMe's answer can't be read") from None
+
+    async def _set_mode(self, url: str | None, secret: str) -> None:
+        if url is not None:
+            await self.messages.set_webhook(
+                url=url,
+                secret_token=secret,
+                allowed_updates=list(KINDS),
+                drop_pending_updates=False,
+            )
+            return
+        try:
+            await self.messages.delete_webhook(drop_pending_updates=False)
+        except InvalidToken:
+            log.warning("the bot api server has no deleteWebhook: polling all the same")
+
+    async def check(self) -> None:
+        """Ask Telegram whether it answers. Raises TelegramError."""
+        await self.others.get_me()
+
+    async def close(self) -> None:
+        for bot in (self.messages, self.others, self.searches):
+            await bot.request.shutdown()
+
+
+def make_bot(root: str, token: str, connections: int) -> Bot:
+    """Return a client with at most this number of connections, all its own."""
+    request = transport.Transport(root, connections)
+    return Bot(
+        token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot",
+        request=request, get_updates_request=request,
+    )  # fmt: skip
+
+
+# What the parts of the chat share: those of every replica, and those of the lead.
+
+
+@dataclass(frozen=True, slots=True)
+class TelegramParts:
+    """The shared parts; those that change the chat's data are built for a database's view.
+
+    `client` calls the payment service; `receiver` is the address, without a path, to which it sends
+    webhooks. `secret` is what Telegram's calls of our webhook prove.
+    """
+
+    foundation: resources.SharedResources
+    client: Client
+    receiver: str
+    secret: str = field(repr=False)
+    token: str = field(repr=False)
+    bots: TelegramBots
+    queues: Queues
+
+    @classmethod
+    def of(
+        cls, foundation: resources.SharedResources, client: Client, receiver: str, secret: str
+    ) -> TelegramParts:
+        """Build the shared parts from the settings. Raises ConfigError without a BOT_TOKEN."""
+        settings = foundation.settings
+        if settings.bot_token is None:
+            raise errors.ConfigError(
+                ["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"]
+            )
+        token = settings.bot_token.get_secret_value()
+        queues = make_queues(
+            settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate,
+            gather=alert_text.join_alerts,
+        )  # fmt: skip
+        bots = TelegramBots(settings.telegram_api_url, token)
+        return cls(foundation, client, receiver, secret, token, bots, queues)
+
+    @property
+    def settings(self) -> config.Settings:
+        return self.foundation.settings
+
+    @property
+    def now(self) -> Callable[[], int]:
+        return self.foundation.now
+
+    @property
+    def rails(self) -> tuple[str, ...]:
+        """Return the kinds of real money that the embedded service takes."""
+        settings = self.settings
+        return () if settings.payments_url or settings.test_money else settings.rails
+
+    @property
+    def update_url(self) -> str | None:
+        """Return the address to which Telegram sends updates; None for polling."""
+        is_polling = self.settings.telegram_mode == "polling"
+        return None if is_polling else f"{self.settings.url}{WEBHOOK_PATH}"
+
+    def chat(self, db: database.Database) -> conversation.Chat:
+        settings = self.settings
+        return conversation.Chat(
+            db, self.queues, self.now, self.foundation.vault,
+            bot_name=lambda: self.bots.messages.username or "",  # before it was reached
+            allowed=frozenset(settings.allowed_sellers),
+            operator_contact=settings.operator_contact,
+            paid_at=drafts.PayoutService.at(settings.payments_url, self.rails),
+        )  # fmt: skip
+
+    def recorder(self, db: database.Database) -> recording.PaymentRecorder:
+        return recording.PaymentRecorder(db, self.queues, self.now)
+
+    def intake(self, db: database.Database, inline: Callable[[dict[str, Any]], None]) -> Intake:
+        bot_id = int(self.token.partition(":")[0])
+        return Intake(db, self.queues.updates, bot_id, self.now, inline)
+
+
+# What one replica does for the whole chat: updates, jobs, messages, the schedule.
+
+
+MOST_SKEW = 1_500
+"""Milliseconds by which the clocks of replicas may differ, and messages arrive late.
+
+A lead whose clock is ahead of the former lead's takes the last messages for older than they are,
+and would send the next ones too early.
+"""
+
+EVENTS = ("payment", "checkout.claimed")
+"""What the receiver is told of by the embedded service; other servers may not know events."""
+
+
+class TelegramLead:
+    """The chat's work for as long as this process leads; made anew for each lead.
+
+    `db` is the view of the database that the lead has: its transactions fail as soon as another
+    replica leads. `inline` takes the inline queries among polled updates. `holds` returns whether
+    this process still has the lead: no message is sent without it.
+    """
+
+    def __init__(
+        self,
+        parts: TelegramParts,
+        db: database.Database,
+        inline: Callable[[dict[str, Any]], None],
+        holds: Callable[[], bool],
+    ) -> None:
+        settings, now = parts.settings, parts.now
+        self._parts = parts
+        self._db = db
+        self._holds = holds
+        self._reconciler = reconciler.Reconciler(db, parts.client, parts.recorder(db), now)
+        self._schedule = schedule.Schedule(db, parts.queues, now)
+        intake = parts.intake(db, inline)
+        self._poller = Poller(settings.telegram_api_url, parts.token, intake)
+        self._downloads = downloads.Downloads(parts.bots.others, settings.telegram_api_url, now)
+
+    def begin(self, running: running_parts.RunningParts) -> None:
+        """Start all of it, to be stopped with `running`."""
+        running.closers += [self._poller.close, self._downloads.close]
+        running.start(self._run(running))
+
+    async def _run(self, running: running_parts.RunningParts) -> None:
+        parts = self._parts
+        await parts.bots.choose_mode(parts.update_url, parts.secret)
+        running.work(self._db, self._jobs())
+        running.start(self._send(running))
+        running.start(self._set_profile())
+        running.start(self._reconciler.run())
+        running.start(self._schedule.run())
+        if parts.update_url is None:
+            running.start(self._poller.run())
+
+    async def _send(self, running: running_parts.RunningParts) -> None:
+        """Start sending, within Telegram's limits by the former lead's clock too."""
+        messages = self._parts.queues.messages
+        if self._db.engine == "postgresql":
+            now = self._parts.now
+            await self._db.transaction_until_stored(
+                lambda tx: lanes.postpone(tx, messages, now(), MOST_SKEW)
+            )
+        sender = self._sender(self._parts.bots.messages)
+        job = worker.Job(messages, sender.send, SENT_AT_ONCE, sender.buried, ahead=CLAIMED_AHEAD)
+        running.work(self._db, [job])
+
+    def _sender(self, bot: Bot) -> sender.Sender:
+        parts, receipts = (
+            self._parts,
+            receipt_calls.ReceiptCalls(self._db, self._parts.client.receipt),
+        )
+        return sender.Sender(self._db, bot, parts.queues, parts.now, self._holds, receipts=receipts)
+
+    def _jobs(self) -> list[worker.Job]:
+        parts, db = self._parts, self._db
+        queues, bots, now, chat = parts.queues, parts.bots, parts.now, parts.chat(db)
+        answers = self._sender(bots.others)
+        photos = downloads.PhotoIntake(db, self._downloads, queues, now, chat)
+        files = downloads.FileIntake(
+            db, downloads.FileRoute(self._downloads, parts.client), queues, now, chat
+        )
+        requests = job_handler.JobHandler(db, queues, now, self._server(), parts.foundation.vault)
+        return [
+            worker.Job(queues.updates, chat.handle, buried=chat.buried),
+            worker.Job(queues.jobs, requests.perform, JOBS_AT_ONCE, requests.buried),
+            worker.Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
+            worker.Job(queues.photos, photos.take, downloads.AT_ONCE, photos.buried),
+            worker.Job(queues.files, files.take, FILES_AT_ONCE, files.buried),
+        ]
+
+    def _server(self) -> request_bodies.PaymentServer:
+        parts, settings = self._parts, self._parts.settings
+        page = parts.foundation.chat_page
+        return request_bodies.PaymentServer(
+            parts.client,
+            dialects.Addresses(
+                f"{parts.receiver}{webhook.PATH}", f"{settings.url}{image_route.PATH}",
+                events=() if settings.payments_url else EVENTS,
+                bot_name=None if settings.payments_url else self._bot_name,
+                chat_page=f"{settings.url}{page}" if page else None,
+            ),
+            instrument=settings.instrument_currency,
+            settling=request_bodies.SETTLING if settings.payments_url else 0,
+            url=settings.payments_url,
+            rails=parts.rails,
+        )  # fmt: skip
+
+    def _bot_name(self) -> str:
+        return self._parts.bots.messages.username or ""  # before it was reached
+
+    async def _set_profile(self) -> None:
+        """Set the bot's profile; its texts are read in a thread, apart from the event loop."""
+        await asyncio.to_thread(translations.load)
+        await asyncio.to_thread(zones.load)
+        await transport.set_profile(self._parts.bots.others)
+
+    async def sweep(self, moment: int) -> None:
+        """Delete settled messages, lanes, pictures and texts that are too old at `moment`."""
+        queues = self._parts.queues
+        for queue in (
+            queues.updates, queues.jobs, queues.messages, queues.answers, queues.photos,
+            queues.files,
+        ):  # fmt: skip
+            kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
+            await worker.sweep_settled(self._db, queue, moment - kept)
+            await worker.sweep_lanes(self._db, queue, moment)
+        await self._db.bulk(
+            partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)
+        )
+        await self._db.bulk(partial(message_rows.sweep_texts, before=moment - SEEN_FOR))
+        await self._db.bulk(
+            partial(message_rows.sweep_alerts, before=moment - message_rows.KEPT_FOR)
+        )
+
+
+class TelegramSide:
+    """The chat's routes and its connections to Telegram, which every replica has.
+
+    `receiver` is the address, without a path, to which the payment service sends webhooks, and
+    `proof` what a webhook must prove. Raises ConfigError without a BOT_TOKEN.
+    """
+
+    def __init__(
+        self,
+        foundation: resources.SharedResources,
+        client: Client,
+        proof: webhook.Proof,
+        receiver: str,
+    ) -> None:
+        settings, now = foundation.settings, foundation.now
+        self._whole_db = foundation.db
+        secret = foundation.db.run(
+            lambda tx: vault.load_or_create(
+                tx, foundation.vault, "telegram-webhook", vault.random_password
+            )
+        )
+        self._parts = parts = TelegramParts.of(foundation, client, receiver, secret)
+        self._db = db = foundation.db.alone(SLICE)
+        claims = claim_recording.ClaimRecorder(
+            db, parts.queues, settings.claim_hours * 3600 * 1000, now
+        )
+        self._receiver = webhook.Receiver(db, parts.recorder(db), claims, proof, now)
+        inline = inline_queries.InlineResults(parts.bots.searches, parts.chat(db), settings.url)
+        self._searching = inline_queries.InlineQueue(
+            inline.answer, db.count, parts.queues.messages.pace
+        )
+        self._intake = parts.intake(db, self._searching.take)
+
+    def routers(self) -> list[APIRouter]:
+        """Return the routes of webhooks, sellers' pictures and, in webhook mode, updates."""
+        parts = self._parts
+        updates = [webhook_router(self._intake, parts.secret)] if parts.update_url else []
+        return [self._receiver.router(), image_route.image_router(self._db), *updates]
+
+    @property
+    def bot_name(self) -> str | None:
+        """Return the bot's username, None until Telegram was reached."""
+        bots = self._parts.bots
+        return None if bots.problem else bots.messages.username
+
+    def watch(self, readiness: readiness.Readiness) -> None:
+        """Add the checks of Telegram and of a payment service that is another server.
+
+        Messages can wait for Telegram. Its first answer is awaited, so that a deployment with a
+        wrong token is never ready, and doesn't end the process before it.
+        """
+        bots, client = self._parts.bots, self._parts.client
+
+        async def asked() -> str | None:
+            return None if bots.asked.is_set() else bots.problem
+
+        readiness.at_first["telegram"] = asked
+        readiness.watch("telegram", bots.check, lambda: bots.problem)
+        if self._parts.settings.payments_url is not None:
+            readiness.watch("payments", client.check_access)
+
+    async def reach(self) -> None:
+        """Connect to Telegram, retrying forever. Raises ConfigError if it refuses the token."""
+        await self._parts.bots.reach()
+
+    def lead(self, lead: database.WriteLease, holds: Callable[[], bool]) -> TelegramLead:
+        """Return what this replica does for all while it has this lead, as `holds` says."""
+        view = self._whole_db.alone(SLICE, lead)
+        return TelegramLead(self._parts, view, self._searching.take, holds)
+
+    async def close(self) -> None:
+        await self._searching.close()
+        await self._parts.client.close()
+        await self._parts.bots.close()

@@ -1,0 +1,343 @@
+"""The web server, and the socket it listens on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import errno
+import gc
+import ipaddress
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from bot.app import connections, http_protocol
+from bot.core import errors
+from bot.core.database import database
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+
+# The accept loop, which survives a lack of file handles.
+#
+# Without handles, uvloop's own server calls accept(2) again at once, endlessly and without a log
+# line: libuv then has no spare handle to close for its trick (`uv__emfile_trick`).
+
+
+AT_ONCE = 64
+"""Connections accepted before other tasks run."""
+
+PAUSE_SECONDS = 1.0
+"""For which new connections wait in the kernel's queue once handles have run out."""
+
+RESERVE = 64
+"""Handles left for the database and our own calls, at most a quarter of all."""
+
+SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+"""Errors of accept(2) for a lack of resources; all others concern one connection."""
+
+GONE = (BlockingIOError, InterruptedError, ConnectionAbortedError)
+"""Errors of accept(2) if no client is there, or no longer."""
+
+
+class Acceptor:
+    """The accept loop of a listening socket, which starts at once.
+
+    If there is no room for one more, it closes idle ones of `connections`; None for our own socket,
+    which has no limit.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        protocol: Callable[[], http_protocol.BoundedProtocol],
+        connections: connections.OpenConnections | None = None,
+    ) -> None:
+        listener.settimeout(0)
+        # Connections inherit it; otherwise the second piece of an answer waits for an ACK.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._listener = listener
+        self._protocol = protocol
+        self._connections = connections
+        self._loop = asyncio.get_running_loop()
+        self._health = database.Health("connections are waiting", "connections are accepted again")
+        self._resuming: asyncio.TimerHandle | None = None
+        self._beginning: set[asyncio.Task[None]] = set()
+        self._resume()
+
+    def close(self) -> None:
+        """Stop accepting; accepted connections stay open."""
+        self._loop.remove_reader(self._listener)
+        if self._resuming is not None:
+            self._resuming.cancel()
+
+    async def wait_closed(self) -> None:
+        """Wait for nothing: accepted connections belong to the server."""
+
+    def _resume(self) -> None:
+        self._resuming = None
+        self._loop.add_reader(self._listener, self._take)
+
+    def _pause(self, reason: str) -> None:
+        self._health.failed(reason)
+        self._loop.remove_reader(self._listener)
+        self._resuming = self._loop.call_later(PAUSE_SECONDS, self._resume)
+
+    def _take(self) -> None:
+        for _ in range(AT_ONCE):
+            try:
+                connection, _ = self._listener.accept()
+            except GONE:
+                return
+            except OSError as error:
+                if error.errno in SHORT and not self._make_room():
+                    self._pause(error.strerror or "no file handles")
+                return
+            task = self._loop.create_task(self._begin(connection))
+            self._beginning.add(task)
+            task.add_done_callback(self._beginning.discard)
+            is_full = self._connections is not None and len(self._connections) >= connections.MOST
+            if is_full or _is_short(connection.fileno()):
+                if not self._make_room():
+                    self._pause("few file handles left")
+                return  # connections close only after this round of the event loop
+            self._health.worked()
+
+    def _make_room(self) -> bool:
+        return self._connections is not None and self._connections.make_room()
+
+    async def _begin(self, connection: socket.socket) -> None:
+        connection.settimeout(0)
+        try:
+            await self._loop.connect_accepted_socket(
+                lambda: http_protocol.BoundedReader(self._protocol()), connection
+            )
+        except OSError:
+            connection.close()
+
+
+def _is_short(handle: int) -> bool:
+    """Return whether few handles are left: the system assigns the lowest that is free."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return limit != resource.RLIM_INFINITY and handle >= limit - min(RESERVE, limit // 4)
+
+
+# Settings of the process: memory, open files, threads, signals.
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+SWITCH_SECONDS = 0.0005
+"""A tenth of Python's own interval."""
+
+MOST_FILES = 65_536
+"""Open files that we ask for, as each connection is one; the usual limit is 1,024."""
+
+M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
+"""Parameters of glibc's mallopt(3)."""
+
+ARENAS = 1
+"""Heaps of the process. Nearly all allocations happen under the interpreter's lock: heaps of their
+own gain threads nothing, and each keeps the most memory that its thread ever needed."""
+
+MAPPED_BYTES = 256 * 1024
+"""From this size on an allocation is a mapping of its own, which is returned when it is freed."""
+
+
+def shorten_switch_interval() -> None:
+    """Shorten the time for which a busy thread keeps the interpreter from others.
+
+    A reader's and the writer's thread release it at each call of SQLite, and would then wait for a
+    whole interval of the event loop's thread.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
+
+
+def freeze_memory() -> None:
+    """Hide all present objects from the garbage collector: they live as long as the process.
+
+    Otherwise each full collection, several a minute under load, examines them all and stops the
+    process for a tenth of a second. For the same reason nothing is collected here: a start leaves
+    hardly any garbage.
+    """
+    gc.freeze()
+
+
+def return_freed_memory() -> None:
+    """Set glibc to return the memory of peaks; other allocators stay as they are.
+
+    Call it before the process starts its first thread.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_ARENA_MAX, ARENAS)
+        mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
+
+
+def raise_file_limit() -> None:
+    """Raise the limit of open files as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+@contextlib.contextmanager
+def stop_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` on SIGTERM and SIGINT while the block runs."""
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+BACKLOG = 2048
+IDLE_SECONDS = 20
+"""For which a connection may be idle: longer than clients keep theirs (httpx five seconds), or a
+call that is sent just when we close would lose its answer."""
+
+SEVERAL = {"::": ("::", "0.0.0.0"), "localhost": ("127.0.0.1", "::1")}  # noqa: S104 - the operator's choice
+"""Hosts that stand for several addresses, whatever `/etc/hosts` says."""
+
+OTHER_PORTS = (8081, 8082)
+PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
+
+
+class WebServer(uvicorn.Server):
+    """uvicorn with bounded connections, and without its signal handlers, which end the process.
+
+    `refused` is called with the status of each request that is refused before it can be read. The
+    socket `own` is for our own calls, which never queue behind strangers: these get `public`
+    instead of `app`, if that is given.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        proxies: tuple[str, ...],
+        patience: float,
+        refused: Callable[[int], None] | None = None,
+        own: socket.socket | None = None,
+        *,
+        public: ASGIApp | None = None,
+    ) -> None:
+        self._app = app
+        self._refused = refused
+        self._own = own
+        self._connections = connections.OpenConnections()
+        super().__init__(
+            uvicorn.Config(
+                connections.FairTurns(public or app),
+                lifespan="off",
+                log_config=None,
+                server_header=False,
+                http=http_protocol.BoundedProtocol,
+                ws="none",
+                proxy_headers=True,
+                forwarded_allow_ips=[_network(proxy) for proxy in proxies],
+                timeout_keep_alive=IDLE_SECONDS,
+                timeout_graceful_shutdown=int(patience),
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen with our own accept loop, which survives a lack of file handles."""
+        await super().startup([])
+        acceptors = [
+            Acceptor(one, partial(self._make_protocol, self._connections), self._connections)
+            for one in sockets or ()
+        ]
+        if self._own is not None:
+            acceptors.append(Acceptor(self._own, self._make_protocol))
+        self.servers = acceptors  # type: ignore[assignment]  # they have the methods that uvicorn calls
+
+    def _make_protocol(
+        self, connections: connections.OpenConnections | None = None
+    ) -> http_protocol.BoundedProtocol:
+        made = http_protocol.BoundedProtocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+        made.refused, made.open_connections = self._refused, connections
+        if connections is None:
+            made.app = self._app
+        return made
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop gracefully; cancelled calls of slow clients are no errors in the log."""
+        logger = logging.getLogger("uvicorn.error")
+        logger.addFilter(_lower_level)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            if self._own is not None:
+                self._own.close()
+            logger.removeFilter(_lower_level)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle no signals: the application does."""
+        yield
+
+
+def _lower_level(record: logging.LogRecord) -> bool:
+    """Reduce uvicorn's lines about cancelled calls to INFO; return whether to log them at all."""
+    if record.getMessage().startswith("Cancel "):
+        record.levelno, record.levelname = logging.INFO, "INFO"
+    return logging.getLogger(record.name).isEnabledFor(record.levelno)
+
+
+def _network(proxy: str) -> str:
+    """Normalize a network for uvicorn, which takes 10.0.0.1/8 for a name and trusts no proxy."""
+    return proxy if proxy == "*" else str(ipaddress.ip_network(proxy, strict=False))
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Open a listening socket for each address of a host; `::` stands for those of IPv4 too.
+
+    These have a socket of their own: on one for both, callers over IPv4 would look like IPv6 and no
+    proxy would be trusted. Raises ConfigError if none can be used.
+    """
+    opened: list[socket.socket] = []
+    for family, address in _addresses(host, port):
+        try:
+            opened.append(socket.create_server(address, family=family, backlog=BACKLOG))
+        except OSError as error:
+            if error.errno not in PORT_ERRORS:
+                continue  # another machine's address, or one of IPv6 where there is none
+            for one in opened:
+                one.close()
+            where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            reason = f"PORT: can't listen on {where} ({os.strerror(error.errno)})"
+            other = next(one for one in OTHER_PORTS if one != port)
+            raise errors.ConfigError(
+                [f"{reason}: choose another port, such as PORT={other}"]
+            ) from error
+    if not opened:
+        raise errors.ConfigError(
+            [f"HOST: {host} is not an address of this machine: try 127.0.0.1 or 0.0.0.0"]
+        )
+    return opened
+
+
+def _addresses(host: str, port: int) -> Iterator[tuple[socket.AddressFamily, Any]]:
+    """Yield the addresses of a host, each once and with its family; none for an unknown name."""
+    for name in SEVERAL.get(host, (host,)):
+        try:
+            found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            continue
+        yield from dict.fromkeys((family, address) for family, _, _, _, address in found)

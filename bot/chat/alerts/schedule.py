@@ -1,0 +1,103 @@
+"""The schedule: cards that open, end or get units back by time alone, summaries, reminders.
+
+The times are in the database, so a restart misses nothing: overdue work is done at the start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+import structlog
+
+from bot.chat.alerts import claim_messages, daily_summary
+from bot.chat.model import jobs
+from bot.chat.model.queues import BACKGROUND, Queues
+from bot.chat.store import link_rows, post_rows
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import outbox, queue_policy
+
+log = structlog.get_logger()
+
+LONGEST_WAIT = {"sqlite": 30.0, "postgresql": 5.0}
+"""Seconds between two checks, by engine: other processes store times too. Those of replicas are
+many, and a wake-up from another machine may be lost."""
+
+BATCH = 50
+"""Listings in one transaction: other transactions wait for it."""
+
+
+class Schedule:
+    """Performs due work; `now` in epoch ms."""
+
+    def __init__(self, db: database.Database, queues: Queues, now: Callable[[], int]) -> None:
+        self._db = db
+        self._queues = queues
+        self._now = now
+        self._longest_wait = LONGEST_WAIT[db.engine]
+
+    async def run(self) -> None:
+        """Perform due work until cancelled; an error is a line in the log, and the work waits.
+
+        Raises NoLongerLead.
+        """
+        woken = self._db.listen(post_rows.DUE_TOPIC)
+        while True:
+            woken.clear()
+            wait = self._longest_wait
+            try:
+                wait = await self.tick()
+            except errors.StorageError as error:
+                log.debug("due work waits", reason=str(error))
+            except errors.NoLongerLead:
+                raise
+            except Exception:
+                log.exception("due work waits")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(woken.wait(), wait)
+
+    async def tick(self) -> float:
+        """Perform all work that is due; return the seconds until the next check.
+
+        Raises StorageError.
+        """
+        now = self._now()
+        for enqueue in DUE_WORK:
+            while await self._db.bulk(partial(enqueue, queues=self._queues, now=now)):
+                pass
+        due_at = await self._db.read(post_rows.next_due)
+        wait = self._longest_wait if due_at is None else (due_at - self._now()) / 1000
+        return min(max(wait, 0.0), self._longest_wait)
+
+
+def refresh_due_cards(tx: database.Transaction, queues: Queues, now: int) -> int:
+    """Queue the refresh of up to BATCH cards that time has changed by `now` (epoch ms).
+
+    Return their number. Only the service knows whether a reserved unit was sold: it is asked.
+    """
+    due = post_rows.claim_due(tx, now, BATCH)
+    for listing_id in due:
+        listing = link_rows.get_listing(tx, listing_id)
+        post_rows.refresh(tx, queues, listing_id, now)
+        if listing.state == link_rows.LIVE and listing.answer and listing.answer.reserved_units:
+            lane, job = f"{BACKGROUND}{listing_id}", jobs.CheckRequest(listing_id)
+            outbox.put(tx, queues.jobs, lane, job, now, priority=queue_policy.NOTICE)
+    return len(due)
+
+
+def retry_pictures(tx: database.Transaction, queues: Queues, now: int) -> int:
+    """Queue another try of up to BATCH pictures that Telegram refused; return their number."""
+    return post_rows.retry_pictures(tx, queues, now, BATCH)
+
+
+DUE_WORK = (
+    refresh_due_cards,
+    retry_pictures,
+    daily_summary.enqueue_due,
+    claim_messages.enqueue_reminders,
+    claim_messages.enqueue_digests,
+)
+"""What time alone causes: each queues a batch of what is due and returns its size."""

@@ -1,0 +1,324 @@
+"""A claim as a message to its seller: has the money arrived? And how a payment was paid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.chat.cards import card_text, payment_lines
+from bot.chat.model import drafts, payloads, queues, replies
+from bot.chat.store import claim_rows, link_rows, message_rows, post_rows, seller_rows
+from bot.core.database import database
+from bot.core.money import amounts
+from bot.core.outbox import outbox, queue_policy
+from bot.core.text import translations
+
+# Limits in UTF-16 units.
+_NAME = 200
+
+IN_LIST = "list"
+"""The last word of a button that is not in its claim's own message: the list of all follows."""
+
+IN_DIGEST = "digest"
+"""The same for a button of a link's digest, which is shown again."""
+
+
+def claim_reply(
+    claim: claim_rows.Claim,
+    listing: link_rows.PaymentLink,
+    seller: drafts.Seller,
+    now: int,
+    *,
+    is_reminder: bool = False,
+) -> replies.Reply:
+    """Render a claim as it stands at `now` (epoch ms), with the buttons that it has."""
+    lines = [
+        claim_head(claim, listing, seller, now),
+        *payment_lines.reference_line(claim.reference, seller.language),
+    ]
+    if claim.is_waiting(now):
+        moment = _moment(claim.lapses_at, seller)
+        lines.append(translations.t(seller.language, "claims-until", moment=moment))
+        if is_reminder:
+            lines.insert(0, translations.t(seller.language, "claims-reminder"))
+    return replies.Reply("\n".join(lines), _rows(claim, now, seller.language))
+
+
+def claim_head(
+    claim: claim_rows.Claim, listing: link_rows.PaymentLink, seller: drafts.Seller, now: int
+) -> str:
+    """Return the amount, the product, and what is known of the money at `now` (epoch ms)."""
+    language = seller.language
+    return translations.t(
+        language,
+        f"claims-{_standing(claim, now)}",
+        amount=claim_amount(claim, language),
+        name=replies.escaped(listing.wish.name, _NAME),
+        how=payment_lines.way_text(claim.kind, language),
+        kind=claim.kind,
+        moment=_moment(claim.lapses_at, seller),
+    )
+
+
+def _standing(claim: claim_rows.Claim, now: int) -> str:
+    """Return the word for a claim's state in the keys of texts."""
+    if claim.state == claim_rows.WAITING and not claim.is_waiting(now):
+        return "lapsed"
+    return claim.state
+
+
+def claim_amount(claim: claim_rows.Claim, language: str) -> str:
+    """Return the amount of a claim, escaped."""
+    return replies.escaped(amounts.format_money(claim.amount, claim.currency, language))
+
+
+def rejection_question(
+    claim: claim_rows.Claim, listing: link_rows.PaymentLink, language: str
+) -> replies.Reply:
+    """Ask once more before a claim is rejected; the text explains what the payer sees."""
+    text = translations.t(
+        language,
+        "claims-ask-missing",
+        amount=claim_amount(claim, language),
+        name=replies.escaped(listing.wish.name, _NAME),
+        kind=claim.kind,
+        product=listing.wish.kind,
+    )
+    yes = replies.Button(
+        translations.t(language, "button-missing-yes"),
+        ("missing-yes", claim.id),
+        style=replies.DANGER,
+    )
+    back = replies.Button(translations.t(language, "button-back"), ("claim", claim.id))
+    return replies.Reply(
+        "\n".join([text, *payment_lines.reference_line(claim.reference, language)]),
+        ((yes,), (back,)),
+    )
+
+
+def waiting_lines(
+    claim: claim_rows.Claim, listing: link_rows.PaymentLink, seller: drafts.Seller
+) -> str:
+    """Return a waiting claim as an entry of a list: amount, product, reference, since and until."""
+    entry = translations.t(
+        seller.language,
+        "claims-entry",
+        amount=claim_amount(claim, seller.language),
+        name=replies.escaped(listing.wish.name, _NAME),
+        since=_listed(claim.claimed_at, seller),
+        until=_listed(claim.lapses_at, seller),
+    )
+    return "\n".join([entry, *_found_by(claim, seller.language)])
+
+
+def _found_by(claim: claim_rows.Claim, language: str) -> list[str]:
+    """Return a claim's reference, and whether its network has claimed much else."""
+    lines = payment_lines.reference_line(claim.reference, language)
+    if claim.is_doubtful:
+        lines.append(translations.t(language, "claims-doubtful", count=claim.unproven))
+    return lines
+
+
+def digest_reply(
+    listed: Sequence[claim_rows.Claim],
+    count: int,
+    listing: link_rows.PaymentLink,
+    seller: drafts.Seller,
+) -> replies.Reply:
+    """Render the digest of a listing's claims: how many wait, and the first ones with buttons."""
+    language, name = seller.language, replies.escaped(listing.wish.name, _NAME)
+    if not listed:
+        return replies.Reply(translations.t(language, "claims-digest-done", name=name))
+    parts = [translations.t(language, "claims-digest", name=name, count=count)]
+    for claim in listed:
+        amount, since = claim_amount(claim, language), _moment(claim.claimed_at, seller)
+        entry = translations.t(language, "claims-digest-entry", amount=amount, since=since)
+        parts.append("\n".join([entry, *_found_by(claim, language)]))
+    parts.append(translations.t(language, "claims-digest-all", more=count - len(listed)))
+    return replies.Reply("\n\n".join(parts), waiting_rows(listed, language, IN_DIGEST))
+
+
+def waiting_rows(
+    claims: Sequence[claim_rows.Claim], language: str, place: str = IN_LIST
+) -> replies.Rows:
+    """Return the buttons of claims in a list, a row each, by reference where there are several."""
+    return tuple(
+        (
+            replies.Button(
+                _label(one, language, is_only=len(claims) == 1),
+                ("received", one.id, place),
+                style=replies.SUCCESS,
+            ),
+            replies.Button(translations.t(language, "button-missing"), ("missing", one.id, place)),
+        )
+        for one in claims
+    )
+
+
+def accept_rows(claim_id: str, language: str, *place: str) -> replies.Rows:
+    """Return the button that confirms underpaid money, which then counts as a sale."""
+    action = ("received", claim_id, *place)
+    return (
+        (replies.Button(translations.t(language, "button-accept"), action, style=replies.SUCCESS),),
+    )
+
+
+def _label(claim: claim_rows.Claim, language: str, *, is_only: bool) -> str:
+    if is_only:
+        return translations.t(language, "button-received")
+    amount = amounts.format_money(claim.amount, claim.currency, language)
+    return translations.t(language, "button-received-of", payment=claim.reference or amount)
+
+
+def _moment(at: int, seller: drafts.Seller) -> str:
+    return card_text.short_moment(at, seller.zone, seller.language) or ""
+
+
+def _listed(at: int, seller: drafts.Seller) -> str:
+    """Return a moment without its time zone, which a list names once, below."""
+    return card_text.short_moment(at, seller.zone, seller.language, with_zone=False) or ""
+
+
+def _rows(claim: claim_rows.Claim, now: int, language: str) -> replies.Rows:
+    received = ("received", claim.id)
+    if claim.is_waiting(now):
+        return (
+            (
+                replies.Button(
+                    translations.t(language, "button-received"), received, style=replies.SUCCESS
+                ),
+                replies.Button(translations.t(language, "button-missing"), ("missing", claim.id)),
+            ),
+        )
+    if claim.state in (claim_rows.WAITING, claim_rows.REJECTED):
+        return ((replies.Button(translations.t(language, "button-arrived"), received),),)
+    return ()
+
+
+# The messages of claims: where each is shown, and its edits once it is decided.
+#
+# The first claims of a listing have messages of their own. Those beyond are in its digest, one
+# message that is edited as they come and go.
+
+
+LISTED = 5
+"""Claims that a digest lists, each with its buttons."""
+
+EDIT_DELAY = 3_000
+"""Milliseconds for which changes of a digest are collected into one edit."""
+
+
+def is_known_claim(
+    tx: database.Transaction, claim: claim_rows.Claim
+) -> tuple[link_rows.PaymentLink, drafts.Seller]:
+    """Return a claim's listing and seller."""
+    return owned_claim(tx, claim.listing_id)
+
+
+def owned_claim(
+    tx: database.Transaction, listing_id: str
+) -> tuple[link_rows.PaymentLink, drafts.Seller]:
+    """Return a listing and its seller."""
+    listing = link_rows.get_listing(tx, listing_id)
+    return listing, seller_rows.find_seller(tx, listing.seller_id) or drafts.Seller(
+        translations.choose(None)
+    )
+
+
+def show_claim(tx: database.Transaction, queues: queues.Queues, claim_id: str, now: int) -> None:
+    """Queue the edit that shows a claim in its own message as it stands now, if it has one.
+
+    In the class of alerts, whose order is kept: a payment's alert that takes the place of the claim
+    comes after it. A digest that lists the claim is brought up to date.
+    """
+    claim = claim_rows.find_claim(tx, claim_id)
+    if claim is not None and not claim.alone:
+        refresh_digest(tx, queues, claim.listing_id, now)
+    if claim is None or claim.message_id is None:
+        return
+    listing, seller = is_known_claim(tx, claim)
+    reply, language = claim_reply(claim, listing, seller, now), seller.language
+    message = payloads.TextMessage(
+        reply.text, language, replies.markup(reply.rows), claim.message_id
+    )
+    outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=queue_policy.ALERT)
+
+
+def record_sent(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    claim_id: str,
+    place: post_rows.MessagePlace,
+    now: int,
+) -> None:
+    """Store where a claim is shown; its message before that loses its buttons.
+
+    A claim that was decided while its alert was sent is shown as it is then.
+    """
+    claim = claim_rows.find_claim(tx, claim_id)
+    if claim is None:
+        return
+    move_to(tx, queues, claim, place, now)
+    if not claim.is_open(now):
+        show_claim(tx, queues, claim_id, now)
+
+
+def move_to(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    claim: claim_rows.Claim,
+    place: post_rows.MessagePlace,
+    now: int,
+) -> None:
+    """Make a message the claim's own; the one before it loses its buttons."""
+    if claim.message_id == place.message_id:
+        return
+    if claim.message_id is not None:
+        before = post_rows.MessagePlace(place.lane, claim.message_id)
+        message_rows.remove_buttons(tx, queues, before, now)
+    claim_rows.set_message(tx, claim.id, place.message_id)
+
+
+def refresh_digest(
+    tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int
+) -> None:
+    """Queue the edit of a listing's digest, if it has one and none waits."""
+    digest = claim_rows.find_digest(tx, listing_id)
+    if digest.message_id is None or digest.editing or digest.sending:
+        return
+    listing, seller = owned_claim(tx, listing_id)
+    key, body = outbox.new_id(now), payloads.ClaimDigest(listing_id, seller.language)
+    outbox.put(
+        tx, queues.messages, str(listing.chat_id), body, now,
+        key=key, priority=queue_policy.NOTICE, due_at=now + EDIT_DELAY,
+    )  # fmt: skip
+    claim_rows.save_digest(tx, replace(digest, editing=key))
+
+
+def record_digest(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    listing_id: str,
+    place: post_rows.MessagePlace,
+    now: int,
+) -> None:
+    """Store where a digest is shown; its message before that is deleted.
+
+    It is edited once more, for claims may have come and gone while it was sent.
+    """
+    digest = claim_rows.find_digest(tx, listing_id)
+    if digest.message_id == place.message_id:
+        return
+    if digest.message_id is not None:
+        message_rows.remove_buttons(
+            tx, queues, post_rows.MessagePlace(place.lane, digest.message_id), now
+        )
+    claim_rows.save_digest(tx, replace(digest, message_id=place.message_id))
+    refresh_digest(tx, queues, listing_id, now)
+
+
+def digest_of(tx: database.Transaction, listing_id: str, now: int) -> replies.Reply:
+    """Return the digest of a listing's claims at `now` (epoch ms); an empty one has no buttons."""
+    listing, seller = owned_claim(tx, listing_id)
+    listed, count = claim_rows.digest_claims(tx, listing_id, now, LISTED)
+    return digest_reply(listed, count, listing, seller)

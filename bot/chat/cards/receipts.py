@@ -1,0 +1,370 @@
+"""A kept receipt as a message: what was bought, how it stands, and what was delivered."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.chat.cards import card_text
+from bot.chat.model import payloads, queues, replies, request_spec
+from bot.chat.model import receipt as model_receipt
+from bot.chat.store import link_rows, personal_data, receipt_rows
+from bot.core.database import database
+from bot.core.money import amounts
+from bot.core.outbox import outbox, queue_policy
+from bot.core.text import phrases, translations
+
+NAME = 200
+"""UTF-16 units of what was bought, and of who sells it."""
+
+NOTE = 400
+"""UTF-16 units of a seller's note, which has 200 characters."""
+
+_LEAST_TEXT = 20
+"""UTF-16 units below which no text is begun."""
+
+MOST_NAMED = 3
+"""Unit numbers that are named one by one; more are shown as a range."""
+
+_ARRIVED = {True: "receipt-news-code", False: "receipt-news-goods"}
+"""The news that what a buyer waited for is there, by whether these are codes alone."""
+
+MEGABYTE, KILOBYTE = 1024 * 1024, 1024
+"""Bytes, counted as Telegram counts its 20 MB."""
+
+
+def receipt_reply(
+    receipt: model_receipt.Receipt, language: str, zone: str | None, kept_id: str | None = None
+) -> replies.Reply:
+    """Render a receipt with what was delivered, as much of it as one message has room for.
+
+    `kept_id` names it in the button that removes it from the list.
+    """
+    lines = [_head(receipt, language, zone), *state_lines(receipt, language, zone)]
+    if receipt.thanks:
+        lines += ["", f"<blockquote>{_several_lines(receipt.thanks)}</blockquote>"]
+    text = _with_delivery("\n".join(lines), receipt, language)
+    return replies.Reply(text, _rows(receipt, language, kept_id))
+
+
+def notice_reply(
+    receipt: model_receipt.Receipt, event: str, language: str, zone: str | None, kept_id: str
+) -> replies.Reply | None:
+    """Render the news of an event; None if the seller took it back, or it hasn't happened yet.
+
+    A code that arrived comes with the whole receipt.
+    """
+    if event == CODE:
+        if receipt.delivery is None or receipt.delivery.waits:
+            return None
+        shown = receipt_reply(receipt, language, zone, kept_id)
+        key = _ARRIVED[receipt.delivery.text is None and receipt.delivery.file is None]
+        news = translations.t(language, key, count=receipt.quantity)
+        return replace(shown, text=f"{news}\n\n{shown.text}")
+    at, note = {
+        SENT: (receipt.sent_at, receipt.sent_note),
+        PAID_BACK: (receipt.paid_back_at, receipt.paid_back_note),
+    }[event]
+    if at is None:
+        return None
+    name, amount = replies.escaped(receipt.product, NAME), _amount(receipt, language)
+    key = "receipt-news-sent" if event == SENT else "receipt-news-back"
+    lines = [translations.t(language, key, name=name, amount=amount)]
+    lines += (
+        [translations.t(language, "receipt-kept-note", note=replies.escaped(note, NOTE))]
+        if note
+        else []
+    )
+    show = replies.Button(
+        translations.t(language, "button-receipt-show"), action=("receipt", kept_id)
+    )
+    return replies.Reply("\n".join(lines), ((show,),))
+
+
+def state_lines(receipt: model_receipt.Receipt, language: str, zone: str | None) -> list[str]:
+    """Return what became of the payment: oversold, sent, paid back."""
+    lines = []
+    if receipt.status == model_receipt.OVERSOLD and receipt.paid_back_at is None:
+        lines.append(translations.t(language, "receipt-kept-oversold"))
+    marks = (
+        ("receipt-kept-sent", receipt.sent_at, receipt.sent_note),
+        ("receipt-kept-back", receipt.paid_back_at, receipt.paid_back_note),
+    )
+    for key, at, note in marks:
+        if at is not None:
+            lines.append(
+                translations.t(
+                    language, key, moment=card_text.short_moment(at, zone, language) or ""
+                )
+            )
+            lines += (
+                [translations.t(language, "receipt-kept-note", note=replies.escaped(note, NOTE))]
+                if note
+                else []
+            )
+    return lines
+
+
+def unit_numbers(found: model_receipt.Units, language: str) -> str:
+    """Return the numbers of the units: "7", "7, 8 and 9" or "7 to 16"."""
+    numbers = [str(number) for number in range(found.first, found.first + MOST_NAMED + 1)]
+    named = numbers[: found.last - found.first + 1]
+    if len(named) > MOST_NAMED:
+        return translations.t(language, "receipt-kept-range", first=found.first, last=found.last)
+    return phrases.join_list(named, translations.choose(language))
+
+
+def file_size(size: int, language: str) -> str:
+    """Format a number of bytes for people, at least 1 KB."""
+    if size >= MEGABYTE:
+        return translations.t(language, "receipt-kept-megabytes", size=round(size / MEGABYTE, 1))
+    return translations.t(language, "receipt-kept-kilobytes", size=max(1, size // KILOBYTE))
+
+
+def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> str:
+    lines = [translations.t(language, "receipt-kept", name=replies.escaped(receipt.product, NAME))]
+    if receipt.seller:
+        lines.append(
+            translations.t(
+                language, "receipt-kept-seller", name=replies.escaped(receipt.seller, NAME)
+            )
+        )
+    at = receipt.completed_at
+    moment = None if at is None else card_text.short_moment(at, zone, language)
+    lines.append(" · ".join(filter(None, [f"<b>{_amount(receipt, language)}</b>", moment])))
+    if receipt.units:
+        lines.append(_yours(receipt.units, language))
+    elif receipt.quantity > 1:
+        lines.append(translations.t(language, "receipt-kept-quantity", count=receipt.quantity))
+    return "\n".join(lines)
+
+
+def _amount(receipt: model_receipt.Receipt, language: str) -> str:
+    return replies.escaped(amounts.format_money(receipt.amount, receipt.currency, language))
+
+
+def _yours(found: model_receipt.Units, language: str) -> str:
+    numbers = unit_numbers(found, language)
+    if found.total is None:
+        return translations.t(language, "receipt-kept-units", numbers=numbers)
+    return translations.t(language, "receipt-kept-units-of", numbers=numbers, total=found.total)
+
+
+def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> str:
+    """Add what was delivered to the text, or that it is on its way."""
+    delivery = receipt.delivery
+    if delivery is None:
+        return _with_address(head, receipt, language)
+    if delivery.waits:
+        there = len(delivery.codes) or int(bool(delivery.text or delivery.file))
+        wait = translations.t(language, "receipt-kept-waits", there=there, count=receipt.quantity)
+        head = f"{head}\n\n{wait}"
+    if delivery.file is not None:
+        size = file_size(delivery.file.size, language)
+        line = translations.t(
+            language, "receipt-kept-file", name=replies.escaped(delivery.file.name, NAME), size=size
+        )
+        head = f"{head}\n\n{line}"
+    if delivery.text is None and not delivery.codes:
+        return _with_address(head, receipt, language)
+    rest = translations.t(language, "receipt-kept-rest")
+    end = f"\n\n{rest}"
+    room = replies.TEXT_LIMIT - replies.shown_units(_with_address(head, receipt, language) + end)
+    news = [translations.t(language, key, count=2) for key in _ARRIVED.values()]
+    room -= max(
+        replies.shown_units(card_text.mark_possibly_repeated(one, language)) for one in news
+    )
+    shown, is_whole = _contents(delivery, room, language)
+    return _with_address(f"{head}\n\n{shown}{'' if is_whole else end}", receipt, language)
+
+
+def _contents(delivery: model_receipt.DeliveredGoods, room: int, language: str) -> tuple[str, bool]:
+    """Return the codes and the text in `room` units, and whether that is all of it.
+
+    Units of one payment have both where its seller replaced codes that some of them waited for.
+    """
+    parts, is_whole = [], True
+    if delivery.codes:
+        title = translations.t(language, "receipt-kept-codes", count=len(delivery.codes))
+        codes = _fitting(delivery.codes, room - replies.shown_units(title) - 2)
+        lines = [title, *(f"<code>{html.escape(code)}</code>" for code in codes)]
+        parts, is_whole = ["\n".join(lines)], len(codes) == len(delivery.codes)
+        room -= replies.shown_units(parts[0]) + 2
+    if delivery.text is not None and room > _LEAST_TEXT:
+        kept = replies.shortened(delivery.text, room - 2)
+        parts.append(html.escape(kept))
+        is_whole = is_whole and kept == delivery.text
+    elif delivery.text is not None:
+        is_whole = False
+    return "\n\n".join(parts), is_whole
+
+
+def _fitting(codes: Sequence[str], room: int) -> list[str]:
+    """Return the first codes that fit, each on a line; a code is never cut."""
+    kept: list[str] = []
+    for code in codes:
+        room -= replies.units(code) + 1
+        if room < 0:
+            break
+        kept.append(code)
+    return kept
+
+
+def _with_address(text: str, receipt: model_receipt.Receipt, language: str) -> str:
+    """Add the receipt's address where no button may open it."""
+    if not receipt.url or replies.linkable(receipt.url):
+        return text
+    link = translations.t(language, "receipt-kept-page", url=replies.escaped(receipt.url))
+    return f"{text}\n\n{link}"
+
+
+def _rows(receipt: model_receipt.Receipt, language: str, kept_id: str | None) -> replies.Rows:
+    rows: list[tuple[replies.Button, ...]] = []
+    codes = receipt.delivery.codes if receipt.delivery else ()
+    if len(codes) == 1 and replies.units(codes[0]) <= replies.MAX_COPY:
+        rows.append((replies.Button(translations.t(language, "button-copy-code"), copy=codes[0]),))
+    if receipt.url:
+        rows.append((replies.Button(translations.t(language, "button-receipt"), url=receipt.url),))
+    if kept_id is not None:
+        mine = replies.Button(translations.t(language, "button-bought"), action=("bought",))
+        gone = replies.Button(
+            translations.t(language, "button-receipt-remove"), action=("receipt-remove", kept_id)
+        )
+        rows.append((mine, gone))
+    return tuple(rows)
+
+
+def _several_lines(text: str) -> str:
+    """Escape a text of several lines, each as one line."""
+    return "\n".join(replies.escaped(line) for line in text.splitlines())
+
+
+# `/bought`: the receipts that an account keeps, newest first.
+
+
+LISTED_NAME = 24
+"""UTF-16 units of what was bought, on a button."""
+
+
+def bought_page(
+    kept: Sequence[receipt_rows.KeptReceipt], page: int, pages: int, language: str
+) -> replies.Reply:
+    """Render one page of kept receipts, each a button that shows it; `page` counts from 0."""
+    if not kept:
+        return replies.Reply(translations.t(language, "bought-none"))
+    lines = tuple(
+        (replies.Button(_line(one, language), action=("receipt", one.id)),) for one in kept
+    )
+    text = translations.t(language, "bought", page=page + 1, pages=pages)
+    return replies.Reply(
+        text, (*lines, *card_text.page_buttons(("bought",), page, pages, language))
+    )
+
+
+def _line(kept: receipt_rows.KeptReceipt, language: str) -> str:
+    price = amounts.format_money(kept.amount, kept.currency, language)
+    name, standing = replies.plain(kept.name, LISTED_NAME), _standing(kept)
+    return translations.t(language, "bought-line", standing=standing, name=name, price=price)
+
+
+def _standing(kept: receipt_rows.KeptReceipt) -> str:
+    """Return how a purchase stands, by what matters most to its buyer."""
+    if kept.status in (model_receipt.PAID_BACK, model_receipt.OVERSOLD):
+        return kept.status
+    if kept.awaited is not None:
+        return "waits"
+    return "sent" if kept.is_sent else "paid"
+
+
+# The file that a buyer gets, as Telegram has it from its seller.
+
+
+METHODS = {
+    "document": "sendDocument",
+    "photo": "sendPhoto",
+    "video": "sendVideo",
+    "animation": "sendAnimation",
+    "audio": "sendAudio",
+    "voice": "sendVoice",
+}
+"""How a file is sent again; Telegram changes no file's kind. Others are on the receipt's page."""
+
+
+def telegram_file(
+    tx: database.Transaction, request_id: str, bought: model_receipt.DeliveredFile | None = None
+) -> tuple[str, str] | None:
+    """Return the method and the file_id that send what a request delivers; None for no such file.
+
+    A request that was not made in this chat has none, nor has one whose file Telegram doesn't have.
+    Buyers from before codes may have `bought` a former file, and Telegram's id is of the latest.
+    """
+    listing_id = personal_data.listing_id_of(tx, request_id)
+    listing = link_rows.find_listing(tx, listing_id) if listing_id else None
+    goods = listing.wish.goods if listing else None
+    if goods is None or goods.kind != request_spec.FILE or goods.telegram_id is None:
+        return None
+    if bought is not None and (bought.name, bought.size) != (goods.name, goods.size):
+        return None
+    method = METHODS.get(goods.sent_as or "")
+    return None if method is None else (method, goods.telegram_id)
+
+
+# Notices to buyers who keep their receipt in Telegram: sent, paid back, a code arrived.
+#
+# A notice holds no words of the seller and nothing that was delivered: what it shows is fetched
+# when it is sent, and nothing is sent of what the seller has taken back by then.
+
+
+SENT, PAID_BACK, CODE = "sent", "paidBack", "code"
+"""What a buyer hears of: the seller sent it, or paid it back; a code arrived."""
+
+
+def notify_keeper(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    key: model_receipt.ReceiptKey,
+    event: str,
+    now: int,
+) -> bool:
+    """Queue the notice of an event to the buyer; False where nobody keeps this receipt.
+
+    Call it once the service has what the notice says.
+    """
+    keeper = receipt_rows.owner_of(tx, *key)
+    if keeper is None:
+        return False
+    _put(tx, queues, (key, keeper), event, now)
+    return True
+
+
+def notify_waiting(
+    tx: database.Transaction, queues: queues.Queues, request_id: str, served: int, now: int
+) -> None:
+    """Queue notices to buyers who waited for a code; who still waits when it is sent gets none.
+
+    Call it once codes were added to a request, or something else took their place, with the last
+    unit that may have its own by now. Only the receipt says who is served. A buyer hears of it
+    once, however often codes are added until the notice is sent; a file comes after the notice.
+    """
+    waited = receipt_rows.end_waits(tx, request_id, served)
+    has_file = bool(waited) and telegram_file(tx, request_id) is not None
+    for one in waited:
+        _put(tx, queues, (one.key, one.keeper), CODE, now)
+        if has_file:
+            lane = str(one.keeper.account_id)
+            file = payloads.ReceiptMessage(*one.key, one.keeper.language, is_file=True)
+            outbox.put(tx, queues.messages, lane, file, now, priority=queue_policy.NOTICE)
+
+
+def _put(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    kept: tuple[model_receipt.ReceiptKey, receipt_rows.ReceiptOwner],
+    event: str,
+    now: int,
+) -> None:
+    key, keeper = kept
+    notice = payloads.BuyerNotice(*key, keeper.language, event)
+    lane = str(keeper.account_id)
+    outbox.put(tx, queues.messages, lane, notice, now, priority=queue_policy.NOTICE)

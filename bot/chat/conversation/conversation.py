@@ -1,0 +1,311 @@
+"""The dialogue: handles updates, one in a transaction, and searches a seller's requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from bot.chat.cards import request_card
+from bot.chat.conversation import (
+    commands,
+    event_context,
+    events,
+    form_effects,
+    getting_paid,
+    presses,
+    sharing,
+)
+from bot.chat.forms import bot_texts, goods_form
+from bot.chat.model import drafts, payloads, queues, replies
+from bot.chat.store import link_lists, seller_rows
+from bot.core import errors
+from bot.core.database import database, vault
+from bot.core.outbox import bulk_changes, lanes, outbox, queries
+from bot.core.text import translations
+
+log = structlog.get_logger()
+
+ERASED = "{}"
+"""What is kept of an update with a secret, or with goods."""
+
+NEAR_ALBUM = 20
+"""Updates around one of an album among which the others are: an album has ten, and Telegram numbers
+updates in order. After hours without the bot thousands may wait in a chat."""
+
+
+class Chat:
+    """Handles updates; `allowed` are the people who may create requests, empty for everyone.
+
+    `paid_at` is the service that pays them, `vault` seals their secrets.
+    """
+
+    def __init__(
+        self,
+        db: database.Database,
+        queues: queues.Queues,
+        now: Callable[[], int],
+        vault: vault.Vault,
+        *,
+        bot_name: Callable[[], str],
+        allowed: frozenset[int] = frozenset(),
+        operator_contact: str | None = None,
+        paid_at: drafts.PayoutService = drafts.TEST_MONEY,
+    ) -> None:
+        self._db = db
+        self._queues = queues
+        self._vault = vault
+        self._bot_name = bot_name
+        self._now = now
+        self._allowed = allowed
+        self._operator_contact = operator_contact
+        self._paid_at = paid_at
+
+    async def handle(self, message: outbox.Message) -> None:
+        """Handle one stored update.
+
+        An update that can't be read is a dead letter at once, without an apology: what was asked
+        is unknown.
+        """
+        try:
+            event = events.read(message.body, self._bot_name())
+            await self._db.transaction(lambda tx: self._take(tx, message, event))
+        except errors.Unreadable as error:
+            note = f"can't be read: {error}"
+            log.warning("update set aside", id=message.id, reason=note)
+            await self._db.transaction(lambda tx: self._bury(tx, message, note))
+
+    def buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+        """Send an apology for an update that is a dead letter, and answer its callback query."""
+        self._note_buried(tx, message)
+        chat_id = int(message.lane)
+        if chat_id:
+            # The id of a private chat is the id of the person.
+            language = seller_rows.language_of(tx, chat_id) or translations.choose(None)
+            self._put(
+                tx,
+                chat_id,
+                payloads.new_message(
+                    replies.Reply(translations.t(language, "update-failed")), language
+                ),
+            )
+
+    def receive_photo(
+        self, tx: database.Transaction, message: outbox.Message, photo: bytes | str
+    ) -> None:
+        """Resume the form of a downloaded photo; `photo` is its data, or why there is none."""
+        context = self._context_of(tx, message)
+        if context is not None:
+            form_effects.receive_photo(context, message.body, photo)
+
+    def receive_file(
+        self, tx: database.Transaction, message: outbox.Message, found: goods_form.Fetched
+    ) -> None:
+        """Resume the form of a file that was fetched, or could not be."""
+        context = self._context_of(tx, message)
+        if context is not None:
+            outcome = goods_form.receive(
+                context.draft, message.body.draft_id, found, context.seller
+            )
+            form_effects.apply_outcome(context, outcome)
+
+    def _context_of(
+        self, tx: database.Transaction, message: outbox.Message
+    ) -> event_context.EventContext | None:
+        """Return the context of a download's seller; None for one who is not known any more."""
+        wanted, chat_id = message.body, int(message.lane)
+        seller = seller_rows.find_seller(tx, wanted.seller_id)
+        if seller is None:
+            return None
+        person = events.Person(wanted.seller_id, chat_id, private=True, tag=None)
+        draft = seller_rows.find_draft(tx, chat_id, wanted.seller_id)
+        hints, now = getting_paid.hints_for(tx, person, draft, None), self._now()
+        seller = replace(self._paid(tx, seller, wanted.seller_id), hints=hints)
+        return event_context.EventContext(
+            tx, self._queues, person, seller, draft, now, self._vault,
+            may_create=self._may_create(person),
+        )  # fmt: skip
+
+    def _may_create(self, person: events.Person) -> bool:
+        return not self._allowed or person.id in self._allowed
+
+    async def search(
+        self, seller_id: int, text: str, limit: int, start: int
+    ) -> list[request_card.Card]:
+        """Return cards of the seller's requests that can be shared and match `text`.
+
+        They are the newest first, at most `limit` after the first `start`.
+        """
+        now = self._now()
+
+        def look(tx: database.Transaction) -> list[request_card.Card]:
+            seller = seller_rows.find_seller(tx, seller_id)
+            zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
+            found = link_lists.search_listings(tx, seller_id, text, limit, start)
+            return [
+                request_card.card_of(
+                    one, now, zone=zone, profile=profile, raised=request_card.raised_of(tx, one)
+                )
+                for one in found
+            ]
+
+        return await self._db.read(look)
+
+    def _take(
+        self, tx: database.Transaction, message: outbox.Message, event: events.Event | None
+    ) -> None:
+        """Handle an update, unless another worker has it by now."""
+        if not outbox.done(tx, self._queues.updates, message, self._now()):
+            return
+        tx.count("telegram_updates_handled", "done")
+        match event:
+            case events.MessageEvent() | events.PressEvent() if not event.person.private:
+                self._public(tx, event)
+                if _keeps_nothing(event, None):
+                    bulk_changes.rewrite(tx, message.id, ERASED, None)
+            case events.MessageEvent():
+                self._take_message(tx, message, event)
+            case events.PressEvent():
+                presses.handle_press(self._turn(tx, event.person, event), event)
+            case events.PostedEvent():
+                sharing.handle_posted(tx, self._queues, event, self._now())
+            case events.BlockEvent():
+                why = None if event.open else "the bot was blocked"
+                lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
+
+    def _take_message(
+        self, tx: database.Transaction, message: outbox.Message, event: events.MessageEvent
+    ) -> None:
+        """Handle a message; of one with a secret or with goods nothing is kept here.
+
+        The secret is deleted from the chat too.
+        """
+        context = self._turn(tx, event.person)
+        if event.album_id is not None:
+            counted = self._of_album(tx, message, event)
+            if counted is None:
+                bulk_changes.rewrite(tx, message.id, ERASED, None)
+                return
+            event = counted
+        commands.handle_message(context, event)
+        if getting_paid.is_secret(_answered(event, context.draft), event.text):
+            getting_paid.delete_secret(context, event)
+        if _keeps_nothing(event, context.draft):
+            bulk_changes.rewrite(tx, message.id, ERASED, None)
+
+    def _of_album(
+        self, tx: database.Transaction, message: outbox.Message, event: events.MessageEvent
+    ) -> events.MessageEvent | None:
+        """Return the message that counts of an album; None where the album was answered already.
+
+        It is the first one with words, else the first one. The album's other messages are stored by
+        now, since its first one waits for them (chat/telegram/intake.py); they come here later, in
+        any order. Words that come much later still count.
+        """
+        seller_id, album_id = event.person.id, event.album_id
+        answered = seller_rows.answered_album(tx, seller_id)
+        if answered == f"{album_id}+" or (answered == album_id and not event.has_words):
+            return None
+        found = [event]
+        updates = self._queues.updates
+        for other in queries.waiting_near(tx, updates, message, most=NEAR_ALBUM):
+            try:
+                read_as = events.read(other, self._bot_name())
+            except errors.Unreadable:
+                continue
+            if isinstance(read_as, events.MessageEvent) and read_as.album_id == album_id:
+                found.append(read_as)
+        counted = min(found, key=lambda one: (not one.has_words, one.message_id or 0))
+        words = "+" if counted.has_words else ""
+        seller_rows.save_answered_album(tx, seller_id, f"{album_id}{words}")
+        return counted
+
+    def _turn(
+        self,
+        tx: database.Transaction,
+        person: events.Person,
+        press: events.PressEvent | None = None,
+    ) -> event_context.EventContext:
+        now = self._now()
+        language = translations.choose(person.tag or seller_rows.language_of(tx, person.id))
+        lanes.resume(tx, self._queues.messages, str(person.chat_id))
+        draft = seller_rows.find_draft(tx, person.chat_id, person.id)
+        hints = getting_paid.hints_for(tx, person, draft, press)
+        seller = seller_rows.ensure_seller(tx, person.id, language, now)
+        return event_context.EventContext(
+            tx, self._queues, person, replace(self._paid(tx, seller, person.id), hints=hints),
+            draft=draft,
+            now=now,
+            vault=self._vault,
+            bot_name=self._bot_name(),
+            may_create=self._may_create(person),
+            operator_contact=self._operator_contact,
+            press=press,
+        )  # fmt: skip
+
+    def _paid(
+        self, tx: database.Transaction, seller: drafts.Seller, seller_id: int
+    ) -> drafts.Seller:
+        """Return a seller with where their money goes."""
+        return seller_rows.at_service(tx, seller, seller_id, self._paid_at)
+
+    def _public(
+        self, tx: database.Transaction, event: events.MessageEvent | events.PressEvent
+    ) -> None:
+        """Reply in a group, if the bot is addressed, that requests are made in private."""
+        language = translations.choose(event.person.tag)
+        words = translations.t(language, "only-in-private", bot=self._bot_name())
+        if isinstance(event, events.PressEvent):
+            self._answer(tx, event.query_id, event.person.chat_id, words)
+        elif event.command in {name for name, _ in bot_texts.commands(language)}:
+            self._put(
+                tx, event.person.chat_id, payloads.new_message(replies.Reply(words), language)
+            )
+
+    def _bury(self, tx: database.Transaction, message: outbox.Message, why: str) -> None:
+        if outbox.dead_letter(tx, self._queues.updates, message, self._now(), why):
+            self._note_buried(tx, message)
+
+    def _erase_secret(self, tx: database.Transaction, message: outbox.Message) -> None:
+        """Keep nothing of an update with a secret or with goods that could not be handled."""
+        chat_id = int(message.lane)
+        draft = seller_rows.find_draft(tx, chat_id, chat_id)
+        try:
+            event = events.read(message.body, self._bot_name())
+        except errors.Unreadable:
+            event = None
+        if _keeps_nothing(event, draft) or getting_paid.is_secret(draft, str(message.body)):
+            bulk_changes.rewrite(tx, message.id, ERASED, None)
+
+    def _note_buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+        tx.count("telegram_updates_handled", "set_aside")
+        query = message.body.get("callback_query")
+        if isinstance(query, dict) and "id" in query:
+            self._answer(tx, str(query["id"]), message.lane, None)
+        self._erase_secret(tx, message)
+
+    def _put(
+        self, tx: database.Transaction, chat_id: int, payload: payloads.MessagePayload
+    ) -> None:
+        outbox.put(tx, self._queues.messages, str(chat_id), payload, self._now())
+
+    def _answer(
+        self, tx: database.Transaction, query_id: str, chat: object, words: str | None
+    ) -> None:
+        answer = payloads.CallbackAnswer(query_id, words)
+        outbox.put(tx, self._queues.answers, str(chat), answer, self._now())
+
+
+def _keeps_nothing(event: events.Event | None, draft: drafts.Draft | None) -> bool:
+    """Return whether an update has a secret, goods or a receipt's address; `draft` is the form."""
+    if not isinstance(event, events.MessageEvent):
+        return False
+    asked = _answered(event, draft)
+    is_goods = asked is not None and goods_form.takes_goods(asked)
+    return is_goods or sharing.is_receipt_link(event) or getting_paid.is_secret(asked, event.text)
+
+
+def _answered(event: events.MessageEvent, draft: drafts.Draft | None) -> drafts.Draft | None:
+    """Return the form that a message may answer: a command answers none."""
+    return draft if event.command is None else None

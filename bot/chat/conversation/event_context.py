@@ -1,0 +1,107 @@
+"""The context of an event: its transaction, its person, and the ways to answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.chat.cards import request_card
+from bot.chat.conversation import events
+from bot.chat.model import drafts, jobs, payloads, replies
+from bot.chat.model.queues import Queues
+from bot.chat.store import link_rows, post_rows, revenue
+from bot.core.database import database
+from bot.core.database.vault import Vault
+from bot.core.outbox import outbox
+from bot.core.text import translations
+
+
+@dataclass(frozen=True, slots=True)
+class EventContext:
+    """An event with its transaction and the person who caused it.
+
+    `vault` seals secrets. `may_create` is False for people whom ALLOWED_SELLERS leaves out. A reply
+    takes the place of the message of `press`, if there is one.
+    """
+
+    tx: database.Transaction
+    queues: Queues
+    person: events.Person
+    seller: drafts.Seller
+    draft: drafts.Draft | None
+    now: int
+    vault: Vault
+    bot_name: str = ""
+    may_create: bool = True
+    operator_contact: str | None = None
+    press: events.PressEvent | None = None
+
+    def reply(self, reply: replies.Reply) -> None:
+        """Reply in place of the message whose button was pressed, or in a new message."""
+        message_id = self.press.message_id if self.press else None
+        is_picture = self.press.picture if self.press else False
+        is_card = reply.picture is not None and self.is_card(self.press)
+        self.put(
+            payloads.replacement(
+                reply, self.seller.language, message_id, is_picture=is_picture, is_card=is_card
+            )
+        )
+
+    def is_card(self, press: events.PressEvent | None) -> bool:
+        """Return whether the message whose button was pressed is a card, with a picture or not."""
+        if press is None:
+            return False
+        return press.picture or post_rows.is_card(self.tx, self.person.chat_id, press.message_id)
+
+    def put(self, payload: payloads.MessagePayload, subject: str | None = None) -> None:
+        """Queue a message for this chat."""
+        chat = str(self.person.chat_id)
+        outbox.put(self.tx, self.queues.messages, chat, payload, self.now, subject=subject)
+
+    def answer_press(self, press: events.PressEvent, toast: str | None) -> None:
+        """Answer the callback query, with a text or without."""
+        answer = payloads.CallbackAnswer(press.query_id, toast)
+        chat = str(press.person.chat_id)
+        outbox.put(self.tx, self.queues.answers, chat, answer, self.now)
+
+    def add_job(self, job: jobs.SellerJob) -> None:
+        """Queue a job at the payment service."""
+        outbox.put(self.tx, self.queues.jobs, job.listing_id, job, self.now)
+
+    def reply_to(self, press: events.PressEvent | None = None) -> jobs.ReplyTo:
+        """Return where a job's outcome goes: to this chat, in place of `press` if given."""
+        chat, language = self.person.chat_id, self.seller.language
+        if press is None:
+            return jobs.ReplyTo(chat, language)
+        return jobs.ReplyTo(chat, language, press.message_id, press.picture)
+
+    def text(self, key: str, **values: object) -> str:
+        """Return a text in the language of this person."""
+        return translations.t(self.seller.language, key, **values)
+
+    def without_press(self) -> EventContext:
+        """Return a context whose replies are new messages."""
+        return replace(self, press=None)
+
+
+def own_listing(
+    context: EventContext, listing_id: str, *, or_deleted: bool = False
+) -> link_rows.PaymentLink | str:
+    """Return a listing if this person may manage it, else a text with the reason.
+
+    Every action on a listing checks this right.
+    """
+    listing = link_rows.find_listing(context.tx, listing_id)
+    if listing is None or listing.seller_id != context.person.id:
+        return context.text("listing-gone")
+    if listing.state == link_rows.DELETED and not or_deleted:
+        return context.text("listing-gone")
+    if listing.answer is None:
+        return context.text("listing-not-ready")
+    return listing
+
+
+def own_card(context: EventContext, listing: link_rows.PaymentLink) -> request_card.Card:
+    """Return a request's card as its seller sees it."""
+    takings = revenue.revenue_totals(context.tx, listing.id)
+    zone, raised = context.seller.zone, request_card.raised_of(context.tx, listing)
+    return request_card.card_of(listing, context.now, takings=takings, zone=zone, raised=raised)

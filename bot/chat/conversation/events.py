@@ -1,0 +1,297 @@
+"""Events: Telegram's updates, read as actions of a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from telegram.constants import ChatMemberStatus, ChatType
+
+from bot.chat.model import drafts, replies
+from bot.core import errors
+
+COMMAND = re.compile(r"/(\S*)(.*)", re.DOTALL)
+HALF = re.compile(r"[\ud800-\udfff]")
+
+FILE_NAMES = {
+    "animation": (".mp4", "video/mp4"),
+    "audio": (".mp3", "audio/mpeg"),
+    "video": (".mp4", "video/mp4"),
+    "voice": (".ogg", "audio/ogg"),
+    "video_note": (".mp4", "video/mp4"),
+    "document": ("", "application/octet-stream"),
+}
+"""Fields of a message that hold a file (Bot API, Message), each with the extension and media type
+to use if Telegram sends none. An animation also comes as a document, which is the same file."""
+
+PHOTO_FILE = (".jpg", "image/jpeg")
+"""Telegram makes a JPEG of every photo."""
+
+UNUSABLE = (
+    *("sticker", "story", "contact", "dice", "game", "poll", "venue", "location", "checklist"),
+    *("paid_media", "live_photo", "photo", *FILE_NAMES),
+)
+"""Fields of a message that a person fills with something to send, without a use here or without
+what is needed to use it. Any other message without a text, a photo or a file is Telegram's own word
+on what happened in the chat, such as a pin, and is for nobody here."""
+
+LARGEST_ID = 2**63 - 1
+"""The largest id that the database takes; Telegram's have 52 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """The person who did something, and the chat; `tag` is Telegram's language_code.
+
+    The names are the person's at Telegram, empty for none.
+    """
+
+    id: int
+    chat_id: int
+    private: bool
+    tag: str | None
+    first_name: str = ""
+    last_name: str = ""
+    username: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEvent:
+    """A message: a command with its arguments, or text; either may be the caption of a file.
+
+    `photo` is the file_id of the picture that came with it, the largest of its sizes, `file` any
+    file, a picture too; `is_unusable` is whether something else came. `message_id` is None where a
+    server of the Bot API sends none. `linked` is the text with the addresses behind its words, None
+    for one without such links, and for a command.
+    """
+
+    person: Person
+    text: str
+    command: str | None = None
+    photo: str | None = None
+    file: drafts.Attachment | None = None
+    message_id: int | None = None
+    linked: str | None = None
+    is_unusable: bool = False
+
+    @property
+    def has_words(self) -> bool:
+        """Return whether it is more than a file."""
+        return bool(self.text) or self.command is not None
+
+    @property
+    def enclosure(self) -> drafts.Enclosure | None:
+        """Return what came with the words; None for a message of words alone."""
+        if self.photo is None and self.file is None and not self.is_unusable:
+            return None
+        return drafts.Enclosure(self.photo, self.file)
+
+    @property
+    def album_id(self) -> str | None:
+        """Return the album that its file belongs to; None for one by itself."""
+        return self.file.album_id if self.file else None
+
+
+@dataclass(frozen=True, slots=True)
+class PressEvent:
+    """A pressed button; `message_id` is None for a message that is too old to edit."""
+
+    person: Person
+    query_id: str
+    action: replies.Action | None
+    message_id: int | None
+    picture: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEvent:
+    """An inline query: words typed after the bot's name in some chat."""
+
+    person: Person
+    query_id: str
+    text: str
+    offset: str
+
+
+@dataclass(frozen=True, slots=True)
+class PostedEvent:
+    """An inline result that the person posted; `message_id` is its inline_message_id.
+
+    It is None for a message without buttons: Telegram reports no id then.
+    """
+
+    person: Person
+    result_id: str
+    message_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEvent:
+    """The bot was blocked or unblocked; `open` is true if it may write now."""
+
+    person: Person
+    open: bool
+
+
+Event = MessageEvent | PressEvent | SearchEvent | PostedEvent | BlockEvent
+
+
+def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
+    """Read an update; None for one that the bot does not handle.
+
+    Only necessary fields are required, since other Bot API servers leave many out; a field of the
+    wrong type counts as missing. Raises Unreadable if a required field is missing.
+    """
+    if message := _object(raw, "message"):
+        return _spoke(message, bot_name) if "from" in message else None
+    if query := _object(raw, "callback_query"):
+        return _tapped(query)
+    if query := _object(raw, "inline_query"):
+        text, offset = _text(query, "query"), _text(query, "offset")
+        return SearchEvent(_alone(query), _query_id(query), text, offset)
+    if result := _object(raw, "chosen_inline_result"):
+        message_id = _text(result, "inline_message_id") or None
+        return PostedEvent(_alone(result), _text(result, "result_id"), message_id)
+    if change := _object(raw, "my_chat_member"):
+        return _moved(change)
+    return None
+
+
+def _spoke(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
+    """Read a message; None for one that brings nothing of a person's, or that isn't for the bot."""
+    text = _text(message, "text") or _text(message, "caption")
+    photo, file = _photo(message), _attachment(message)
+    is_unusable = not (file or photo) and any(_holds(message, name) for name in UNUSABLE)
+    if not (text or file or photo or is_unusable):
+        return None
+    person = _person(message, _object(message, "chat"))
+    if bot_name and _text(_object(message, "via_bot"), "username") == bot_name:
+        return None  # posted inline by this bot into its own chat
+    message_id = _number(message, "message_id") or None
+    command, linked, name = COMMAND.fullmatch(text), None, None
+    if command is None:
+        linked = _linked(message, text)
+    else:
+        name, _, addressee = command[1].partition("@")
+        if addressee and addressee.lower() != bot_name.lower():
+            return None
+        text, name = command[2].strip(), name.lower()
+    return MessageEvent(person, text, name, photo, file, message_id, linked, is_unusable)
+
+
+def _linked(message: Mapping[str, Any], text: str) -> str | None:
+    """Write the address of each link behind the words that hide it (Bot API, MessageEntity)."""
+    listed = message.get("entities")
+    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    links = {
+        _number(one, "offset") + _number(one, "length"): _text(one, "url")
+        for one in found
+        if _text(one, "type") == "text_link" and _text(one, "url")
+    }
+    data = text.encode("utf-16-le")  # entities count its units
+    for end in sorted(links, reverse=True):
+        address = f" {links[end]} ".encode("utf-16-le")
+        data = data[: 2 * end] + address + data[2 * end :]
+    return data.decode("utf-16-le", "replace") if links else None
+
+
+def _attachment(message: Mapping[str, Any]) -> drafts.Attachment | None:
+    """Return the file of a message; None for one without, or of a kind that nobody downloads."""
+    sizes = message.get("photo")
+    sent_as = next((name for name in FILE_NAMES if _object(message, name)), "")
+    file = _object(message, sent_as)
+    if isinstance(sizes, list) and sizes and isinstance(sizes[-1], dict):
+        sent_as, file = "photo", {**sizes[-1], "file_id": _photo(message) or ""}
+    if not _text(file, "file_id"):
+        return None
+    ending, media_type = FILE_NAMES.get(sent_as, PHOTO_FILE)
+    return drafts.Attachment(
+        file_id=_text(file, "file_id"),
+        sent_as=sent_as,
+        name=_text(file, "file_name") or f"{sent_as}{ending}",
+        media_type=_text(file, "mime_type") or media_type,
+        size=_number(file, "file_size") or None,
+        album_id=_text(message, "media_group_id") or None,
+        has_words=bool(_text(message, "caption")),
+    )
+
+
+def _photo(message: Mapping[str, Any]) -> str | None:
+    """Return the file_id of a photo or a picture file (Bot API: PhotoSize, Document)."""
+    sizes = message.get("photo")
+    known = [size for size in sizes if isinstance(size, dict)] if isinstance(sizes, list) else []
+    if known:
+        largest = max(known, key=lambda size: _number(size, "width") * _number(size, "height"))
+        return _text(largest, "file_id") or None
+    file = _object(message, "document")
+    is_picture = _text(file, "mime_type").startswith("image/")
+    return (_text(file, "file_id") or None) if is_picture else None
+
+
+def _tapped(query: Mapping[str, Any]) -> PressEvent:
+    message = _object(query, "message")
+    is_accessible = _number(message, "date") > 0  # an inaccessible message has the date 0
+    return PressEvent(
+        person=_person(query, _object(message, "chat")) if message else _alone(query),
+        query_id=_query_id(query),
+        action=replies.decode_data(_text(query, "data")),
+        message_id=(_number(message, "message_id") or None) if is_accessible else None,
+        picture=is_accessible and bool(message.get("photo")),
+    )
+
+
+def _moved(change: Mapping[str, Any]) -> BlockEvent:
+    status = _text(_object(change, "new_chat_member"), "status")
+    if not status:
+        raise errors.Unreadable("the new status of the bot is missing")
+    gone = status in {ChatMemberStatus.BANNED, ChatMemberStatus.LEFT}
+    return BlockEvent(_person(change, _object(change, "chat")), open=not gone)
+
+
+def _alone(told: Mapping[str, Any]) -> Person:
+    """Return the person in their private chat, which has the person's id."""
+    return _person(told, _object(told, "from"))
+
+
+def _person(told: Mapping[str, Any], chat: Mapping[str, Any]) -> Person:
+    user = _object(told, "from")
+    user_id, chat_id = _number(user, "id"), _number(chat, "id")
+    if not user_id or not chat_id:
+        raise errors.Unreadable("the person or the chat is missing")
+    chat_type = _text(chat, "type")
+    private = chat_type == ChatType.PRIVATE if chat_type else chat_id > 0
+    names = (_text(user, name) for name in ("first_name", "last_name", "username"))
+    return Person(user_id, chat_id, private, _text(user, "language_code") or None, *names)
+
+
+def _query_id(query: Mapping[str, Any]) -> str:
+    query_id = _text(query, "id")
+    if not query_id:
+        raise errors.Unreadable("the query has no id")
+    return query_id
+
+
+def _object(told: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    value = told.get(field)
+    return value if isinstance(value, dict) else {}
+
+
+def _holds(message: Mapping[str, Any], field: str) -> bool:
+    """Return whether a field of a message has any content."""
+    value = message.get(field)
+    return isinstance(value, dict | list) and bool(value)
+
+
+def _text(told: Mapping[str, Any], field: str) -> str:
+    """Return a text; lone surrogates, which JSON can have, are replaced: no database takes them."""
+    value = told.get(field)
+    return HALF.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
+
+
+def _number(told: Mapping[str, Any], field: str) -> int:
+    value = told.get(field)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return 0
+    return value if abs(value) <= LARGEST_ID else 0

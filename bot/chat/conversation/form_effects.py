@@ -1,0 +1,321 @@
+"""The effects of forms: what their outcomes change in the database and the queues."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.chat.cards import menus
+from bot.chat.conversation import event_context, getting_paid
+from bot.chat.forms import flow, form, goods_form, registry, seller_forms
+from bot.chat.jobs import audit_trail, request_changes
+from bot.chat.model import (
+    drafts,
+    jobs,
+    local_time,
+    payloads,
+    payment,
+    queues,
+    replies,
+    request_spec,
+)
+from bot.chat.store import (
+    link_lists,
+    link_rows,
+    message_rows,
+    payment_marks,
+    post_rows,
+    seller_images,
+    seller_rows,
+)
+from bot.core.outbox import outbox, queue_policy
+
+# Jobs that send a seller's mark on a payment to the service, which notifies the buyer.
+
+
+NOTE_TIME = 10 * 60 * 1000
+"""Milliseconds that a seller has for the note: after them the buyer hears of the mark alone."""
+
+
+def send_mark(
+    context: event_context.EventContext,
+    found: payment_marks.FoundPayment,
+    mark: str,
+    *,
+    delay: int = 0,
+) -> None:
+    """Queue the job that sends a payment's mark, due in `delay` ms.
+
+    One with a delay has a lane of its own: other jobs of the listing would wait behind it.
+    Another server than the embedded one knows no marks: there they stay with the chat.
+    """
+    if context.seller.paid_at.host is not None:
+        return
+    now, reply_to = context.now, context.reply_to()
+    job = jobs.SendMark(found.listing_id, reply_to, *found.ids, mark, now)
+    lane = f"{queues.BACKGROUND}{found.listing_id}:marks" if delay else found.listing_id
+    outbox.put(
+        context.tx,
+        context.queues.jobs,
+        lane,
+        job,
+        now,
+        priority=queue_policy.NOTICE,
+        due_at=now + delay,
+    )
+
+
+NAME = 200
+"""UTF-16 units of a request's name."""
+
+
+def apply_outcome(context: event_context.EventContext, outcome: flow.FormResult) -> None:
+    """Apply the outcome of a form in this transaction: draft, settings, replies and jobs."""
+    person = context.person
+    if outcome.wish is not None and not context.may_create:
+        context.reply(replies.Reply(context.text("not-allowed")))
+        return
+    draft = outcome.draft and getting_paid.seal_secrets(outcome.draft, context.vault)
+    question = seller_rows.save_draft(context.tx, person.chat_id, person.id, draft, context.now)
+    if question is not None and not _is_replaced(context, outcome, question):
+        place = post_rows.MessagePlace(str(person.chat_id), question)
+        message_rows.remove_buttons(context.tx, context.queues, place, context.now)
+    if outcome.setting is not None:
+        _save(context, outcome.setting)
+    if outcome.photo is not None:
+        _fetch_photo(context, outcome, outcome.photo)
+    if outcome.fetch is not None and outcome.draft is not None:
+        _fetch(context, outcome.fetch, outcome.draft)
+    for reply in outcome.replies:
+        context.reply(reply)
+        context = context.without_press()
+    _carry_out(context, outcome, draft)
+
+
+def _carry_out(
+    context: event_context.EventContext, outcome: flow.FormResult, draft: drafts.Draft | None
+) -> None:
+    """Queue what the service has to do, and save a note."""
+    if outcome.wish is not None and outcome.photo is None:
+        _wish(context, outcome.wish)
+    if outcome.change is not None:
+        _apply_change(context, outcome.change)
+    if outcome.codes is not None:
+        _add_codes(context, outcome.codes)
+    if outcome.note is not None:
+        _save_note(context, outcome.note)
+    if outcome.connect is not None and draft is not None:
+        getting_paid.connect(context, draft, outcome.connect)
+
+
+def _is_replaced(
+    context: event_context.EventContext, outcome: flow.FormResult, question: int
+) -> bool:
+    """Check whether a reply takes the place of the form's last question."""
+    pressed = context.press.message_id if context.press else None
+    return pressed == question and bool(outcome.replies)
+
+
+def _save(context: event_context.EventContext, setting: flow.Setting) -> None:
+    """Store a setting; with the time zone, the time of the next summary changes."""
+    tx, seller_id, value = context.tx, context.person.id, setting.value
+    if attribute := drafts.PROFILE_STEPS.get(setting.name):
+        change = {attribute: value if isinstance(value, str) else None}
+        getting_paid.save_profile(context, replace(context.seller.profile, **change))
+        return
+    zone, minute = context.seller.zone, context.seller.summary
+    if setting.name == "destination":
+        was, destination = context.seller.destination, str(value)
+        seller_rows.save_destination(tx, seller_id, destination)
+        audit_trail.record_destination(tx, seller_id, was, destination, context.now)
+        return
+    if setting.name == "payoutlater":
+        seller_rows.choose_later(tx, seller_id)
+        return
+    if setting.name == "quiet":
+        seller_rows.save_quiet(tx, seller_id, value if isinstance(value, tuple) else None)
+        return
+    if setting.name == "zone":
+        zone = str(value)
+        seller_rows.save_zone(tx, seller_id, zone)
+    else:
+        minute = value if isinstance(value, int) else None
+    due_at = None
+    if minute is not None and zone is not None:
+        due_at = local_time.next_epoch_at(minute, context.now, zone)
+    seller_rows.save_summary(tx, seller_id, minute, due_at)
+
+
+def _wish(context: event_context.EventContext, wish: request_spec.RequestSpec) -> None:
+    """Store a request and queue its creation at the service."""
+    person = context.person
+    seller_rows.save_price(context.tx, person.id, wish.amount, wish.currency)
+    if wish.image is not None:
+        seller_images.keep_image(context.tx, wish.image, person.id)
+    listing = link_rows.add_listing(context.tx, person.chat_id, person.id, wish, context.now)
+    audit_trail.record_wish(context.tx, person.id, listing, wish, context.now)
+    name = None if context.seller.profile.name else context.seller.hints.name
+    context.add_job(jobs.CreateRequest(listing, context.reply_to(), seller_name=name))
+
+
+def start_edit_form(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, field: str
+) -> flow.FormResult:
+    """Return the form that asks for a field's new value."""
+    draft_id = link_rows.short_id(6)
+    return form.edit_form(
+        draft_id,
+        request_changes.request_for_form(listing, field),
+        field,
+        context.seller,
+        current=context.draft,
+    )
+
+
+def _apply_change(context: event_context.EventContext, change: flow.Change) -> None:
+    """Apply an edit, or queue its job; reply with the reason if it is impossible."""
+    listing = event_context.own_listing(context, change.listing_id)
+    if isinstance(listing, str):
+        context.reply(replies.Reply(listing))
+    elif registry.EDITS[change.field] is registry.POSTER_TEXT:
+        _set_poster_text(context, listing, change)
+    elif why := _edit_obstacle(context, listing, change):
+        context.reply(
+            menus.unsaved_reply(
+                event_context.own_card(context, listing), why, context.seller.language
+            )
+        )
+    else:
+        context.add_job(request_changes.job_of(change, context.reply_to()))
+
+
+def _fetch_photo(
+    context: event_context.EventContext, outcome: flow.FormResult, file_id: str
+) -> None:
+    """Queue the download of a photo; photos of one chat are downloaded in the order of sending."""
+    draft, wish, seller_id = outcome.draft, outcome.wish, context.person.id
+    if wish is not None:
+        name, made_id = context.seller.hints.name, link_rows.short_id(6)
+        body = payloads.PhotoDownload(
+            file_id, made_id, seller_id, wish=wish.to_json(), seller_name=name
+        )
+    elif draft is not None:
+        body = payloads.PhotoDownload(
+            file_id, draft.id, seller_id, draft.step == seller_forms.PHOTO_STEP
+        )
+    else:
+        return
+    lane = str(context.person.chat_id)
+    outbox.put(context.tx, context.queues.photos, lane, body, context.now)
+
+
+def _fetch(
+    context: event_context.EventContext, file: drafts.Attachment, draft: drafts.Draft
+) -> None:
+    """Queue the download of a file; files of one chat are downloaded in the order of sending."""
+    for_codes = draft.form == goods_form.FORM
+    body = payloads.FileDownload(file, draft.id, context.person.id, for_codes)
+    lane = str(context.person.chat_id)
+    outbox.put(context.tx, context.queues.files, lane, body, context.now)
+
+
+def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
+    """Queue the job that adds codes to a request; reply with the reason if it is impossible."""
+    listing = event_context.own_listing(context, new.listing_id, or_deleted=True)
+    if isinstance(listing, str):
+        context.reply(replies.Reply(listing))
+    elif why := codes_obstacle(context, listing):
+        context.reply(replies.Reply(why))
+    else:
+        context.add_job(jobs.AddCodes(listing.id, context.reply_to(), new.codes, context.now))
+
+
+def codes_obstacle(
+    context: event_context.EventContext, listing: link_rows.PaymentLink
+) -> str | None:
+    """Return why no codes can be added to a request; None if its buyers get codes."""
+    goods = listing.wish.goods
+    is_list = goods is not None and goods.kind == request_spec.CODES
+    return None if is_list else context.text("toast-no-codes")
+
+
+def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None:
+    """Save the note on a payment unless its mark was taken back, and send the mark."""
+    listing_id, at, digest = note.payment.split(":")
+    key = payment.PaymentKey(listing_id, int(at), digest)
+    found = payment_marks.payment_by_key(context.tx, context.person.id, key)
+    if found is None:
+        return
+    if note.text is not None:
+        payment_marks.save_note(context.tx, found, note.mark, note.text)
+    send_mark(context, found, note.mark)
+
+
+def _set_poster_text(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, change: flow.Change
+) -> None:
+    text = request_changes.text_of(change)
+    link_rows.set_poster_text(context.tx, listing.id, text)
+    values = (listing.poster_text, text)
+    audit_trail.record_edit(context.tx, listing, registry.POSTER_TEXT.name, values, context.now)
+    context.reply(
+        menus.saved_reply(
+            event_context.own_card(context, listing), change, context.seller, context.now
+        )
+    )
+
+
+def _edit_obstacle(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, change: flow.Change
+) -> str | None:
+    """Return why units can't be removed, for an edit of units that is impossible."""
+    if registry.EDITS[change.field] is not registry.UNITS:
+        return None
+    if why := removal_obstacle(context, listing):
+        return why
+    name = replies.escaped(listing.wish.name, NAME)
+    if link_lists.is_removal_uncertain(context.tx, context.queues, listing.id):
+        return context.text("units-doubted", name=name)
+    problem = request_changes.removal_problem(listing, change)
+    left = event_context.own_card(context, listing).remaining_units
+    return problem and context.text(problem, name=name, left=left or 0)
+
+
+def removal_obstacle(
+    context: event_context.EventContext, listing: link_rows.PaymentLink
+) -> str | None:
+    """Return why no units at all can be removed from a request; None if some can."""
+    if listing.wish.units is None:
+        return context.text("toast-no-units")
+    return (
+        context.text("toast-none-left")
+        if event_context.own_card(context, listing).remaining_units == 0
+        else None
+    )
+
+
+def receive_photo(
+    context: event_context.EventContext, wanted: payloads.PhotoDownload, photo: bytes | str
+) -> None:
+    """Resume a form with its photo: the data, or the reason why there is none.
+
+    The photo is deleted if its form has ended, and so is the photo that it replaces.
+    """
+    tx, draft, seller_id = context.tx, context.draft, context.person.id
+    image = problem = None
+    if isinstance(photo, bytes):
+        image = seller_images.add_image(tx, seller_id, photo, context.now)
+    else:
+        problem = f"photo-{photo}"
+    wish = request_spec.RequestSpec.from_json(wanted.wish) if wanted.wish else None
+    if wish is None:
+        outcome = form.take_picture(draft, wanted.draft_id, image, problem, context.seller)
+    else:
+        context = replace(
+            context, seller=replace(context.seller, hints=drafts.ProfileHints(wanted.seller_name))
+        )
+        outcome = form.line_with_photo(
+            wish, wanted.draft_id, image, problem, context.seller, current=draft
+        )
+    apply_outcome(context, outcome)
+    if outcome.change is None:  # otherwise a job needs it
+        seller_images.delete_unused(tx, [image, draft.image if draft else None])

@@ -1,0 +1,172 @@
+"""Where a seller gets paid: the pages of payout accounts, their jobs, and what is kept secret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.chat.conversation import event_context, events
+from bot.chat.forms import flow, seller_forms, seller_texts, typed_text
+from bot.chat.jobs import audit_trail, seller_jobs
+from bot.chat.model import drafts, jobs, payloads, payout, queues, replies
+from bot.chat.store import link_rows, seller_rows
+from bot.core import exact_json
+from bot.core.database import database, vault
+from bot.core.outbox import outbox
+
+
+def show_accounts(context: event_context.EventContext) -> None:
+    """Show where the seller gets paid, with the ways that can be connected."""
+    context.reply(seller_texts.accounts_page(context.seller))
+
+
+def press_kind(context: event_context.EventContext, way: str) -> flow.FormResult | None:
+    """Begin the form of a way, or ask which kind of bank account; None where it is not offered."""
+    seller = context.seller
+    if way == payout.BANK and payout.BANK in seller.paid_at.rails:
+        context.reply(seller_texts.schemes_page(seller))
+        return None
+    if not seller_forms.is_offered(way, seller):
+        show_accounts(context)
+        return None
+    return seller_forms.payout_form(way, link_rows.short_id(6), seller, context.draft)
+
+
+def press_account(
+    context: event_context.EventContext, way: str, words: Sequence[str]
+) -> str | None:
+    """Show an account, ask whether to remove it, or remove it; return the text of the answer."""
+    account = context.seller.account_of(way)
+    if account is None:
+        show_accounts(context)
+        return context.text("toast-payout-gone")
+    language = context.seller.language
+    others = [one for one in context.seller.accounts if one is not account]
+    match words:
+        case ("remove",):
+            affected = seller_rows.links_without(context.tx, context.person.id, others)
+            context.reply(seller_texts.removal_question(account, affected, language))
+        case ("remove", shown) if shown == seller_texts.fingerprint(account):
+            job = jobs.RemoveAccount(context.person.id, context.reply_to(context.press), account.id)
+            _add(context, job)
+            context.reply(replies.Reply(context.text("payout-removing")))
+        case _:
+            context.reply(seller_texts.account_page(account, language))
+    return None
+
+
+def connect(context: event_context.EventContext, draft: drafts.Draft, how: str) -> None:
+    """Queue the check of an account, or its saving, with all that was typed sealed."""
+    values = {
+        answer.field: context.vault.open(answer.text) if answer.is_sealed else answer.text
+        for answer in draft.answers
+        if answer.text
+    }
+    job = jobs.ConnectAccount(
+        context.person.id,
+        context.reply_to(),
+        draft.way or "",
+        context.vault.seal(exact_json.dumps(values)),
+        draft.id,
+        seller_forms.connection_token(draft),
+        dry_run=how == flow.PROBE,
+    )
+    _add(context, job)
+
+
+def seal_secrets(draft: drafts.Draft, vault: vault.Vault) -> drafts.Draft:
+    """Return a draft with its secrets sealed, as it is stored."""
+    answers = tuple(
+        replace(answer, text=vault.seal(answer.text), is_sealed=True)
+        if (draft.way, answer.field) in payout.SECRETS and not answer.is_sealed
+        else answer
+        for answer in draft.answers
+    )
+    return replace(draft, answers=answers)
+
+
+def is_secret(draft: drafts.Draft | None, text: str) -> bool:
+    """Return whether a message has a secret: a connection string, or any answer to such a question.
+
+    A text that comes too late to be taken as the answer is one all the same.
+    """
+    if draft is not None and draft.way is not None:
+        asked = (draft.way, payout.PAYOUT_STEPS.get(draft.step)) in payout.SECRETS
+        if asked or (draft.way == payout.LNBITS and typed_text.has_key(text)):
+            return True
+    return typed_text.is_connection(text)
+
+
+def is_misplaced(draft: drafts.Draft | None, text: str) -> bool:
+    """Return whether a message has a connection string that no form has asked for.
+
+    It is no answer to any question: that would be shown, or stored as it is.
+    """
+    return typed_text.is_connection(text) and (draft is None or draft.way != payout.NWC)
+
+
+def delete_secret(context: event_context.EventContext, event: events.MessageEvent) -> None:
+    """Queue the deletion of a person's message that has a secret."""
+    if event.message_id is not None:
+        context.put(payloads.SecretRemoval(event.message_id))
+
+
+def _add(context: event_context.EventContext, job: jobs.AccountJob) -> None:
+    lane = f"{queues.WALLETS if job.asks_wallet else ''}{payout.owner_ref(job.seller_id)}"
+    outbox.put(context.tx, context.queues.jobs, lane, job, context.now)
+
+
+# The seller's profile: its page, what its forms offer, and a change of it.
+
+
+def hints_for(
+    tx: database.Transaction,
+    person: events.Person,
+    draft: drafts.Draft | None,
+    press: events.PressEvent | None,
+) -> drafts.ProfileHints:
+    """Return what the profile's forms offer this person.
+
+    Where neither the form under way nor the button is about the profile, only the name, which needs
+    no query.
+    """
+    name = seller_texts.name_at_telegram(person.first_name, person.last_name)
+    action = (press.action if press else None) or ("",)
+    is_profile = action[0] == "profile" or action[-1] in drafts.PROFILE_STEPS
+    if not is_profile and (draft is None or draft.step not in drafts.PROFILE_STEPS):
+        return drafts.ProfileHints(name)
+    username = f"@{person.username}" if person.username else None
+    contacts = filter(None, (username, seller_rows.notification_email(tx, person.id)))
+    return drafts.ProfileHints(name, tuple(contacts), seller_rows.newest_page(tx, person.id))
+
+
+def handle_profile_press(context: event_context.EventContext, words: Sequence[str]) -> None:
+    """Perform a button of the profile, in the place of its message."""
+    match words:
+        case ("use", key):
+            _use_name(context, key)
+        case ("later",):
+            context.reply(replies.Reply(context.text("profile-declined")))
+        case _:
+            context.reply(seller_texts.profile_page(context.seller))
+
+
+def _use_name(context: event_context.EventContext, key: str) -> None:
+    """Take the name on the button; ask again where the person has another one by now."""
+    name = context.seller.hints.name
+    if name is None or seller_texts.offer_key(name) != key:
+        context.reply(seller_texts.profile_offer(name, context.seller.language))
+        return
+    save_profile(context, replace(context.seller.profile, name=name))
+    own = replies.Button(context.text("button-profile"), action=("profile",))
+    context.reply(
+        replies.Reply(context.text("profile-used", name=replies.escaped(name)), ((own,),))
+    )
+
+
+def save_profile(context: event_context.EventContext, profile: drafts.Profile) -> None:
+    """Save this person's profile, unless nothing changes."""
+    tx, seller_id, before = context.tx, context.person.id, context.seller.profile
+    if profile != before:
+        seller_jobs.change_profile(tx, context.queues, seller_id, profile, context.now)
+        audit_trail.record_profile(tx, seller_id, before, profile, context.now)

@@ -1,0 +1,219 @@
+"""Presses of buttons: what each button does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from bot.chat.cards import card_text, menus
+from bot.chat.conversation import (
+    commands,
+    event_context,
+    events,
+    form_effects,
+    getting_paid,
+    payment_presses,
+    sharing,
+)
+from bot.chat.forms import flow, goods_form, inputs, registry
+from bot.chat.forms.form import duplicate, settings_form
+from bot.chat.jobs import audit_trail, request_changes
+from bot.chat.model import jobs, replies
+from bot.chat.store import link_rows
+
+JOBS: dict[str, type[jobs.CardJob]] = {
+    "card": jobs.SendCard,
+    "refresh": jobs.RefreshCard,
+    "stop": jobs.PauseRequest,
+    "resume": jobs.ResumeRequest,
+    "delete-yes": jobs.DeleteRequest,
+}
+"""The job of each button that needs the service; the others are answered from the database."""
+
+MANAGING = JOBS.keys() | frozenset(
+    ["more", "delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts", "codes"]
+)
+"""Buttons about a request, which only its seller may use."""
+
+HANDLERS: dict[str, Callable[[event_context.EventContext, replies.Action], str | None]] = {
+    **dict.fromkeys(payment_presses.CLAIM_WORDS, payment_presses.handle_claim_press),
+    **dict.fromkeys(payment_presses.WORDS, payment_presses.handle_press),
+    **dict.fromkeys(sharing.WORDS, sharing.handle_bought_press),
+}
+"""The handlers of buttons about claims, payments and kept receipts."""
+
+PAGED: dict[str, Callable[[event_context.EventContext, int], replies.Reply]] = {
+    "list": commands.requests_page,
+    "incoming": payment_presses.incoming_page,
+    "bought": sharing.bought_page,
+}
+"""Lists whose buttons show a page in their place."""
+
+
+def handle_press(context: event_context.EventContext, press: events.PressEvent) -> None:
+    """Handle a press, and answer its callback query in any case."""
+    context.answer_press(press, _perform(context, press))
+
+
+def _perform(context: event_context.EventContext, press: events.PressEvent) -> str | None:
+    """Perform the action of a button; return the text of the answer, if any."""
+    action = press.action or ("",)
+    match action:
+        case ("draft", *_):
+            outcome = inputs.take_press(context.draft, action, context.seller, context.now)
+            form_effects.apply_outcome(context, outcome)
+            if outcome.then is not None:
+                left = replace(context, draft=outcome.draft)
+                return _perform(left, replace(press, action=outcome.then))
+            return outcome.toast
+        case ("look", listing_id):
+            return sharing.refresh_visited_card(context, press, listing_id)
+        case ("undelivered", "again"):
+            return commands.resend_undelivered(context)
+        case (word, listing_id, *more) if word in MANAGING:
+            return _manage_listing(context, press, listing_id, (word, *more))
+        case _:
+            return _open_page(context, action)
+
+
+def _open_page(context: event_context.EventContext, action: replies.Action) -> str | None:
+    """Perform an action that is not about a request; return the text of the answer, if any."""
+    match action:
+        case (word, *_) if word in HANDLERS:
+            return HANDLERS[word](context, action)
+        case ("getpaid" | "account", *words):
+            return _get_paid(context, action[0], words)
+        case ("new",) if not context.may_create:
+            return context.text("not-allowed")
+        case ("profile", *words):
+            getting_paid.handle_profile_press(context, words)
+        case (word, page) if word in PAGED:
+            context.reply(PAGED[word](context, int(page)))
+        case ("settings", step):
+            form = settings_form(step, link_rows.short_id(6), context.seller, context.draft)
+            form_effects.apply_outcome(context, form)
+        case (("new" | "help" | "settings" | "bought") as page,):
+            commands.show_page(context.without_press(), page)
+        case _:
+            return context.text("button-unknown")
+    return None
+
+
+def _get_paid(context: event_context.EventContext, word: str, words: list[str]) -> str | None:
+    """Perform a button about payout accounts; below a card, in a message of its own."""
+    if not context.may_create:
+        return context.text("not-allowed")
+    if context.is_card(context.press):
+        context = context.without_press()
+    if word == "account":
+        return getting_paid.press_account(context, words[0], words[1:])
+    if not words:
+        getting_paid.show_accounts(context)
+    elif form := getting_paid.press_kind(context, words[0]):
+        form_effects.apply_outcome(context, form)
+    return None
+
+
+def _manage_listing(
+    context: event_context.EventContext,
+    press: events.PressEvent,
+    listing_id: str,
+    action: tuple[str, ...],
+) -> str | None:
+    """Perform an action on a request of this person; return the text of the answer, if any."""
+    is_codes = action == ("codes",)  # its buyers may wait for them after it was deleted
+    listing = event_context.own_listing(context, listing_id, or_deleted=is_codes)
+    if isinstance(listing, str):
+        return listing
+    match action:
+        case (word,) if word in JOBS:
+            job = JOBS[word](listing.id, context.reply_to(press))
+            audit_trail.record_press(context.tx, listing, job, context.now)
+            context.add_job(job)
+        case ("edit", _) | ("codes",) | ("duplicate",):
+            return _begin_form(context, listing, action)
+        case ("poster",):
+            sharing.show_poster(context, listing)
+        case ("poster", design):
+            return sharing.send_poster(context, listing, design)
+        case ("payments", page):
+            sharing.show_payments(context, listing, int(page))
+        case ("alerts", *mode):
+            return commands.choose_alert_mode(context, listing, mode[0] if mode else None)
+        case (word,):
+            _show_menu(context, listing, word)
+    return None
+
+
+def _show_menu(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, word: str
+) -> None:
+    """Show a menu in place of the card."""
+    context.reply(
+        menus.open_menu(event_context.own_card(context, listing), word, context.seller.language)
+    )
+
+
+def _begin_form(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, action: tuple[str, ...]
+) -> str | None:
+    """Begin a form about a request; return the text of the answer, if any."""
+    match action:
+        case ("edit", field):
+            return _edit(context, listing, field)
+        case ("codes",):
+            return _ask_for_codes(context, listing)
+        case _:
+            return _duplicate(context, listing)
+
+
+def _edit(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, field: str
+) -> str | None:
+    """Ask for a field's new value; return the reason if it can't change."""
+    if field not in registry.EDITS:
+        return context.text("button-unknown")
+    if registry.EDITS[field].needs_embedded and not context.seller.paid_at.is_embedded:
+        return context.text("toast-elsewhere")
+    if registry.EDITS[field] is registry.UNITS and (
+        why := form_effects.removal_obstacle(context, listing)
+    ):
+        return why
+    return _ask_in_new_message(
+        context, listing, form_effects.start_edit_form(context, listing, field)
+    )
+
+
+def _ask_for_codes(
+    context: event_context.EventContext, listing: link_rows.PaymentLink
+) -> str | None:
+    """Ask for more codes of a request; return the reason where its buyers get none."""
+    if why := form_effects.codes_obstacle(context, listing):
+        return why
+    form = goods_form.codes_form(listing.id, link_rows.short_id(6), context.seller, context.draft)
+    return _ask_in_new_message(context, listing, form)
+
+
+def _duplicate(context: event_context.EventContext, listing: link_rows.PaymentLink) -> str | None:
+    """Begin a request with the values of this one; return the text of the answer, if any."""
+    if not context.may_create:
+        return context.text("not-allowed")
+    wish = request_changes.copy_wish(listing.wish, context.now)
+    form = duplicate(wish, link_rows.short_id(6), context.seller, context.draft)
+    if wish.goods != listing.wish.goods:
+        form = replace(
+            form, replies=(replies.Reply(context.text("goods-not-copied")), *form.replies)
+        )
+    return _ask_in_new_message(context, listing, form)
+
+
+def _ask_in_new_message(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, form: flow.FormResult
+) -> str | None:
+    """Ask in a new message, and turn the menu back into the card."""
+    if context.is_card(context.press):
+        context.reply(
+            card_text.seller_card(event_context.own_card(context, listing), context.seller.language)
+        )
+    form_effects.apply_outcome(context.without_press(), form)
+    return form.toast

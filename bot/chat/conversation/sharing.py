@@ -1,0 +1,200 @@
+"""Requests shown to others: messages posted inline, and visitors of a deep link."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from bot.chat.cards import card_text, menus, payment_texts, receipts, views
+from bot.chat.conversation import event_context, events
+from bot.chat.model import jobs, payloads, receipt, replies
+from bot.chat.model.queues import INLINE, RECEIPTS, Queues
+from bot.chat.store import link_lists, link_rows, post_rows, receipt_rows
+from bot.core.database import database
+from bot.core.outbox import outbox
+
+# What a person bought: receipts kept through a deep link, and the list of them.
+#
+# Anybody may keep a receipt, also people who may not create requests.
+
+
+BOUGHT_PAGE = 8
+"""Receipts on one page."""
+
+WORDS = frozenset(["receipt", "receipt-remove"])
+"""The buttons of one kept receipt."""
+
+
+def is_receipt_link(event: events.MessageEvent) -> bool:
+    """Check whether a message has a receipt's address; it is emptied after it is handled."""
+    return event.command == "start" and receipt.read_key(event.text) is not None
+
+
+def open_receipt_link(context: event_context.EventContext, payload: str) -> bool:
+    """Queue the job that keeps a deep link's receipt; False for another payload of `/start`."""
+    key = receipt.read_key(payload)
+    if key is None:
+        return False
+    job = jobs.KeepReceipt(*key, context.reply_to(), context.now)
+    lane = f"{RECEIPTS}{context.person.id}"
+    outbox.put(context.tx, context.queues.jobs, lane, job, context.now)
+    return True
+
+
+def bought_page(context: event_context.EventContext, number: int) -> replies.Reply:
+    """Return a page of what this person bought, the last one if there are fewer pages."""
+    pages = max(1, -(-receipt_rows.count(context.tx, context.person.id) // BOUGHT_PAGE))
+    number = min(number, pages - 1)
+    kept = receipt_rows.page(context.tx, context.person.id, BOUGHT_PAGE, number * BOUGHT_PAGE)
+    return receipts.bought_page(kept, number, pages, context.seller.language)
+
+
+def handle_bought_press(context: event_context.EventContext, action: replies.Action) -> str | None:
+    """Perform a button of a kept receipt; return the text of the answer, if any."""
+    word, receipt_id = action
+    kept = receipt_rows.find(context.tx, receipt_id, context.person.id)
+    if kept is None:
+        return context.text("toast-receipt-gone")
+    if word == "receipt":
+        context.put(payloads.ReceiptMessage(*kept.key, context.seller.language))
+        if receipts.telegram_file(context.tx, kept.key.request_id):
+            context.put(payloads.ReceiptMessage(*kept.key, context.seller.language, is_file=True))
+        return None
+    receipt_rows.remove(context.tx, receipt_id, context.person.id)
+    return context.text("toast-receipt-removed")
+
+
+# A request's posters and list of payments.
+
+
+PAYMENTS_PAGE = 10
+"""Payments on one page."""
+
+FILES = {
+    "print-light": ("print-light.png", "print-light.pdf"),
+    "print-dark": ("print-dark.png", "print-dark.pdf"),
+    "square-light": ("square-light.png",),
+    "square-dark": ("square-dark.png",),
+}
+"""The files of each design of the poster."""
+
+LONGEST_FILE_NAME = 40
+"""Characters of a poster's file name before its design."""
+
+NO_LETTER = re.compile(r"[^a-z0-9]+")
+SPELLED = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"})
+"""Letters that Unicode does not decompose into an ASCII letter and a mark."""
+
+
+def show_poster(context: event_context.EventContext, listing: link_rows.PaymentLink) -> None:
+    """Show the addresses of a request and the designs of its poster."""
+    shown, text = event_context.own_card(context, listing), listing.poster_text
+    context.reply(menus.poster_menu(shown, text, context.bot_name, context.seller.language))
+
+
+def send_poster(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, design: str
+) -> str:
+    """Queue the files of a poster, unless they are queued; return the text of the answer."""
+    chat, files = str(context.person.chat_id), FILES[design]
+    if link_lists.is_file_queued(context.tx, context.queues, chat, listing.id, files):
+        return context.text("toast-poster-coming")
+    for file in files:
+        name = f"{file_name(listing.wish.name)}-{file}"
+        context.put(
+            payloads.PosterFile(listing.id, context.seller.language, file, name), subject=listing.id
+        )
+    return context.text("toast-poster")
+
+
+def file_name(name: str) -> str:
+    """Derive a file name from a request's name: ASCII letters and digits, never empty."""
+    apart = unicodedata.normalize("NFKD", name.casefold().translate(SPELLED))
+    plain = "".join(char for char in apart if not unicodedata.combining(char))
+    return NO_LETTER.sub("-", plain)[:LONGEST_FILE_NAME].strip("-") or "poster"
+
+
+def show_payments(
+    context: event_context.EventContext, listing: link_rows.PaymentLink, page: int
+) -> None:
+    """Show a page of a request's payments, the last one where there are fewer.
+
+    In a message of its own, for a picture's caption has no room for it; the menu in the picture's
+    caption becomes the card again.
+    """
+    pages = max(1, -(-listing.paid_count // PAYMENTS_PAGE))
+    page = min(page, pages - 1)
+    found = link_lists.payments_page(context.tx, listing.id, PAYMENTS_PAGE, page * PAYMENTS_PAGE)
+    shown = event_context.own_card(context, listing)
+    reply = payment_texts.payments_page(shown, found, (page, pages), context.seller)
+    if context.is_card(context.press):
+        context.without_press().reply(reply)
+        context.reply(card_text.seller_card(shown, context.seller.language))
+    else:
+        context.reply(reply)
+
+
+BETWEEN = "-"
+"""Separator in the id of a result, between the listing's id and the key of the text."""
+
+SHOWN = frozenset([link_rows.LIVE, link_rows.STOPPED])
+"""States of listings that others may see."""
+
+
+def result_id(listing_id: str, words: str) -> str:
+    """Return the id of an inline result, from which `handle_posted` reads what was posted."""
+    return f"{listing_id}{BETWEEN}{words}"
+
+
+def handle_posted(
+    tx: database.Transaction, queues: Queues, event: events.PostedEvent, now: int
+) -> None:
+    """Store where a request was posted, and queue the refresh that adds the picture.
+
+    Only for the request's seller, the only one to whom results are offered.
+    """
+    listing_id, _, words = event.result_id.partition(BETWEEN)
+    listing = link_rows.find_listing(tx, listing_id)
+    if event.message_id is None or listing is None or listing.seller_id != event.person.id:
+        return
+    post = post_rows.save_post(
+        tx,
+        listing.id,
+        post_rows.MessagePlace(f"{INLINE}{event.message_id}", 0),
+        post_rows.SHARED,
+        now,
+    )
+    post_rows.record_shown(tx, post.id, post_rows.PostContent(None, words))
+    post_rows.refresh_one(tx, queues, post, now)
+
+
+def open_deep_link(context: event_context.EventContext, payload: str) -> bool:
+    """Reply to a visitor of a request's deep link; False for another payload of `/start`.
+
+    Its seller gets their own card, other people the public one. The reply about a deleted request
+    is the same as about one that never existed.
+    """
+    if not payload.startswith(card_text.DEEP_LINK_PREFIX):
+        return False
+    listing = link_rows.find_listing(context.tx, payload.removeprefix(card_text.DEEP_LINK_PREFIX))
+    if listing is None or listing.answer is None or listing.state not in SHOWN:
+        context.reply(replies.Reply(context.text("link-gone")))
+    elif listing.seller_id == context.person.id:
+        own = views.view_of(context.tx, listing, post_rows.OWN, context.now)
+        context.put(payloads.new_message(own.reply, own.language))
+    else:
+        context.put(payloads.CardMessage(listing.id, context.seller.language, is_public=True))
+    return True
+
+
+def refresh_visited_card(
+    context: event_context.EventContext, press: events.PressEvent, listing_id: str
+) -> str | None:
+    """Refresh a visitor's card in its place; return the text of the answer, if any."""
+    listing = link_rows.find_listing(context.tx, listing_id)
+    known = (*SHOWN, link_rows.DELETED)
+    if listing is None or listing.answer is None or listing.state not in known:
+        return context.text("link-gone")
+    place = press.message_id if context.is_card(press) else None
+    context.put(payloads.CardMessage(listing.id, context.seller.language, place, is_public=True))
+    return None

@@ -1,0 +1,449 @@
+"""The fields of a request: steps, review, edit menu and the bodies for the service follow them.
+
+A new field is an attribute of `model.wish.RequestOptions`, an entry here and its texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from bot.chat.forms import field, goods_text, shares_and_amounts, typed_text, wording
+from bot.chat.model import drafts, moments, payout, replies, request_spec, zones
+from bot.core.money import amounts
+from bot.core.text import translations
+
+# Values of a wish as the interface has them, where they are not sent as they are.
+#
+# Each function takes the wish, the address of sellers' pictures and the time (epoch ms).
+
+
+_EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
+
+
+def expiration(wish: request_spec.RequestSpec, _images: str, _now: int) -> str:
+    """Return what ends a request of this kind."""
+    return _EXPIRATION[wish.kind]
+
+
+def receivers(wish: request_spec.RequestSpec, _images: str, _now: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "sendAmount": amounts.from_minor(share.amount, wish.currency),
+            "destination": share.destination,
+        }
+        for share in wish.shares
+    ]
+
+
+def amount_choice(wish: request_spec.RequestSpec, _images: str, _now: int) -> dict[str, Any] | None:
+    """Return the amounts that payers choose from; None for a fixed price."""
+    choice = request_spec.in_major(wish.choice, wish.currency)
+    if choice is None:
+        return None
+    body = {"minimum": choice.minimum, "suggested": [*choice.suggested], "maximum": choice.maximum}
+    return {name: value for name, value in body.items() if value not in (None, [])}
+
+
+def goal_amount(wish: request_spec.RequestSpec, _images: str, _now: int) -> Decimal | None:
+    return None if wish.goal is None else amounts.from_minor(wish.goal, wish.currency)
+
+
+def start_time(wish: request_spec.RequestSpec, _images: str, now: int) -> str | None:
+    """Return when the request opens, as ISO 8601 in UTC; None where it is open."""
+    at = wish.starts_at
+    if at is None or at <= now:
+        return None
+    moment = datetime.fromtimestamp(at // 1000, UTC) + timedelta(milliseconds=at % 1000)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def end_time(wish: request_spec.RequestSpec, _images: str, now: int) -> int | None:
+    return None if wish.ends_at is None else request_spec.seconds_until(wish.ends_at, now)
+
+
+_WHOLE = 600  # UTF-16 units: all of an ordinary description, for emoji count twice
+_SHORTENED = 300  # UTF-16 units of a long address, or of long words
+_RECEIVER = r"receivers(\W*[0-9]+\W*)?"
+
+
+def _text(read: Callable[[str], Any]) -> Callable[[field.Typed], Any]:
+    return lambda typed: read(typed.text)
+
+
+def _read_instrument(typed: field.Typed) -> str | replies.Problem | None:
+    """Read a currency; None for the price's own, in which there is nothing to set."""
+    code = typed_text.read_code(typed.text)
+    return None if code == typed.draft.currency else code
+
+
+def _read_goal(typed: field.Typed) -> int | typed_text.AmbiguousAmount | replies.Problem:
+    """Parse a goal in the currency of the price, in minor units."""
+    currency = typed.draft.currency or ""
+    price = typed_text.read_price(typed.text, currency)
+    if (
+        isinstance(price, typed_text.Price | typed_text.AmbiguousAmount)
+        and price.currency != currency
+    ):
+        return replies.Problem("problem-goal-currency", {"currency": currency})
+    return (
+        amounts.to_minor(price.amount, currency) if isinstance(price, typed_text.Price) else price
+    )
+
+
+def _moment(*, end: bool) -> Callable[[field.Typed], Any]:
+    return lambda typed: moments.read_moment(
+        typed.text, typed.now, typed.seller.zone or "", end=end
+    )
+
+
+def _check_units(draft: drafts.Draft, units: int) -> replies.Problem | None:
+    """Refuse to take out more units than are left."""
+    if draft.form == "edit" and units > (draft.units or units):
+        return replies.Problem("problem-units-left", {"left": draft.units})
+    return None
+
+
+def _check_start(draft: drafts.Draft, at: int) -> replies.Problem | None:
+    late = draft.ends_at is not None and at >= draft.ends_at
+    return replies.Problem("problem-starts-late") if late else None
+
+
+def _check_end(draft: drafts.Draft, at: int) -> replies.Problem | None:
+    early = draft.starts_at is not None and at <= draft.starts_at
+    return replies.Problem("problem-ends-early") if early else None
+
+
+def _units_after(units: int | None, taken_out: int) -> int:
+    """Return the units of a request after some were taken out: at least 1, as a wish needs."""
+    return max(1, (units or 0) - taken_out)
+
+
+def _goods_after(_before: object, change: object) -> request_spec.Goods | None:
+    """Return what buyers get from now on, of an edit's JSON."""
+    return request_spec.Goods.from_json(change)
+
+
+def _moment_words(at: int, seller: drafts.Seller, now: int | None) -> str:
+    zone = seller.zone or zones.UTC_ZONE
+    return moments.full_text(at, at if now is None else now, zone, seller.language)
+
+
+def _moment_brief(at: int, seller: drafts.Seller) -> str:
+    return moments.button_label(at, seller.zone or zones.UTC_ZONE, seller.language)
+
+
+_MOMENT = field.FieldDisplay(words=_moment_words, brief=_moment_brief)
+
+AMOUNT = field.Field(
+    name="amount",
+    attribute="amount",
+    option=2,
+    ask=wording.amount_question,
+    offers=wording.amounts,
+    shown=field.FieldDisplay(
+        value=wording.price_of, words=wording.price_words, brief=wording.price_brief
+    ),
+    wire=field.Wire(
+        path="amountChoice",
+        send=amount_choice,
+        refused_as=rf"{_RECEIVER}sendAmount|amountChoice.*",
+    ),
+)
+INSTRUMENT = field.Field(
+    name="instrument",
+    attribute="instrument",
+    option=6,
+    is_optional=True,
+    needs_destinations=True,
+    read=_read_instrument,
+    unset_text="paid-in-price",
+    ask=lambda draft, seller: translations.t(
+        seller.language, "ask-instrument", currency=draft.currency or ""
+    ),
+    offers=wording.instruments,
+    wire=field.Wire(refused_as="instrumentCurrencyCode"),
+)
+UNITS = field.Field(
+    name="units",
+    attribute="units",
+    kinds=("drop",),
+    option=3,
+    read=_text(typed_text.read_units),
+    check=_check_units,
+    ask=lambda draft, seller: translations.t(
+        seller.language, "ask-units-out" if draft.form == "edit" else "ask-units"
+    ),
+    shown=field.FieldDisplay(line=wording.units_line),
+    wire=field.Wire(path="totalUnits"),
+    edit=field.Edit(
+        place=7, path="decreaseRemainingUnits", apply=_units_after, decides_status=True
+    ),
+)
+GOAL = field.Field(
+    name="goal",
+    attribute="goal",
+    kinds=("donation",),
+    option=14,
+    is_optional=True,
+    needs_embedded=True,
+    is_money=True,
+    read=_read_goal,
+    ask=wording.goal_question,
+    shown=field.FieldDisplay(words=wording.goal_words),
+    wire=field.Wire(path="goal", send=goal_amount),
+    edit=field.Edit(place=10),
+)
+PICTURE = field.Field(
+    name="picture",
+    attribute="image",
+    option=5,
+    is_optional=True,
+    read=lambda _typed: replies.Problem("problem-picture"),
+    shown=field.FieldDisplay(
+        brief=lambda _image, seller: translations.t(seller.language, "option-picture-set")
+    ),
+    wire=field.Wire(
+        path="product.imageUrl",
+        send=lambda wish, images, _now: wish.image and f"{images}/{wish.image}",
+    ),
+    edit=field.Edit(place=3),
+)
+RECEIVERS = field.Field(
+    name="receivers",
+    attribute="receivers",
+    option=7,
+    is_optional=True,
+    needs_destinations=True,
+    empty=(),
+    read=lambda typed: shares_and_amounts.read_portions(
+        typed.text, typed.draft.currency or "", typed.seller.paid_at
+    ),
+    ask=wording.receivers_question,
+    offers=wording.price_of_receivers,
+    shown=field.FieldDisplay(
+        line=wording.receivers_line, brief=lambda receivers, _seller: len(receivers)
+    ),
+    wire=field.Wire(path="receivers", send=receivers),
+)
+ENDS = field.Field(
+    name="ends",
+    attribute="ends_at",
+    option=9,
+    is_optional=True,
+    is_moment=True,
+    read=_moment(end=True),
+    check=_check_end,
+    shown=_MOMENT,
+    wire=field.Wire(path="expirationInSeconds", send=end_time, refused_as="expiresAt"),
+    edit=field.Edit(place=6, name="end", decides_status=True),
+)
+ASKS = field.Field(
+    name="asks",
+    attribute="payer_fields",
+    option=10,
+    is_optional=True,
+    empty=(),
+    offers=wording.payer_fields,
+    shown=field.FieldDisplay(
+        words=lambda asked, seller, _now: ", ".join(
+            translations.t(seller.language, f"payer-{each}") for each in asked
+        )
+    ),
+    wire=field.Wire(
+        path="requestedUserData",
+        send=lambda wish, _images, _now: [*wish.payer_fields],
+        refused_as="requestedUserData.*",
+    ),
+)
+GOODS = field.Field(
+    name="goods",
+    attribute="goods",
+    option=13,
+    is_optional=True,
+    needs_embedded=True,
+    ask=wording.goods_question,
+    offers=wording.goods_readings,
+    shown=field.FieldDisplay(
+        words=goods_text.goods_words, brief=goods_text.goods_brief, line=goods_text.goods_line
+    ),
+    wire=field.Wire(
+        path="delivery",
+        send=lambda wish, _images, _now: goods_text.sent_goods(wish.goods),
+        refused_as=r"delivery(\..*)?",
+    ),
+    edit=field.Edit(place=9, apply=_goods_after),
+)
+POSTER_TEXT = field.Field(
+    name="postertext",
+    attribute="poster_text",
+    is_optional=True,
+    read=_text(typed_text.read_poster_text),
+    shown=field.FieldDisplay(key="poster-text"),
+    edit=field.Edit(place=8),
+)
+
+FIELDS = (
+    field.Field(
+        name="name",
+        attribute="name",
+        option=1,
+        read=_text(typed_text.read_name),
+        wire=field.Wire(path="product.name"),
+        edit=field.Edit(place=1),
+    ),
+    field.Field(
+        name="seller",
+        is_optional=True,
+        shown=field.FieldDisplay(
+            value=lambda _draft, seller: seller.profile.name, line=wording.seller_line
+        ),
+    ),
+    field.Field(
+        name="kind",
+        attribute="kind",
+        offers=wording.kinds,
+        shown=field.FieldDisplay(
+            words=lambda kind, seller, _now: translations.t(seller.language, f"kind-{kind}"),
+            brief=lambda _kind, _seller: None,  # its buttons tick the present kind
+        ),
+        wire=field.Wire(path="expirationType", send=expiration),
+    ),
+    AMOUNT,
+    INSTRUMENT,
+    field.Field(
+        name="currency",
+        attribute="currency",
+        offers=wording.price_currencies,
+        shown=None,
+        wire=field.Wire(refused_as=rf"({_RECEIVER})?(\w*[cC]urrencyCode|denominatedIn|currency)"),
+    ),
+    GOAL,
+    UNITS,
+    field.Field(
+        name="perbuyer",
+        attribute="max_quantity",
+        kinds=("drop",),
+        option=15,
+        is_optional=True,
+        needs_embedded=True,
+        read=_text(typed_text.read_quantity),
+        unset_text="perbuyer-one",
+        wire=field.Wire(path="maxQuantity"),
+        edit=field.Edit(place=11),
+    ),
+    field.Field(
+        name="description",
+        attribute="description",
+        option=4,
+        is_optional=True,
+        read=_text(typed_text.read_description),
+        shown=field.FieldDisplay(most=_WHOLE),
+        wire=field.Wire(path="product.description", refused_as=r"product\.longDescription"),
+        edit=field.Edit(place=2),
+    ),
+    PICTURE,
+    field.Field(
+        name="destination",
+        ask=wording.destination_question,
+        offers=wording.payout_kinds,
+        shown=field.FieldDisplay(
+            value=lambda _draft, seller: seller.destination if seller.has_destination else None,
+            line=wording.destination_line,
+        ),
+        wire=field.Wire(refused_as=rf"{_RECEIVER}(destination)?"),
+    ),
+    RECEIVERS,
+    field.Field(
+        name="starts",
+        attribute="starts_at",
+        option=8,
+        is_optional=True,
+        is_moment=True,
+        read=_moment(end=False),
+        check=_check_start,
+        shown=_MOMENT,
+        wire=field.Wire(path="enabledAt", send=start_time),
+    ),
+    ENDS,
+    ASKS,
+    field.Field(
+        name="redirect",
+        attribute="redirect_url",
+        option=11,
+        is_optional=True,
+        read=_text(typed_text.read_redirect),
+        shown=field.FieldDisplay(line=wording.redirect_line, most=_SHORTENED),
+        wire=field.Wire(path="redirectUrl"),
+        edit=field.Edit(place=4),
+    ),
+    field.Field(
+        name="email",
+        attribute="email",
+        option=12,
+        is_optional=True,
+        read=_text(typed_text.read_email),
+        wire=field.Wire(path="notifications.email"),
+        edit=field.Edit(place=5),
+    ),
+    field.Field(
+        name="thanks",
+        attribute="thanks",
+        option=16,
+        is_optional=True,
+        needs_embedded=True,
+        read=_text(typed_text.read_thanks),
+        shown=field.FieldDisplay(most=_SHORTENED),
+        wire=field.Wire(path="thanks"),
+        edit=field.Edit(place=12),
+    ),
+    GOODS,
+    POSTER_TEXT,
+)
+"""All fields, in the order of the review."""
+
+BY_NAME = {field.name: field for field in FIELDS}
+
+MENU = tuple(
+    sorted((field for field in FIELDS if field.option), key=lambda field: field.option or 0)
+)
+"""The fields of the menu "More options", in its order."""
+
+OPTIONS = tuple(field.name for field in MENU if field.is_optional)
+"""The names of the fields that a new request need not have."""
+
+_EDITS = {field.edit: field for field in FIELDS if field.edit}
+EDITS = {
+    edit.name or _EDITS[edit].name: _EDITS[edit]
+    for edit in sorted(_EDITS, key=lambda edit: edit.place)
+}
+"""The fields that can be edited (interface, section 4.3), by the name of the edit, as its menu
+orders them; the poster's text among them, which the service does not know."""
+
+FILE_STEP = "file"
+"""The step that asks whether buyers get a file that came with other words."""
+
+PATH = ("kind", "name", "amount", "currency", "units", "destination", "review")
+"""The steps of a new request without options."""
+
+STEPS = {
+    "new": (*PATH, "options", *OPTIONS, "zone", FILE_STEP),
+    "line": ("amount", "currency", "destination"),
+    "settings": ("destination", "zone", "quiet", "summary", *drafts.PROFILE_STEPS),
+    "payout": (*payout.PAYOUT_STEPS, payout.CHECKING, payout.FOUND, payout.SAVING),
+    "edit": (*EDITS, "zone"),
+    "codes": ("codes",),
+    "payback": ("paidback", "sent"),
+}
+"""The steps of each form, by its name."""
+
+
+AFTER_PAYMENT = ("redirect", "thanks", GOODS.name)
+"""Fields that decide whether payers see their receipt before they go on to the web address."""
+
+
+def field_at(form: str, step: str) -> field.Field | None:
+    """Return the field that a form's step asks for; None for a step that asks for none."""
+    return (EDITS if form == "edit" else BY_NAME).get(step)

@@ -1,0 +1,292 @@
+"""The form of a payout account: its fields one by one, the service's check, and Save.
+
+A secret is sealed before the draft is stored, so this form never sees it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from bot.chat.forms import flow, questions, seller_texts, typed_text, wording
+from bot.chat.model import drafts, payout, replies
+from bot.core import brand, errors
+from bot.core.text import translations
+
+
+def payout_form(
+    way: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None = None
+) -> flow.FormResult:
+    """Ask for the first field of an account; a new request under way is paused."""
+    paused = flow.new_form_under_way(current)
+    draft = drafts.Draft(draft_id, "payout", _step(payout.WAYS[way][0]), way=way, paused=paused)
+    return flow.ask_step(draft, draft.step, seller)
+
+
+def take_payout_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
+    """Take a text as the answer to the form's question."""
+    if draft.step in (payout.CHECKING, payout.SAVING):
+        return flow.FormResult(draft, (questions.prompt(draft, seller),))
+    if draft.step == payout.FOUND:
+        return flow.ask_again(draft, replies.Problem("problem-press"), seller)
+    field = payout.PAYOUT_STEPS[draft.step]
+    found = typed_text.read_field(draft.way or "", field, text)
+    if isinstance(found, replies.Problem):
+        return flow.ask_again(draft, found, seller)
+    return _answer(draft, field, found, seller)
+
+
+def keep_account(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult | None:
+    """Ask for the next field; this one keeps its answer."""
+    field = payout.PAYOUT_STEPS.get(draft.step)
+    if field is None or field not in _given(draft):
+        return None
+    fields = payout.WAYS[draft.way or ""]
+    following = fields[fields.index(field) + 1 :]
+    return _ask(draft, following[0], seller) if following else _check(draft, seller)
+
+
+def go_back(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
+    """Ask for the field before this one; before the first, show the accounts."""
+    fields = payout.WAYS[draft.way or ""]
+    place = len(fields)
+    if draft.step in payout.PAYOUT_STEPS:
+        place = fields.index(payout.PAYOUT_STEPS[draft.step])
+    if place:
+        return _ask(draft, fields[place - 1], seller)
+    return flow.FormResult(draft.paused, then=("getpaid",))
+
+
+def account_probed(
+    draft: drafts.Draft, account: payout.PayoutAccount, seller: drafts.Seller
+) -> flow.FormResult:
+    """Show what the service found out about an account, before it is saved."""
+    return flow.ask_step(replace(draft, found=account), payout.FOUND, seller)
+
+
+SPENDING = ("spendingKey", "spendingConnection")
+"""Codes of refused keys that could spend money."""
+
+
+def account_refused(
+    draft: drafts.Draft, problem: errors.FieldProblem, seller: drafts.Seller
+) -> flow.FormResult:
+    """Ask again for the field that a refusal names, `details.iban`, with all others kept.
+
+    A key that can spend is not kept to be sent again.
+    """
+    fields = payout.WAYS[draft.way or ""]
+    field = problem.field.rpartition(".")[2]
+    if problem.code in SPENDING:
+        draft = replace(draft, answers=tuple(one for one in draft.answers if one.field != field))
+    note = seller_texts.refusal_text(problem, seller.language)
+    return _ask(draft, field if field in fields else fields[-1], seller, note)
+
+
+def probe_interrupted(draft: drafts.Draft, note: str, seller: drafts.Seller) -> flow.FormResult:
+    """Return to the last thing that was asked, after a call of the service that came to nothing."""
+    if draft.step == payout.SAVING and draft.found:
+        return flow.ask_step(draft, payout.FOUND, seller, note)
+    return _ask(draft, payout.WAYS[draft.way or ""][-1], seller, note)
+
+
+def account_saved(
+    draft: drafts.Draft, account: payout.PayoutAccount, seller: drafts.Seller
+) -> flow.FormResult:
+    """End the form with its account; `seller` has those from before and the new one's form goes on.
+
+    A new request that waited for it is asked its next question.
+    """
+    told = seller_texts.saved_reply(account, seller.account_of(account.way), seller.language)
+    others = [one for one in seller.accounts if one.way != account.way]
+    seller = replace(seller, accounts=(*others, account))
+    paused = draft.paused
+    if paused is None:
+        return flow.FormResult(None, (told,))
+    outcome = flow.go_on(paused, seller) if paused.step == "destination" else None
+    outcome = outcome or flow.FormResult(paused, (questions.prompt(paused, seller),))
+    return replace(outcome, replies=(replace(told, rows=()), *outcome.replies))
+
+
+def with_warning(
+    outcome: flow.FormResult, currency: str | None, seller: drafts.Seller
+) -> flow.FormResult:
+    """Put the warning before what follows from a price that no account of the seller takes."""
+    warning = wording.unpaid_currency(currency, seller)
+    if warning is None:
+        return outcome
+    if outcome.draft is not None and outcome.draft.step == "review":
+        return outcome  # which has it
+    return flow.with_note(outcome, warning)
+
+
+def connection_token(draft: drafts.Draft) -> str:
+    """Return a checksum of an account's answers, by which late answers of the service are told."""
+    return seller_texts.fingerprint((draft.way, draft.answers))
+
+
+def _answer(draft: drafts.Draft, field: str, text: str, seller: drafts.Seller) -> flow.FormResult:
+    """Keep an answer, and ask for the next field without one; then the service checks them."""
+    given = _given(draft) | {field: payout.PayoutAnswer(field, text)}
+    fields = payout.WAYS[draft.way or ""]
+    answers = tuple(given[name] for name in fields if name in given)
+    draft = replace(draft, answers=answers, found=None)
+    following = [name for name in fields if name not in given]
+    return _ask(draft, following[0], seller) if following else _check(draft, seller)
+
+
+def _check(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
+    missing = [name for name in payout.WAYS[draft.way or ""] if name not in _given(draft)]
+    if missing:
+        return _ask(draft, missing[0], seller)
+    return replace(flow.ask_step(draft, payout.CHECKING, seller), connect=flow.PROBE)
+
+
+def _ask(
+    draft: drafts.Draft, field: str, seller: drafts.Seller, note: str | None = None
+) -> flow.FormResult:
+    return flow.ask_step(replace(draft, found=None), _step(field), seller, note)
+
+
+def _given(draft: drafts.Draft) -> dict[str, payout.PayoutAnswer]:
+    return {answer.field: answer for answer in draft.answers}
+
+
+def _step(field: str) -> str:
+    return f"pay{field.lower()}"
+
+
+def _save_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    """Save the account that the message with this button showed, and no other."""
+    if draft.step != payout.FOUND or draft.found is None:
+        return None
+    if words != (seller_texts.fingerprint(draft.answers),):
+        shown = flow.ask_step(draft, payout.FOUND, seller)
+        return replace(shown, toast=translations.t(seller.language, "toast-changed"))
+    toast = translations.t(seller.language, "payout-saving")
+    return flow.FormResult(replace(draft, step=payout.SAVING), toast=toast, connect=flow.SAVE)
+
+
+def _change_pressed(
+    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    return (
+        _ask(draft, payout.WAYS[draft.way or ""][0], seller) if draft.step == payout.FOUND else None
+    )
+
+
+def _skip_pressed(
+    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    field = payout.PAYOUT_STEPS.get(draft.step)
+    return _answer(draft, field, "", seller) if field in payout.OPTIONAL and field else None
+
+
+def _land_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    return take_payout_text(draft, words[0], seller) if draft.step == _step("country") else None
+
+
+def _later_pressed(
+    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    """Ask the next question of a request whose account is connected later."""
+    if draft.step != "destination" or not seller.paid_at.rails:
+        return None
+    outcome = flow.go_on(draft, replace(seller, pays_later=True))
+    return replace(outcome, setting=flow.Setting("payoutlater", 1))
+
+
+def is_offered(way: str, seller: drafts.Seller) -> bool:
+    """Return whether the service takes accounts of a way."""
+    return way in payout.WAYS and payout.kind_of(way) in seller.paid_at.rails
+
+
+PAYOUT_VERBS: dict[str, flow.Press] = {
+    "save": _save_pressed,
+    "change": _change_pressed,
+    "skip": _skip_pressed,
+    "land": _land_pressed,
+    "later": _later_pressed,
+}
+
+
+# The steps of the settings that ask for the seller's profile.
+
+
+PHOTO_STEP = "sellerimage"
+"""The step that takes a photo."""
+
+TELEGRAM_PHOTO = ""
+"""The file_id that stands for the seller's profile photo at Telegram."""
+
+
+def take_profile_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
+    """Take a text as the answer to a step of the profile."""
+    if draft.step not in seller_texts.READERS:
+        key = "problem-sellerimage" if draft.step == PHOTO_STEP else "problem-press"
+        return flow.ask_again(draft, replies.Problem(key), seller)
+    found = seller_texts.READERS[draft.step](text)
+    if isinstance(found, replies.Problem):
+        return flow.ask_again(draft, found, seller)
+    return save_profile_value(draft, found, seller)
+
+
+def save_profile_value(
+    draft: drafts.Draft, value: str | None, seller: drafts.Seller
+) -> flow.FormResult:
+    """Save a part of the profile, and show what payers see now; None removes the part."""
+    profile = replace(seller.profile, **{drafts.PROFILE_STEPS[draft.step]: value})
+    changed = replace(seller, profile=profile)
+    note = translations.t(seller.language, "profile-removed" if value is None else "profile-saved")
+    outcome = flow.reply_and_resume(draft.paused, changed, seller_texts.profile_page(changed, note))
+    return replace(outcome, setting=flow.Setting(draft.step, value))
+
+
+def clear_profile_value(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller
+) -> flow.FormResult | None:
+    """Remove a part of the profile; None where the button is not of its step."""
+    is_own = words == (draft.step,) and draft.step in drafts.PROFILE_STEPS
+    return save_profile_value(draft, None, seller) if is_own else None
+
+
+def _offer_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    """Take an offered value; ask again where another one is offered by now."""
+    values = {
+        seller_texts.offer_key(value): value
+        for value in seller_texts.offered_values(draft.step, seller)
+    }
+    value = values.get(words[0])
+    return (
+        flow.ask_step(draft, draft.step, seller)
+        if value is None
+        else save_profile_value(draft, value, seller)
+    )
+
+
+def _accent_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    is_known = draft.step == "selleraccent" and words[0] in brand.ACCENTS
+    return save_profile_value(draft, words[0], seller) if is_known else None
+
+
+def _photo_pressed(
+    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    if draft.step != PHOTO_STEP:
+        return None
+    toast = translations.t(seller.language, "toast-profile-photo")
+    return flow.FormResult(draft, photo=TELEGRAM_PHOTO, toast=toast)
+
+
+PROFILE_VERBS: dict[str, flow.Press] = {
+    "offer": _offer_pressed,
+    "accent": _accent_pressed,
+    "telegram-photo": _photo_pressed,
+}

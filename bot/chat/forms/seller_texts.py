@@ -1,0 +1,469 @@
+"""Where a seller gets paid: the pages of payout accounts, and the questions about a new one."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+from bot.chat.forms import typed_text, wording
+from bot.chat.model import drafts, payout, replies
+from bot.core import errors
+from bot.core.text import contacts, links, translations
+
+COUNTRIES = {"CH": "🇨🇭", "LI": "🇱🇮", "DE": "🇩🇪", "AT": "🇦🇹", "FR": "🇫🇷", "IT": "🇮🇹"}
+"""Countries of a Swiss account's holder that are offered; any other code can be typed."""
+
+HIDDEN = "…"
+"""What stands for a secret that was typed."""
+
+ALBY_LINK = (
+    "https://my.albyhub.com/apps/new?name=Payment+links"
+    "&request_methods=get_info+make_invoice+lookup_invoice"
+)
+"""Where Alby Hub asks its user for a key with these methods alone, none of which can spend."""
+
+_PAYOUT_LABEL = 60
+_KEPT = 24
+"""UTF-16 units of an account's label in a text, and of an answer on a button."""
+
+_REFUSAL = 500  # UTF-16 units of the service's words
+
+
+def accounts_page(seller: drafts.Seller) -> replies.Reply:
+    """Show a seller's payout accounts and what else can be connected."""
+    language, service = seller.language, seller.paid_at
+    if not service.rails:
+        key = "payout-elsewhere" if service.host else "payout-test"
+        settings = replies.Button(
+            translations.t(language, "button-payout-settings"), action=("settings",)
+        )
+        return replies.Reply(
+            translations.t(language, key, host=replies.escaped(service.host or "")), ((settings,),)
+        )
+    if seller.accounts:
+        shown = "\n".join([translations.t(language, "payout-page"), *account_lines(seller)])
+    else:
+        shown = translations.t(language, "payout-page-none")
+    left = [
+        kind for kind in service.rails if kind == payout.BANK or seller.account_of(kind) is None
+    ]
+    offers = [translations.t(language, f"payout-about-{kind}") for kind in left]
+    parts = (shown, translations.t(language, "payout-connect") if offers else None, *offers)
+    own = ((_account_button(account, language),) for account in seller.accounts)
+    kinds = (replies.Button(_offer(kind, seller), action=("getpaid", kind)) for kind in left)
+    return replies.Reply("\n\n".join(filter(None, parts)), (*own, *wording.in_rows(kinds, 1)))
+
+
+def _offer(kind: str, seller: drafts.Seller) -> str:
+    """Return the label that offers a kind: below accounts of theirs, one that adds another."""
+    label = translations.t(seller.language, f"button-payout-{kind}")
+    return (
+        translations.t(seller.language, "button-payout-another", kind=label)
+        if seller.accounts
+        else label
+    )
+
+
+def account_lines(seller: drafts.Seller) -> list[str]:
+    """Return a line for each payout account, the one that is asked first on top."""
+    return [
+        translations.t(
+            seller.language,
+            "payout-line-auto" if account.automatic else "payout-line",
+            way=translations.t(seller.language, f"payout-way-{account.way}"),
+            label=replies.escaped(account.label, _PAYOUT_LABEL),
+        )
+        for account in seller.accounts
+    ]
+
+
+def schemes_page(seller: drafts.Seller) -> replies.Reply:
+    """Ask which kind of bank account it is."""
+    language = seller.language
+    rows = [
+        (
+            replies.Button(
+                translations.t(language, f"payout-way-bank-{scheme}"),
+                action=("getpaid", f"bank-{scheme}"),
+            ),
+        )
+        for scheme in payout.SCHEMES
+    ]
+    back = replies.Button(translations.t(language, "button-back"), action=("getpaid",))
+    return replies.Reply(translations.t(language, "payout-schemes"), (*rows, (back,)))
+
+
+def account_page(account: payout.PayoutAccount, language: str) -> replies.Reply:
+    """Show one account, with the buttons to replace and to remove it."""
+    replaced = replies.Button(
+        translations.t(language, "button-payout-replace"), action=("getpaid", account.way)
+    )
+    removed = replies.Button(
+        translations.t(language, "button-payout-remove"), action=("account", account.way, "remove")
+    )
+    back = replies.Button(translations.t(language, "button-back"), action=("getpaid",))
+    return replies.Reply(_described(account, language), ((replaced, removed), (back,)))
+
+
+def removal_question(account: payout.PayoutAccount, affected: int, language: str) -> replies.Reply:
+    """Ask before an account is removed: `affected` links can't be paid without it."""
+    lines = [
+        translations.t(
+            language, "payout-remove", way=_way(account, language), label=_label(account)
+        ),
+        translations.t(language, "payout-remove-links", count=affected),
+        translations.t(language, "payout-remove-kept"),
+    ]
+    words = ("account", account.way, "remove", fingerprint(account))
+    yes = replies.Button(
+        translations.t(language, "button-payout-remove-yes"), action=words, style=replies.DANGER
+    )
+    no = replies.Button(
+        translations.t(language, "button-payout-remove-no"), action=("account", account.way)
+    )
+    return replies.Reply("\n".join(lines), ((yes,), (no,)))
+
+
+def fingerprint(value: object) -> str:
+    """Return a checksum for a button that is about just this value."""
+    return f"{zlib.crc32(repr(value).encode()):08x}"
+
+
+def refusal_text(problem: errors.FieldProblem, language: str) -> str:
+    """Return our own text for a refusal's code, the service's words where it has none we know."""
+    key = f"payout-wrong-{problem.code}"
+    known = key if problem.code and translations.has_text(key) else "payout-refused"
+    return translations.t(language, known, message=replies.escaped(problem.message, _REFUSAL))
+
+
+def saved_reply(
+    account: payout.PayoutAccount, before: payout.PayoutAccount | None, language: str
+) -> replies.Reply:
+    """Notify a seller that their money goes to another account from now on."""
+    key = "payout-saved" if before is None else "payout-replaced"
+    values = {"way": _way(account, language), "label": _label(account)}
+    if before is not None:
+        values["before"] = _label(before)
+    text = f"{translations.t(language, key, **values)}\n{_known(account, language)}"
+    return _told(text, language)
+
+
+def removed_reply(account: payout.PayoutAccount, affected: int, language: str) -> replies.Reply:
+    """Notify a seller that an account is no longer used; `affected` links can't be paid now."""
+    text = translations.t(
+        language, "payout-removed", way=_way(account, language), label=_label(account)
+    )
+    return _told(
+        f"{text}\n{translations.t(language, 'payout-removed-links', count=affected)}", language
+    )
+
+
+def _told(text: str, language: str) -> replies.Reply:
+    accounts = replies.Button(translations.t(language, "button-payout"), action=("getpaid",))
+    return replies.Reply(f"{text}\n\n{translations.t(language, 'payout-not-you')}", ((accounts,),))
+
+
+def payout_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Ask for a field of an account, or show how far its check is."""
+    language, way = seller.language, draft.way or ""
+    match draft.step:
+        case step if step in (payout.CHECKING, payout.SAVING):
+            return translations.t(
+                language, "payout-checking" if step == payout.CHECKING else "payout-saving"
+            )
+        case step if step == payout.FOUND and draft.found:
+            before = seller.account_of(way)
+            changes = None
+            if before is not None:
+                changes = translations.t(language, "payout-found-replaces", label=_label(before))
+            found = _described(draft.found, language, _typed(draft))
+            parts = (translations.t(language, "payout-found"), found, changes)
+            return "\n\n".join(filter(None, parts))
+    fields, field = payout.WAYS[way], payout.PAYOUT_STEPS[draft.step]
+    asked = translations.t(language, f"payout-ask-{way}-{field}")
+    if len(fields) == 1:
+        return asked
+    place = translations.t(language, "progress", step=fields.index(field) + 1, steps=len(fields))
+    return f"{place}\n\n{asked}"
+
+
+def _typed(draft: drafts.Draft) -> str:
+    """Return a bank account's holder and address, which its label leaves out, as they were typed.
+
+    Payers' banks warn of a wrong name, so the seller reads it before it counts.
+    """
+    if payout.kind_of(draft.way or "") != payout.BANK:
+        return ""
+    _, name, *rest = (answer.text for answer in draft.answers)
+    return "\n".join(map(replies.escaped, filter(None, (name, " ".join(filter(None, rest))))))
+
+
+def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Return the buttons of a step of an account, above Back and Cancel."""
+    language = seller.language
+    if draft.step in (payout.CHECKING, payout.SAVING):
+        return ()
+    if draft.step == payout.FOUND:
+        words = ("save", fingerprint(draft.answers))
+        save = wording.offer_button(draft, translations.t(language, "button-payout-save"), *words)
+        change = wording.offer_button(
+            draft, translations.t(language, "button-payout-change"), "change"
+        )
+        return ((_green(save), change),)
+    field = payout.PAYOUT_STEPS[draft.step]
+    kept = {answer.field: answer for answer in draft.answers}.get(field)
+    rows: replies.Rows = ()
+    if field == "country":
+        codes = (
+            wording.offer_button(draft, f"{flag} {code}", "land", code)
+            for code, flag in COUNTRIES.items()
+        )
+        rows = wording.in_rows(codes, 3)
+    if field == "connection":
+        rows = ((replies.Button(translations.t(language, "button-payout-alby"), url=ALBY_LINK),),)
+    if kept and kept.text:
+        is_secret = (draft.way, field) in payout.SECRETS
+        shown = HIDDEN if is_secret else replies.plain(kept.text, _KEPT)
+        rows = (
+            *rows,
+            (
+                wording.offer_button(
+                    draft, translations.t(language, "button-keep", value=shown), "keep"
+                ),
+            ),
+        )
+    if field in payout.OPTIONAL:
+        rows = (
+            *rows,
+            (wording.offer_button(draft, translations.t(language, "button-skip"), "skip"),),
+        )
+    return rows
+
+
+def _green(save: replies.Button) -> replies.Button:
+    return replies.Button(save.label, action=save.action, style=replies.SUCCESS)
+
+
+def _account_button(account: payout.PayoutAccount, language: str) -> replies.Button:
+    """Return a button that stays short: a wallet's label says enough, a bank's only its end."""
+    values = {"kind": account.kind, "way": _way(account, language), "label": account.label}
+    label = translations.t(language, "button-payout-account", **values)
+    return replies.Button(replies.plain(label), action=("account", account.way))
+
+
+def _described(account: payout.PayoutAccount, language: str, holder: str = "") -> str:
+    name = translations.t(
+        language, "payout-account", way=_way(account, language), label=_label(account)
+    )
+    return "\n".join(filter(None, (name, holder, _known(account, language))))
+
+
+def _known(account: payout.PayoutAccount, language: str) -> str:
+    """Return how payments become known."""
+    if account.automatic:
+        return translations.t(language, "payout-automatic")
+    return translations.t(
+        language, "payout-by-hand" if account.kind == payout.BANK else "payout-by-hand-wallet"
+    )
+
+
+def _way(account: payout.PayoutAccount, language: str) -> str:
+    return translations.t(language, f"payout-way-{payout.way_of(account.kind, account.scheme)}")
+
+
+def _label(account: payout.PayoutAccount) -> str:
+    return replies.escaped(account.label, _PAYOUT_LABEL)
+
+
+# The profile's values as sellers type them, parsed, and the names that Telegram has of people.
+
+
+def read_name(text: str) -> str | replies.Problem:
+    """Parse the name that payers see: one line, 1 to 100 characters, one of them visible."""
+    return typed_text.read_line(text, "sellername", typed_text.MAX_NAME)
+
+
+def read_about(text: str) -> str | replies.Problem:
+    """Parse the line about a seller: up to 160 characters."""
+    return typed_text.read_line(text, "sellerabout", drafts.MAX_ABOUT)
+
+
+def read_contact(text: str) -> str | replies.Problem:
+    """Parse a contact as the service checks it; a link without a scheme gets `https`."""
+    try:
+        typed = contacts.typed_email(text) if "//" not in text else links.typed(text)
+        return contacts.check_contact(links.with_scheme(typed))
+    except ValueError:
+        return replies.Problem("problem-sellercontact")
+
+
+READERS: dict[str, Callable[[str], str | replies.Problem]] = {
+    "sellername": read_name,
+    "sellerabout": read_about,
+    "sellercontact": read_contact,
+}
+"""How a text is read at each step of the profile that takes one."""
+
+
+def name_at_telegram(first_name: str, last_name: str) -> str | None:
+    """Return a person's name at Telegram, the first name alone where both are too long.
+
+    None where payers could not read it.
+    """
+    for name in (f"{first_name} {last_name}", first_name):
+        found = read_name(name)
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def offer_key(value: str) -> str:
+    """Return a checksum for the button that offers this value: its press takes no other."""
+    return f"{zlib.crc32(value.encode()):08x}"
+
+
+# The seller's profile as payers see it, and the offer to set it up.
+
+
+MARKS = {
+    "blue": "🔵",
+    "teal": "🌊",
+    "green": "🟢",
+    "orange": "🟠",
+    "red": "🔴",
+    "pink": "🌸",
+    "purple": "🟣",
+    "grey": "🌑",
+}
+"""A pictogram of each accent colour, since Telegram's texts have no colours."""
+
+SHOWN = ("sellername", "sellerabout", "sellercontact", "selleraccent", "sellerimage")
+"""The steps in the order in which the page shows their values."""
+
+_PROFILE_LABEL = 40
+"""UTF-16 units of a name on a button."""
+
+
+def accent_label(accent: str, language: str) -> str:
+    """Return an accent colour as people read it: a pictogram and a word."""
+    return f"{MARKS[accent]} {translations.t(language, f'accent-{accent}')}"
+
+
+def profile_line(step: str, profile: drafts.Profile, language: str) -> str | None:
+    """Return what the profile has at a step, as HTML; None where it has nothing."""
+    value = getattr(profile, drafts.PROFILE_STEPS[step])
+    if value is None:
+        return None
+    match step:
+        case "sellername":
+            return f"<b>{replies.escaped(value)}</b>"
+        case "sellerimage":
+            return translations.t(language, "profile-picture")
+        case "sellercontact":
+            return translations.t(
+                language, "profile-contact", contact=replies.escaped(contacts.contact_text(value))
+            )
+        case "selleraccent":
+            return translations.t(language, "profile-accent", colour=accent_label(value, language))
+        case _:
+            return replies.escaped(value)
+
+
+def profile_page(seller: drafts.Seller, note: str | None = None) -> replies.Reply:
+    """Show what payers see of a seller, below a note on the last change."""
+    language, profile = seller.language, seller.profile
+    lines = [profile_line(step, profile, language) for step in SHOWN]
+    shown = "\n".join(filter(None, lines))
+    key = "profile" if profile.name else "profile-hidden" if shown else "profile-none"
+    parts = (note, translations.t(language, key), shown)
+    return replies.Reply("\n\n".join(filter(None, parts)), _page_rows(seller))
+
+
+def _page_rows(seller: drafts.Seller) -> replies.Rows:
+    language = seller.language
+
+    def change(step: str) -> replies.Button:
+        return replies.Button(translations.t(language, f"button-{step}"), action=("settings", step))
+
+    back = replies.Button(translations.t(language, "button-back"), action=("settings",))
+    page = seller.hints.page
+    see = (
+        (replies.Button(translations.t(language, "button-profile-see"), url=page),) if page else ()
+    )
+    return (
+        (change("sellername"), change("sellerimage")),
+        (change("sellerabout"), change("sellercontact")),
+        (change("selleraccent"), *see),
+        (back,),
+    )
+
+
+def profile_offer(name: str | None, language: str) -> replies.Reply:
+    """Ask a seller whom payers should see; `name` is theirs at Telegram, if it can be shown."""
+    later = replies.Button(
+        translations.t(language, "button-profile-later"), action=("profile", "later")
+    )
+    own = replies.Button(translations.t(language, "button-profile-own"), action=("profile",))
+    if name is None:
+        return replies.Reply(translations.t(language, "profile-offer-unnamed"), ((own,), (later,)))
+    use = replies.Button(use_label(name, language), action=("profile", "use", offer_key(name)))
+    return replies.Reply(
+        translations.t(language, "profile-offer", name=replies.escaped(name)),
+        ((use,), (own, later)),
+    )
+
+
+def use_label(value: str, language: str) -> str:
+    """Return the label of a button that takes an offered value."""
+    return translations.t(
+        language, "button-profile-use", value=replies.plain(value, _PROFILE_LABEL)
+    )
+
+
+def profile_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Ask for a part of the profile, above its present value."""
+    asked = translations.t(seller.language, f"ask-{draft.step}")
+    present = profile_line(draft.step, seller.profile, seller.language)
+    shown = present and translations.t(seller.language, "profile-present", value=present)
+    return f"{asked}\n\n{shown}" if shown else asked
+
+
+def profile_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Return the answers that a step of the profile offers, and Remove where it has a value."""
+    present = getattr(seller.profile, drafts.PROFILE_STEPS[draft.step])
+    remove = wording.offer_button(
+        draft, translations.t(seller.language, "button-remove"), "clear", draft.step
+    )
+    return (*_offers(draft, seller, present), *(((remove,),) if present else ()))
+
+
+def _offers(draft: drafts.Draft, seller: drafts.Seller, present: str | None) -> replies.Rows:
+    language = seller.language
+    if draft.step == "sellerimage":
+        return (
+            (
+                wording.offer_button(
+                    draft, translations.t(language, "button-profile-photo"), "telegram-photo"
+                ),
+            ),
+        )
+    if draft.step == "selleraccent":
+        labels = (
+            (wording.TICK * (each == present) + accent_label(each, language), each)
+            for each in MARKS
+        )
+        return wording.in_rows(
+            (wording.offer_button(draft, label, "accent", each) for label, each in labels), 2
+        )
+    return tuple(
+        (wording.offer_button(draft, use_label(value, language), "offer", offer_key(value)),)
+        for value in offered_values(draft.step, seller)
+        if value != present
+    )
+
+
+def offered_values(step: str, seller: drafts.Seller) -> tuple[str, ...]:
+    """Return the values that a step offers on buttons."""
+    if step == "sellername":
+        return tuple(filter(None, (seller.hints.name,)))
+    return seller.hints.contacts if step == "sellercontact" else ()

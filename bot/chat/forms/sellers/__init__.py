@@ -1,1 +1,0 @@
-"""What the forms about sellers themselves say: their payout accounts and their profile; pure."""

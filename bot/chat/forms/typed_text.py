@@ -1,0 +1,397 @@
+"""Texts as sellers type them, parsed: a value, or the Problem with it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from bot.chat.model import drafts, payout, replies, request_spec
+from bot.core import errors
+from bot.core.money import amounts
+from bot.core.text import contacts, links, sanitize
+
+FINEST = "BTC"
+"""The currency with the most decimals: an amount that it refuses, all refuse."""
+
+# The service's bounds, where the interface shows none (section 8).
+MAX_NAME = 100
+MAX_DESCRIPTION = 500
+MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long
+MAX_UNITS = 1_000_000
+MAX_POSTER_TEXT = 300
+MAX_THANKS = 500
+MAX_QUANTITY = 100
+
+USUAL = "USD"
+"""The currency of examples where none is known."""
+
+_LOCAL = re.compile(r"[^:/?#.]*:\d{1,5}(?:[/?#].*)?", re.DOTALL)
+_HANDCASH = re.compile(
+    r"\$?[a-z0-9][a-z0-9._-]*|[a-z0-9._+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}", re.IGNORECASE
+)
+_QUOTED = 32  # UTF-16 units of a text that a problem quotes
+_JOINER = re.compile(rf"(?<=[^\0-\x7f])[{sanitize.JOINERS}](?=[^\0-\x7f])")
+"""A joiner among letters or emoji that need it, as in paths in Persian; elsewhere it only hides."""
+
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters that look blank
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """An amount in major units; `currency` is None where none was named and none is usual.
+
+    With a `choice`, payers choose the amount, and `amount` is its first.
+    """
+
+    amount: Decimal
+    currency: str | None
+    choice: request_spec.AmountChoice[Decimal] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AmbiguousAmount:
+    """An amount with several readings, of which the seller chooses one."""
+
+    choices: tuple[Decimal, ...]
+    currency: str | None
+
+
+def read_name(text: str) -> str | replies.Problem:
+    """Parse the name of a request: one line, 1 to 100 characters, one of them visible."""
+    return read_line(text, "name", MAX_NAME)
+
+
+def read_description(text: str) -> str | replies.Problem:
+    """Parse the description of a request: folded to one line, up to 500 characters."""
+    return read_line(text, "description", MAX_DESCRIPTION)
+
+
+def read_destination(
+    text: str, service: drafts.PayoutService = drafts.TEST_MONEY
+) -> str | replies.Problem:
+    """Parse a handle or wallet identifier of `service`, without spaces or invisible characters.
+
+    HandCash has handles and paymails; other servers of the interface decide for themselves.
+    """
+    plain = sanitize.typed(text)
+    if payout.names_accounts(plain):
+        return replies.Problem("problem-destination-account")
+    line = read_line(plain, "destination", MAX_DESTINATION)
+    if isinstance(line, replies.Problem):
+        return line
+    if " " in line:
+        return replies.Problem("problem-destination-spaces")
+    if service.is_handcash and not _HANDCASH.fullmatch(line):
+        return replies.Problem("problem-destination-handcash")
+    return line
+
+
+def read_poster_text(text: str) -> str | replies.Problem:
+    """Parse the text for a poster: up to 300 characters, with its line breaks."""
+    return _read_lines(text, "postertext", MAX_POSTER_TEXT)
+
+
+def read_thanks(text: str) -> str | replies.Problem:
+    """Parse a thank-you message: up to 500 characters, with line breaks."""
+    return _read_lines(text, "thanks", MAX_THANKS)
+
+
+def _read_lines(text: str, field: str, most: int) -> str | replies.Problem:
+    folded = read_line(text, field, most)
+    if isinstance(folded, replies.Problem):
+        return folded
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
+
+
+def read_redirect(text: str) -> str | replies.Problem:
+    """Parse the address where payers go: of the web, or with an application's own scheme.
+
+    A host without a scheme gets `https://`; a name and a port alone, which has the form of a
+    scheme, is refused.
+    """
+    url = links.with_scheme(links.typed(text))
+    if not any(map(_is_visible, url)):
+        return replies.Problem("problem-redirect-empty")
+    if len(url) > links.LONGEST_URL:
+        return replies.Problem(
+            "problem-redirect-long", {"length": len(url), "most": links.LONGEST_URL}
+        )
+    others = _JOINER.sub("", url)
+    has_invisible = any(unicodedata.category(char) in ("Cf", "Cs") for char in others)
+    if has_invisible or _LOCAL.fullmatch(url):
+        return replies.Problem("problem-redirect")
+    try:
+        return links.check_redirect(url)
+    except ValueError:
+        return replies.Problem("problem-redirect")
+
+
+def read_email(text: str) -> str | replies.Problem:
+    """Parse an email address that mail can be sent to."""
+    address = contacts.typed_email(text)
+    if not any(map(_is_visible, address)):
+        return replies.Problem("problem-email-empty")
+    return replies.Problem("problem-email") if contacts.ascii_address(address) is None else address
+
+
+def read_line(text: str, field: str, most: int) -> str | replies.Problem:
+    """Fold a text to one line of 1 to `most` characters, one of them visible.
+
+    The Problem with it is one of the `field`.
+    """
+    text = sanitize.lines(text)
+    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\t\n" for char in text):
+        return replies.Problem("problem-control")
+    line = " ".join(text.split())
+    if not any(_is_visible(char) for char in line):
+        return replies.Problem(f"problem-{field}-empty")
+    if len(line) > most:
+        return replies.Problem(f"problem-{field}-long", {"length": len(line), "most": most})
+    return line
+
+
+def _is_visible(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNPS" and char not in _BLANK
+
+
+def read_units(text: str) -> int | replies.Problem:
+    """Parse a number of units, 1 to 1 000 000; a mark in it can only group digits."""
+    if not any(map(_is_visible, text)):
+        return replies.Problem("problem-units-empty")
+    try:
+        number, currency = amounts.read_amount(text, None)
+    except errors.MoneyError as error:
+        if error.reason != "ambiguous":
+            return replies.Problem("problem-units")
+        number, currency = error.choices[-1], amounts.read_currency(text, None)
+    if currency is not None or number != number.to_integral_value() or number < 1:
+        return replies.Problem("problem-units")
+    if number > MAX_UNITS:
+        return replies.Problem("problem-units-many", {"most": MAX_UNITS})
+    return int(number)
+
+
+def read_quantity(text: str) -> int | replies.Problem | None:
+    """Parse how many items one purchase may have, up to 100; None for one, the default."""
+    units = read_units(text)
+    if isinstance(units, replies.Problem) and units.key != "problem-units-many":
+        return replies.Problem("problem-perbuyer")
+    if isinstance(units, replies.Problem) or units > MAX_QUANTITY:
+        return replies.Problem("problem-perbuyer-many", {"most": MAX_QUANTITY})
+    return None if units == 1 else units
+
+
+def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | replies.Problem:
+    """Parse an amount with its currency, `default` where none is named."""
+    if not any(map(_is_visible, text)):
+        return replies.Problem("problem-amount-empty", {"example": example_price(default)})
+    try:
+        return check_price(*amounts.read_amount(text, default))
+    except errors.MoneyError as error:
+        if error.reason == "ambiguous":
+            return _ambiguous(text, default, error.choices)
+        return money_problem(error, text, default)
+
+
+def _ambiguous(
+    text: str, default: str | None, choices: tuple[Decimal, ...]
+) -> Price | AmbiguousAmount | replies.Problem:
+    """Return the readings that the currency allows: `1.234` euros has only one."""
+    try:
+        currency = amounts.read_currency(text, default)
+    except errors.MoneyError as error:
+        return money_problem(error, text, default)
+    checked = [check_price(choice, currency) for choice in choices]
+    possible = [price for price in checked if isinstance(price, Price)]
+    if len(possible) > 1:
+        return AmbiguousAmount(tuple(price.amount for price in possible), currency)
+    return possible[0] if possible else checked[-1]
+
+
+def may_be_grouped(text: str, currency: str | None) -> bool:
+    """Return whether a mark in an amount may group digits, also where one reading is no amount."""
+    try:
+        amounts.read_amount(text, currency)
+    except errors.MoneyError as error:
+        return error.reason == "ambiguous"
+    return False
+
+
+def check_price(amount: Decimal, currency: str | None) -> Price | replies.Problem:
+    """Check an amount against the bounds of its currency, or of any while it is not known."""
+    try:
+        amounts.to_minor(amount, currency or FINEST)
+    except errors.MoneyError as error:
+        return money_problem(error, "", currency)
+    return Price(amount, currency)
+
+
+def read_code(text: str) -> str | replies.Problem:
+    """Parse a currency: its code, sign or name."""
+    if not any(map(_is_visible, text)):
+        return replies.Problem("problem-currency-empty")
+    try:
+        return amounts.find_currency(text)
+    except errors.MoneyError as error:
+        return money_problem(error, text, None)
+
+
+def money_problem(error: errors.MoneyError, typed: str, currency: str | None) -> replies.Problem:
+    """Return the Problem for an amount or a currency that was refused."""
+    if error.reason == "unknownCurrency":
+        return replies.Problem("problem-currency", {"typed": replies.escaped(typed, _QUOTED)})
+    if error.reason == "tooManyDecimals":
+        known = currency or FINEST
+        values = {
+            "currency": known,
+            "decimals": amounts.exponent(known),
+            "example": example_price(known),
+        }
+        return replies.Problem("problem-amount-decimals", values)
+    shown = example_price(currency)
+    if error.reason in ("notPositive", "tooLarge"):
+        return replies.Problem(f"problem-amount-{error.reason}", {"example": shown})
+    return replies.Problem("problem-amount", {"example": shown})
+
+
+def example_price(currency: str | None) -> str:
+    """Return a price as it can be typed: `5 USD`, `0.001 BTC`."""
+    code = currency or USUAL
+    return f"{amounts.example(code)} {code}"
+
+
+# What sellers type about where their money goes, checked as far as no server is needed.
+#
+# The payment service checks all of it again, and asks the wallet.
+
+
+_MOST = {
+    "name": 70,
+    "city": 60,
+    "street": 70,
+    "houseNumber": 16,
+    "postalCode": 16,
+    "town": 35,
+    "key": 100,
+}
+"""Characters of what is typed freely, as the service bounds them."""
+
+_NUMBERS = ("houseNumber", "postalCode")
+_MOST_SECRET = 2048
+_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
+_SWISS = ("CH", "LI")
+_BEFORE_ADDRESS = re.compile(r"\A⚡? ?(?:(?:lightning|lnurlp|mailto):(?://)?)? ?⚡? ?")
+"""What wallets and mail programs put before a Lightning address."""
+
+_LIGHTNING = re.compile(r"[a-z0-9._+-]{1,128}@[^\s@/]{1,253}")
+_UPI = re.compile(r"[A-Za-z0-9._-]{2,256}@[A-Za-z][A-Za-z0-9.-]{1,63}")
+_PIX = re.compile(r"\+?\d{11,14}|[0-9A-Fa-f]{32}|[^\s@]+@[^\s@]+\.[^\s@]+")
+_COUNTRY = re.compile(r"[A-Z]{2}")
+_CONNECTION = re.compile(r"nostr\+?walletconnect:(?://)?[0-9a-f]{64}\?\S*secret=\S+", re.IGNORECASE)
+_LNBITS_KEY = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
+"""A key of LNbits, or the id in the address of a wallet's own page, which logs its owner in."""
+
+
+def read_field(way: str, field: str, text: str) -> str | replies.Problem:
+    """Parse what was typed for a field of a way (payouts/payout_account.py)."""
+    if field in _READERS:
+        return _READERS[field](text)
+    if field == "key":
+        return _read_key(text) if way == "lnbits" else _read_pix(text)
+    if (way, field) == ("bank-swiss", "iban"):
+        found = _read_iban(text)
+        is_swiss = isinstance(found, replies.Problem) or found.startswith(_SWISS)
+        return found if is_swiss else replies.Problem("payout-wrong-notSwiss")
+    if field == "iban":
+        return _read_iban(text)
+    typed = sanitize.typed(text, digits=True) if field in _NUMBERS else text
+    return read_line(typed, "payout", _MOST[field])
+
+
+def is_connection(text: str) -> bool:
+    """Return whether a text has a connection string, which is a secret wherever it is typed."""
+    return _CONNECTION.search(sanitize.typed(text)) is not None
+
+
+def has_key(text: str) -> bool:
+    """Return whether a text has a key of LNbits."""
+    return _LNBITS_KEY.search(sanitize.typed(text)) is not None
+
+
+def _read_iban(text: str) -> str | replies.Problem:
+    """Parse an IBAN, however it is grouped (ISO 13616: the remainder by 97 is 1)."""
+    iban = re.sub(r"[\W_]", "", sanitize.typed(text, digits=True).upper()).removeprefix("IBAN")
+    if not _IBAN.fullmatch(iban):
+        return replies.Problem("payout-wrong-ibanForm")
+    digits = "".join(str(int(char, 36)) for char in iban[4:] + iban[:4])
+    return iban if int(digits) % 97 == 1 else replies.Problem("payout-wrong-ibanTypo")
+
+
+def _read_address(text: str) -> str | replies.Problem:
+    address = _BEFORE_ADDRESS.sub("", sanitize.typed(text).lower(), count=1)
+    if address.startswith("lnurl1"):
+        return replies.Problem("payout-wrong-lnurl")
+    if address.startswith(("lnbc", "lno1")) and "@" not in address:
+        return replies.Problem("payout-wrong-invoice")
+    return address if _LIGHTNING.fullmatch(address) else replies.Problem("payout-wrong-addressForm")
+
+
+def _read_upi(text: str) -> str | replies.Problem:
+    name = sanitize.typed(text, digits=True)
+    return name if _UPI.fullmatch(name) else replies.Problem("payout-wrong-upiForm")
+
+
+def _read_pix(text: str) -> str | replies.Problem:
+    """Parse a Pix key of any kind; the service checks its digits."""
+    key = sanitize.typed(text, digits="@" not in text)
+    is_sound = len(key) <= _MOST["key"] and _PIX.fullmatch(re.sub(r"[\s()/-]|\.(?=\d)", "", key))
+    return key if is_sound else replies.Problem("payout-wrong-pixKey")
+
+
+def _read_name(text: str) -> str | replies.Problem:
+    """Parse a holder's name; an IBAN that was sent twice, or too early, is none."""
+    if isinstance(_read_iban(text), str):
+        return replies.Problem("payout-wrong-name")
+    return read_line(text, "payout", _MOST["name"])
+
+
+def _read_url(text: str) -> str | replies.Problem:
+    """Parse the address of an LNbits; that of a wallet's page has a key behind it, which is cut."""
+    url = links.with_scheme(re.split(r"[?#]", links.typed(text))[0].strip())
+    is_sound = url.lower().startswith(("https://", "http://")) and not any(map(str.isspace, url))
+    is_sound = is_sound and len(url) <= links.LONGEST_URL
+    return url if is_sound else replies.Problem("payout-wrong-urlForm")
+
+
+def _read_key(text: str) -> str | replies.Problem:
+    key = sanitize.typed(text)
+    is_sound = key.isascii() and key.isprintable() and " " not in key
+    return (
+        key
+        if is_sound and 0 < len(key) <= _MOST_SECRET
+        else replies.Problem("payout-wrong-keyForm")
+    )
+
+
+def _read_connection(text: str) -> str | replies.Problem:
+    found = _CONNECTION.fullmatch(sanitize.typed(text))
+    is_sound = found is not None and len(found[0]) <= _MOST_SECRET
+    return found[0] if found and is_sound else replies.Problem("payout-wrong-connectionForm")
+
+
+def _read_country(text: str) -> str | replies.Problem:
+    code = sanitize.typed(text).upper()
+    return code if _COUNTRY.fullmatch(code) else replies.Problem("payout-wrong-countryForm")
+
+
+_READERS: dict[str, Callable[[str], str | replies.Problem]] = {
+    "address": _read_address,
+    "id": _read_upi,
+    "url": _read_url,
+    "connection": _read_connection,
+    "country": _read_country,
+    "name": _read_name,
+}

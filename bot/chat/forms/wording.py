@@ -1,0 +1,450 @@
+"""Questions and values of fields in words, where the field's own text does not do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from bot.chat.forms import goods_text, shares_and_amounts, typed_text
+from bot.chat.model import drafts, payout, replies, request_spec
+from bot.core.money.amounts import (
+    currencies,
+    example,
+    format_money,
+    format_short,
+    from_minor,
+    to_minor,
+)
+from bot.core.text import translations
+
+# Buttons with answers below the question of a field.
+
+
+CURRENCIES = ("USD", "EUR", "GBP", "CHF", "JPY", "INR", "BRL", "BSV", "BTC")
+"""Offered to a seller without a usual currency: those of most Telegram sellers, and two coins."""
+
+INSTRUMENTS = ("BSV", "MNEE", "BTC", "SAT", "USD", "EUR")
+"""Offered to be paid in where the price is in another: coins first, since they are paid with."""
+
+TICK = "✓ "
+
+
+def offer_button(draft: drafts.Draft, label: str, *words: str) -> replies.Button:
+    """Build a button of this form."""
+    return replies.Button(label, action=("draft", draft.id, *words))
+
+
+def in_rows(buttons: Iterable[replies.Button], width: int) -> replies.Rows:
+    """Put `width` buttons side by side in each row."""
+    each = tuple(buttons)
+    return tuple(each[start : start + width] for start in range(0, len(each), width))
+
+
+def kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer the kinds of requests, the present one ticked."""
+    labels = (
+        (TICK * (kind == draft.kind) + translations.t(seller.language, f"button-{kind}"), kind)
+        for kind in request_spec.KINDS
+    )
+    return tuple((offer_button(draft, label, "kind", kind),) for label, kind in labels)
+
+
+def amounts(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer that payers choose, where that is the default, then the seller's last prices."""
+    prices = [price for price in seller.prices if price[1] in currencies()]
+    last = in_rows((_price_button(draft, *price, seller) for price in prices), 2)
+    return (*_payers_choose(draft, seller), *last)
+
+
+def _payers_choose(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer the usual suggestions; where no currency is usual, it is asked for first."""
+    if draft.kind not in CHOICE_OFFERED or not seller.paid_at.is_embedded:
+        return ()
+    language, code = seller.language, draft.currency or seller.currency
+    if code is None:
+        return ((offer_button(draft, translations.t(language, "button-choose"), "choose"),),)
+    choice = shares_and_amounts.usual_choice(code)
+    amounts = price_brief(typed_text.Price(choice.first, code, choice), seller)
+    label = translations.t(language, "button-choose-amounts", amounts=amounts)
+    return ((offer_button(draft, label, "choose", code),),)
+
+
+def goals(draft: drafts.Draft, seller: drafts.Seller, readings: Iterable[Decimal]) -> replies.Rows:
+    """Offer the readings of an ambiguous goal."""
+    currency = draft.currency or ""
+    return tuple(
+        (offer_button(draft, shown_amount(each, currency, seller), "goal", f"{each:f}", currency),)
+        for each in readings
+    )
+
+
+def price_currencies(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer currencies of the price: the last used ones first, then those of payout accounts."""
+    last = filter(None, (draft.currency, seller.currency))
+    paid = (code for one in seller.accounts if one.kind == payout.BANK for code in one.currencies)
+    codes = tuple(dict.fromkeys((*last, *paid, *CURRENCIES)))[: len(CURRENCIES)]
+    return in_rows((offer_button(draft, code, "currency", code) for code in codes), 3)
+
+
+def instruments(draft: drafts.Draft, _seller: drafts.Seller) -> replies.Rows:
+    """Offer currencies to be paid in, other than the price's; the present one ticked."""
+    codes = dict.fromkeys((*filter(None, [draft.instrument]), *INSTRUMENTS))
+    buttons = (
+        offer_button(draft, TICK * (code == draft.instrument) + code, "instrument", code)
+        for code in codes
+        if code != draft.currency
+    )
+    return in_rows(buttons, 3)
+
+
+def price_of_receivers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer the sum of the receivers' amounts as the price, where they don't make the price."""
+    currency = draft.currency or ""
+    total = shares_and_amounts.total_of_amounts(draft.receivers, currency)
+    if total is None or not isinstance(shares_and_amounts.shares_of(draft), replies.Problem):
+        return ()
+    if not isinstance(
+        typed_text.check_price(from_minor(total, currency), currency), typed_text.Price
+    ):
+        return ()
+    return ((_price_button(draft, total, currency, seller, "button-make-price"),),)
+
+
+def _price_button(
+    draft: drafts.Draft, minor: int, currency: str, seller: drafts.Seller, key: str = ""
+) -> replies.Button:
+    shown = format_money(minor, currency, seller.language)
+    label = translations.t(seller.language, key, amount=shown) if key else shown
+    return offer_button(draft, label, "amount", f"{from_minor(minor, currency):f}", currency)
+
+
+def payout_kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer the kinds of payout accounts, and to connect one later; nothing without real money."""
+    language, rails = seller.language, seller.paid_at.rails
+    if not rails:
+        return ()
+    kinds = [
+        replies.Button(translations.t(language, f"button-payout-{kind}"), action=("getpaid", kind))
+        for kind in rails
+    ]
+    return (
+        *in_rows(kinds, 1),
+        (offer_button(draft, translations.t(language, "button-payout-later"), "later"),),
+    )
+
+
+def goods_readings(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer the readings of the last message, or to send another one."""
+    if not draft.readings:
+        return ()
+    words = [
+        *("codes" if one.kind == request_spec.CODES else "one" for one in draft.readings),
+        "again",
+    ]
+    labels = [*(one.kind for one in draft.readings), "again"]
+    return tuple(
+        (
+            offer_button(
+                draft, translations.t(seller.language, f"button-goods-{label}"), "goods", word
+            ),
+        )
+        for word, label in zip(words, labels, strict=True)
+    )
+
+
+def file_answers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer to give a file to buyers, or not; a picture may be meant as the photo instead."""
+    no = "photo" if draft.file is not None and draft.file.is_picture else "no"
+    return tuple(
+        (offer_button(draft, translations.t(seller.language, f"button-file-{word}"), "file", word),)
+        for word in ("yes", no)
+    )
+
+
+def payer_fields(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer what payers can be asked for; each button carries the state that it leads to."""
+    rows = []
+    for asked in request_spec.PAYER_FIELDS:
+        is_asked, label = (
+            asked in draft.payer_fields,
+            translations.t(seller.language, f"payer-{asked}"),
+        )
+        to = "off" if is_asked else "on"
+        rows.append((offer_button(draft, TICK * is_asked + label, "ask", asked, to),))
+    return (
+        *rows,
+        (offer_button(draft, translations.t(seller.language, "button-done"), "options"),),
+    )
+
+
+SHOWN_RECEIVERS = 10
+"""So many receivers are listed, so that a review fits into one message; the rest is counted."""
+
+CHOICE_OFFERED = ("donation",)
+"""The kinds of requests whose payers choose the amount by default."""
+
+_HANDLE = 48  # UTF-16 units of one of several receivers
+_FILE_NAME = 80
+_ADDRESS = 300  # UTF-16 units of a long address
+
+
+def shown_amount(amount: Decimal | None, currency: str | None, seller: drafts.Seller) -> str:
+    """Format an amount for people; plain digits while its currency is not known."""
+    if amount is None or currency is None:
+        return "" if amount is None else f"{amount:f}"  # Fluent would round it
+    return format_money(to_minor(amount, currency), currency, seller.language)
+
+
+def choice_words(choice: request_spec.AmountChoice[int], currency: str, language: str) -> str:
+    """Return the amounts that payers choose from: `From €3 · suggested €5, €10, €20`.
+
+    Amounts are in minor units. The words are plain text.
+    """
+
+    def money(minor: int) -> str:
+        return replies.plain(format_short(minor, currency, language))
+
+    minimum, maximum = money(choice.minimum), choice.maximum
+    if maximum is None:
+        bounds = translations.t(language, "choice-from", minimum=minimum)
+    else:
+        bounds = translations.t(language, "choice-between", minimum=minimum, maximum=money(maximum))
+    if not choice.suggested:
+        return bounds
+    amounts = ", ".join(money(each) for each in choice.suggested)
+    return translations.t(language, "choice-suggested", bounds=bounds, amounts=amounts)
+
+
+def redirect_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+    """Return the lines of the review: where payers go, and whether their receipt comes first."""
+    if draft.redirect_url is None:
+        return None
+    value = replies.escaped(draft.redirect_url, _ADDRESS)
+    line = translations.t(seller.language, "review-redirect", value=value)
+    first = (
+        translations.t(seller.language, "redirect-receipt-first")
+        if draft.has_receipt_first
+        else None
+    )
+    return "\n".join(filter(None, [line, first]))
+
+
+def price_of(draft: drafts.Draft, _seller: drafts.Seller) -> typed_text.Price | None:
+    """Return the price of a draft; None without one."""
+    return (
+        None
+        if draft.amount is None
+        else typed_text.Price(draft.amount, draft.currency, draft.choice)
+    )
+
+
+def price_words(price: typed_text.Price, seller: drafts.Seller, _now: int | None = None) -> str:
+    """Return a price, or what payers choose from; plain digits while its currency is not known."""
+    if price.choice is None:
+        return shown_amount(price.amount, price.currency, seller)
+    if price.currency is None:
+        return "/".join(f"{each:f}" for each in price.choice.suggested or (price.amount,))
+    choice = request_spec.in_minor(price.choice, price.currency)
+    return choice_words(choice, price.currency, seller.language) if choice else ""
+
+
+def price_brief(price: typed_text.Price, seller: drafts.Seller) -> str:
+    """Return a price for a button: `€5, €10, €20`, or the least amount."""
+    choice, currency = price.choice, price.currency
+    if choice is None or currency is None:
+        return price_words(price, seller)
+    if not choice.suggested:
+        minimum = _short_amount(choice.minimum, currency, seller)
+        return translations.t(seller.language, "choice-from", minimum=minimum)
+    return ", ".join(_short_amount(each, currency, seller) for each in choice.suggested)
+
+
+def _short_amount(amount: Decimal, currency: str, seller: drafts.Seller) -> str:
+    return format_short(to_minor(amount, currency), currency, seller.language)
+
+
+def goal_words(goal: tuple[int, str | None], seller: drafts.Seller, _now: int | None = None) -> str:
+    """Return a goal in minor units of its currency."""
+    minor, currency = goal
+    return format_short(minor, currency, seller.language) if currency else ""
+
+
+def goal_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Ask for the goal, in the currency of the price."""
+    currency = draft.currency or typed_text.USUAL
+    reached = Decimal(example(currency)) * 200
+    meant = replies.escaped(_short_amount(reached, currency, seller))
+    return translations.t(seller.language, "ask-goal", example=f"{reached:f}", meant=meant)
+
+
+def amount_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Ask for the price, in the usual currency where there is one."""
+    language, usual = seller.language, draft.currency or seller.currency
+    lines = [translations.t(language, f"ask-amount-{draft.kind}"), _amount_hint(usual, seller)]
+    if draft.kind in CHOICE_OFFERED and seller.paid_at.is_embedded:
+        several = "/".join(
+            f"{each:f}"
+            for each in shares_and_amounts.usual_choice(usual or typed_text.USUAL).suggested
+        )
+        lines.append(
+            translations.t(
+                language, "ask-amount-choice", several=f"{several} {usual or typed_text.USUAL}"
+            )
+        )
+    return "\n".join(lines)
+
+
+def _amount_hint(usual: str | None, seller: drafts.Seller) -> str:
+    if usual is None:
+        return translations.t(seller.language, "ask-amount-hint")
+    typed = example(usual)
+    meant = replies.escaped(shown_amount(Decimal(typed), usual, seller))
+    other = typed_text.example_price("EUR" if usual != "EUR" else "USD")
+    return translations.t(
+        seller.language, "ask-amount-usual", example=typed, meant=meant, other=other
+    )
+
+
+def goods_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Ask what buyers get, or which reading of the last message is meant.
+
+    An edit says what becomes of those who have bought already.
+    """
+    if not draft.readings:
+        question = translations.t(seller.language, "ask-goods")
+        if draft.form != "edit":
+            return question
+        kind = draft.goods.kind if draft.goods else "none"
+        return f"{question}\n\n{translations.t(seller.language, 'ask-goods-earlier', kind=kind)}"
+    lists = [one for one in draft.readings if one.kind == request_spec.CODES]
+    if not lists:
+        return translations.t(seller.language, "ask-whole-goods")
+    key = "ask-which-goods" if len(draft.readings) > 1 else "ask-long-goods"
+    question = translations.t(
+        seller.language, key, count=lists[0].count or 0, most=request_spec.MAX_TEXT
+    )
+    return "\n".join(filter(None, [question, goods_text.ends_line(lists[0], seller.language)]))
+
+
+def file_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Ask whether buyers get a file that came with other words; it may be one of several."""
+    file, language = draft.file, seller.language
+    question = translations.t(
+        language, "ask-file", name=replies.escaped(file.name if file else "", _FILE_NAME)
+    )
+    is_one_of_several = file is not None and file.album_id is not None
+    return (
+        f"{question}\n\n{translations.t(language, 'ask-file-album')}"
+        if is_one_of_several
+        else question
+    )
+
+
+def units_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+    """Return how many units there are, or are left of a request that exists."""
+    if not draft.units:
+        return None
+    if draft.form == "edit":
+        return translations.t(seller.language, "left", left=draft.units)
+    return translations.t(seller.language, "review-units", value=draft.units)
+
+
+def destination_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Ask where the money goes, in the words of the service that pays it out."""
+    language, service = seller.language, seller.paid_at
+    if service.rails:
+        return "\n\n".join([translations.t(language, "payout-first"), *kind_lines(seller)])
+    is_setting = draft.form == "settings"
+    kind = "handcash" if service.is_handcash else "other" if service.host else "test"
+    parts = [
+        translations.t(language, "ask-destination-settings" if is_setting else "ask-destination"),
+        translations.t(language, f"destination-{kind}", host=replies.escaped(service.host or "")),
+        translations.t(language, "destination-later" if is_setting else "destination-kept"),
+    ]
+    return "\n".join(parts)
+
+
+def kind_lines(seller: drafts.Seller) -> list[str]:
+    """Explain each kind of payout account that the service takes."""
+    return [
+        translations.t(seller.language, f"payout-about-{kind}") for kind in seller.paid_at.rails
+    ]
+
+
+def unpaid_currency(currency: str | None, seller: drafts.Seller) -> str | None:
+    """Return the warning that none of the seller's accounts takes a currency; None if one does."""
+    accounts = seller.accounts
+    if currency is None or not accounts or any(one.takes(currency) for one in accounts):
+        return None
+    taken = ", ".join(dict.fromkeys(code for account in accounts for code in account.currencies))
+    key = "payout-no-way" if payout.LIGHTNING in seller.paid_at.rails else "payout-no-way-bank"
+    return translations.t(seller.language, key, taken=taken, currency=replies.escaped(currency))
+
+
+def seller_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+    """Return whom payers see, where the seller has a name for them."""
+    if draft.form != "new" or seller.profile.name is None:
+        return None
+    name, kind = replies.escaped(seller.profile.name), draft.kind or ""
+    return translations.t(seller.language, "review-seller", value=name, kind=kind)
+
+
+def destination_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+    """Return where all of the money goes; None where several receivers share it."""
+    if draft.receivers or seller.destination is None:
+        return None
+    if seller.paid_at.rails:
+        return _accounts_line(draft, seller)
+    return translations.t(
+        seller.language, "review-destination", value=replies.escaped(seller.destination)
+    )
+
+
+def _accounts_line(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Return the accounts that a price is paid to, or why it can't be paid yet."""
+    if not seller.accounts:
+        return translations.t(seller.language, "payout-review-none")
+    fitting = [one for one in seller.accounts if draft.currency and one.takes(draft.currency)]
+    labels = (f"<code>{replies.escaped(one.label, _HANDLE)}</code>" for one in fitting)
+    warning = unpaid_currency(draft.currency, seller)
+    return warning or translations.t(seller.language, "payout-review", accounts=", ".join(labels))
+
+
+def receivers_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Ask who shares the price, after the problem of the present receivers if there is one."""
+    price = replies.escaped(shown_amount(draft.amount, draft.currency, seller))
+    question, shares = (
+        translations.t(seller.language, "ask-receivers", price=price),
+        shares_and_amounts.shares_of(draft),
+    )
+    if draft.choice:
+        question = f"{question}\n{translations.t(seller.language, 'receivers-scaled')}"
+    if isinstance(shares, replies.Problem):
+        return f"{shares.text(seller.language)}\n\n{question}"
+    return question
+
+
+def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+    """List who gets how much, and count those who are not listed."""
+    if not draft.receivers:
+        return None
+    language, shares = seller.language, shares_and_amounts.shares_of(draft)
+    if isinstance(shares, replies.Problem):
+        pairs = [(portion.destination, portion.measure) for portion in draft.receivers]
+    else:
+        currency = draft.currency or ""
+        pairs = [(s.destination, format_money(s.amount, currency, language)) for s in shares]
+    lines = [
+        translations.t(
+            language,
+            "review-receiver",
+            destination=replies.escaped(who, _HANDLE),
+            share=replies.escaped(share),
+        )
+        for who, share in pairs[:SHOWN_RECEIVERS]
+    ]
+    if more := len(pairs) - len(lines):
+        lines.append(translations.t(language, "review-receivers-more", count=more))
+    if draft.choice:
+        lines.append(translations.t(language, "receivers-scaled"))
+    return "\n".join([translations.t(language, "review-receivers"), *lines])

@@ -1,0 +1,158 @@
+"""The sellers' side of the audit log: who asked for what.
+
+The service logs what was done, in the name of the bot's application; both sides are found by the
+request's id.
+"""
+
+from __future__ import annotations
+
+from bot.chat.jobs import request_changes
+from bot.chat.model import drafts, jobs, payout, request_spec
+from bot.chat.store import claim_rows, link_rows
+from bot.core.database import database
+from bot.core.money import amounts
+from bot.core.ops import audit
+
+ACTIONS: dict[type[jobs.ChangeJob], str] = {
+    jobs.PauseRequest: "request.stop-asked",
+    jobs.ResumeRequest: "request.resume-asked",
+    jobs.DeleteRequest: "request.delete-asked",
+}
+"""The audit log's action for each job that changes a request."""
+
+
+MARKED = {
+    "paid-back": "payment.paid-back",
+    "paid-back-undo": "payment.paid-back-undone",
+    "sent": "payment.sent",
+    "sent-undo": "payment.sent-undone",
+    "hide": "payment.words-hidden",
+    "hide-undo": "payment.words-shown",
+}
+"""The recorded action of each button that marks a payment."""
+
+
+def record_wish(
+    tx: database.Transaction,
+    seller_id: int,
+    listing_id: str,
+    wish: request_spec.RequestSpec,
+    now: int,
+) -> None:
+    """Record that a seller asked for a request, by its listing's id: it has no other id yet."""
+    choice, price = request_spec.in_major(wish.choice, wish.currency), wish.amount
+    asked = (
+        f"{amounts.from_minor(price, wish.currency)}"
+        if choice is None
+        else request_spec.spelled(choice)
+    )
+    details = {
+        "kind": wish.kind,
+        "name": wish.name,
+        "price": f"{asked} {wish.currency}",
+        "to": wish.destination,
+    }
+    units = {} if wish.units is None else {"units": wish.units}
+    audit.record(
+        tx, audit.seller(seller_id), "request.asked", listing_id, now, {**details, **units}
+    )
+
+
+def record_made(
+    tx: database.Transaction, listing: link_rows.PaymentLink, request_id: str, now: int
+) -> None:
+    """Record that a seller's request is created, by the id that it has from now on."""
+    details = {"listing": listing.id, "name": listing.wish.name}
+    audit.record(tx, audit.seller(listing.seller_id), "request.made", request_id, now, details)
+
+
+def record_press(
+    tx: database.Transaction, listing: link_rows.PaymentLink, job: jobs.CardJob, now: int
+) -> None:
+    """Record that a seller pressed a button that changes their request.
+
+    A press that changes nothing is not recorded: old buttons can be pressed for ever.
+    """
+    if isinstance(job, jobs.ChangeJob) and listing.state != request_changes.STATES[type(job)]:
+        subject, details = listing.request_id or listing.id, {"name": listing.wish.name}
+        actor = audit.seller(listing.seller_id)
+        audit.record(tx, actor, ACTIONS[type(job)], subject, now, details)
+
+
+def record_decision(
+    tx: database.Transaction, claim: claim_rows.Claim, now: int, *, confirms: bool
+) -> None:
+    """Record that a seller confirmed or rejected a claim."""
+    action = "claim.confirm-asked" if confirms else "claim.reject-asked"
+    details = {"checkout": claim.checkout_id, "reference": claim.reference}
+    audit.record(tx, audit.seller(claim.seller_id), action, claim.request_id, now, details)
+
+
+def record_mark(
+    tx: database.Transaction, seller_id: int, payment: tuple[str, str], word: str, now: int
+) -> None:
+    """Record what a seller marked a payment (request and transaction) as; `word` is the button's.
+
+    Such as `paid-back`, and `paid-back-undo` for a mark that was taken back.
+    """
+    request_id, transaction_id = payment
+    action, details = MARKED[word], {"transaction": transaction_id}
+    audit.record(tx, audit.seller(seller_id), action, request_id, now, details)
+
+
+def record_edit(
+    tx: database.Transaction,
+    listing: link_rows.PaymentLink,
+    field: str,
+    values: tuple[object, object],
+    now: int,
+) -> None:
+    """Record an edit that was made: the field's value before and after; of goods, their kind."""
+    actor, subject = audit.seller(listing.seller_id), listing.request_id or listing.id
+    details = {"name": listing.wish.name, field: [_named(value) for value in values]}
+    audit.record(tx, actor, "request.edited", subject, now, details)
+
+
+def _named(value: object) -> object:
+    return value.kind if isinstance(value, request_spec.Goods) else value
+
+
+def record_destination(
+    tx: database.Transaction, seller_id: int, before: str | None, destination: str, now: int
+) -> None:
+    """Record a change of where a seller's money goes, which matters most of all."""
+    if destination != before:
+        details = {"destination": [before, destination]}
+        actor = audit.seller(seller_id)
+        audit.record(tx, actor, "destination.changed", str(seller_id), now, details)
+
+
+def record_account(
+    tx: database.Transaction,
+    seller_id: int,
+    before: payout.PayoutAccount | None,
+    after: payout.PayoutAccount | None,
+    now: int,
+) -> None:
+    """Record a change of a payout account: the labels before and after, None for no account."""
+    account = after or before
+    if account is None or before == after:
+        return
+    labels = [one and one.label for one in (before, after)]
+    actor, details = audit.seller(seller_id), {"way": account.way, "label": labels}
+    audit.record(tx, actor, "payout.changed", str(seller_id), now, details)
+
+
+def record_profile(
+    tx: database.Transaction,
+    seller_id: int,
+    before: drafts.Profile,
+    after: drafts.Profile,
+    now: int,
+) -> None:
+    """Record a change of what payers see of a seller: the names of the changed parts, no values."""
+    changed = [
+        name for name in drafts.PROFILE_FIELDS if getattr(before, name) != getattr(after, name)
+    ]
+    actor, details = audit.seller(seller_id), {"changed": changed}
+    audit.record(tx, actor, "profile.changed", str(seller_id), now, details)

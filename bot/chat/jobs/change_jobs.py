@@ -1,0 +1,194 @@
+"""The job that adds codes for the buyers of a request; the service takes none of them twice.
+
+So it is tried until the service answers, for a day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bot.chat.cards import request_card
+from bot.chat.jobs import client, dialects, job_outcomes, request_changes
+from bot.chat.model import jobs, remote_request
+from bot.chat.store import link_rows
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import outbox
+
+# The jobs of a card's buttons: stop, resume, delete, and bring a listing up to date.
+
+
+class ChangeHandler:
+    """Performs the jobs of a card's buttons, and CheckRequest."""
+
+    def __init__(self, outcomes: job_outcomes.Outcomes, client: client.Client) -> None:
+        self._outcomes = outcomes
+        self._client = client
+
+    async def change(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+        """Perform the job of a button, and show the card as it is then."""
+        job, now, client = message.body, self._outcomes.now(), self._client.keyed(message.id)
+        is_change = isinstance(job, jobs.ChangeJob)
+        call = (
+            request_changes.change_request(client, listing, job, now)
+            if is_change
+            else request_changes.check_request(client, listing, now)
+        )
+        try:
+            outcome = await job_outcomes.in_time(call)
+        except (errors.PeerError, errors.Refused) as error:
+            job_outcomes.log_failure(job, error)
+            await self._outcomes.finish(message, self.fail, error)
+        else:
+            await self._outcomes.finish(message, self._show, outcome)
+
+    async def check(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+        """Fetch a request for its listing and posts; a failure notifies nobody."""
+        try:
+            outcome = await job_outcomes.in_time(
+                request_changes.check_request(self._client, listing, self._outcomes.now())
+            )
+        except errors.NotFound:
+            outcome = request_changes.ChangeResult(state=link_rows.DELETED)
+        except (errors.PeerError, errors.Refused) as error:
+            job_outcomes.log_failure(message.body, error)
+            await self._outcomes.finish(message)
+            return
+        await self._outcomes.finish(message, self._store, outcome)
+
+    def fail(self, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
+        """Queue the text about a failed call; a card that was asked for is sent as last known."""
+        if isinstance(error, errors.Refused) or not isinstance(
+            job, jobs.SendCard | jobs.RefreshCard
+        ):
+            self._outcomes.send_failure(tx, job, error)
+        elif isinstance(job, jobs.SendCard):
+            self._outcomes.send_text(tx, job, "service-stale")
+            self._outcomes.show(tx, job)
+        else:
+            self._outcomes.send_text(tx, job, "service-no-news")
+
+    def answer_deleted(self, tx: database.Transaction, job: jobs.SellerJob) -> None:
+        """Answer a button of a request that was deleted since."""
+        if isinstance(job, jobs.DeleteRequest):
+            self._outcomes.show(tx, job)
+        else:
+            self._outcomes.send_text(tx, job, "service-gone")
+
+    def _show(
+        self, tx: database.Transaction, job: jobs.CardJob, outcome: request_changes.ChangeResult
+    ) -> None:
+        self._store(tx, job, outcome)
+        if isinstance(job, jobs.ResumeRequest) and outcome.state == link_rows.LIVE:
+            wish = link_rows.get_listing(tx, job.listing_id).wish
+            ends_at = request_changes.end_after(wish, self._outcomes.now())
+            link_rows.set_wish(tx, job.listing_id, replace(wish, ends_at=ends_at))
+        self._outcomes.show(tx, job)
+        if outcome.text is not None:
+            self._outcomes.send_text(tx, job, outcome.text)
+
+    def _store(
+        self,
+        tx: database.Transaction,
+        job: jobs.CardJob | jobs.CheckRequest,
+        outcome: request_changes.ChangeResult,
+    ) -> None:
+        """Store what is known after a call, and queue the refresh of the listing's posts."""
+        self._outcomes.save_answer(tx, job.listing_id, outcome.answer)
+        if outcome.state == link_rows.DELETED:
+            job_outcomes.mark_deleted(tx, link_rows.get_listing(tx, job.listing_id))
+        elif outcome.state is not None:
+            link_rows.set_state(tx, job.listing_id, outcome.state)
+        self._outcomes.refresh(tx, job.listing_id)
+
+
+TRIED_FOR = 24 * 3600 * 1000
+"""Milliseconds for which the service is asked; then the seller has to send the codes again."""
+
+AT_ONCE = 150
+"""Codes in one call: the service takes a body of 1 MiB, and a character may be 12 bytes of JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What the service has after its calls: its counts, how many codes are new, the request.
+
+    `is_exact`: no earlier attempt may have added some of them.
+    """
+
+    counts: dialects.AddedCodes
+    new: int
+    answer: remote_request.RemoteRequest | None
+    is_exact: bool
+
+
+class CodesHandler:
+    """Performs AddCodes."""
+
+    def __init__(self, outcomes: job_outcomes.Outcomes, client: client.Client) -> None:
+        self._outcomes = outcomes
+        self._client = client
+
+    async def add(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+        """Add codes to a request, and reply with who has theirs now."""
+        job: jobs.AddCodes = message.body
+        is_exact = message.attempts == 1 and not message.uncertain
+        try:
+            added = await job_outcomes.in_time(self._send(message, listing, is_exact=is_exact))
+        except errors.PeerError as error:
+            job_outcomes.log_failure(job, error)
+            await self._retry(message, job, error)
+        except errors.NoCodes:
+            await self._outcomes.finish(message, self._outcomes.send_text, "toast-no-codes")
+        except errors.Refused as error:
+            job_outcomes.log_failure(job, error)
+            await self._outcomes.finish(message, self._outcomes.send_failure, error)
+        else:
+            await self._outcomes.finish(message, self._conclude, added)
+
+    def give_up(self, tx: database.Transaction, job: jobs.AddCodes) -> None:
+        """Ask for the codes again after a job that was set aside."""
+        self._outcomes.send_text(tx, job, "codes-given-up")
+
+    async def _send(
+        self, message: outbox.Message, listing: link_rows.PaymentLink, *, is_exact: bool
+    ) -> Added:
+        job: jobs.AddCodes = message.body
+        client = self._client.keyed(message.id)
+        request_id, new, counts = listing.request_id or "", 0, None
+        for start in range(0, len(job.codes), AT_ONCE):
+            codes = job.codes[start : start + AT_ONCE]
+            counts = await client.add_codes(request_id, codes)
+            new += counts.added
+        if counts is None:
+            raise ValueError("there are no codes to add")
+        try:
+            answer = await request_changes.fetch_request(client, request_id)
+        except errors.NotFound:  # deleted, with buyers who waited
+            answer = None
+        return Added(counts, new, answer, is_exact)
+
+    async def _retry(
+        self, message: outbox.Message, job: jobs.AddCodes, error: errors.PeerError
+    ) -> None:
+        if self._outcomes.now() - job.asked_at >= TRIED_FOR:
+            await self._outcomes.finish(message, self.give_up)
+            return
+        delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
+        text = None if job.is_told else "codes-service-down"
+        await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
+
+    def _conclude(self, tx: database.Transaction, job: jobs.AddCodes, added: Added) -> None:
+        self._outcomes.save_answer(tx, job.listing_id, added.answer, brings_goods=True)
+        before = link_rows.get_listing(tx, job.listing_id).answer
+        if added.answer is None and before is not None:
+            counted = replace(before, codes=added.counts.in_all)
+            link_rows.set_answer(tx, job.listing_id, counted)
+        self._outcomes.refresh(tx, job.listing_id)
+        listing = link_rows.get_listing(tx, job.listing_id)
+        new = added.new if added.is_exact else None
+        self._outcomes.send(
+            tx,
+            job,
+            request_card.added_reply(listing, added.counts.waiting, new, job.reply_to.language),
+        )

@@ -1,0 +1,482 @@
+"""Client of the payment request service: typed calls and typed errors over HTTP.
+
+It works with every server of the published interface. Extensions that only some servers have
+(pages, a request by its id, a list of payments) are tried first, with a fallback to the interface.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
+from copy import copy
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+import httpx
+import structlog
+
+from bot.chat.jobs import dialects
+from bot.chat.model import payout, remote_request
+from bot.chat.model.receipt import Receipt, ReceiptKey, read_receipt
+from bot.core import errors, exact_json
+from bot.core.net import http_client
+
+# Answers over HTTP: their JSON, or the error that their status and body stand for.
+
+
+REFUSALS: dict[int, type[errors.Refused]] = {
+    400: errors.InvalidBody,
+    401: errors.Unauthorized,
+    403: errors.Unauthorized,
+    404: errors.NotFound,
+    409: errors.NotEnoughUnits,
+    413: errors.BodyTooLarge,
+    415: errors.UnsupportedMediaType,
+    422: errors.InvalidBody,
+}
+BY_CODE: dict[str, type[errors.Refused]] = {
+    kind.code: kind
+    for kind in (
+        errors.InvalidBody,
+        errors.EmailUnavailable,
+        errors.Unauthorized,
+        errors.NotFound,
+        errors.NotLimited,
+        errors.NotEnoughUnits,
+        errors.BuyersWait,
+        errors.NoCodes,
+        errors.TooManyFiles,
+        errors.IdempotencyMismatch,
+    )
+}
+
+
+def parse_response(response: httpx.Response) -> Any:
+    """Return the JSON of an answer. Raises the error that a failed one stands for."""
+    status = response.status_code
+    if status == httpx.codes.TOO_MANY_REQUESTS:
+        raise errors.Throttled(f"the server answered {status}", _retry_after(response))
+    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
+        raise errors.Overloaded(f"the server answered {status}", _retry_after(response))
+    if response.is_redirect:
+        raise errors.BadAnswer(f"the server redirects ({status}): check PAYMENTS_URL")
+    data = _json(response)
+    if response.is_success:
+        return data
+    raise _refusal(status, data)
+
+
+def _json(response: httpx.Response) -> Any:
+    if not response.content:
+        return None
+    try:
+        return exact_json.loads(response.content)
+    except ValueError as error:
+        if response.is_success:
+            raise errors.BadAnswer("the answer is no JSON") from error
+        return None
+
+
+def _refusal(status: int, data: Any) -> errors.BotError:
+    body = data if isinstance(data, dict) else {}
+    if status == httpx.codes.METHOD_NOT_ALLOWED:
+        return errors.MethodNotAllowed()
+    if body.get("code") == errors.WrongState.code:
+        return errors.WrongState("settled otherwise")
+    kind = BY_CODE.get(str(body.get("code"))) or REFUSALS.get(status)
+    if kind is None:
+        return errors.BadAnswer(f"the server answered {status}")
+    message = body.get("message")
+    return kind(message if isinstance(message, str) else None, _problems(body.get("info")))
+
+
+def _problems(info: Any) -> list[errors.FieldProblem]:
+    if not isinstance(info, list):
+        return []
+    return [
+        errors.FieldProblem(
+            str(item.get("field", "")),
+            str(item.get("message", "")),
+            str(item["code"]) if item.get("code") else None,
+        )
+        for item in info
+        if isinstance(item, dict)
+    ]
+
+
+def _retry_after(response: httpx.Response) -> int | None:
+    """Return the seconds to wait; a Retry-After date is compared with the server's own Date."""
+    server_time = http_client.read_date(response.headers.get("Date"))
+    now = datetime.now(UTC).timestamp() if server_time is None else server_time
+    return (
+        http_client.read_retry_after(response.headers.get("Retry-After"), int(now * 1000)) or None
+    )
+
+
+log = structlog.get_logger()
+T = TypeVar("T")
+
+KEY, _KEY_DIGITS = "Idempotency-Key", 16
+PATH = "/v3/paymentRequests"
+CHECKOUTS = "/v3/checkouts"
+ACCOUNTS = "/v3/payoutAccounts"
+TIMEOUT = httpx.Timeout(15.0, connect=5.0)
+PROBING = httpx.Timeout(40.0, connect=5.0)
+"""The service asks a wallet before it answers."""
+LONGEST_EXPIRATION = 315_360_000
+"""Seconds; not every server takes null for "no end", so this stands for it."""
+CLOCKS_APART = 24 * 3600 * 1000
+"""Milliseconds that a server's clock may be behind ours, at most."""
+PAGE = 100
+"""Items to a page, for servers that have pages; the interface's list comes whole."""
+
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Failures before any byte of the request was sent."""
+
+
+class Client:
+    """The calls of one application; its credentials are sent to `base_url` only.
+
+    `owners`: send the seller's reference with a create; only the embedded service knows it.
+    """
+
+    job_key = ""
+    """The job that calls, which names its Idempotency-Keys; empty for none (see `keyed`)."""
+
+    def __init__(
+        self, base_url: str, app_id: str, app_secret: str, *, owners: bool = False
+    ) -> None:
+        self._owners = owners
+        self._read = partial(remote_request.read_request, is_embedded=owners)
+        self._http = httpx.AsyncClient(
+            base_url=base_url,
+            headers={"App-Id": app_id, "App-Secret": app_secret, "Accept": "application/json"},
+            timeout=TIMEOUT,
+            follow_redirects=False,
+            verify=http_client.ssl_context(),
+            trust_env=http_client.may_use_proxy(base_url),
+            limits=httpx.Limits(max_connections=24),  # more than jobs and messages call at once
+        )
+
+    def keyed(self, job: str) -> Client:
+        """Return this client with an Idempotency-Key at each call of a job that changes something.
+
+        So a job that is repeated after a lost answer changes nothing twice, at a server that knows
+        such keys. Each body has its own key: one that counts seconds from now differs at a repeat.
+        """
+        view = copy(self)
+        view.job_key = job
+        return view
+
+    async def create(
+        self, body: Mapping[str, Any], key: str, owner: str = ""
+    ) -> remote_request.RemoteRequest:
+        """Create a request (interface 4.1); a repeated `key` returns the request made first."""
+        headers = {KEY: key}
+        if owner and self._owners:
+            headers["Owner-Ref"] = owner
+        return self._read(await self._call("POST", PATH, body, headers))
+
+    async def get(self, request_id: str) -> remote_request.RemoteRequest:
+        """Fetch one request; raises NotFound."""
+        answer, _ = await self.get_with_fields(request_id)
+        return answer
+
+    async def get_with_fields(
+        self, request_id: str
+    ) -> tuple[remote_request.RemoteRequest, Mapping[str, Any]]:
+        """Fetch one request, parsed and as the JSON object sent; raises NotFound.
+
+        The interface has no such call: on a server without it, the list is searched.
+        """
+        try:
+            sent = await self._call("GET", _path(request_id))
+            return self._read(sent), sent
+        except (errors.NotFound, errors.MethodNotAllowed):
+            async with aclosing(self._pages(PATH)) as pages:
+                async for page in pages:
+                    for item in page:
+                        if _matches(item, lambda item: item.get("id") == request_id):
+                            return self._read(item), item
+            raise errors.NotFound from None
+
+    async def request_pages(self) -> AsyncGenerator[list[remote_request.RemoteRequest], None]:
+        """Yield the requests of the application (interface 4.2), at most `PAGE` at a time.
+
+        Unreadable items are left out.
+        """
+        async with aclosing(self._pages(PATH)) as pages:
+            async for page in pages:
+                yield _readable(page, self._read, "requests")
+
+    async def check_access(self) -> None:
+        """Check that the server accepts our credentials; raises PeerError and Refused."""
+        async with aclosing(self.request_pages()) as pages:
+            await anext(pages, None)
+
+    async def payment_pages(
+        self, request_id: str
+    ) -> AsyncGenerator[list[remote_request.ServerPayment], None]:
+        """Yield a request's payments, newest first, at most `PAGE` at a time.
+
+        The interface has no such call: a server without it raises NotFound or MethodNotAllowed.
+        """
+        async with aclosing(self._pages(f"{_path(request_id)}/payments")) as pages:
+            async for page in pages:
+                yield _readable(page, remote_request.read_payment, "payments")
+
+    async def find_by_listing(
+        self, listing_id: str, since: int
+    ) -> Sequence[remote_request.RemoteRequest]:
+        """Return the requests that were created for a listing, oldest first.
+
+        There is more than one only if the server made a lost create twice. None is older than
+        `since` (epoch ms), so a list that runs back in time is read no further.
+        """
+        found = []
+        async with aclosing(self._pages(PATH)) as pages:
+            async for page in pages:
+                found += [
+                    item for item in page
+                    if _matches(item, lambda item: remote_request.listing_id_of(item) == listing_id)
+                ]  # fmt: skip
+                if remote_request.reaches_before(page, since - CLOCKS_APART):
+                    break
+        return [self._read(item) for item in sorted(found, key=remote_request.created_at)]
+
+    async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
+        """Yield a list page by page; a list that comes whole is cut into pages."""
+        seen: set[str | None] = {None}
+        data = await self._first_page(path)
+        while True:
+            items = data.get("items") if isinstance(data, dict) else None
+            if not isinstance(items, list):
+                raise errors.BadAnswer("the list has no items")
+            for start in range(0, len(items), PAGE):
+                yield items[start : start + PAGE]
+            cursor = data.get("nextCursor")
+            if not isinstance(cursor, str):
+                return
+            if cursor in seen:
+                raise errors.BadAnswer("the list never ends")
+            seen.add(cursor)
+            data = await self._call("GET", _page_address(path, cursor=cursor))
+
+    async def _first_page(self, path: str) -> Any:
+        try:
+            return await self._call("GET", _page_address(path))
+        except errors.InvalidBody:  # `limit` is no parameter of the interface
+            return await self._call("GET", path)
+
+    async def edit(
+        self, request_id: str, body: Mapping[str, Any]
+    ) -> remote_request.RemoteRequest | None:
+        """Edit the fields in `body`, null clears (interface 4.3); return the request if sent.
+
+        The interface defines neither the response nor null, so a body with nulls that is refused
+        is sent again without them.
+        """
+        path = _path(request_id)
+        try:
+            sent = await self._call("PUT", path, body)
+        except errors.InvalidBody:
+            plain = _without_null(body)
+            if plain == body:
+                raise
+            sent = await self._call("PUT", path, plain)
+        return next(iter(_readable([sent], self._read, "edited requests")), None)
+
+    async def stop(self, request_id: str) -> None:
+        """End a request now, by an edit (interface 4.3)."""
+        await self.edit(request_id, {"expirationInSeconds": 1})
+
+    async def resume(self, request_id: str, seconds: int | None) -> None:
+        """Resume a stopped request for `seconds`, None for no end, by an edit (interface 4.3)."""
+        await self.edit(request_id, {"expirationInSeconds": seconds})
+
+    async def delete(self, request_id: str) -> None:
+        """Delete a request (interface 4.4); one that is gone already is no error."""
+        try:
+            await self._call("DELETE", _path(request_id))
+        except errors.NotFound:
+            return
+
+    async def confirm_checkout(self, checkout_id: str) -> str:
+        """Confirm that a checkout's money arrived, and return its state; safe to repeat.
+
+        Only the embedded service has this call and the next two. Raises NotFound and WrongState.
+        """
+        return await self._decide(checkout_id, "confirm")
+
+    async def reject_checkout(self, checkout_id: str) -> str:
+        """Report that a claimed checkout's money is missing, as `confirm_checkout` does."""
+        return await self._decide(checkout_id, "reject")
+
+    async def checkout_state(self, checkout_id: str) -> str:
+        """Return a checkout's state; raises NotFound."""
+        return remote_request.read_checkout(await self._call("GET", _checkout_path(checkout_id)))
+
+    async def receipt(self, key: ReceiptKey) -> Receipt:
+        """Fetch a payer's receipt; raises NotFound. Errors don't name it: its address is a secret.
+
+        Only the embedded service has this call.
+        """
+        part = f"{PATH}/public/{quote(key.request_id, safe='')}/receipts"
+        try:
+            sent = await self._call("GET", f"{part}/{quote(key.transaction_id, safe='')}")
+        except errors.Unreachable as error:
+            raise type(error)("no answer about a receipt") from None
+        return read_receipt(sent)
+
+    async def _decide(self, checkout_id: str, word: str) -> str:
+        path = f"{_checkout_path(checkout_id)}/{word}"
+        return remote_request.read_checkout(await self._call("POST", path))
+
+    async def mark_payment(
+        self, request_id: str, transaction_id: str, body: Mapping[str, Any]
+    ) -> bool:
+        """Set the marks of a payment; return whether its payer gets an email. Safe to repeat.
+
+        Only the embedded service has this call. Raises NotFound. Errors don't name the payment: its
+        ids are the address of its receipt.
+        """
+        path = f"{_path(request_id)}/payments/{quote(transaction_id, safe='')}"
+        try:
+            data = await self._call("PUT", path, body)
+        except errors.Unreachable as error:
+            raise type(error)("no answer about the marks of a payment") from None
+        return isinstance(data, dict) and data.get("payerNotified") == "email"
+
+    async def connect_account(
+        self, owner: str, kind: str, details: Mapping[str, Any], *, dry_run: bool = False
+    ) -> payout.PayoutAccount:
+        """Connect a payout account in the place of the owner's of the same way.
+
+        A `dry_run` only checks it. Raises InvalidBody, whose `info` names fields of `details`.
+        """
+        body: dict[str, Any] = {"owner": owner, "kind": kind, "details": details}
+        if dry_run:
+            body["dryRun"] = True
+        return payout.read_account(await self._call("POST", ACCOUNTS, body, waits=PROBING))
+
+    async def payout_accounts(self, owner: str) -> list[payout.PayoutAccount]:
+        """Return an owner's payout accounts, the one that is asked first on top."""
+        data = await self._call("GET", f"{ACCOUNTS}?{urlencode({'owner': owner})}")
+        items = data.get("items") if isinstance(data, dict) else data
+        if not isinstance(items, list):
+            raise errors.BadAnswer("the list has no items")
+        return [payout.read_account(item) for item in items]
+
+    async def remove_account(self, account_id: str) -> None:
+        """Remove a payout account; one that is gone already is no error."""
+        with suppress(errors.NotFound):
+            await self._call("DELETE", f"{ACCOUNTS}/{quote(account_id, safe='')}")
+
+    async def keep_file(
+        self, owner: str, name: str, media_type: str, data: bytes | bytearray
+    ) -> dialects.StoredFile:
+        """Send an owner's file to be kept for buyers; unless a request names it, for a week."""
+        address, headers = (
+            dialects.file_address(name),
+            dialects.file_headers(media_type, len(data), owner),
+        )
+        if self.job_key:
+            content = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
+            headers |= self._key_header("POST", address, content)
+        return dialects.read_file(
+            await self._send("POST", address, dialects.parts_of(data), headers, dialects.UPLOADING)
+        )
+
+    async def add_codes(self, request_id: str, codes: Sequence[str]) -> dialects.AddedCodes:
+        """Add codes for the buyers of a request; one that it has already is not added again."""
+        return dialects.read_added(
+            await self._call("POST", f"{_path(request_id)}/codes", {"codes": codes})
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        waits: httpx.Timeout | None = None,
+    ) -> Any:
+        content = exact_json.dumps(body).encode() if body is not None else None
+        kind = {"Content-Type": "application/json"} if content is not None else {}
+        key = self._key_header(method, path, content or b"")
+        return await self._send(method, path, content, {**key, **kind, **(headers or {})}, waits)
+
+    def _key_header(self, method: str, path: str, content: bytes) -> dict[str, str]:
+        if not self.job_key or method == "GET":
+            return {}
+        digest = hashlib.sha256(f"{method} {path} ".encode() + content).hexdigest()
+        return {KEY: f"{self.job_key}-{digest[:_KEY_DIGITS]}"}
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        content: bytes | AsyncIterator[bytes] | None,
+        headers: Mapping[str, str],
+        waits: httpx.Timeout | None = None,
+    ) -> Any:
+        try:
+            response = await self._http.request(
+                method, path, content=content, headers=headers, timeout=waits or self._http.timeout
+            )
+        except UNSENT as error:
+            failure = f"{type(error).__name__} at {method} {path}"
+            raise errors.NotReached(f"{failure}: {error}".rstrip(": ")) from error
+        except httpx.HTTPError as error:
+            raise errors.Unreachable(f"{type(error).__name__} at {method} {path}") from error
+        return parse_response(response)
+
+
+def _path(request_id: str) -> str:
+    return f"{PATH}/{quote(request_id, safe='')}"  # another server's ids may be any text
+
+
+def _checkout_path(checkout_id: str) -> str:
+    return f"{CHECKOUTS}/{quote(checkout_id, safe='')}"
+
+
+def _page_address(path: str, **parameters: str) -> str:
+    return f"{path}?{urlencode({'limit': PAGE, **parameters})}"
+
+
+def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace nulls, for servers that can't clear: the longest time, an empty text."""
+    return {
+        name: _without_null(value) if isinstance(value, dict)
+        else value if value is not None
+        else LONGEST_EXPIRATION if name == "expirationInSeconds" else ""
+        for name, value in body.items()
+    }  # fmt: skip
+
+
+def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list[T]:
+    """Return the readable items; an unreadable one must not hide the others."""
+    found = []
+    for item in items:
+        try:
+            found.append(read(item))
+        except errors.BadAnswer:
+            continue
+    if len(found) < len(items):
+        log.debug("unreadable items left out", of=what, number=len(items) - len(found))
+    return found
+
+
+def _matches(item: Any, condition: Callable[[Mapping[str, Any]], bool]) -> bool:
+    try:
+        return condition(item)
+    except AttributeError:  # not a JSON object
+        return False

@@ -1,0 +1,293 @@
+"""One attempt to create a request, so that each wish is one request on every server.
+
+Not every server knows an Idempotency-Key. So the listing's id travels in the request's custom
+parameters: after a lost answer the server's list is searched for it, and nothing is created again
+before the list has been without it for a while, for the server may still be at work. If the server
+made two after all, one stays. A request of another price than its seller's is deleted, and created
+again in the next dialect. What failed is committed before anything is deleted, so that the worker
+that goes on after a crash knows which requests may be deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from bot.chat.jobs import client
+from bot.chat.jobs.dialects import DIALECTS, Dialect, PriceCheck, check_price, is_about_spelling
+from bot.chat.model import jobs, payout, remote_request
+from bot.chat.store import link_rows
+from bot.core import errors
+
+log = structlog.get_logger()
+
+NOT_THE_INTERFACE = (errors.NotFound, errors.MethodNotAllowed)
+"""Refusals of a create that no server of the interface sends: PAYMENTS_URL is wrong."""
+
+FIELD_NAME = re.compile(r'"([\w.\[\]]+)"')
+"""A field's name in quotes, in refusals that name their field in the message only."""
+
+
+class OtherPrice(errors.BotError):
+    """The server made `requests` of another price than the wish's."""
+
+    def __init__(self, requests: Sequence[remote_request.RemoteRequest]) -> None:
+        super().__init__(f"the server made it for {_price_of(requests[0]) or 'an unknown price'}")
+        self.requests = tuple(requests)
+
+
+class NoDialect(errors.BotError):
+    """No dialect leads to the wish's price."""
+
+    def __init__(self) -> None:
+        super().__init__("no spelling of the currencies leads to the price that was wished for")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A request to create, paid in `instrument`; `dialects` are tried in their order.
+
+    `paid` are the ids of the listing's requests that have recorded payments. `seller` is what the
+    service shows of the seller, None for nothing, at this version of their profile.
+    """
+
+    listing: link_rows.PaymentLink
+    instrument: str
+    dialects: tuple[Dialect, ...]
+    paid: Collection[str] = ()
+    seller: Mapping[str, str] | None = None
+    profile_version: int = 0
+
+
+class Attempt:
+    """One attempt to create a request, after those in `progress`.
+
+    Afterwards `dialect_used` is the dialect of the request that it made, and `is_left` is
+    True if a request of another price could not be deleted. `is_seller_refused` is True if the
+    server refused the order's `seller` and created the request without.
+    """
+
+    def __init__(self, client: client.Client, order: Order, progress: jobs.CreateProgress) -> None:
+        self.dialect_used: Dialect | None = None
+        self.is_left = False
+        self.is_seller_refused = False
+        self._client = client
+        self._order = order
+        self._progress = progress
+        self._is_sent = self._is_made = False
+        self._found = 0
+        self._is_untidy = False
+        self._checks: dict[str, PriceCheck] = {}
+
+    async def create(
+        self, write: Callable[[Dialect], Mapping[str, Any]]
+    ) -> remote_request.RemoteRequest:
+        """Create the request in the next dialect, with the body that `write` returns.
+
+        Raises OtherPrice, NoDialect, PeerError and Refused.
+        """
+        dialect = self._dialect
+        if dialect is None:
+            raise NoDialect
+        self._is_sent = True
+        made = await self._send(write(dialect), dialect)
+        self._is_made = True
+        if await self._is_other(made):
+            raise OtherPrice([made])
+        self.dialect_used = dialect
+        return made
+
+    async def _send(
+        self, body: Mapping[str, Any], dialect: Dialect
+    ) -> remote_request.RemoteRequest:
+        """Create the request, without its `seller` where the server refuses it so.
+
+        The seller's name is worth no failed create: not every server knows that field.
+        """
+        key, seller = self._key(dialect), self._order.seller
+        owner = payout.owner_ref(self._order.listing.seller_id)
+        if seller is None or not dialect.has_seller:
+            return await self._client.create(body, key, owner=owner)
+        try:
+            return await self._client.create({**body, "seller": seller}, key, owner=owner)
+        except errors.InvalidBody as error:
+            made = await self._client.create(body, f"{key}.plain", owner=owner)
+            self.is_seller_refused = is_seller_unknown(error)
+            return made
+
+    async def find(self) -> remote_request.RemoteRequest | None:
+        """Find the request in the server's list, and delete any doubles.
+
+        Raises OtherPrice if the lost create made one of another price, PeerError and Refused.
+        """
+        listing = self._order.listing
+        listed = await self._client.find_by_listing(listing.id, listing.created_at)
+        found = [one for one in listed if one.id not in self._progress.doomed]
+        others = [one for one in found if await self._is_other(one)]
+        right = [one for one in found if one not in others]
+        if others and not right:
+            raise OtherPrice(others)
+        return await self._keep_one(right, others) if right else None
+
+    async def delete_doomed(self) -> None:
+        """Delete the requests of another price; raises NoDialect if the server refuses."""
+        for request_id in self._progress.doomed:
+            if request_id in self._order.paid:
+                continue
+            try:
+                await self._client.delete(request_id)
+            except errors.Refused as error:
+                self.is_left = True
+                reason = str(error)
+                log.error("other price not deleted", request=request_id, reason=reason)  # noqa: TRY400 - foreseen
+                raise NoDialect from error
+
+    def is_unchecked(self, made: remote_request.RemoteRequest) -> bool:
+        """Check whether the server does not send the price of this request."""
+        return self._checks.get(made.id) is PriceCheck.MISSING
+
+    def progress_after(self, error: Exception, now: int) -> jobs.CreateProgress:
+        """Return what is known after an error: failed dialects, and creates without an outcome."""
+        dialect = self._dialect
+        if isinstance(error, OtherPrice) and dialect:
+            made = [one.id for one in error.requests]
+            failure = jobs.DialectFailure(price=_price_of(error.requests[0]))
+            return self._progress.after_failure(dialect.name, failure, made)
+        if self.is_misspelled(error) and dialect and isinstance(error, errors.Refused):
+            problem = refused_field(error)
+            failure = jobs.DialectFailure(field=problem.field, message=problem.message)
+            return self._progress.after_failure(dialect.name, failure)
+        not_done = isinstance(error, errors.NotReached | errors.Throttled | errors.Refused)
+        is_lost = self._is_made or (self._is_sent and not not_done)
+        return self._progress.after_loss(now) if is_lost else self._progress
+
+    @property
+    def leaves_more(self) -> bool:
+        """Return whether the server has or may yet make more than the request that stays."""
+        return self._is_untidy or self._progress.lost > self._found
+
+    @property
+    def profile_version(self) -> int:
+        """Return the version of the profile that the request was created with; 0 if unknown."""
+        return self._order.profile_version if self.dialect_used else 0
+
+    def is_misspelled(self, error: Exception) -> bool:
+        """Check whether another dialect may help against this error."""
+        if isinstance(error, OtherPrice):
+            return True
+        several = len(self._order.dialects) > 1
+        if not several or not self._is_sent or not isinstance(error, errors.InvalidBody):
+            return False
+        return is_about_spelling(refused_field(error))
+
+    def is_final(self, error: Exception) -> bool:
+        """Check whether a retry is of no use.
+
+        It may be of use if no server of the interface answers, and as long as the request may
+        have been made.
+        """
+        if isinstance(error, errors.Unauthorized):
+            return self._progress.lost_at is None
+        is_refused = isinstance(error, errors.Refused) and not isinstance(error, NOT_THE_INTERFACE)
+        return self._is_sent and is_refused
+
+    @property
+    def _dialect(self) -> Dialect | None:
+        left = (one for one in self._order.dialects if one.name not in self._progress.failed)
+        return next(left, None)
+
+    def _key(self, dialect: Dialect) -> str:
+        """Return the idempotency key: each dialect has its own, for its body differs."""
+        listing_id = self._order.listing.id
+        return listing_id if dialect is DIALECTS[0] else f"{listing_id}-{dialect.name}"
+
+    async def _is_other(self, answer: remote_request.RemoteRequest) -> bool:
+        """Check whether a request has another price than the wish; a paid one counts as right.
+
+        After a dialect that failed, a missing price counts as another one.
+        """
+        if answer.id in self._order.paid or answer.paid_count:
+            return False
+        checked = self._checks[answer.id] = await self._check_price(answer)
+        return checked is PriceCheck.WRONG or (
+            checked is PriceCheck.MISSING and bool(self._progress.failed)
+        )
+
+    async def _check_price(self, answer: remote_request.RemoteRequest) -> PriceCheck:
+        """Compare the price; an answer without one is read back first.
+
+        Raises PeerError: a price that can't be fetched now is not missing.
+        """
+        wish, instrument = self._order.listing.wish, self._order.instrument
+        if (checked := check_price(answer, wish, instrument)) is not PriceCheck.MISSING:
+            return checked
+        try:
+            return check_price(await self._client.get(answer.id), wish, instrument)
+        except errors.Refused:
+            return PriceCheck.MISSING
+
+    async def _keep_one(
+        self,
+        right: Sequence[remote_request.RemoteRequest],
+        others: Sequence[remote_request.RemoteRequest],
+    ) -> remote_request.RemoteRequest:
+        order, client = self._order, self._client
+        self._found = len(right) + len(others)
+        kept = next((one for one in right if remote_request.was_paid(one, order.paid)), right[0])
+        try:
+            for other in others:
+                await client.delete(other.id)
+            await _delete_all_but(client, order.listing.id, right, {kept.id, *order.paid})
+        except (errors.PeerError, errors.Refused) as error:
+            self._is_untidy = True
+            log.warning("double request not deleted", listing=order.listing.id, reason=str(error))
+        return kept
+
+
+async def delete_accidental_copies(
+    client: client.Client, listing: link_rows.PaymentLink, paid: Collection[str]
+) -> None:
+    """Delete the requests that lost creates made late, beside the one that the seller has.
+
+    Raises PeerError and Refused.
+    """
+    found = await client.find_by_listing(listing.id, listing.created_at)
+    await _delete_all_but(client, listing.id, found, {listing.request_id or "", *paid})
+
+
+async def _delete_all_but(
+    client: client.Client,
+    listing_id: str,
+    found: Sequence[remote_request.RemoteRequest],
+    kept: Collection[str],
+) -> None:
+    for extra in found:
+        if extra.id in kept:
+            continue
+        if remote_request.was_paid(extra):
+            log.error("double request was paid", listing=listing_id, request=extra.id)
+            continue
+        await client.delete(extra.id)
+        log.warning("double request deleted", listing=listing_id, request=extra.id)
+
+
+def is_seller_unknown(error: errors.InvalidBody) -> bool:
+    """Return whether a refusal may mean the field `seller` as such, not a value in it."""
+    return not refused_field(error).field.startswith("seller.")
+
+
+def refused_field(error: errors.Refused) -> errors.FieldProblem:
+    """Return the field that a refusal is about, from its `info` or from its message."""
+    if error.info:
+        return error.info[0]
+    name = FIELD_NAME.search(error.message)
+    return errors.FieldProblem(name[1] if name else "", error.message)
+
+
+def _price_of(answer: remote_request.RemoteRequest) -> str | None:
+    price = answer.price
+    return None if price is None else f"{price.amount} {price.currency}"

@@ -1,0 +1,325 @@
+"""The job that edits a field of a request; making it twice does no harm.
+
+Only what the server did changes the listing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from bot.chat.alerts import delivery
+from bot.chat.cards import menus, request_card
+from bot.chat.forms import form, registry
+from bot.chat.jobs import audit_trail, job_outcomes, request_bodies, request_changes
+from bot.chat.model import jobs, queues, remote_request, request_spec
+from bot.chat.store import link_lists, link_rows, seller_images, seller_rows
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import outbox
+
+GOODS_ATTEMPTS = 6
+"""Attempts at an edit of what buyers get: no answer shows if it was made, repeating it is safe."""
+
+NO_OTHER_VALUE = (errors.NotFound, errors.Unauthorized, errors.NotLimited)
+"""Refusals of an edit that no other value helps against."""
+
+
+class EditHandler:
+    """Performs EditRequest, and what it shares with RemoveUnits."""
+
+    def __init__(
+        self, outcomes: job_outcomes.Outcomes, server: request_bodies.PaymentServer
+    ) -> None:
+        self._outcomes = outcomes
+        self._server = server
+
+    async def goes_behind(self, message: outbox.Message) -> bool:
+        """Queue a job about goods behind an older edit of them that is repeated; False without."""
+        job: jobs.Job = message.body
+        is_edit = isinstance(job, jobs.EditRequest) and registry.EDITS[job.field] is registry.GOODS
+        is_repeated = message.lane.startswith(queues.BACKGROUND)
+        if is_repeated or not (is_edit or isinstance(job, jobs.AddCodes)):
+            return False
+        return await self._outcomes.queue_behind(message, _goods_lane(job.listing_id))
+
+    async def edit(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+        """Send an edit; after a lost answer, find out whether it was made."""
+        job = message.body
+        try:
+            try:
+                answer = await job_outcomes.in_time(self.send(message, listing))
+            except (errors.NotReached, errors.Throttled):
+                raise
+            except errors.PeerError as error:
+                job_outcomes.log_failure(job, error)
+                if not await self._repeats(message, error):
+                    await self._find_out(message, listing, error)
+            else:
+                await self._outcomes.finish(message, self.store, answer)
+        except (errors.PeerError, errors.Refused) as error:
+            job_outcomes.log_failure(job, error)
+            await self._outcomes.finish(message, self.fail, error)
+
+    async def send(
+        self, message: outbox.Message, listing: link_rows.PaymentLink
+    ) -> remote_request.RemoteRequest | None:
+        """Send an edit; return the request afterwards, as far as it is known."""
+        change, request_id = request_changes.change_of(message.body), listing.request_id or ""
+        body = request_bodies.edit_body(
+            change, listing, self._server.addresses, self._outcomes.now()
+        )
+        sent = await self._server.client.keyed(message.id).edit(request_id, body)
+        answer = await request_changes.fetch_request(self._server.client, request_id) or sent
+        if answer is None and listing.answer is not None:
+            return request_changes.assume_edit(listing.answer, change)
+        return answer
+
+    async def _repeats(self, message: outbox.Message, error: errors.PeerError) -> bool:
+        """Retry an edit of what buyers get; return False for other edits.
+
+        Later edits of that and codes to add wait for it, so that the newest goods win; hence never
+        for longer than a minute, whatever the service asks. Raises `error` after the last attempt.
+        """
+        job: jobs.EditRequest = message.body
+        if registry.EDITS[job.field] is not registry.GOODS:
+            return False
+        if message.attempts >= GOODS_ATTEMPTS:
+            raise error
+        delay = job_outcomes.RETRIES.delay_or_last(message.attempts)
+        text = None if job.is_told else "goods-service-down"
+        lane = _goods_lane(job.listing_id)
+        await self._outcomes.retry(message, replace(job, is_told=True), delay, text, lane=lane)
+        return True
+
+    async def _find_out(
+        self, message: outbox.Message, listing: link_rows.PaymentLink, error: errors.PeerError
+    ) -> None:
+        """Fetch a request to find out whether an edit was made; raise `error` if that fails."""
+        change = request_changes.change_of(message.body)
+        body = request_bodies.edit_body(
+            change, listing, self._server.addresses, self._outcomes.now()
+        )
+        try:
+            answer, sent = await self._server.client.get_with_fields(listing.request_id or "")
+        except errors.NotFound:
+            raise
+        except (errors.PeerError, errors.Refused):
+            raise error from None
+        is_made = request_changes.is_edit_made(change, body, answer, sent)
+        await self._outcomes.finish(message, self.store if is_made else self.keep, answer)
+
+    def store(
+        self,
+        tx: database.Transaction,
+        job: jobs.EditRequest | jobs.RemoveUnits,
+        answer: remote_request.RemoteRequest | None,
+    ) -> None:
+        """Store an edit that was made, and confirm it."""
+        listing, now = link_rows.get_listing(tx, job.listing_id), self._outcomes.now()
+        change = request_changes.change_of(job)
+        wish = request_changes.apply_edit(listing.wish, change)
+        link_rows.set_wish(tx, listing.id, wish)
+        if registry.EDITS[change.field] is registry.PICTURE:
+            _replace_picture(tx, listing, wish)
+        if (
+            registry.EDITS[change.field] is registry.ENDS
+            and request_changes.end_after(wish, now) == wish.ends_at
+        ):
+            link_rows.set_state(tx, listing.id, link_rows.LIVE)
+        is_goods = registry.EDITS[change.field] is registry.GOODS
+        self._outcomes.save_answer(tx, listing.id, answer, brings_goods=is_goods)
+        values = (
+            request_changes.field_value(listing.wish, change.field),
+            request_changes.field_value(wish, change.field),
+        )
+        audit_trail.record_edit(tx, listing, change.field, values, now)
+        self._outcomes.refresh(tx, listing.id)
+        seller = seller_rows.ensure_seller(tx, listing.seller_id, job.reply_to.language, now)
+        shown = request_card.card_of(link_rows.get_listing(tx, listing.id), now)
+        self._outcomes.send(tx, job, menus.saved_reply(shown, change, seller, now))
+        if (
+            registry.EDITS[change.field] is registry.UNITS
+        ):  # the last units of the drop may have been removed
+            delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
+
+    def keep(
+        self,
+        tx: database.Transaction,
+        job: jobs.EditRequest | jobs.RemoveUnits,
+        answer: remote_request.RemoteRequest | None,
+        text: str = "edit-unchanged",
+    ) -> None:
+        """Store the answer about an edit that was not made, and queue the text about it."""
+        self._outcomes.save_answer(tx, job.listing_id, answer)
+        self._outcomes.refresh(tx, job.listing_id)
+        left = answer.remaining_units if answer else None
+        self._outcomes.send_text(tx, job, text, left=left or 0)
+
+    def fail(
+        self, tx: database.Transaction, job: jobs.EditRequest | jobs.RemoveUnits, error: Exception
+    ) -> None:
+        """Queue the text about a failed edit; ask for another value if one may help."""
+        if isinstance(error, errors.BuyersWait):
+            self._outcomes.send_text(tx, job, "goods-awaited")
+        else:
+            self._outcomes.send_failure(tx, job, error)
+        if isinstance(error, errors.Refused) and not isinstance(error, NO_OTHER_VALUE):
+            self._reopen(tx, job, link_rows.get_listing(tx, job.listing_id))
+
+    def _reopen(
+        self,
+        tx: database.Transaction,
+        job: jobs.EditRequest | jobs.RemoveUnits,
+        listing: link_rows.PaymentLink,
+    ) -> None:
+        field = request_changes.change_of(job).field
+        present = request_changes.request_for_form(listing, field)
+        self._outcomes.ask(tx, job, listing, partial(form.edit_form, present=present, field=field))
+
+
+def _goods_lane(listing_id: str) -> str:
+    """Return the lane of edits of goods that are repeated, and of what waits for them."""
+    return f"{queues.BACKGROUND}{listing_id}:goods"
+
+
+def _replace_picture(
+    tx: database.Transaction, listing: link_rows.PaymentLink, wish: request_spec.RequestSpec
+) -> None:
+    if wish.image is not None:
+        seller_images.keep_image(tx, wish.image, listing.seller_id)
+    if listing.wish.image not in (None, wish.image):
+        seller_images.release_image(tx, listing.wish.image)
+
+
+# The job that takes units out of a drop, which must not be made twice.
+#
+# The embedded service removes them once under the job's Idempotency-Key, so it is asked again
+# after a lost answer. For other servers the units are counted before, so that a lost answer
+# leaves a way to find out whether they are gone. If that can't be known at once, they are counted
+# again later: the server may still be at work, and payments on their way to us.
+
+
+PATIENCE = 3600 * 1000
+"""Milliseconds after which a removal with a lost answer stays unknown."""
+
+KEYS_KEPT = 23 * 3600 * 1000
+"""Milliseconds for which the embedded service has a job's keys, which it forgets after a day."""
+
+NOTIFY_AT = 2
+"""Number of the check after which the seller is told of a delay: the first one comes at once."""
+
+
+class UnitsHandler:
+    """Performs RemoveUnits; `edits` sends and stores what is an edit like others."""
+
+    def __init__(
+        self,
+        outcomes: job_outcomes.Outcomes,
+        server: request_bodies.PaymentServer,
+        edits: EditHandler,
+    ) -> None:
+        self._outcomes = outcomes
+        self._client = server.client
+        self._has_keys = not server.settling
+        self._edits = edits
+
+    async def remove(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+        """Perform the next step of a removal: count, remove, or find out whether it was made."""
+        job: jobs.RemoveUnits = message.body
+        try:
+            if job.before is None:
+                await self._count(message, listing)
+            elif self._may_send(message):
+                await self._send(message, listing)
+            else:
+                await self._find_out(message, listing, job.before)
+        except (errors.PeerError, errors.Refused) as error:
+            job_outcomes.log_failure(job, error)
+            await self._outcomes.finish(message, self._edits.fail, error)
+
+    def _may_send(self, message: outbox.Message) -> bool:
+        """Return whether nothing was sent yet, or the service still has its key."""
+        is_lost = message.body.lost_at is not None or message.uncertain
+        is_kept = self._outcomes.now() - message.created_at < KEYS_KEPT
+        return not is_lost or (self._has_keys and is_kept)
+
+    async def _count(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+        job: jobs.RemoveUnits = message.body
+        answer = await job_outcomes.in_time(self._client.get(listing.request_id or ""))
+        before, problem = await self._outcomes.db.read(lambda tx: self._check(tx, job, answer))
+        if problem is None:
+            counted = replace(job, before=before)
+            await self._outcomes.proceed(message, counted, self._store_answer, answer)
+        else:
+            await self._outcomes.finish(message, self._edits.keep, answer, problem)
+
+    def _check(
+        self, tx: database.Transaction, job: jobs.RemoveUnits, answer: remote_request.RemoteRequest
+    ) -> tuple[jobs.UnitCounts, str | None]:
+        """Return the units by a new answer, and the key of why they can't be removed, if so."""
+        listing = replace(link_rows.get_listing(tx, job.listing_id), answer=answer)
+        problem = request_changes.removal_problem(listing, request_changes.change_of(job))
+        if link_lists.is_removal_uncertain(tx, self._outcomes.queues, listing.id):
+            problem = "units-doubted"
+        return _count(answer, listing), problem
+
+    async def _send(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+        try:
+            answer = await job_outcomes.in_time(self._edits.send(message, listing))
+        except (errors.NotReached, errors.Throttled):
+            raise
+        except errors.PeerError as error:
+            job_outcomes.log_failure(message.body, error)
+            await self._postpone(message, None)
+        else:
+            await self._outcomes.finish(message, self._edits.store, answer)
+
+    async def _find_out(
+        self, message: outbox.Message, listing: link_rows.PaymentLink, before: jobs.UnitCounts
+    ) -> None:
+        """Count again; units that are gone without a payment were removed."""
+        job: jobs.RemoveUnits = message.body
+        try:
+            answer = await job_outcomes.in_time(self._client.get(listing.request_id or ""))
+        except errors.PeerError as error:
+            job_outcomes.log_failure(job, error)
+            await self._postpone(message, None)
+            return
+        later = _count(answer, listing)
+        removed = before.removed_until(later)
+        now = self._outcomes.now()
+        is_settled = job.lost_at is not None and now - job.lost_at >= request_bodies.SETTLING
+        if removed == job.number and (later.paid is not None or is_settled):
+            await self._outcomes.finish(message, self._edits.store, answer)
+        elif removed == 0 and is_settled:
+            await self._outcomes.finish(message, self._edits.keep, answer)
+        else:
+            await self._postpone(message, answer)
+
+    async def _postpone(
+        self, message: outbox.Message, answer: remote_request.RemoteRequest | None
+    ) -> None:
+        """Count again later; the seller gets one text about the delay, and one at the end."""
+        job: jobs.RemoveUnits = message.body
+        now = self._outcomes.now()
+        lost_at = now if job.lost_at is None else min(job.lost_at, now)
+        if now - lost_at > PATIENCE:
+            await self._outcomes.finish(message, self._edits.keep, answer, "units-unknown")
+            return
+        doubted = replace(job, lost_at=lost_at, checks=job.checks + 1)
+        text = "units-doubted" if doubted.checks == NOTIFY_AT else None
+        await self._outcomes.retry(
+            message, doubted, job_outcomes.RETRIES.delay(doubted.checks) or 0, text
+        )
+
+    def _store_answer(
+        self, tx: database.Transaction, job: jobs.RemoveUnits, answer: remote_request.RemoteRequest
+    ) -> None:
+        self._outcomes.save_answer(tx, job.listing_id, answer)
+
+
+def _count(answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink) -> jobs.UnitCounts:
+    several = (listing.wish.max_quantity or 1) > 1
+    counted = request_changes.count_units(answer, listing.pieces)
+    return replace(counted, payments=listing.paid_count, several=several)

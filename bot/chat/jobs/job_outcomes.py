@@ -1,0 +1,304 @@
+"""Outcomes of jobs: each job is settled once, with what its seller then gets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias, TypeVar
+
+import structlog
+
+from bot.chat.cards import card_text, receipts, request_card
+from bot.chat.forms import flow
+from bot.chat.jobs import create_attempt
+from bot.chat.model import drafts, jobs, payloads, queues, remote_request, replies
+from bot.chat.store import link_rows, post_rows, seller_images, seller_rows
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import outbox, queries, queue_policy
+from bot.core.text import translations
+
+# Failed calls of the service: time limit, retry table, log lines, and what the seller reads.
+
+
+log = structlog.get_logger()
+T = TypeVar("T")
+
+TIME_LIMIT = 45.0
+"""Seconds for all the calls of one attempt; less than its lease."""
+
+RETRIES = queue_policy.RetryTable(
+    (1_000, 3_000, 10_000, 30_000, 60_000), repeats=True, longest_asked=3600 * 1000
+)
+"""A seller waits at the other end, so the service may ask for an hour at most."""
+
+
+async def in_time(call: Awaitable[T]) -> T:
+    """Await a call within TIME_LIMIT: no read times out by itself at a server that drips bytes.
+
+    Raises Unreachable.
+    """
+    try:
+        async with asyncio.timeout(TIME_LIMIT):
+            return await call
+    except TimeoutError:
+        raise errors.Unreachable(f"no answer in {TIME_LIMIT:.0f} seconds") from None
+
+
+def delay_text(error: Exception | None) -> str:
+    """Return the key of the text about a create that waits, None for an unknown outcome."""
+    match error:
+        case None:
+            return "service-unsure"
+        case errors.Throttled():
+            return "service-busy"
+        case errors.BadAnswer() | errors.Refused():
+            return "service-odd"
+        case _:
+            return "service-waiting"
+
+
+def log_failure(job: jobs.Job | jobs.AccountJob, error: Exception) -> None:
+    """Log a failed call for the operator; one that only they can fix is an error with the fix."""
+    of = {"listing": job.listing_id} if isinstance(job, jobs.Job) else {"seller": job.seller_id}
+    line = log.bind(
+        job=type(job).__name__, **of,
+        error=type(error).__name__, reason=str(error),
+    )  # fmt: skip
+    if fix := _fix(job, error):
+        line.error("service call failed", fix=fix)
+    else:
+        line.warning("service call failed")
+
+
+def _fix(job: jobs.Job | jobs.AccountJob, error: Exception) -> str | None:
+    if isinstance(error, errors.Unauthorized):
+        return "check APP_ID and APP_SECRET"
+    if isinstance(error, create_attempt.NoDialect):
+        return "check INSTRUMENT_CURRENCY"
+    is_elsewhere = isinstance(error, errors.NotFound) and isinstance(job, jobs.CreateRequest)
+    is_elsewhere = is_elsewhere or isinstance(error, errors.BadAnswer | errors.MethodNotAllowed)
+    return "check PAYMENTS_URL" if is_elsewhere else None
+
+
+LONGEST_REFUSAL = 500
+"""UTF-16 units of a server's refusal."""
+
+Follow: TypeAlias = Callable[..., None]
+"""Writes what follows from a job's outcome; called with the transaction, the job, and more."""
+
+
+class Outcomes:
+    """Settles jobs, each in one transaction; `now` in epoch ms. `paid_at` pays the sellers."""
+
+    def __init__(
+        self,
+        db: database.Database,
+        queues: queues.Queues,
+        now: Callable[[], int],
+        paid_at: drafts.PayoutService,
+    ) -> None:
+        self.db = db
+        self.queues = queues
+        self.now = now
+        self._paid_at = paid_at
+
+    async def finish(
+        self, message: outbox.Message, follow: Follow | None = None, *values: object
+    ) -> None:
+        """Finish a job with what follows, unless another worker has it by now."""
+
+        def work(tx: database.Transaction) -> None:
+            if outbox.done(tx, self.queues.jobs, message, self.now()) and follow:
+                follow(tx, message.body, *values)
+
+        await self.db.transaction_until_stored(work)
+
+    async def retry(
+        self,
+        message: outbox.Message,
+        job: jobs.Job,
+        delay: int,
+        text: str | None = None,
+        *,
+        lane: str | None = None,
+    ) -> None:
+        """Retry as `job` after `delay` ms, in the background: button presses don't wait for it.
+
+        `lane` is another one than that of the listing's other retries; `text` is the key of a text
+        to the seller.
+        """
+        state = outbox.State(
+            job, lane or f"{queues.BACKGROUND}{job.listing_id}", queue_policy.NOTICE
+        )
+        follow = self.send_text if text else None
+        await self._retry(message, state, self.now() + delay, follow, text)
+
+    async def queue_behind(self, message: outbox.Message, lane: str) -> bool:
+        """Queue a job behind the older ones of another lane; return False if there are none."""
+        queue, now = self.queues.jobs, self.now()
+
+        def work(tx: database.Transaction) -> bool:
+            if not queries.unsettled_of_lane(tx, queue, lane):
+                return False
+            if outbox.done(tx, queue, message, now):
+                body, doubt = message.body, message.uncertain
+                outbox.put(
+                    tx, queue, lane, body, now, priority=queue_policy.NOTICE, uncertain=doubt
+                )
+            return True
+
+        return await self.db.transaction_until_stored(work)
+
+    async def proceed(
+        self, message: outbox.Message, job: jobs.Job, follow: Follow, *values: object
+    ) -> None:
+        """Perform the next step `job` at once, before all that is queued for its listing."""
+        await self._retry(message, outbox.State(job), self.now(), follow, *values)
+
+    async def _retry(
+        self,
+        message: outbox.Message,
+        state: outbox.State,
+        due_at: int,
+        follow: Follow | None,
+        *values: object,
+    ) -> None:
+        queue, note = self.queues.jobs, "its outcome is open"
+
+        def work(tx: database.Transaction) -> None:
+            if outbox.retry(tx, queue, message, due_at, note, state=state) and follow:
+                follow(tx, state.body, *values)
+
+        await self.db.transaction_until_stored(work)
+
+    def add_later(self, tx: database.Transaction, job: jobs.Job, delay: int) -> None:
+        """Queue a job in the background, due in `delay` ms."""
+        now, lane = self.now(), f"{queues.BACKGROUND}{job.listing_id}"
+        outbox.put(
+            tx, self.queues.jobs, lane, job, now, priority=queue_policy.NOTICE, due_at=now + delay
+        )
+
+    def save_answer(
+        self,
+        tx: database.Transaction,
+        listing_id: str,
+        answer: remote_request.RemoteRequest | None,
+        *,
+        brings_goods: bool = False,
+    ) -> None:
+        """Store the service's answer about a request, None for an unknown one.
+
+        Buyers who waited for a code hear of more codes, wherever these came from, of what took
+        their place, and of what a job `brings`.
+        """
+        before = link_rows.get_listing(tx, listing_id)
+        if brings_goods or (answer is not None and answer.serves_more(before.answer)):
+            request_id, served = before.request_id or "", remote_request.served_unit(answer)
+            receipts.notify_waiting(tx, self.queues, request_id, served, self.now())
+        if answer is not None:
+            link_rows.set_answer(tx, listing_id, answer)
+
+    def refresh(self, tx: database.Transaction, listing_id: str) -> None:
+        """Queue the refresh of all posts of a listing."""
+        post_rows.refresh(tx, self.queues, listing_id, self.now())
+
+    def show(self, tx: database.Transaction, job: jobs.CreateRequest | jobs.CardJob) -> None:
+        """Send the listing's card as a new message, or show it in place."""
+        listing, reply_to = link_rows.get_listing(tx, job.listing_id), job.reply_to
+        is_picture = reply_to.is_picture
+        is_card = is_picture or post_rows.is_card(tx, reply_to.chat_id, reply_to.message_id)
+        if listing.state == link_rows.DELETED:
+            text = translations.t(
+                reply_to.language, "listing-deleted", name=replies.escaped(listing.wish.name)
+            )
+            reply = replies.Reply(text, picture=listing.id if is_card else None)
+        else:
+            reply = card_text.seller_card(
+                request_card.card_of(listing, self.now()), reply_to.language
+            )
+            if isinstance(job, jobs.CreateRequest | jobs.SendCard):
+                self.send(tx, job, reply)
+                return
+        payload = payloads.replacement(
+            reply, reply_to.language, reply_to.message_id, is_picture=is_picture, is_card=is_card
+        )
+        self._put(tx, reply_to, payload)
+
+    def answer(
+        self,
+        tx: database.Transaction,
+        job: jobs.ConnectAccount | jobs.RemoveAccount,
+        reply: replies.Reply,
+    ) -> None:
+        """Show a reply in place of the message whose button was pressed, or in a new message."""
+        reply_to = job.reply_to
+        payload = payloads.replacement(
+            reply, reply_to.language, reply_to.message_id, is_picture=reply_to.is_picture
+        )
+        self._put(tx, reply_to, payload)
+
+    def send(self, tx: database.Transaction, job: jobs.SellerJob, reply: replies.Reply) -> None:
+        """Queue a message to the chat that the job came from."""
+        self._put(tx, job.reply_to, payloads.new_message(reply, job.reply_to.language))
+
+    def send_text(
+        self, tx: database.Transaction, job: jobs.SellerJob, key: str, **values: object
+    ) -> None:
+        """Queue a text to the chat that the job came from; `name` is the request's."""
+        name = replies.escaped(link_rows.get_listing(tx, job.listing_id).wish.name)
+        self.send(
+            tx, job, replies.Reply(translations.t(job.reply_to.language, key, name=name, **values))
+        )
+
+    def send_refusal(
+        self, tx: database.Transaction, job: jobs.SellerJob, error: errors.Refused
+    ) -> None:
+        """Queue the service's refusal in its own words."""
+        words = replies.escaped(error.message, LONGEST_REFUSAL)
+        self.send_text(tx, job, "service-refused", words=words)
+
+    def send_failure(self, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
+        """Queue the text about a call that failed or whose outcome is not known."""
+        match error:
+            case errors.NotFound():
+                mark_deleted(tx, link_rows.get_listing(tx, job.listing_id))
+                self.refresh(tx, job.listing_id)
+                self.send_text(tx, job, "service-gone")
+            case errors.Unauthorized():
+                self.send_text(tx, job, "service-closed")
+            case errors.Refused():
+                self.send_refusal(tx, job, error)
+            case errors.NotReached() | errors.Throttled():
+                self.send_text(tx, job, "service-not-done")
+            case _:
+                self.send_text(tx, job, "service-silent")
+
+    def ask(
+        self,
+        tx: database.Transaction,
+        job: jobs.SellerJob,
+        listing: link_rows.PaymentLink,
+        form: Callable[..., flow.FormResult],
+    ) -> None:
+        """Open the form that a refusal needs, and queue its questions."""
+        seller = seller_rows.ensure_seller(tx, listing.seller_id, job.reply_to.language, self.now())
+        seller = seller_rows.at_service(tx, seller, listing.seller_id, self._paid_at)
+        current = seller_rows.find_draft(tx, listing.chat_id, listing.seller_id)
+        outcome = form(draft_id=link_rows.short_id(6), seller=seller, current=current)
+        seller_rows.save_draft(tx, listing.chat_id, listing.seller_id, outcome.draft, self.now())
+        for reply in outcome.replies:
+            self.send(tx, job, reply)
+
+    def _put(
+        self, tx: database.Transaction, reply_to: jobs.ReplyTo, payload: payloads.MessagePayload
+    ) -> None:
+        chat = str(reply_to.chat_id)
+        outbox.put(tx, self.queues.messages, chat, payload, self.now())
+
+
+def mark_deleted(tx: database.Transaction, listing: link_rows.PaymentLink) -> None:
+    """Mark a request as deleted, and release its picture."""
+    link_rows.set_state(tx, listing.id, link_rows.DELETED)
+    if listing.wish.image is not None:
+        seller_images.release_image(tx, listing.wish.image)

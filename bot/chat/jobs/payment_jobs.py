@@ -1,0 +1,343 @@
+"""The job that sends a payment's mark to the service as it stands then; it is safe to repeat.
+
+A buyer who keeps the receipt in Telegram hears of it there, another one by the service's email, if
+they left an address. The seller reads which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+
+from bot.chat.cards import claim_cards, receipts
+from bot.chat.jobs import client, job_outcomes
+from bot.chat.model import jobs, payloads, payment, receipt, replies
+from bot.chat.store import claim_rows, payment_marks, receipt_rows
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import lanes, outbox
+from bot.core.text import translations
+
+# The job that confirms or rejects a claim at the service; both calls are safe to repeat.
+#
+# So it is tried until the service answers, for a day. A claim that was decided elsewhere
+# meanwhile is shown as it stands.
+
+
+CLAIM_TRIED_FOR = 24 * 3600 * 1000
+"""Milliseconds for which the service is asked; then the seller has to press again."""
+
+SETTLED = ("paid", "late", "oversold")
+"""States of a checkout whose money is recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A claim's state after its job, and the key of a text where that is not what was asked for.
+
+    `has_lapsed`: the service holds no unit for it any more.
+    """
+
+    state: str
+    text: str | None = None
+    has_lapsed: bool = False
+
+
+class ClaimHandler:
+    """Performs DecideClaim."""
+
+    def __init__(self, outcomes: job_outcomes.Outcomes, client: client.Client) -> None:
+        self._outcomes = outcomes
+        self._client = client
+
+    async def decide(self, message: outbox.Message) -> None:
+        """Confirm or reject a claim, unless its payment was recorded meanwhile."""
+        job: jobs.DecideClaim = message.body
+        claim = await self._outcomes.db.read(lambda tx: claim_rows.find_claim(tx, job.claim_id))
+        if claim is None or not claim.is_under_way():
+            await self._outcomes.finish(message)
+            return
+        try:
+            decision = await job_outcomes.in_time(
+                self._ask(self._client.keyed(message.id), job, claim)
+            )
+        except errors.PeerError as error:
+            job_outcomes.log_failure(job, error)
+            await self._retry(message, job, error)
+        except errors.Refused as error:
+            job_outcomes.log_failure(job, error)
+            key = "service-closed" if isinstance(error, errors.Unauthorized) else "claims-refused"
+            await self._outcomes.finish(message, self._conclude, Decision(job.before, key))
+        else:
+            await self._outcomes.finish(message, self._conclude, decision)
+
+    def give_up(self, tx: database.Transaction, job: jobs.DecideClaim) -> None:
+        """Return the decision to the seller after a job that was set aside."""
+        self._conclude(tx, job, Decision(job.before, "claims-given-up"))
+
+    async def _ask(
+        self, client: client.Client, job: jobs.DecideClaim, claim: claim_rows.Claim
+    ) -> Decision:
+        """Ask the service; raises PeerError and Refused."""
+        try:
+            if job.confirms:
+                await client.confirm_checkout(claim.checkout_id)
+                return Decision(claim_rows.CONFIRMED)
+            await client.reject_checkout(claim.checkout_id)
+            return Decision(claim_rows.REJECTED)
+        except errors.WrongState:
+            return decided_elsewhere(job, await client.checkout_state(claim.checkout_id))
+        except errors.NotFound:
+            return Decision(claim_rows.CLOSED, "claims-no-checkout")
+
+    async def _retry(
+        self, message: outbox.Message, job: jobs.DecideClaim, error: errors.PeerError
+    ) -> None:
+        if self._outcomes.now() - job.asked_at >= CLAIM_TRIED_FOR:
+            await self._outcomes.finish(message, self.give_up)
+            return
+        delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
+        text = None if job.is_told else "claims-service-down"
+        await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
+
+    def _conclude(
+        self, tx: database.Transaction, job: jobs.DecideClaim, decision: Decision
+    ) -> None:
+        """Store what became of a claim and show it; one whose payment is recorded has its alert.
+
+        An underpaid one that was not confirmed has its alert too, with the button still there.
+        """
+        claim, now = claim_rows.find_claim(tx, job.claim_id), self._outcomes.now()
+        if claim is None or not claim.is_under_way():
+            return
+        claim_rows.change_state(tx, claim, decision.state, claim.answered_in)
+        if decision.has_lapsed:
+            claim_rows.lapse(tx, claim.id, now)
+        if decision.state != claim_rows.UNDERPAID:
+            claim_cards.show_claim(tx, self._outcomes.queues, claim.id, now)
+        if decision.text is not None:
+            self._outcomes.send_text(tx, job, decision.text)
+        elif decision.state == claim_rows.REJECTED and job.reply_to.message_id is None:
+            listing, seller = claim_cards.is_known_claim(tx, claim)
+            self._outcomes.send(
+                tx,
+                job,
+                claim_cards.claim_reply(
+                    replace(claim, state=claim_rows.REJECTED), listing, seller, now
+                ),
+            )
+
+
+def decided_elsewhere(job: jobs.DecideClaim, state: str) -> Decision:
+    """Return what becomes of a claim whose checkout's state refused the call."""
+    if state in SETTLED:
+        return Decision(claim_rows.CONFIRMED, None if job.confirms else "claims-settled-already")
+    if job.confirms:
+        return Decision(job.before, "claims-refused")
+    if state == claim_rows.REJECTED:
+        return Decision(claim_rows.REJECTED)
+    return Decision(job.before, "claims-lapsed-already", has_lapsed=True)
+
+
+MARK_TRIED_FOR = 7 * 24 * 3600 * 1000
+"""Milliseconds for which the service is asked; the mark stays with the chat in any case."""
+
+FIELDS = {payment.SENT: "sent", payment.PAID_BACK: "paidBack"}
+"""The field of each mark at the service."""
+
+EVENTS = {payment.SENT: receipts.SENT, payment.PAID_BACK: receipts.PAID_BACK}
+"""What a buyer in Telegram hears of each mark."""
+
+
+class MarkHandler:
+    """Performs SendMark."""
+
+    def __init__(self, outcomes: job_outcomes.Outcomes, client: client.Client) -> None:
+        self._outcomes = outcomes
+        self._client = client
+
+    async def send(self, message: outbox.Message) -> None:
+        """Send a mark, and reply to the seller how the buyer is notified; raises StorageError."""
+        job: jobs.SendMark = message.body
+        ids = job.request_id, job.transaction_id
+        marks = await self._outcomes.db.read(lambda tx: payment_marks.find_marks(tx, *ids))
+        if marks is None:
+            await self._outcomes.finish(message)
+            return
+        is_reached = await self._outcomes.db.read(lambda tx: self._reaches_keeper(tx, ids))
+        body = mark_body(marks, job.mark, notify=not is_reached)
+        try:
+            client = self._client.keyed(message.id)
+            is_emailed = await job_outcomes.in_time(client.mark_payment(*ids, body))
+        except errors.PeerError as error:
+            job_outcomes.log_failure(job, error)
+            await self._retry(message, job, error)
+        except errors.Refused as error:
+            job_outcomes.log_failure(job, error)
+            is_unknown = isinstance(error, errors.NotFound | errors.MethodNotAllowed)
+            key = "marks-local" if is_unknown else "marks-refused"
+            await self._outcomes.finish(message, self._explain, key)
+        else:
+            unsure = "unsure" if message.attempts > 1 else "none"
+            way = "email" if is_emailed else unsure
+            await self._outcomes.finish(message, self._conclude, way, marks)
+
+    def give_up(self, tx: database.Transaction, job: jobs.SendMark) -> None:
+        """Notify the seller that the buyer hears nothing: the job was set aside."""
+        self._explain(tx, job, "marks-given-up")
+
+    async def _retry(
+        self, message: outbox.Message, job: jobs.SendMark, error: errors.PeerError
+    ) -> None:
+        if self._outcomes.now() - job.asked_at >= MARK_TRIED_FOR:
+            await self._outcomes.finish(message, self.give_up)
+            return
+        delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
+        text = None if job.is_told or job.mark == payment.HIDDEN else "marks-service-down"
+        await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
+
+    def _explain(self, tx: database.Transaction, job: jobs.SendMark, key: str) -> None:
+        """Notify the seller of a mark that never reached the buyer; not of hidden words."""
+        if job.mark != payment.HIDDEN:
+            self._outcomes.send_text(tx, job, key)
+
+    def _reaches_keeper(self, tx: database.Transaction, ids: tuple[str, str]) -> bool:
+        """Check whether a buyer in Telegram keeps the receipt, and has not blocked the bot."""
+        keeper = receipt_rows.owner_of(tx, *ids)
+        messages = self._outcomes.queues.messages
+        return keeper is not None and not lanes.is_paused(tx, messages, str(keeper.account_id))
+
+    def _conclude(
+        self, tx: database.Transaction, job: jobs.SendMark, way: str, sent: payment.PaymentMarks
+    ) -> None:
+        """Notify the buyer and the seller of a mark that is set.
+
+        They hear of it once, and again of a note that came after it; of a mark that was set since
+        the `sent` ones by the job that sends it. `way` is how the buyer hears of it without
+        Telegram: `email`, `none`, or `unsure` after an attempt whose answer was lost. A notice to a
+        buyer who has blocked the bot waits.
+        """
+        outcomes, key = self._outcomes, receipt.ReceiptKey(job.request_id, job.transaction_id)
+        if job.mark == payment.HIDDEN:
+            return
+        if not payment_marks.announce(tx, key, job.mark, *sent.noted(job.mark)):
+            return
+        receipts.notify_keeper(tx, outcomes.queues, key, EVENTS[job.mark], outcomes.now())
+        if self._reaches_keeper(tx, key):
+            way = "telegram"
+        outcomes.send_text(tx, job, f"marks-{job.mark}-{way}")
+
+
+def mark_body(marks: payment.PaymentMarks, mark: str, *, notify: bool) -> dict[str, Any]:
+    """Return the body that brings a mark at the service to what it is here."""
+    if mark == payment.HIDDEN:
+        return {"messageHidden": marks.is_hidden}
+    at, note = marks.noted(mark)
+    if at is None:
+        return {FIELDS[mark]: None}
+    return {FIELDS[mark]: {"note": note} if note else {}, "notifyPayer": notify}
+
+
+# The job that fetches a receipt and keeps it for a buyer's account; its call changes nothing.
+#
+# So it is tried until the service answers, for a day. What was delivered is fetched again when it
+# is sent: the queue holds the receipt's ids alone.
+
+
+log = structlog.get_logger()
+
+RECEIPT_TRIED_FOR = 24 * 3600 * 1000
+"""Milliseconds for which the service is asked; then the buyer has to tap again."""
+
+
+class ReceiptHandler:
+    """Performs KeepReceipt."""
+
+    def __init__(self, outcomes: job_outcomes.Outcomes, client: client.Client) -> None:
+        self._outcomes = outcomes
+        self._client = client
+
+    async def keep(self, message: outbox.Message) -> None:
+        """Keep a receipt that the service has; the reply about any other address says nothing."""
+        job: jobs.KeepReceipt = message.body
+        try:
+            receipt = await job_outcomes.in_time(self._client.receipt(_key(job)))
+        except errors.Refused as error:
+            log.info("receipt not found", error=type(error).__name__)
+            await self._outcomes.finish(message, self._reply, "receipt-unknown")
+        except errors.PeerError as error:
+            log.warning("receipt not fetched", error=type(error).__name__, reason=str(error))
+            await self._retry(message, job, error)
+        else:
+            await self._outcomes.finish(message, self._keep, receipt)
+
+    def give_up(self, tx: database.Transaction, job: jobs.KeepReceipt) -> None:
+        """Ask the buyer to try again, after a job that was set aside."""
+        self._reply(tx, job, "receipt-given-up")
+
+    def _keep(
+        self, tx: database.Transaction, job: jobs.KeepReceipt, receipt: receipt.Receipt
+    ) -> None:
+        """Keep the receipt and queue what shows it; one of another account is not shown."""
+        reply_to, now = job.reply_to, self._outcomes.now()
+        keeper = receipt_rows.ReceiptOwner(reply_to.chat_id, reply_to.language)
+        if receipt_rows.keep(tx, _key(job), keeper, receipt, now):
+            self._put(tx, job, payloads.ReceiptMessage(*_key(job), reply_to.language))
+            if receipts.telegram_file(tx, job.request_id):
+                self._put(
+                    tx, job, payloads.ReceiptMessage(*_key(job), reply_to.language, is_file=True)
+                )
+        else:
+            self._put(
+                tx, job, payloads.new_message(_taken(receipt, reply_to.language), reply_to.language)
+            )
+
+    async def _retry(
+        self, message: outbox.Message, job: jobs.KeepReceipt, error: errors.PeerError
+    ) -> None:
+        """Retry later; the buyer is told once that it takes longer."""
+        outcomes = self._outcomes
+        if outcomes.now() - job.asked_at >= RECEIPT_TRIED_FOR:
+            await outcomes.finish(message, self.give_up)
+            return
+        due_at = outcomes.now() + job_outcomes.RETRIES.delay_or_last(
+            message.attempts, errors.requested_wait(error)
+        )
+        state = outbox.State(replace(job, is_told=True))
+
+        def work(tx: database.Transaction) -> None:
+            note = "the service does not answer"
+            kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, state=state)
+            if kept and not job.is_told:
+                self._reply(tx, job, "receipt-later")
+
+        await outcomes.db.transaction_until_stored(work)
+
+    def _reply(self, tx: database.Transaction, job: jobs.KeepReceipt, key: str) -> None:
+        language = job.reply_to.language
+        self._put(
+            tx, job, payloads.new_message(replies.Reply(translations.t(language, key)), language)
+        )
+
+    def _put(
+        self, tx: database.Transaction, job: jobs.KeepReceipt, payload: payloads.MessagePayload
+    ) -> None:
+        outcomes, chat = self._outcomes, str(job.reply_to.chat_id)
+        outbox.put(tx, outcomes.queues.messages, chat, payload, outcomes.now())
+
+
+def _key(job: jobs.KeepReceipt) -> receipt.ReceiptKey:
+    return receipt.ReceiptKey(job.request_id, job.transaction_id)
+
+
+def _taken(receipt: receipt.Receipt, language: str) -> replies.Reply:
+    """Reply that another account keeps a receipt, with the address of its page and no contents."""
+    text = translations.t(language, "receipt-taken")
+    if not replies.linkable(receipt.url):
+        page = translations.t(language, "receipt-kept-page", url=replies.escaped(receipt.url))
+        return replies.Reply(f"{text}\n{page}")
+    return replies.Reply(
+        text, ((replies.Button(translations.t(language, "button-receipt"), url=receipt.url),),)
+    )

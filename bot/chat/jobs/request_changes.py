@@ -1,0 +1,279 @@
+"""Rules of edits: which job an edit is, what it makes of a wish, and whether the server made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.chat.forms import flow, form, registry
+from bot.chat.jobs import client
+from bot.chat.model import jobs, remote_request, request_spec
+from bot.chat.store import link_rows
+from bot.core import errors
+
+# Stopping, resuming and deleting at the service.
+#
+# After a lost answer the server is asked for the request, so that the seller reads what was done.
+
+
+STOP_HORIZON = 24 * 3600 * 1000
+"""Milliseconds; an unexpected end nearer than this comes from a stop, by any server's clock."""
+
+CLOCK_TOLERANCE = 60_000
+"""Milliseconds between the end that was asked for and the server's, at most."""
+
+STATES: dict[type[jobs.ChangeJob], str] = {
+    jobs.PauseRequest: link_rows.STOPPED,
+    jobs.ResumeRequest: link_rows.LIVE,
+    jobs.DeleteRequest: link_rows.DELETED,
+}
+"""A listing's state after each change."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeResult:
+    """What is known after a call: the answer, the listing's new state, the key of a text to add."""
+
+    answer: remote_request.RemoteRequest | None = None
+    state: str | None = None
+    text: str | None = None
+
+
+async def check_request(
+    client: client.Client, listing: link_rows.PaymentLink, now: int
+) -> ChangeResult:
+    """Fetch a request; one that can be paid at the server is not stopped here any more.
+
+    Raises NotFound, Refused and PeerError.
+    """
+    answer = await client.get(listing.request_id or "")
+    is_resumed = listing.state == link_rows.STOPPED and not is_over(answer, listing, now)
+    return ChangeResult(answer, link_rows.LIVE if is_resumed else None)
+
+
+async def change_request(
+    client: client.Client, listing: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
+) -> ChangeResult:
+    """Stop, resume or delete a request, and fetch it afterwards.
+
+    Raises NotFound, Refused, NotReached and Throttled if nothing was done, and PeerError if the
+    outcome is not known.
+    """
+    request_id, state = listing.request_id or "", STATES[type(job)]
+    try:
+        await _send(client, listing, job, now)
+    except (errors.NotReached, errors.Throttled):
+        raise
+    except errors.PeerError as error:
+        return await _find_out(client, listing, job, now, error)
+    if state == link_rows.DELETED:
+        return ChangeResult(state=state)
+    return ChangeResult(
+        await fetch_request(client, request_id) or _assumed(listing, job, now), state
+    )
+
+
+async def _send(
+    client: client.Client, listing: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
+) -> None:
+    request_id = listing.request_id or ""
+    match job:
+        case jobs.PauseRequest():
+            await client.stop(request_id)
+        case jobs.ResumeRequest():
+            ends_at = end_after(listing.wish, now)
+            seconds = None if ends_at is None else request_spec.seconds_until(ends_at, now)
+            await client.resume(request_id, seconds)
+        case jobs.DeleteRequest():
+            await client.delete(request_id)
+
+
+def end_after(wish: request_spec.RequestSpec, now: int) -> int | None:
+    """Return the end (epoch ms) of a resumed request: an end in the past is none."""
+    return wish.ends_at if wish.ends_at is not None and wish.ends_at > now else None
+
+
+async def _find_out(
+    client: client.Client,
+    listing: link_rows.PaymentLink,
+    job: jobs.ChangeJob,
+    now: int,
+    error: errors.PeerError,
+) -> ChangeResult:
+    """Fetch a request to find out whether a change was made; raise `error` if that fails."""
+    is_deleted = isinstance(job, jobs.DeleteRequest)
+    try:
+        answer = await client.get(listing.request_id or "")
+    except errors.NotFound:
+        if not is_deleted:
+            raise
+        return ChangeResult(state=link_rows.DELETED)
+    except (errors.PeerError, errors.Refused):
+        raise error from None
+    if not is_deleted and is_over(answer, listing, now) == isinstance(job, jobs.PauseRequest):
+        return ChangeResult(answer, STATES[type(job)])
+    return ChangeResult(answer, text="service-unchanged")
+
+
+async def fetch_request(
+    client: client.Client, request_id: str
+) -> remote_request.RemoteRequest | None:
+    """Fetch a request after a change, None if the server fails now; raises NotFound."""
+    try:
+        return await client.get(request_id)
+    except errors.NotFound:
+        raise
+    except (errors.PeerError, errors.Refused):
+        return None
+
+
+def _assumed(
+    listing: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
+) -> remote_request.RemoteRequest | None:
+    """Return the known answer with the change that the server confirmed."""
+    if listing.answer is None or isinstance(job, jobs.PauseRequest):
+        return listing.answer
+    return replace(listing.answer, expires_at=end_after(listing.wish, now), is_enabled=True)
+
+
+def is_over(answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, now: int) -> bool:
+    """Check whether a request has ended, or ends as one does that was stopped just now."""
+    ends = answer.expires_at
+    if ends is not None and ends <= now + (0 if _is_wished(ends, listing) else STOP_HORIZON):
+        return True
+    has_begun = answer.enabled_at is None or answer.enabled_at <= now
+    return has_begun and not (answer.is_enabled or answer.lacks_account)
+
+
+def _is_wished(ends: int, listing: link_rows.PaymentLink) -> bool:
+    """Check whether it is the end that the seller wished for, by the server's clock or by ours."""
+    known = (
+        listing.answer.expires_at if listing.answer and listing.state == link_rows.LIVE else None
+    )
+    wished = listing.wish.ends_at
+    return ends == known or (wished is not None and abs(ends - wished) <= CLOCK_TOLERANCE)
+
+
+def job_of(change: flow.Change, reply_to: jobs.ReplyTo) -> jobs.EditRequest | jobs.RemoveUnits:
+    """Build the job that makes a change at the service."""
+    if registry.EDITS[change.field] is registry.UNITS:
+        return jobs.RemoveUnits(change.listing_id, reply_to, number_of(change))
+    return jobs.EditRequest(change.listing_id, reply_to, change.field, change.value)
+
+
+def change_of(job: jobs.EditRequest | jobs.RemoveUnits) -> flow.Change:
+    """Build the change that a job makes."""
+    if isinstance(job, jobs.RemoveUnits):
+        return flow.Change(job.listing_id, registry.UNITS.name, job.number)
+    return flow.Change(job.listing_id, job.field, job.value)
+
+
+def number_of(change: flow.Change) -> int:
+    """Return the value of a field that is a number: a time in epoch ms, or units."""
+    return change.value if isinstance(change.value, int) else 0
+
+
+def text_of(change: flow.Change) -> str | None:
+    """Return the value of a field that is a text."""
+    return change.value if isinstance(change.value, str) else None
+
+
+def apply_edit(wish: request_spec.RequestSpec, change: flow.Change) -> request_spec.RequestSpec:
+    """Apply an edit to a wish; units that are removed are subtracted from its units."""
+    field = registry.EDITS[change.field]
+    value: Any = change.value
+    if field.edit and field.edit.apply:
+        value = field.edit.apply(field_value(wish, change.field), value)
+    return replace(wish, **{field.attribute: value})
+
+
+def removal_problem(listing: link_rows.PaymentLink, change: flow.Change) -> str | None:
+    """Return the key of why these units can't be removed, None if they can.
+
+    A drop without units is none: a seller can stop or delete it instead.
+    """
+    left = units_left(listing)
+    if left is not None and number_of(change) > left:
+        return "units-too-many"
+    return "units-all" if number_of(change) >= (listing.wish.units or 0) else None
+
+
+def units_left(listing: link_rows.PaymentLink) -> int | None:
+    """Return the units left of a drop, by its server if it sends them; None for other kinds."""
+    known_left = listing.answer.remaining_units if listing.answer else None
+    return listing.left if known_left is None else known_left
+
+
+def request_for_form(listing: link_rows.PaymentLink, field: str) -> form.ExistingRequest:
+    """Build the facts that a field's edit form shows: the units left, and the codes left."""
+    wish = listing.wish
+    if registry.EDITS[field] in (registry.UNITS, registry.GOODS):
+        wish = replace(wish, units=units_left(listing) or wish.units)
+    codes = listing.answer.codes if listing.answer else None
+    if codes is not None and wish.goods is not None and wish.goods.kind == request_spec.CODES:
+        left = replace(wish.goods, count=codes.left or None, first=None, last=None)
+        wish = replace(wish, goods=left)
+    return form.ExistingRequest(listing.id, wish, listing.poster_text)
+
+
+def copy_wish(wish: request_spec.RequestSpec, now: int) -> request_spec.RequestSpec:
+    """Return the wish of a duplicate at `now` (epoch ms): without times that have passed.
+
+    Codes are for the buyers of one request alone, and a file is kept for one.
+    """
+    starts_at = wish.starts_at if wish.starts_at is not None and wish.starts_at > now else None
+    goods = wish.goods if wish.goods is not None and wish.goods.kind == request_spec.TEXT else None
+    return replace(wish, starts_at=starts_at, ends_at=end_after(wish, now), goods=goods)
+
+
+def field_value(wish: request_spec.RequestSpec, field: str) -> Any:
+    """Return the value of a field that can be edited."""
+    return getattr(wish, registry.EDITS[field].attribute)
+
+
+def assume_edit(
+    answer: remote_request.RemoteRequest, change: flow.Change
+) -> remote_request.RemoteRequest:
+    """Return the known answer with the edit that the server confirmed."""
+    if registry.EDITS[change.field] is registry.ENDS:
+        ends_at = None if change.value is None else number_of(change)
+        return replace(answer, expires_at=ends_at, is_enabled=True)
+    if registry.EDITS[change.field] is registry.UNITS and answer.remaining_units is not None:
+        left = max(0, answer.remaining_units - number_of(change))
+        return answer.with_left(left, answer.reserved_units)
+    return answer
+
+
+def is_edit_made(
+    change: flow.Change,
+    body: Mapping[str, Any],
+    answer: remote_request.RemoteRequest,
+    sent: Mapping[str, Any],
+) -> bool:
+    """Check whether a request has what an edit's `body` sets; `sent` is its answer unparsed."""
+    if registry.EDITS[change.field] is not registry.ENDS:
+        return _has(sent, body)
+    if change.value is None or answer.expires_at is None:
+        return change.value is answer.expires_at
+    return abs(answer.expires_at - number_of(change)) <= CLOCK_TOLERANCE
+
+
+def _has(sent: object, wanted: object) -> bool:
+    """Check that all wanted values are there; a cleared one is left out, null or empty.
+
+    The webhook is not compared: it is sent along with every edit of `notifications`.
+    """
+    if isinstance(wanted, dict):
+        known = sent if isinstance(sent, dict) else {}
+        return all(
+            _has(known.get(name), value) for name, value in wanted.items() if name != "webhook"
+        )
+    return (sent or None) == wanted
+
+
+def count_units(answer: remote_request.RemoteRequest, recorded: int) -> jobs.UnitCounts:
+    """Count a drop's units by its server's answer; `recorded` pieces were paid for then."""
+    left = answer.remaining_units
+    unsold = None if left is None else left + answer.reserved_units
+    return jobs.UnitCounts(answer.total_units, unsold, answer.paid_count, recorded)

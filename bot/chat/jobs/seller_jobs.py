@@ -1,0 +1,429 @@
+"""The jobs of payout accounts: check and save one, remove one, and refresh what it makes payable.
+
+What a seller typed comes sealed and is opened for the call alone. The form waits for the outcome:
+it is shown what the service found, or asked again for the field that the service refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.chat.forms import flow, seller_forms, seller_texts
+from bot.chat.jobs import audit_trail, create_attempt, dialects, job_outcomes, request_bodies
+from bot.chat.model import drafts, jobs, payout
+from bot.chat.model.queues import BACKGROUND, WALLETS, Queues
+from bot.chat.model.replies import Reply, escaped
+from bot.chat.store import (
+    link_rows,
+    message_rows,
+    post_rows,
+    seller_images,
+    seller_rows,
+    server_memory,
+)
+from bot.core import errors, exact_json
+from bot.core.database import database, vault
+from bot.core.outbox import outbox, queue_policy
+from bot.core.text import translations
+
+# A change of a seller's profile, and the start of its way to their requests.
+
+
+def change_profile(
+    tx: database.Transaction, queues: Queues, seller_id: int, profile: drafts.Profile, now: int
+) -> None:
+    """Store a seller's profile, and queue its way to all of their links, the newest first."""
+    before = seller_rows.profile_state(tx, seller_id).profile
+    version = seller_rows.save_profile(tx, seller_id, profile)
+    if profile.image != before.image:
+        _replace_picture(tx, seller_id, before.image, profile.image)
+    newest = seller_rows.newest_link(tx, seller_id)
+    if newest is not None and (profile.name or before.name):
+        job, lane = jobs.SendProfile(newest, version, goes_on=True), f"{BACKGROUND}{newest}"
+        outbox.put(tx, queues.jobs, lane, job, now, priority=queue_policy.NOTICE)
+
+
+def _replace_picture(
+    tx: database.Transaction, seller_id: int, old: str | None, new: str | None
+) -> None:
+    """Keep the new picture. A removed one is deleted at once, for it may be somebody's face.
+
+    A replaced one stays until the sweep: pages show it until the new one has reached them.
+    """
+    if new is not None:
+        seller_images.keep_image(tx, new, seller_id)
+    if old is not None:
+        seller_images.release_image(tx, old)
+    if new is None:
+        seller_images.delete_unused(tx, [old])
+
+
+# The job that sends a seller's profile with their requests, and the question that asks for it.
+#
+# A change of the profile goes from the newest request to the oldest, one job at a time: each
+# queues the next in the transaction that settles it. So ten thousand requests hold nobody up, a
+# crash anywhere loses none of them, and a newer change leaves the older one's job without effect.
+
+
+PROFILE_PATIENCE = 20 * 3600 * 1000
+"""Milliseconds after which a request is left with the former profile."""
+
+ATTEMPTS_IN_TURN = 5
+"""Attempts at one request before the others go on without it."""
+
+SENT_AT_ONCE, PROFILE_SPACING = 50, 250
+"""Requests that a change reaches without a pause, and the milliseconds between the others: a fifth
+of the calls that API_RATE allows by default, so that new requests are still made at once."""
+
+REFUSAL_KEPT = 7 * 24 * 3600 * 1000
+"""Milliseconds for which a server that refused `seller` is not sent one: it may be updated."""
+
+
+class ProfileHandler:
+    """Performs SendProfile, and looks after the profile when a request is created."""
+
+    def __init__(
+        self, outcomes: job_outcomes.Outcomes, server: request_bodies.PaymentServer
+    ) -> None:
+        self._outcomes = outcomes
+        self._server = server
+
+    def knows_seller(self, tx: database.Transaction) -> bool:
+        """Return whether the server may know a request's `seller`; HandCash does not."""
+        url = self._server.url
+        if url is None:
+            return True
+        is_possible = dialects.may_have_seller(server_memory.known_dialect(tx, url))
+        if not is_possible or drafts.PayoutService.at(url).is_handcash:
+            return False
+        return not server_memory.refuses_seller(tx, url, self._outcomes.now() - REFUSAL_KEPT)
+
+    async def send(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+        """Send the profile with one request; after some failures the other requests go on."""
+        job: jobs.SendProfile = message.body
+        state, is_known = await self._outcomes.db.read(lambda tx: self._look(tx, listing))
+        if state.version != job.version:
+            await self._outcomes.finish(message)
+            return
+        try:
+            if is_known and listing.state in (link_rows.LIVE, link_rows.STOPPED):
+                body = {
+                    "seller": request_bodies.seller_of_edit(state.profile, self._server.addresses)
+                }
+                client = self._server.client.keyed(message.id)
+                await job_outcomes.in_time(client.edit(listing.request_id or "", body))
+        except errors.PeerError as error:
+            job_outcomes.log_failure(job, error)
+            await self._postpone(message, error)
+        except errors.Refused as error:
+            job_outcomes.log_failure(job, error)
+            await self._outcomes.finish(message, self._go_on, error)
+        else:
+            await self._outcomes.finish(message, self._go_on)
+
+    def give_up(self, tx: database.Transaction, job: jobs.SendProfile) -> None:
+        """Skip a request whose job was set aside."""
+        self._go_on(tx, job)
+
+    def after_create(
+        self,
+        tx: database.Transaction,
+        job: jobs.CreateRequest,
+        listing: link_rows.PaymentLink,
+        attempt: create_attempt.Attempt,
+    ) -> None:
+        """Send a profile that changed meanwhile; ask for one after the seller's first request."""
+        state = seller_rows.profile_state(tx, listing.seller_id)
+        if attempt.is_seller_refused:
+            self._remember_refusal(tx)
+        if state.version != attempt.profile_version:
+            self._outcomes.add_later(tx, jobs.SendProfile(listing.id, state.version), 0)
+        if state.is_offered:
+            return
+        is_first = seller_rows.mark_profile_offered(tx, listing.seller_id, self._outcomes.now())
+        if is_first and state.profile.name is None:
+            self._outcomes.send(
+                tx, job, seller_texts.profile_offer(job.seller_name, job.reply_to.language)
+            )
+
+    def _look(
+        self, tx: database.Transaction, listing: link_rows.PaymentLink
+    ) -> tuple[seller_rows.ProfileState, bool]:
+        return seller_rows.profile_state(tx, listing.seller_id), self.knows_seller(tx)
+
+    async def _postpone(self, message: outbox.Message, error: errors.PeerError) -> None:
+        job: jobs.SendProfile = message.body
+        delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
+        if self._outcomes.now() - message.created_at > PROFILE_PATIENCE:
+            await self._outcomes.finish(message, self._go_on)
+        elif job.goes_on and message.attempts >= ATTEMPTS_IN_TURN:
+            await self._outcomes.finish(message, self._go_on_without, delay)
+        else:
+            await self._outcomes.retry(message, job, delay)
+
+    def _go_on(
+        self, tx: database.Transaction, job: jobs.SendProfile, refused: errors.Refused | None = None
+    ) -> None:
+        """Refresh the posts of a request, and queue the seller's next older one."""
+        if isinstance(refused, errors.InvalidBody) and create_attempt.is_seller_unknown(refused):
+            self._remember_refusal(tx)
+        listing = link_rows.get_listing(tx, job.listing_id)
+        self._outcomes.refresh(tx, listing.id)
+        if job.goes_on and (older := seller_rows.next_older_link(tx, listing)):
+            delay = 0 if job.sent < SENT_AT_ONCE else PROFILE_SPACING
+            following = replace(job, listing_id=older, sent=job.sent + 1)
+            self._outcomes.add_later(tx, following, delay)
+
+    def _go_on_without(self, tx: database.Transaction, job: jobs.SendProfile, delay: int) -> None:
+        self._go_on(tx, job)
+        self._outcomes.add_later(tx, replace(job, goes_on=False), delay)
+
+    def _remember_refusal(self, tx: database.Transaction) -> None:
+        if self._server.url is not None:
+            server_memory.remember_seller_refusal(tx, self._server.url, self._outcomes.now())
+
+
+if TYPE_CHECKING:
+    SellerAccountJob = jobs.ConnectAccount | jobs.RemoveAccount
+
+PAYOUT_PATIENCE = 3600 * 1000
+"""Milliseconds for which a call is repeated while the service does not answer; then the seller
+decides."""
+
+PAYOUT_SPACING = 250
+"""Milliseconds between two requests that are brought up to date, as for a changed profile."""
+
+
+class PayoutHandler:
+    """Performs the jobs of payout accounts; `vault` opens what sellers typed."""
+
+    def __init__(
+        self,
+        outcomes: job_outcomes.Outcomes,
+        server: request_bodies.PaymentServer,
+        vault: vault.Vault,
+    ) -> None:
+        self._outcomes = outcomes
+        self._server = server
+        self._vault = vault
+
+    async def perform(self, message: outbox.Message) -> None:
+        """Perform one job and settle it; raises StorageError."""
+        job: jobs.AccountJob = message.body
+        match job:
+            case jobs.RefreshPayable():
+                await self._outcomes.finish(message, self._refresh_some)
+            case jobs.ConnectAccount(dry_run=True):
+                await self._attempt(message, self._probe)
+            case jobs.ConnectAccount():
+                await self._attempt(message, self._save)
+            case jobs.RemoveAccount():
+                await self._attempt(message, self._remove)
+
+    def buried(self, tx: database.Transaction, job: jobs.AccountJob) -> None:
+        """Return a call that was set aside to its seller: its outcome is not known."""
+        if isinstance(job, jobs.ConnectAccount | jobs.RemoveAccount):
+            self._give_up(tx, job)
+
+    async def _attempt(
+        self, message: outbox.Message, call: Callable[[outbox.Message], Awaitable[None]]
+    ) -> None:
+        job = message.body
+        try:
+            await job_outcomes.in_time(call(message))
+        except errors.InvalidBody as error:
+            await self._outcomes.finish(message, self._refuse, error)
+        except errors.Refused as error:
+            job_outcomes.log_failure(job, error)
+            await self._outcomes.finish(message, self._fail, error)
+        except errors.PeerError as error:
+            job_outcomes.log_failure(job, error)
+            await self._postpone(message, error)
+
+    async def _probe(self, message: outbox.Message) -> None:
+        account = await self._connect(message)
+        await self._outcomes.finish(message, self._show_found, account)
+
+    async def _save(self, message: outbox.Message) -> None:
+        job: jobs.ConnectAccount = message.body
+        account = await self._connect(message)
+        accounts = await self._server.client.payout_accounts(payout.owner_ref(job.seller_id))
+        await self._outcomes.finish(message, self._keep, account, accounts)
+
+    async def _connect(self, message: outbox.Message) -> payout.PayoutAccount:
+        job: jobs.ConnectAccount = message.body
+        values = exact_json.loads(self._vault.open(job.sealed))
+        return await self._server.client.keyed(message.id).connect_account(
+            payout.owner_ref(job.seller_id),
+            payout.kind_of(job.way),
+            payout.details_of(job.way, values),
+            dry_run=job.dry_run,
+        )
+
+    async def _remove(self, message: outbox.Message) -> None:
+        job: jobs.RemoveAccount = message.body
+        await self._server.client.keyed(message.id).remove_account(job.account_id)
+        accounts = await self._server.client.payout_accounts(payout.owner_ref(job.seller_id))
+        await self._outcomes.finish(message, self._drop, accounts)
+
+    def _show_found(
+        self, tx: database.Transaction, job: jobs.ConnectAccount, account: payout.PayoutAccount
+    ) -> None:
+        self._go_on(
+            tx, job, lambda draft, seller: seller_forms.account_probed(draft, account, seller)
+        )
+
+    def _keep(
+        self,
+        tx: database.Transaction,
+        job: jobs.ConnectAccount,
+        account: payout.PayoutAccount,
+        accounts: list[payout.PayoutAccount],
+    ) -> None:
+        """Store the accounts, end the form, and refresh what could not be paid before."""
+        seller = self._seller(tx, job)
+        before = seller.account_of(account.way)
+        seller_rows.save_accounts(tx, job.seller_id, accounts)
+        audit_trail.record_account(tx, job.seller_id, before, account, self._outcomes.now())
+        self._go_on(
+            tx, job, lambda draft, _: seller_forms.account_saved(draft, account, seller),
+            otherwise=seller_texts.saved_reply(account, before, seller.language),
+        )  # fmt: skip
+        self._add(tx, jobs.RefreshPayable(job.seller_id, unpayable=True), 0)
+
+    def _drop(
+        self,
+        tx: database.Transaction,
+        job: jobs.RemoveAccount,
+        accounts: list[payout.PayoutAccount],
+    ) -> None:
+        """Forget an account, and refresh what it alone was to be paid to."""
+        seller = self._seller(tx, job)
+        gone = next((one for one in seller.accounts if one.id == job.account_id), None)
+        seller_rows.save_accounts(tx, job.seller_id, accounts)
+        if gone is None:  # two presses of one button
+            return
+        audit_trail.record_account(tx, job.seller_id, gone, None, self._outcomes.now())
+        affected = seller_rows.links_without(tx, job.seller_id, accounts)
+        self._outcomes.answer(tx, job, seller_texts.removed_reply(gone, affected, seller.language))
+        self._add(tx, jobs.RefreshPayable(job.seller_id, unpayable=False), 0)
+
+    def _refuse(
+        self, tx: database.Transaction, job: SellerAccountJob, error: errors.InvalidBody
+    ) -> None:
+        """Ask again for the refused field; where no form waits for it, say why."""
+        problem = error.info[0] if error.info else errors.FieldProblem("", error.message)
+        self._go_on(
+            tx, job,
+            lambda draft, seller: seller_forms.account_refused(draft, problem, seller),
+            otherwise=Reply(seller_texts.refusal_text(problem, job.reply_to.language)),
+        )  # fmt: skip
+
+    def _fail(self, tx: database.Transaction, job: SellerAccountJob, error: errors.Refused) -> None:
+        key = "payout-closed" if isinstance(error, errors.Unauthorized) else "payout-refused"
+        words = (
+            {} if isinstance(error, errors.Unauthorized) else {"message": escaped(error.message)}
+        )
+        self._interrupt(tx, job, self._text(job, key, **words))
+
+    def _give_up(self, tx: database.Transaction, job: SellerAccountJob) -> None:
+        self._interrupt(tx, job, self._text(job, "payout-given-up"))
+
+    def _interrupt(self, tx: database.Transaction, job: SellerAccountJob, note: Reply) -> None:
+        self._go_on(
+            tx, job,
+            lambda draft, seller: seller_forms.probe_interrupted(draft, note.text, seller),
+            otherwise=note,
+        )  # fmt: skip
+
+    async def _postpone(self, message: outbox.Message, error: errors.PeerError) -> None:
+        """Retry later in the background; the seller is told once that it takes longer."""
+        job: SellerAccountJob = message.body
+        outcomes = self._outcomes
+        if outcomes.now() - message.created_at > PAYOUT_PATIENCE:
+            await outcomes.finish(message, self._give_up)
+            return
+        delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
+        is_busy = isinstance(error, errors.Throttled)  # then it takes a moment longer, and no more
+        state = outbox.State(
+            replace(job, is_told=job.is_told or not is_busy), _lane(job), queue_policy.NOTICE
+        )
+        due_at = outcomes.now() + delay
+
+        def work(tx: database.Transaction) -> None:
+            note = "the service does not answer"
+            kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, state=state)
+            if kept and not (job.is_told or is_busy):
+                outcomes.answer(tx, job, self._text(job, "payout-waiting"))
+
+        await outcomes.db.transaction_until_stored(work)
+
+    def _go_on(
+        self,
+        tx: database.Transaction,
+        job: SellerAccountJob,
+        follow: Callable[[drafts.Draft, drafts.Seller], flow.FormResult],
+        otherwise: Reply | None = None,
+    ) -> None:
+        """Resume the form that waits for this job; reply `otherwise` where none does."""
+        chat_id = job.reply_to.chat_id
+        draft = seller_rows.find_draft(tx, chat_id, job.seller_id)
+        replies: tuple[Reply, ...] = (otherwise,) if otherwise else ()
+        if draft is not None and _awaits(draft, job):
+            outcome = follow(draft, self._seller(tx, job))
+            self._store(tx, job, outcome.draft)
+            replies = outcome.replies
+        for reply in replies:
+            self._outcomes.answer(tx, job, reply)
+
+    def _store(
+        self, tx: database.Transaction, job: SellerAccountJob, draft: drafts.Draft | None
+    ) -> None:
+        """Store the form; the last question of one that ended loses its buttons."""
+        chat_id, now = job.reply_to.chat_id, self._outcomes.now()
+        question = seller_rows.save_draft(tx, chat_id, job.seller_id, draft, now)
+        if question is not None:
+            place = post_rows.MessagePlace(str(chat_id), question)
+            message_rows.remove_buttons(tx, self._outcomes.queues, place, now)
+
+    def _seller(self, tx: database.Transaction, job: SellerAccountJob) -> drafts.Seller:
+        now, service = self._outcomes.now(), self._server.payout_service
+        seller = seller_rows.ensure_seller(tx, job.seller_id, job.reply_to.language, now)
+        return seller_rows.at_service(tx, seller, job.seller_id, service)
+
+    def _refresh_some(self, tx: database.Transaction, job: jobs.RefreshPayable) -> None:
+        """Queue the checks of some requests, and then of the older ones."""
+        found = seller_rows.live_links_before(tx, job.seller_id, job.before)
+        wanted = [
+            one for one in found
+            if not job.unpayable or (one.answer is not None and one.answer.lacks_account)
+        ]  # fmt: skip
+        for place, listing in enumerate(wanted):
+            self._outcomes.add_later(tx, jobs.CheckRequest(listing.id), place * PAYOUT_SPACING)
+        if len(found) == seller_rows.BATCH:
+            following = replace(job, before=found[-1].id)
+            self._add(tx, following, len(wanted) * PAYOUT_SPACING)
+
+    def _add(self, tx: database.Transaction, job: jobs.AccountJob, delay: int) -> None:
+        now, queue = self._outcomes.now(), self._outcomes.queues.jobs
+        outbox.put(
+            tx, queue, _lane(job), job, now, priority=queue_policy.NOTICE, due_at=now + delay
+        )
+
+    def _text(self, job: SellerAccountJob, key: str, **values: object) -> Reply:
+        return Reply(translations.t(job.reply_to.language, key, **values))
+
+
+def _lane(job: jobs.AccountJob) -> str:
+    """Return the lane of a seller's jobs that nobody waits for, or that wait for a wallet."""
+    return f"{WALLETS if job.asks_wallet else BACKGROUND}{payout.owner_ref(job.seller_id)}"
+
+
+def _awaits(draft: drafts.Draft, job: SellerAccountJob) -> bool:
+    """Return whether a form still waits for this job, with the same answers."""
+    if not isinstance(job, jobs.ConnectAccount) or draft.id != job.draft_id:
+        return False
+    step = payout.CHECKING if job.dry_run else payout.SAVING
+    return draft.step == step and seller_forms.connection_token(draft) == job.token

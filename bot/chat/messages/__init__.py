@@ -1,1 +1,0 @@
-"""What is sent: replies, buttons, bodies of queued messages, the queues themselves."""

@@ -1,0 +1,261 @@
+"""The start or end of a request, parsed as people write it.
+
+All readings of a text are followed: one moment is taken, several are a Choice, and none is a
+Problem with the reason. Moments are in epoch ms.
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+
+from babel.dates import format_date, format_time
+
+from bot.chat.model import local_time, replies, time_words, zones
+from bot.core.text import translations
+
+# Moments in words: in full, so that sellers can check them, and short for a button.
+
+
+MAX_LABEL = 40  # characters of a button that stands alone in its row
+_FULL = {"en": "EEEE, d MMMM y"}  # CLDR's is American; everybody understands the day first
+_SHORT = {"en": "EEE, d MMM y", "de": "EEE d. MMM y"}
+_CLOCK = "HH:mm"
+_HOUR = 60 * local_time.MINUTE
+_DAYS_FROM = 48 * _HOUR  # nearer moments are counted in hours
+
+
+def full_text(at: int, now: int, zone: str, language: str) -> str:
+    """Format a moment in full: day, time, zone, and how far ahead it is if it is.
+
+    "Thursday, 31 December 2026, 23:59, Berlin time (in 39 days)"; epoch ms.
+    """
+    tongue, shown = translations.choose(language), local_time.local_datetime(at, zone)
+    whole = translations.t(
+        language,
+        "moment-spelled",
+        date=format_date(shown.date(), _FULL.get(tongue, "full"), locale=tongue),
+        time=format_time(shown.time(), _CLOCK, locale=tongue),
+        zone=_zone(at, zone, language),
+    )
+    return f"{whole} ({_ahead(at, now, zone, language)})" if at > now else whole
+
+
+def _zone(at: int, zone: str, language: str) -> str:
+    """Return the name of the zone, with its offset in an hour that occurs twice."""
+    if zones.is_fixed_offset(zone):
+        return zones.place_name(zone, language)
+    there = translations.t(language, "moment-place", place=zones.place_name(zone, language))
+    return f"{there}, {zones.utc_offset(at, zone)}" if _is_twice(at, zone) else there
+
+
+def _is_twice(at: int, zone: str) -> bool:
+    shown = local_time.local_datetime(at, zone).replace(second=0, tzinfo=None, fold=0)
+    return len(local_time.epochs_showing(shown, zone)) > 1
+
+
+def _ahead(at: int, now: int, zone: str, language: str) -> str:
+    if at - now >= _DAYS_FROM:
+        days = (
+            local_time.local_datetime(at, zone).date() - local_time.local_datetime(now, zone).date()
+        ).days
+        return translations.t(language, "moment-in-days", count=days)
+    hours, rest = divmod(at - now, _HOUR)
+    minutes = rest // local_time.MINUTE
+    if hours == 0:
+        return translations.t(language, "moment-in-minutes", minutes=max(minutes, 1))
+    if minutes == 0:
+        return translations.t(language, "moment-in-hours", hours=hours)
+    return translations.t(language, "moment-in-both", hours=hours, minutes=minutes)
+
+
+def button_label(at: int, zone: str, language: str) -> str:
+    """Format a moment in MAX_LABEL characters at most, for a button: "Thu, 31 Dec 2026, 23:59"."""
+    tongue, shown = translations.choose(language), local_time.local_datetime(at, zone)
+    day = format_date(shown.date(), _SHORT.get(tongue, "EEE d MMM y"), locale=tongue)
+    label = f"{day}, {format_time(shown.time(), _CLOCK, locale=tongue)}"
+    return f"{label} ({zones.utc_offset(at, zone)})" if _is_twice(at, zone) else label
+
+
+MAX_AHEAD = 315_360_000_000  # ms; the interface's bound of expirationInSeconds
+MAX_CHOICES = 4  # buttons below one question
+_MAX_YEARS = 11  # beyond MAX_AHEAD on any day
+_LEAP_YEARS = 9  # years that contain every date, 29 February included
+_WEEK = 7
+_MONTHS = 12
+_FIRST_YEAR = 1970  # of epoch ms
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Moments that a text may mean, the earliest first, of which the seller chooses one."""
+
+    moments: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Past(replies.Problem):
+    """The Problem of a moment in the past, quoted in full."""
+
+    at: int = 0
+    now: int = 0
+    zone: str = ""
+
+    def text(self, language: str) -> str:
+        """Return the problem in words."""
+        moment = full_text(self.at, self.now, self.zone, language)
+        return translations.t(language, "problem-moment-past", moment=moment)
+
+
+class _Refusal(StrEnum):
+    """Why parts mean no moment, as keys of texts; the most helpful one comes first."""
+
+    GAP = "problem-moment-gap"
+    WEEKDAY = "problem-moment-weekday"
+    DATE = "problem-moment-date"
+    FAR = "problem-moment-far"
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """The question that was asked: when, in which zone, and whether for an end or a start."""
+
+    now: int
+    zone: str
+    end: bool
+
+    @property
+    def today(self) -> date:
+        """Return the present day in the zone."""
+        return local_time.local_datetime(self.now, self.zone).date()
+
+
+def read_moment(text: str, now: int, zone: str, *, end: bool) -> int | Choice | replies.Problem:
+    """Parse when a request starts or, with `end`, ends: `tomorrow 18:00`, `in 2 h`, `31.12.`.
+
+    A day without a time is the whole day: it starts with its first minute, ends with its last.
+    """
+    found = [_moments(parts, _Question(now, zone, end)) for parts in local_time.readings(text)]
+    moments = sorted({at for each in found if not isinstance(each, _Refusal) for at in each})
+    coming = tuple(at for at in moments if now < at <= now + MAX_AHEAD)
+    if coming:
+        return coming[0] if len(coming) == 1 else Choice(coming[:MAX_CHOICES])
+    if past := [at for at in moments if at <= now]:
+        return Past("problem-moment-past", {}, past[-1], now, zone)
+    if moments:
+        return replies.Problem(_Refusal.FAR)
+    why = next((each for each in _Refusal if each in found), None)
+    return replies.Problem(why) if why else replies.Problem("problem-moment")
+
+
+def _moments(parts: local_time.TimeParts, question: _Question) -> tuple[int, ...] | _Refusal:
+    """Return the moments that the parts may mean, past ones too."""
+    if parts.span and parts.clock is None and parts.part is None:
+        return _later(parts.span, question)
+    days = _days(parts, question.today)
+    if isinstance(days, _Refusal):
+        return days
+    if max(days).year > question.today.year + _MAX_YEARS:
+        return _Refusal.FAR
+    by_day = [[*_at(parts, day, question)] for day in days]
+    if parts.names_day:
+        return tuple(at for each in by_day for at in each) or _Refusal.GAP
+    coming = ([at for at in each if at > question.now] for each in by_day)
+    return tuple(next(filter(None, coming), ())) or _Refusal.GAP
+
+
+def _later(span: local_time.Span, question: _Question) -> tuple[int, ...] | _Refusal:
+    """Add months and days by the calendar, at the same time of the day, and the rest exactly."""
+    at = question.now
+    if span.months or span.days:
+        day = _shifted(question.today, span)
+        if isinstance(day, _Refusal):
+            return day
+        shown = local_time.local_datetime(at, question.zone).time().replace(fold=0)
+        at = local_time.epochs_reaching(datetime.combine(day, shown), question.zone)[0]
+    return (at + (span.hours * 60 + span.minutes) * local_time.MINUTE,)
+
+
+def _shifted(day: date, span: local_time.Span) -> date | _Refusal:
+    """Return the day that much later; the last of the month where the month is too short."""
+    years, month = divmod(day.month - 1 + span.months, 12)
+    if years > _MAX_YEARS:
+        return _Refusal.FAR
+    year, month = day.year + years, month + 1
+    shortened = min(day.day, monthrange(year, month)[1])
+    return date(year, month, shortened) + timedelta(days=span.days)
+
+
+def _days(parts: local_time.TimeParts, today: date) -> list[date] | _Refusal:
+    """Return the days that the parts may mean; today and tomorrow where they name none."""
+    found = _named_day(parts, today)
+    if isinstance(found, _Refusal):
+        return found
+    if found is None and parts.weekday is not None:
+        return _weekdays(parts.weekday, today, following=bool(parts.following))
+    if found and parts.weekday not in (None, found.weekday()):
+        return _Refusal.WEEKDAY
+    return [found] if found else [today, today + timedelta(days=1)]
+
+
+def _named_day(parts: local_time.TimeParts, today: date) -> date | _Refusal | None:
+    if parts.date:
+        return _date(*parts.date, today)
+    if parts.span:
+        return _shifted(today, parts.span)
+    return None if parts.days is None else today + timedelta(days=parts.days)
+
+
+def _date(year: int | None, month: int, day: int, today: date) -> date | _Refusal:
+    """Return the day of a date; without a year the next one, today included."""
+    years = range(today.year, today.year + _LEAP_YEARS) if year is None else [year]
+    if min(years) < _FIRST_YEAR or not 1 <= month <= _MONTHS:
+        return _Refusal.DATE
+    there = [each for each in years if 1 <= day <= monthrange(each, month)[1]]
+    days = [date(each, month, day) for each in there]
+    return next((each for each in days if year or each >= today), _Refusal.DATE)
+
+
+def _weekdays(weekday: int, today: date, *, following: bool) -> list[date]:
+    """Return the next such weekday; with `following` also the one after, where it may be meant."""
+    ahead = (weekday - today.weekday()) % _WEEK
+    nearest, later = (today + timedelta(days=ahead + more) for more in (0, _WEEK))
+    if ahead == 0:
+        return [later] if following else [nearest, later]
+    return [nearest, later] if following and weekday > today.weekday() else [nearest]
+
+
+def _at(parts: local_time.TimeParts, day: date, question: _Question) -> Iterator[int]:
+    """Yield the moments of a day that the parts may mean."""
+    midnight = datetime.combine(day, time.min)
+    for minutes in _minutes(parts, question):
+        shown = midnight + timedelta(minutes=minutes)
+        if parts.offset is None:
+            yield from local_time.epochs_showing(shown, question.zone)
+        else:
+            utc = (shown - timedelta(minutes=parts.offset)).replace(tzinfo=UTC)
+            yield int(utc.timestamp() * 1000)
+    if not (parts.clock is not None or _is_part_alone(parts, question)):
+        last = midnight + timedelta(minutes=local_time.DAY - 1)
+        yield (
+            local_time.epochs_reaching(last, question.zone)[-1]
+            if question.end
+            else local_time.epochs_reaching(midnight, question.zone)[0]
+        )
+
+
+def _minutes(parts: local_time.TimeParts, question: _Question) -> tuple[int, ...]:
+    if parts.clock is not None:
+        return (parts.clock,)
+    if parts.part and _is_part_alone(parts, question):
+        return tuple(hour * 60 for hour in time_words.HOURS_OF[parts.part])
+    return ()
+
+
+def _is_part_alone(parts: local_time.TimeParts, question: _Question) -> bool:
+    """Return whether the parts name a part of the day only; an end tonight is midnight."""
+    tonight = question.end and parts.days == 0 and parts.part == time_words.EVENING
+    return parts.part is not None and not tonight

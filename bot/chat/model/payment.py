@@ -1,0 +1,223 @@
+"""How a payment was paid, where its server says so: the rail, the payer's amount and the rate."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from bot.core import errors
+from bot.core.money import amounts
+from bot.core.text import sanitize
+
+# What a payer tells the seller: a name and a message, as their server reports them.
+
+
+LONGEST_NAME, LONGEST_MESSAGE = 80, 280
+"""Characters; a longer text of another server is cut."""
+
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that look like a space."""
+
+
+@dataclass(frozen=True, slots=True)
+class PayerWords:
+    """A payer's name and message; None for what the payer left out."""
+
+    name: str | None = None
+    message: str | None = None
+
+    def __bool__(self) -> bool:
+        """Return whether the payer said anything."""
+        return self.name is not None or self.message is not None
+
+
+NO_WORDS = PayerWords()
+
+
+def read_words(data: Mapping[str, Any]) -> PayerWords:
+    """Parse `name` and `message` of a payment; what shows nothing, or is no text, is left out."""
+    return PayerWords(
+        _kept_text(data.get("name"), LONGEST_NAME), _kept_text(data.get("message"), LONGEST_MESSAGE)
+    )
+
+
+def _kept_text(value: Any, most: int) -> str | None:
+    if not isinstance(value, str):
+        return None
+    kept = "".join(map(_storable, sanitize.lines(value)[:most])).strip()
+    return kept if any(map(_is_visible, kept)) else None
+
+
+def _storable(char: str) -> str:
+    """Return a character that a database takes and a terminal survives."""
+    return char if char == "\n" or unicodedata.category(char) not in ("Cc", "Cs") else " "
+
+
+def _is_visible(char: str) -> bool:
+    return unicodedata.category(char)[0] in "LNPS" and char not in _BLANK
+
+
+# The key of a payment in the data of buttons: ids of other servers are too long for that.
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentKey:
+    """A payment by its listing, the time of its record (epoch ms) and a digest of its number."""
+
+    listing_id: str
+    at: int
+    digest: str
+
+    @classmethod
+    def of(cls, listing_id: str, at: int, transaction_id: str) -> PaymentKey:
+        """Return the key of a payment."""
+        digest = hashlib.blake2b(transaction_id.encode("utf-8", "replace"), digest_size=4)
+        return cls(listing_id, at, digest.hexdigest())
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """Return the key as words of a button's action."""
+        return self.listing_id, str(self.at), self.digest
+
+
+# A seller's marks on a payment: sent, paid back, and the payer's words hidden.
+
+
+SENT, PAID_BACK, HIDDEN = "sent", "paid-back", "hide"
+"""The marks, by the words of their buttons."""
+
+NOTED = (SENT, PAID_BACK)
+"""The marks that have a time and a note, of which the buyer hears."""
+
+
+UNDO = {SENT: "sent-undo", PAID_BACK: "paid-back-undo"}
+"""The words of the buttons that take them back."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentMarks:
+    """The marks of a payment; times in epoch ms."""
+
+    sent_at: int | None = None
+    sent_note: str | None = None
+    paid_back_at: int | None = None
+    paid_back_note: str | None = None
+    is_hidden: bool = False
+
+    def noted(self, mark: str) -> tuple[int | None, str | None]:
+        """Return the time and the note of a mark of NOTED, None for one that is not set."""
+        if mark == SENT:
+            return self.sent_at, self.sent_note
+        return self.paid_back_at, self.paid_back_note
+
+
+NO_MARKS = PaymentMarks()
+
+
+# References of bank transfers as people copy them from a statement.
+
+
+_ALIKE = str.maketrans("OILBGSZ", "0118652")
+"""Letters that are read as digits; a reference and its copies are folded alike."""
+
+
+def fold_reference(text: str) -> str:
+    """Fold a reference, so that all spellings of one are equal: case, spaces, hyphens, O and 0."""
+    plain = sanitize.typed(text, digits=True).upper()
+    return "".join(char for char in plain if char.isascii() and char.isalnum()).translate(_ALIKE)
+
+
+# Transaction numbers as people quote them.
+
+
+_NOISE = re.compile(r"[\s#…]+")
+"""What people put around a number or its groups of digits, or what shortened it."""
+
+
+def fold_number(text: str) -> str:
+    """Fold a transaction number, so that all spellings of one number are equal."""
+    plain = sanitize.typed(_NOISE.sub("", text)).replace(" ", "").casefold()
+    return "".join(char for char in plain if unicodedata.category(char) not in ("Cc", "Cs"))
+
+
+BANK = "bank"
+TEST_MONEY = "sandbox"
+LIGHTNING_KINDS = frozenset(["lightning", "lnbits", "nwc"])
+
+LONGEST_TEXT = 200
+"""Characters of a kind, a reference, a rate or a source; a longer one is not believed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaidBy:
+    """A payer's side of a payment; `amount` in minor units of `currency` is what arrived.
+
+    `reference` is the bank transfer's, or the invoice. One unit of the price's currency bought
+    `rate` units of this one, by `source`; both are None where the two are the same. `rated_at` in
+    epoch ms.
+    """
+
+    kind: str
+    amount: int
+    currency: str
+    reference: str | None = None
+    rate: str | None = None
+    source: str | None = None
+    rated_at: int | None = None
+
+    def asked(self, price: int, currency: str) -> int | None:
+        """Return what was asked for a price in minor units, None where it can't be computed."""
+        if currency == self.currency:
+            return price
+        if self.rate is None:
+            return None
+        try:
+            shift = amounts.exponent(self.currency) - amounts.exponent(currency)
+            exact = (Decimal(self.rate) * price).scaleb(shift)
+            return int(exact.to_integral_value(ROUND_HALF_UP))
+        except (errors.MoneyError, ArithmeticError, ValueError):
+            return None
+
+    def surplus(self, price: int, currency: str) -> int:
+        """Return how much more than asked arrived for a price, less than 0 where it is too little.
+
+        0 where that can't be known.
+        """
+        asked = self.asked(price, currency)
+        return 0 if asked is None else self.amount - asked
+
+
+def read_paid_by(raw: Any, read_time: Callable[[Any], int | None]) -> PaidBy | None:
+    """Parse `paidBy` of a payment; None where it is missing or can't be read."""
+    if not isinstance(raw, dict):
+        return None
+    kind, code, amount = _text(raw.get("kind")), raw.get("currencyCode"), raw.get("amount")
+    if kind is None or not isinstance(code, str) or isinstance(amount, bool):
+        return None
+    if not isinstance(amount, int | Decimal | str):
+        return None
+    try:
+        minor = amounts.to_minor(Decimal(amount), code)
+        rate = raw.get("rate")
+        known = None if rate is None else _text(f"{Decimal(rate):f}")
+    except (errors.MoneyError, ArithmeticError, ValueError, TypeError):
+        return None
+    return PaidBy(
+        kind=kind,
+        amount=minor,
+        currency=code,
+        reference=_text(raw.get("reference")),
+        rate=known,
+        source=_text(raw.get("rateSource")) if known else None,
+        rated_at=read_time(raw.get("ratedAt")) if known else None,
+    )
+
+
+def _text(value: Any) -> str | None:
+    is_text = isinstance(value, str) and 0 < len(value) <= LONGEST_TEXT and value.isprintable()
+    return value if is_text else None

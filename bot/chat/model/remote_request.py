@@ -1,0 +1,485 @@
+"""Answers of the payment request service, parsed in every form that servers send.
+
+The interface leaves open whether dates are text or numbers, which fields are present and where
+custom parameters are echoed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from bot.chat.model import payment, request_spec
+from bot.core import errors
+from bot.core.money import amounts
+
+# What the embedded service answers about amounts of payers' choice, goals, quantity and goods.
+#
+# Other servers may use these names for something else, so a value of another form is left out.
+
+
+_MOST_RAISED = Decimal(10**18)  # far more than all payments of a request
+_MOST_COUNTED = 10**12
+
+
+def read_giving(data: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
+    """Return these facts of a request in the names of `Answer`; amounts in minor units.
+
+    Amounts are in the `currency` of the price, and left out without one.
+    """
+    return {
+        "choice": _choice(data.get("amountChoice"), currency),
+        "goal": _amount(data.get("goal"), currency),
+        "raised": _sum(data.get("amountRaised"), currency),
+        "max_quantity": _count(data.get("maxQuantity")) or None,
+        "delivers": data.get("delivers")
+        if data.get("delivers") in request_spec.GOODS_KINDS
+        else None,
+        "codes": _codes(data.get("delivery")),
+    }
+
+
+def read_stored_giving(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored facts that are objects, as `Answer` has them."""
+    choice, codes = data.get("choice"), data.get("codes")
+    return {
+        "choice": choice
+        and request_spec.AmountChoice(**{**choice, "suggested": (*choice["suggested"],)}),
+        "codes": codes and request_spec.CodeCounts(**codes),
+    }
+
+
+def _choice(found: Any, currency: str | None) -> request_spec.AmountChoice[int] | None:
+    suggested = found.get("suggested", []) if isinstance(found, dict) else None
+    if not isinstance(suggested, list):
+        return None
+    minimum, maximum = _amount(found.get("minimum"), currency), found.get("maximum")
+    amounts = [_amount(each, currency) for each in suggested]
+    known = [amount for amount in amounts if amount is not None]
+    most = None if maximum is None else _amount(maximum, currency)
+    if minimum is None or len(known) < len(amounts) or (most is None) != (maximum is None):
+        return None
+    choice: request_spec.AmountChoice[int] = request_spec.AmountChoice(minimum, (*known,), most)
+    return choice if choice.is_sound else None
+
+
+def _amount(value: Any, currency: str | None) -> int | None:
+    if currency is None or not _is_number(value):
+        return None
+    try:
+        return amounts.to_minor(Decimal(value), currency)
+    except errors.MoneyError:
+        return None
+
+
+def _sum(value: Any, currency: str | None) -> int | None:
+    """Return a sum, which may be 0 or more than any single amount."""
+    if currency is None or not _is_number(value) or not 0 <= value <= _MOST_RAISED:
+        return None
+    try:
+        minor = Decimal(value).scaleb(amounts.exponent(currency))
+    except errors.MoneyError:
+        return None
+    return int(minor) if minor == minor.to_integral_value() else None
+
+
+def _codes(delivery: Any) -> request_spec.CodeCounts | None:
+    codes = delivery.get("codes") if isinstance(delivery, dict) else None
+    if not isinstance(codes, dict):
+        return None
+    counts = (_count(codes.get(name)) or 0 for name in ("total", "assigned", "waiting"))
+    return request_spec.CodeCounts(*counts)
+
+
+def _count(value: Any) -> int | None:
+    if not _is_number(value) or not 0 <= value <= _MOST_COUNTED or value != int(value):
+        return None
+    return int(value)
+
+
+def _is_number(value: Any) -> bool:
+    is_finite = not isinstance(value, Decimal) or value.is_finite()
+    return isinstance(value, int | Decimal) and not isinstance(value, bool) and is_finite
+
+
+LONGEST_LISTING = 64
+"""Characters; ours have ten, a longer one belongs to another tool."""
+LONGEST_TEXT = 2048
+"""Characters of an id or a link; a longer one fits no QR code and no button."""
+LONGEST_ID = 200
+"""Characters of the id of a payment or a checkout."""
+LONGEST_CODE = 16
+"""Characters of a currency's code."""
+NO_PAYOUT = "noPayoutAccount"
+"""The status of a request that can't be paid because its seller has no account for it."""
+MOST_PIECES = 1000
+"""Pieces of one payment: ten times as many as a payer may take; a larger number is not believed."""
+MOST_UNITS = 10**12
+"""Far more than any request has; a larger number is not believed."""
+_LONGEST_QUOTE = 40  # characters of a server's amount
+_NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPrice:
+    """The price of a request at its server; `amount` is a decimal number in major units.
+
+    `instrument` is the currency in which it is paid, None where the server does not name it.
+    """
+
+    amount: str
+    currency: str
+    instrument: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteRequest:
+    """A payment request at its server (interface, section 2.2); times in epoch ms.
+
+    `reserved_units` are held by open checkouts, `paid_count` is the number of payments.
+    `email_state` and `email_confirmed_at` are about the address that gets letters about payments.
+    All of these, `status` and `price` are None where the server does not send them. One that
+    `is_embedded` came from the embedded service, which alone sends what follows: what payers choose
+    from, the `goal` and what was `raised` of it, in minor units of the price's currency, the
+    most that a buyer takes at once, and what buyers get, with their `codes`.
+    """
+
+    id: str
+    url: str
+    is_enabled: bool
+    total_units: int | None
+    remaining_units: int | None
+    enabled_at: int | None
+    expires_at: int | None
+    listing_id: str | None
+    reserved_units: int = 0
+    paid_count: int | None = None
+    status: str | None = None
+    email_state: str | None = None
+    email_confirmed_at: int | None = None
+    price: ServerPrice | None = None
+    is_embedded: bool = False
+    choice: request_spec.AmountChoice[int] | None = None
+    goal: int | None = None
+    raised: int | None = None
+    max_quantity: int | None = None
+    delivers: str | None = None
+    codes: request_spec.CodeCounts | None = None
+
+    @property
+    def lacks_account(self) -> bool:
+        """Return whether it can't be paid only because its seller has no account that fits."""
+        return self.status == NO_PAYOUT
+
+    def with_left(self, remaining_units: int, reserved_units: int) -> RemoteRequest:
+        """Return the request with these numbers of units left and reserved."""
+        return replace(self, remaining_units=remaining_units, reserved_units=reserved_units)
+
+    def with_sold(self, pieces: int) -> RemoteRequest:
+        """Return the request after more pieces were sold, each with its code."""
+        return self if self.codes is None else replace(self, codes=self.codes.after_sale(pieces))
+
+    def serves_more(self, before: RemoteRequest | None) -> bool:
+        """Return whether there are more codes than in an earlier answer, or none in their place."""
+        known = before.codes if before is not None else None
+        if self.codes is None:
+            return known is not None
+        return known is None or self.codes.total > known.total
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer as JSON for `from_json`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RemoteRequest:
+        """Return the answer that `to_json` wrote."""
+        price = data.get("price")
+        objects = {"price": price and ServerPrice(**price), **read_stored_giving(data)}
+        return cls(**{**data, **objects})
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPayment:
+    """A payment in the server's list; `completed_at` in epoch ms.
+
+    `amount` and `currency` are raw: `amount_of_payment` reads them. It is the sum of `quantity`
+    pieces. `is_hidden`: the payer's words are not to be shown.
+    """
+
+    transaction_id: str
+    amount: Any
+    currency: Any
+    completed_at: int | None
+    oversold: bool = False
+    payer: dict[str, Any] = field(default_factory=dict)
+    underpaid: bool = False
+    paid_by: payment.PaidBy | None = None
+    checkout_id: str | None = None
+    quantity: int = 1
+    words: payment.PayerWords = payment.NO_WORDS
+    is_hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PaidAmount:
+    """An amount in minor units of `currency`.
+
+    `named` quotes the server where it sent no amount that can have been paid.
+    """
+
+    minor: int
+    currency: str
+    named: str | None = None
+
+
+def read_request(data: Any, *, is_embedded: bool = False) -> RemoteRequest:
+    """Parse a payment request. Raises BadAnswer."""
+    try:
+        price = _price(data)
+        return RemoteRequest(
+            id=_text(data["id"]),
+            url=_text(data["paymentRequestUrl"]),
+            is_enabled=data.get("isEnabled") is not False,
+            total_units=_whole(data.get("totalUnits")),
+            remaining_units=_whole(data.get("remainingUnits")),
+            enabled_at=_time(data.get("enabledAt")),
+            expires_at=_time(data.get("expiresAt")),
+            listing_id=listing_id_of(data),
+            reserved_units=_whole(data.get("reservedUnits")) or 0,
+            paid_count=_whole(data.get("paymentsCount")),
+            status=status if isinstance(status := data.get("status"), str) else None,
+            **_email(data.get("notifications")),
+            price=price,
+            is_embedded=is_embedded,
+            **read_giving(data, price.currency if price else None),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise errors.BadAnswer("the answer is no payment request") from error
+
+
+def _email(notifications: Any) -> dict[str, Any]:
+    """Return the state of the email address; {} where the server does not send it."""
+    known = notifications if isinstance(notifications, dict) else {}
+    state = known.get("emailState")
+    if not isinstance(state, str):
+        return {}
+    return {"email_state": state, "email_confirmed_at": any_time(known.get("emailConfirmedAt"))}
+
+
+def read_payment(data: Any) -> ServerPayment:
+    """Parse a payment. Raises BadAnswer."""
+    try:
+        payer = data.get("userData")
+        return ServerPayment(
+            transaction_id=_text(data["transactionId"]),
+            amount=data.get("amount"),
+            currency=data.get("currencyCode"),
+            completed_at=any_time(data.get("completedAt")),
+            oversold=data.get("settlement") == "oversold",
+            payer=payer if isinstance(payer, dict) else {},
+            **rail_facts(data),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        raise errors.BadAnswer("the answer is no payment") from error
+
+
+def rail_facts(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what only the embedded service says of a payment, in the names of ServerPayment.
+
+    No other server sends these fields; one that is missing or can't be read stays unset.
+    """
+    paid_by, checkout = payment.read_paid_by(data.get("paidBy"), any_time), data.get("checkoutId")
+    is_short = data.get("underpaid") is True or data.get("settlement") == "underpaid"
+    return {
+        "underpaid": is_short,
+        "paid_by": paid_by,
+        "checkout_id": checkout if is_id(checkout) else None,
+        "quantity": _pieces(data.get("quantity")),
+        "words": payment.read_words(data),
+        "is_hidden": data.get("messageHidden") is True,
+    }
+
+
+def _pieces(value: Any) -> int:
+    """Return the pieces of a payment; 1 if the server names no valid number."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 1 <= value <= MOST_PIECES else 1
+
+
+def is_id(value: Any) -> bool:
+    """Check whether a value is an id that can be stored and shown."""
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_ID and value.isprintable()
+
+
+def read_checkout(data: Any) -> str:
+    """Return the state of a checkout. Raises BadAnswer."""
+    state = data.get("state") if isinstance(data, dict) else None
+    if not isinstance(state, str):
+        raise errors.BadAnswer("the answer is no checkout")
+    return state
+
+
+def amount_of_payment(
+    raw: Any, currency: Any, wish: request_spec.RequestSpec, pieces: int = 1
+) -> PaidAmount:
+    """Return the amount of a payment, from the `amount` and `currencyCode` that its server sent.
+
+    It is the price of all `pieces` where the server sent no amount (HandCash never does) or one
+    that can't be read, since no form of an amount may withhold the payment from its seller, and 0
+    where it sent none above 0. A number without a currency is in the price's.
+    """
+    price = wish.amount * pieces
+    if raw is None:
+        return PaidAmount(price, wish.currency)
+    named = _quoted(raw, currency)
+    amount = _number(raw)
+    if amount is not None and amount <= 0:
+        return PaidAmount(0, wish.currency, named)
+    code = wish.currency if currency is None else currency
+    if amount is None or not isinstance(code, str):
+        return PaidAmount(price, wish.currency, named)
+    try:
+        return PaidAmount(amounts.to_minor(amount, code), code)
+    except errors.MoneyError:
+        return PaidAmount(price, wish.currency, named)
+
+
+def _number(raw: Any) -> Decimal | None:
+    """Return a number as servers write it, also as a string; None for anything else."""
+    if isinstance(raw, str) and _NUMBER.fullmatch(raw):
+        return Decimal(raw)
+    return None if isinstance(raw, bool) or not isinstance(raw, int | Decimal) else Decimal(raw)
+
+
+def _quoted(raw: Any, currency: Any) -> str:
+    sent = (str(part)[:_LONGEST_QUOTE] for part in (raw, currency) if part is not None)
+    return " ".join(sent).strip()
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
+        raise TypeError(value)
+    return value
+
+
+def _price(data: Mapping[str, Any]) -> ServerPrice | None:
+    """Return the payment amount, else the sum of what the receivers get; None without either."""
+    instrument, whole = _code(data.get("currencyCode")), data.get("paymentAmount")
+    if isinstance(whole, dict) and (amount := _number(whole.get("amount"))) is not None:
+        paid_in, currency = _code(whole.get("currencyCode")), _code(whole.get("denominatedIn"))
+        if currency:
+            return ServerPrice(str(amount), currency, instrument or paid_in)
+        if paid_in:
+            return ServerPrice(str(amount), paid_in, instrument)
+    return _price_of_shares(data.get("receivers"), instrument)
+
+
+def _price_of_shares(receivers: Any, instrument: str | None) -> ServerPrice | None:
+    """Sum the receivers' amounts; None unless all of them are in one currency."""
+    if not isinstance(receivers, list) or not all(isinstance(one, dict) for one in receivers):
+        return None
+    amounts = [_number(one.get("sendAmount")) for one in receivers]
+    codes = {_code(one.get("currencyCode")) for one in receivers}
+    known = [amount for amount in amounts if amount is not None]
+    code = codes.pop() if len(codes) == 1 else None
+    if code is None or len(known) < len(amounts):
+        return None
+    return ServerPrice(str(sum(known, Decimal())), code, instrument)
+
+
+def _code(value: Any) -> str | None:
+    return value.upper() if isinstance(value, str) and 0 < len(value) <= LONGEST_CODE else None
+
+
+def _whole(value: Any) -> int | None:
+    """Return a number of units; None without one and beyond MOST_UNITS."""
+    units = Decimal(-1 if value is None else value)
+    return int(units) if 0 <= units <= MOST_UNITS else None
+
+
+def _time(value: Any) -> int | None:
+    """Convert ISO 8601 text or Unix seconds (the interface shows both) to epoch ms."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, int | Decimal):
+        return int(value * 1000)
+    moment = datetime.fromisoformat(value)
+    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
+
+
+def any_time(value: Any) -> int | None:
+    """Convert a time to epoch ms; None also where it can't be parsed."""
+    try:
+        return _time(value)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+
+
+def created_at(data: Mapping[str, Any]) -> int:
+    """Return when a request was created, in epoch ms; 0 where the server does not say."""
+    return any_time(data.get("createdAt")) or 0
+
+
+def reaches_before(page: Sequence[Any], moment: int) -> bool:
+    """Return whether a page of requests ends before `moment` (epoch ms), newest first.
+
+    Then all further pages are older. A page in any other order proves nothing about them.
+    """
+    times = [created_at(item) if isinstance(item, dict) else 0 for item in page]
+    falls = times == sorted(times, reverse=True) and times[0] > times[-1]
+    return falls and 0 < times[-1] < moment
+
+
+def listing_id_of(data: Mapping[str, Any]) -> str | None:
+    """Return the id of the listing that a request was created for, wherever it is echoed."""
+    webhook = (data.get("notifications") or {}).get("webhook") or {}
+    echoed = webhook.get("customParameters") or data.get("customParameters") or {}
+    value = echoed.get("listing")
+    text = "" if value is None else str(value)
+    return text if 0 < len(text) <= LONGEST_LISTING and text.isprintable() else None
+
+
+def served_unit(answer: RemoteRequest | None) -> int:
+    """Return the last unit that may have what was bought: with units removed, it is too high.
+
+    By an answer that doesn't say, it is any.
+    """
+    if answer is None or answer.codes is None or not answer.codes.waiting:
+        return MOST_UNITS
+    if answer.total_units is None or answer.remaining_units is None:
+        return MOST_UNITS
+    sold = answer.total_units - answer.remaining_units - answer.reserved_units
+    return sold - answer.codes.waiting
+
+
+def was_paid(answer: RemoteRequest, paid: Collection[str] = ()) -> bool:
+    """Return whether a request was paid, by its server's answer or by the ids in `paid`."""
+    sold = None not in (answer.total_units, answer.remaining_units) and (
+        answer.total_units != answer.remaining_units
+    )
+    is_closed = not (answer.is_enabled or answer.lacks_account)
+    return bool(answer.id in paid or answer.paid_count or sold or is_closed)
+
+
+# When time alone changes a request next.
+
+
+RESERVATION_LAPSE = 16 * 60 * 1000
+"""Milliseconds after which a reservation is checked: a minute more than RESERVATION_SECONDS."""
+
+
+def next_change(answer: RemoteRequest, known: int | None, now: int) -> int | None:
+    """Return the next start, end or lapse of a reservation after `now`, all in epoch ms.
+
+    `known` is the moment that was known before; None where nothing is to come.
+    """
+    moments = [at for at in (answer.enabled_at, answer.expires_at) if at is not None and at > now]
+    if answer.reserved_units:
+        lapse = now + RESERVATION_LAPSE
+        is_near = known is not None and now < known <= lapse
+        moments.append(known if known is not None and is_near else lapse)
+    return min(moments, default=None)

@@ -1,0 +1,326 @@
+"""Buttons in Telegram's JSON, and the codec of their callback data.
+
+Old buttons work for ever: words are added to the grammar, never changed or removed.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from bot.core.text import translations
+
+# Replies: a text with buttons, as data, and the escaping of what people typed.
+
+
+Action = tuple[str, ...]  # everything that a press needs: ("card", listing_id)
+Rows = tuple[tuple["Button", ...], ...]
+
+# core.telegram.org/bots/api, in UTF-16 code units after parsing.
+TEXT_LIMIT = 4096
+CAPTION_LIMIT = 1024
+
+SUCCESS, DANGER = "success", "danger"
+"""Styles of buttons, green and red (core.telegram.org/bots/api, InlineKeyboardButton)."""
+
+_TAG = re.compile(r"<[^<>]*>")
+_RIGHT_TO_LEFT = frozenset(["R", "AL", "AN"])
+_BIDI_CONTROLS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
+_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
+_JOINERS = "\u200d\ufe0f"
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button with exactly one effect.
+
+    A press sends `action` back, opens `url` or copies `copy`; `share` is the text of an inline
+    query that starts in a chat of the person's choice. `style` is SUCCESS or DANGER where the
+    button has a colour.
+    """
+
+    label: str
+    action: Action | None = None
+    url: str | None = None
+    copy: str | None = None
+    share: str | None = None
+    style: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A message in Telegram's HTML; `picture` is the id of the listing whose card it is.
+
+    `menu` is the menu that is open on the card (chat/cards/menus.py). `is_passing`: the message
+    only says that something is under way, and is deleted once the form goes on.
+    """
+
+    text: str
+    rows: Rows = ()
+    picture: str | None = None
+    menu: str | None = None
+    is_passing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an input is not accepted: a text key, and the escaped values in the text."""
+
+    key: str
+    values: dict[str, object] = field(default_factory=dict)
+
+    def text(self, language: str) -> str:
+        """Return the text of the problem."""
+        return translations.t(language, self.key, **self.values)
+
+
+def escaped(text: object, limit: int = TEXT_LIMIT) -> str:
+    """Escape what a person typed for our HTML, as one line; see `plain`."""
+    return html.escape(plain(text, limit))
+
+
+def plain(text: object, limit: int = TEXT_LIMIT) -> str:
+    """Convert what a person typed to one line of `limit` units at most, such as a label.
+
+    Control characters become spaces. Bidirectional controls are removed and right-to-left text is
+    isolated, so that it does not reorder the text beside it.
+    """
+    typed = str(text)
+    if typed.isascii() and typed.isprintable():  # most texts, at a tenth of the time
+        return shortened(" ".join(typed.split()), limit)
+    line = " ".join("".join(map(_harmless, typed)).split())
+    if _RIGHT_TO_LEFT.isdisjoint(map(unicodedata.bidirectional, line)):
+        return shortened(line, limit)
+    return _ISOLATE + shortened(line, limit - 2) + _POP_ISOLATE
+
+
+def _harmless(char: str) -> str:
+    if unicodedata.bidirectional(char) in _BIDI_CONTROLS:
+        return ""
+    return " " if unicodedata.category(char) in ("Cc", "Cs") else char
+
+
+def shortened(text: str, limit: int) -> str:
+    """Cut to `limit` UTF-16 units, the last of them an ellipsis, never within a character."""
+    if units(text) <= limit:
+        return text
+    kept, room = [], limit - 1
+    for char in text:
+        room -= units(char)
+        if room < 0:
+            break
+        kept.append(char)
+    return "".join(kept).rstrip(f"{_JOINERS} ") + "…"
+
+
+def units(text: str) -> int:
+    """Count the UTF-16 code units of a text, as Telegram does."""
+    return len(text) + (0 if text.isascii() else sum(char > "\uffff" for char in text))
+
+
+def shown_units(text: str) -> int:
+    """Count the units of our HTML once Telegram has parsed it."""
+    return units(html.unescape(_TAG.sub("", text)))
+
+
+# Texts of strangers that Telegram turns into no link, mention, command or phone number.
+#
+# Telegram looks for these in every text, whatever its HTML says. An invisible character after the
+# sign that begins or joins one keeps it from being found: a word joiner (U+2060), which neither
+# the apps nor the servers of Telegram take for a part of an address, a name or a number.
+
+
+WORD_JOINER = "\u2060"
+
+MOST_MARKS = 4
+"""Accents and vowel signs on one letter: no script needs more, and a pile of them covers the lines
+above and below."""
+
+_JOINTS = re.compile(r"(?<=[.\u3002\uff0e\uff61@/:#$\uff20\uff03\uff0f])(?=[^\W_]|[/_@+])")
+"""Places after a sign that begins a mention, a command or a tag, or joins parts of an address."""
+
+_PHONE = re.compile(r"\+?\(?\d(?:[\s().\-/\u2010-\u2015\u00a0]{0,3}\d){4,}")
+_DIGIT = re.compile(r"(?<=\d)(?=[\s().\-/\u2010-\u2015\u00a0]{0,3}\d)")
+
+
+def inert(text: str, limit: int = TEXT_LIMIT) -> str:
+    """Return what a stranger typed, as one line in our HTML that does nothing in Telegram.
+
+    `limit` are the UTF-16 units of the text itself; its invisible characters come on top.
+    """
+    return html.escape(_broken(plain(_bounded(text), limit)), quote=False)
+
+
+def inert_lines(text: str, limit: int = TEXT_LIMIT) -> str:
+    """Return what a stranger typed in the same way, with line breaks but without empty lines."""
+    lines = (line for line in map(str.strip, _bounded(text).splitlines()) if line)
+    return "\n".join(inert(line) for line in shortened("\n".join(lines), limit).split("\n"))
+
+
+def _bounded(text: str) -> str:
+    """Drop the marks beyond MOST_MARKS on one letter."""
+    kept, marks = [], 0
+    for char in unicodedata.normalize("NFC", text):
+        marks = marks + 1 if unicodedata.category(char) in ("Mn", "Me") else 0
+        if marks <= MOST_MARKS or char in "\ufe0f\ufe0e":
+            kept.append(char)
+    return "".join(kept)
+
+
+def _broken(line: str) -> str:
+    """Insert word joiners into whatever Telegram would make active."""
+    without_numbers = _PHONE.sub(lambda found: _DIGIT.sub(WORD_JOINER, found[0]), line)
+    return _JOINTS.sub(WORD_JOINER, without_numbers)
+
+
+# core.telegram.org/bots/api: InlineKeyboardButton, CopyTextButton; the first in bytes.
+MAX_DATA = 64
+MAX_COPY = 256
+MAX_QUERY = 256
+MAX_URL = 2048
+_MAX_LABEL = 64  # ours: a longer label is cut off by the clients anyway
+
+_BETWEEN = ":"
+_OF_DRAFT = "draft:"
+_DRAFT_WORDS = (
+    r"kind:(?:donation|oneoff|drop)",
+    r"skip|keep|cancel|continue|restart",
+    r"back:[a-z]{1,16}",
+    r"amount:[0-9]{1,16}(?:\.[0-9]{1,16})?(?::[A-Z]{3,4})?",
+    r"currency:[A-Z]{3,4}",
+    r"choose(?::[A-Z]{3,4})?",
+    r"goal:[0-9]{1,16}(?:\.[0-9]{1,16})?:[A-Z]{3,4}",
+    r"create:[0-9a-f]{8}",
+    r"options|done|(?:open|clear|off):[a-z]{1,16}",
+    r"instrument:[A-Z]{3,4}",
+    r"ask:(?:email|phoneNumber|paymail):(?:on|off)",
+    r"zone:[A-Za-z0-9_+/-]{1,40}",
+    r"moment:(?:starts|ends|end):[1-9][0-9]{0,13}",
+    r"hours:[0-9]{1,4}-[0-9]{1,4}",
+    r"minute:[0-9]{1,4}",
+    r"offer:[0-9a-f]{8}|accent:[a-z]{1,16}|telegram-photo",
+    r"save:[0-9a-f]{8}|change|later|land:[A-Z]{2}",
+    r"goods:(?:codes|one|again)",
+    r"file:(?:yes|no|photo)",
+)
+_WAY = r"(?:bank-(?:sepa|pix|upi|swiss)|lightning|lnbits|nwc)"
+_PAYMENT = r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}"
+_GRAMMAR = re.compile(
+    "|".join(
+        (
+            rf"draft:[a-z0-9]{{6}}:(?:{'|'.join(_DRAFT_WORDS)})",
+            r"(?:card|refresh|stop|resume|delete|delete-yes):[a-z0-9]{10}",
+            r"(?:more|edit|edit-not|duplicate|poster|alerts|look):[a-z0-9]{10}",
+            r"edit:[a-z0-9]{10}:[a-z]{1,12}",
+            r"codes:[a-z0-9]{10}",
+            r"alerts:[a-z0-9]{10}:(?:on|silent|off)",
+            r"poster:[a-z0-9]{10}:(?:print|square)-(?:light|dark)",
+            r"payments:[a-z0-9]{10}:[0-9]{1,6}",
+            r"list:[0-9]{1,6}",
+            r"undelivered:again",
+            r"new|help|bought|settings(?::(?:destination|zone|quiet|summary))?",
+            r"settings:seller(?:name|image|about|contact|accent)",
+            r"profile(?::later|:use:[0-9a-f]{8})?",
+            r"(?:claim|missing|missing-yes):[a-z0-9]{10}",
+            r"received:[a-z0-9]{10}(?::list|:digest)?",
+            r"missing:[a-z0-9]{10}:(?:list|digest)",
+            r"(?:incoming|bought):[0-9]{1,6}",
+            r"(?:receipt|receipt-remove):[a-z0-9]{10}",
+            rf"(?:payment|paid-back|paid-back-undo|sent-undo|hide-undo):{_PAYMENT}",
+            rf"sent:{_PAYMENT}(?::a)?",
+            rf"hide:{_PAYMENT}(?::[vdr]|:[ip][0-9]{{1,6}}|:[be][0-9]{{1,4}})?",
+            r"codes:[a-z0-9]{10}",
+            rf"getpaid(?::bank|:{_WAY})?",
+            rf"account:{_WAY}(?::remove(?::[0-9a-f]{{8}})?)?",
+        )
+    )
+)
+_HOST = re.compile(r"(?:[\w-]+\.)+(?:[^\W\d_]{2,63}|xn--[\w-]+)|[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+_UNSOUND = re.compile(r"[\s\x00-\x20\x7f\ud800-\udfff]")
+
+
+def encode_data(action: Action) -> str:
+    """Write an action as callback data, at most 64 bytes.
+
+    Raises ValueError, a bug, for an action that `decode` does not return.
+    """
+    if not is_known(action):
+        raise ValueError(f"not in the grammar of callback data: {action!r}")
+    return _BETWEEN.join(action)
+
+
+def is_known(action: Action) -> bool:
+    """Return whether an action is in the grammar of callback data."""
+    return decode_data(_BETWEEN.join(action)) == action
+
+
+def decode_data(data: str) -> Action | None:
+    """Read callback data; None if no button of the bot has it."""
+    if len(data) > MAX_DATA or not _GRAMMAR.fullmatch(data):
+        return None
+    return tuple(data.split(_BETWEEN))
+
+
+def markup(rows: Rows) -> dict[str, Any] | None:
+    """Return the InlineKeyboardMarkup; None if no button is left.
+
+    Links that Telegram refuses and texts that are too long to copy are left out: the message has
+    them.
+    """
+    keyboard = [[_button(button) for button in row if _is_possible(button)] for row in rows]
+    kept = [row for row in keyboard if row]
+    return {"inline_keyboard": kept} if kept else None
+
+
+def is_question(keyboard: dict[str, Any] | None) -> bool:
+    """Check whether a keyboard has the buttons of a form."""
+    rows = keyboard["inline_keyboard"] if keyboard else ()
+    return any(
+        button.get("callback_data", "").startswith(_OF_DRAFT) for row in rows for button in row
+    )
+
+
+def without_styles(keyboard: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a keyboard without the styles of its buttons; None if it has none."""
+    rows = keyboard["inline_keyboard"] if keyboard else []
+    if not any("style" in button for row in rows for button in row):
+        return None
+    plain = [[{**button} for button in row] for row in rows]
+    for row in plain:
+        for button in row:
+            button.pop("style", None)
+    return {"inline_keyboard": plain}
+
+
+def linkable(url: str) -> bool:
+    """Check that a button may open an address: Telegram refuses hosts without a dot."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    sound = len(url) <= MAX_URL and not _UNSOUND.search(url)
+    return sound and parts.scheme in ("http", "https") and bool(_HOST.fullmatch(host))
+
+
+def _is_possible(button: Button) -> bool:
+    if button.url is not None:
+        return linkable(button.url)
+    return button.copy is None or 1 <= units(button.copy) <= MAX_COPY
+
+
+def _button(button: Button) -> dict[str, Any]:
+    label = {"text": shortened(button.label, _MAX_LABEL)}
+    if button.style is not None:
+        label["style"] = button.style
+    if button.action is not None:
+        return {**label, "callback_data": encode_data(button.action)}
+    if button.url is not None:
+        return {**label, "url": button.url}
+    if button.copy is not None:
+        return {**label, "copy_text": {"text": button.copy}}
+    return {**label, "switch_inline_query": shortened(button.share or "", MAX_QUERY)}

@@ -1,0 +1,283 @@
+"""Time zones as sellers name them: parsed, offered, shown.
+
+A zone is a name of the IANA database that CLDR (Babel) knows too, with a city or as a whole
+offset (`Etc/GMT-2` is two hours ahead). The rules come from the system or from `tzdata`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import cache
+from zoneinfo import ZoneInfo
+
+from babel import Locale
+from babel.core import get_global
+from babel.dates import get_timezone_location
+
+from bot.chat.model import replies, time_words
+from bot.core.text import sanitize, translations
+
+UTC_ZONE = "Etc/UTC"
+MAX_CANDIDATES = 6
+MAX_TEXT = 64  # characters; a longer one names no zone
+EARLIEST, LATEST = -12, 14  # hours that a clock is behind and ahead of UTC somewhere
+
+_FIXED = "Etc/"
+_NO_ZONES = frozenset(["Etc/Unknown", "Etc/GMT"])  # CLDR's placeholder, a second name of UTC
+_REGIONS = (
+    *("Africa", "America", "Antarctica", "Arctic", "Asia"),
+    *("Atlantic", "Europe", "Indian", "Pacific"),
+)
+_OFFSET = re.compile(r"(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?(\d\d))?")
+
+_SUGGESTED = {
+    "en": "Europe/London America/New_York America/Chicago America/Los_Angeles Asia/Kolkata"
+    " Australia/Sydney",
+    "de": "Europe/Berlin Europe/Vienna Europe/Zurich",
+    "es": "Europe/Madrid America/Mexico_City America/Bogota America/Argentina/Buenos_Aires"
+    " America/Lima America/Santiago",
+    "fr": "Europe/Paris Europe/Brussels Europe/Zurich America/Toronto Africa/Abidjan"
+    " Africa/Casablanca",
+    "it": "Europe/Rome Europe/Zurich",
+    "pt": "America/Sao_Paulo Europe/Lisbon America/Manaus Africa/Luanda Africa/Maputo",
+    "": "Europe/London Europe/Berlin America/New_York America/Los_Angeles Asia/Kolkata"
+    " Asia/Shanghai",
+}
+_MAIN = {
+    "AR": "America/Argentina/Buenos_Aires",
+    "AU": "Australia/Sydney Australia/Brisbane Australia/Adelaide Australia/Darwin Australia/Perth"
+    " Australia/Hobart",
+    "BR": "America/Sao_Paulo America/Fortaleza America/Manaus America/Cuiaba America/Rio_Branco"
+    " America/Noronha",
+    "CA": "America/Toronto America/Vancouver America/Edmonton America/Winnipeg America/Halifax"
+    " America/St_Johns",
+    "CL": "America/Santiago America/Punta_Arenas Pacific/Easter",
+    "CN": "Asia/Shanghai",
+    "CY": "Asia/Nicosia",
+    "DE": "Europe/Berlin",
+    "EC": "America/Guayaquil Pacific/Galapagos",
+    "ES": "Europe/Madrid Atlantic/Canary",
+    "ID": "Asia/Jakarta Asia/Makassar Asia/Jayapura",
+    "KZ": "Asia/Almaty",
+    "MY": "Asia/Kuala_Lumpur",
+    "MX": "America/Mexico_City America/Cancun America/Hermosillo America/Tijuana"
+    " America/Ciudad_Juarez America/Mazatlan",
+    "NZ": "Pacific/Auckland Pacific/Chatham",
+    "PT": "Europe/Lisbon Atlantic/Azores Atlantic/Madeira",
+    "RU": "Europe/Moscow Europe/Kaliningrad Europe/Samara Asia/Yekaterinburg Asia/Novosibirsk"
+    " Asia/Vladivostok",
+    "UA": "Europe/Kyiv",
+    "US": "America/New_York America/Chicago America/Denver America/Phoenix America/Los_Angeles"
+    " America/Anchorage",
+    "UZ": "Asia/Tashkent",
+}
+"""Zones to offer for a country with several: where most live first, the others by their city."""
+
+_COUNTRIES = {
+    **dict.fromkeys(["us", "usa", "america", "amerika"], "US"),
+    **dict.fromkeys(["uk", "england", "scotland", "wales", "schottland"], "GB"),
+    "holland": "NL",
+    "czech republic": "CZ",
+}
+
+_CITIES = {
+    "Europe/Berlin": "munich münchen hamburg köln cologne frankfurt stuttgart düsseldorf leipzig"
+    " dresden hannover nürnberg nuremberg bremen essen dortmund",
+    "Europe/Vienna": "graz linz salzburg innsbruck",
+    "Europe/Zurich": "geneva genf genève basel bern lausanne",
+    "Europe/Rome": "milan milano mailand turin torino naples napoli neapel",
+    "Europe/Madrid": "barcelona valencia sevilla seville",
+    "Europe/Paris": "lyon marseille toulouse nice nizza bordeaux",
+    "Europe/London": "manchester birmingham edinburgh glasgow liverpool leeds bristol",
+    "Europe/Lisbon": "porto",
+    "Europe/Warsaw": "kraków cracow krakau gdansk danzig",
+    "Europe/Istanbul": "ankara izmir",
+    "America/New_York": "boston washington miami philadelphia atlanta nyc",
+    "America/Chicago": "houston dallas austin",
+    "America/Los_Angeles": "seattle sacramento california kalifornien",
+    "America/Toronto": "montreal ottawa",
+    "America/Sao_Paulo": "brasilia curitiba",
+    "Asia/Kolkata": "mumbai delhi bangalore bengaluru chennai hyderabad",
+    "Asia/Shanghai": "beijing peking shenzhen guangzhou",
+    "Asia/Tokyo": "osaka kyoto",
+    "Australia/Sydney": "canberra",
+    "Africa/Johannesburg": "pretoria",
+}
+"""Cities that sellers live in and that CLDR doesn't name."""
+
+_LETTERS = {
+    **dict.fromkeys(
+        ["cet", "cest", "mez", "mesz"],
+        "Europe/Berlin Europe/Paris Europe/Madrid Europe/Rome Europe/Vienna Europe/Zurich",
+    ),
+    **dict.fromkeys(["eet", "eest", "oez"], "Europe/Helsinki Europe/Athens Europe/Kyiv"),
+    **dict.fromkeys(["wet", "west"], "Europe/Lisbon Atlantic/Canary"),
+    **dict.fromkeys(["et", "est", "edt"], "America/New_York America/Toronto America/Panama"),
+    **dict.fromkeys(["ct", "cst", "cdt"], "America/Chicago America/Mexico_City Asia/Shanghai"),
+    **dict.fromkeys(["mt", "mst", "mdt"], "America/Denver America/Phoenix America/Edmonton"),
+    **dict.fromkeys(["pt", "pst", "pdt"], "America/Los_Angeles America/Vancouver"),
+    "bst": "Europe/London Asia/Dhaka",
+    "ist": "Asia/Kolkata Europe/Dublin Asia/Jerusalem",
+    "msk": "Europe/Moscow",
+    "jst": "Asia/Tokyo",
+}
+"""Abbreviations: they don't tell the rules of summer time, so a place has to be chosen."""
+
+
+def read_zone(text: str) -> str | tuple[str, ...] | replies.Problem:
+    """Parse a zone: a city, a country, an IANA name, UTC or whole hours from it.
+
+    Where several fit they are returned to choose from, MAX_CANDIDATES at most.
+    """
+    if len(text) > MAX_TEXT:
+        return replies.Problem("problem-zone")
+    text = sanitize.typed(text, digits=True)
+    plain = text.casefold()
+    if name := _names().get(plain.replace(" ", "_")):
+        return name
+    if found := _OFFSET.fullmatch(plain):
+        return _offset(f"{found[1]}{found[2]}", found[3])
+    candidates = _candidates(_folded(text))
+    return candidates[0] if len(candidates) == 1 else candidates or replies.Problem("problem-zone")
+
+
+def _offset(hours: str, minutes: str | None) -> str | replies.Problem:
+    if int(minutes or 0):
+        return replies.Problem("problem-zone-minutes")
+    ahead = int(hours)
+    if not EARLIEST <= ahead <= LATEST:
+        return replies.Problem("problem-zone")
+    return f"{_FIXED}GMT{-ahead:+d}" if ahead else UTC_ZONE
+
+
+def _candidates(folded: str) -> tuple[str, ...]:
+    """Return the zones of an abbreviation, else of a city, else of a country."""
+    if not folded:
+        return ()
+    if folded in _LETTERS:
+        return (*_LETTERS[folded].split(),)
+    for language in (*translations.languages(), *time_words.LANGUAGES):
+        for index in (_cities, _countries):
+            if found := _looked_up(index, language).get(folded):
+                return found
+    return ()
+
+
+def _looked_up(
+    index: Callable[[str], dict[str, tuple[str, ...]]], language: str
+) -> dict[str, tuple[str, ...]]:
+    """Return the names in a language, none while its file can't be opened; that is not cached."""
+    try:
+        return index(language)
+    except OSError:
+        return {}
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Map each zone's casefolded names, present and former, to the present name."""
+    aliases = get_global("zone_aliases")
+    own = {name: name for name in get_global("zone_territories")}
+    placed = {old.casefold(): new for old, new in {**aliases, **own}.items() if "/" in old}
+    known = {old: new for old, new in placed.items() if new not in _NO_ZONES}
+    return known | dict.fromkeys(["utc", "gmt", "etc/gmt"], UTC_ZONE)
+
+
+@cache
+def _cities(language: str) -> dict[str, tuple[str, ...]]:
+    """Map folded names of cities, in the language and in the database, to zones."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for place, name in _places(language):
+        found[_folded(place)].add(name)
+    return {place: (*sorted(names),) for place, names in found.items()}
+
+
+def _places(language: str) -> Iterator[tuple[str, str]]:
+    aliases = get_global("zone_aliases")
+    for name, info in Locale.parse(language).time_zones.items():
+        if "city" in info and not name.startswith(_FIXED):
+            yield info["city"], aliases.get(name, name)
+    for name in (*get_global("zone_territories"), *aliases):
+        region, _, city = name.partition("/")
+        new = aliases.get(name, name)
+        if region in _REGIONS or (region == "Australia" and name == new):
+            yield city.rpartition("/")[2], new
+    for name, cities in _CITIES.items():
+        yield from ((city, name) for city in cities.split())
+
+
+@cache
+def _countries(language: str) -> dict[str, tuple[str, ...]]:
+    """Map folded names of countries to zones."""
+    named = {_folded(name): code for code, name in Locale.parse(language).territories.items()}
+    zones = get_global("territory_zones")
+    return {
+        name: (*(_MAIN[code].split() if code in _MAIN else sorted(zones[code])[:MAX_CANDIDATES]),)
+        for name, code in (named | _COUNTRIES).items()
+        if code.isalpha() and code in zones and code != "ZZ"
+    }
+
+
+def _folded(text: str) -> str:
+    """Fold a name to letters and digits without case and accents: `São Paulo` is `sao paulo`."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    kept = (char for char in apart if unicodedata.category(char) != "Mn")
+    return " ".join("".join(char if char.isalnum() else " " for char in kept).split())
+
+
+def suggested_zones(language: str) -> tuple[str, ...]:
+    """Return likely zones of a seller with this language, the likeliest first."""
+    spoken = language.replace("_", "-").split("-")[0].lower()
+    return (*_SUGGESTED.get(spoken, _SUGGESTED[""]).split(),)
+
+
+def is_zone(name: str) -> bool:
+    """Return whether this is the present name of a zone, as `read_zone` returns it."""
+    return _names().get(name.casefold()) == name
+
+
+def is_fixed_offset(zone: str) -> bool:
+    """Return whether the zone is UTC or a fixed offset from it, without summer time."""
+    return zone.startswith(_FIXED)
+
+
+@cache
+def zone_info(zone: str) -> ZoneInfo:
+    """Return the rules of a zone, cached. Raises OSError while no file can be opened."""
+    return ZoneInfo(zone)
+
+
+def place_name(zone: str, language: str) -> str:
+    """Name a zone for people: its city, or the offset where that is all it says."""
+    if zone == UTC_ZONE:
+        return "UTC"
+    if is_fixed_offset(zone):
+        return utc_offset(0, zone)
+    return get_timezone_location(
+        zone_info(zone), locale=translations.choose(language), return_city=True
+    )
+
+
+def utc_offset(at: int, zone: str) -> str:
+    """Format the offset of a zone at a moment (epoch ms): `UTC+1`, `UTC-3:30`."""
+    ahead = datetime.fromtimestamp(at // 1000, UTC).astimezone(zone_info(zone)).utcoffset()
+    minutes = int(ahead.total_seconds()) // 60 if ahead else 0
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{'-' if minutes < 0 else '+'}{hours}" + (f":{rest:02}" if rest else "")
+
+
+def shown_zone(zone: str, now: int, language: str) -> str:
+    """Show a zone with its offset now: `Berlin (UTC+1)`."""
+    name = place_name(zone, language)
+    return name if is_fixed_offset(zone) else f"{name} ({utc_offset(now, zone)})"
+
+
+def load() -> None:
+    """Load the suggested zones at the start, since a flood may leave no file handle later."""
+    for names in _SUGGESTED.values():
+        for name in names.split():
+            zone_info(name)

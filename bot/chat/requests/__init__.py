@@ -1,1 +1,0 @@
-"""Jobs at the payment service: create, edit, stop, resume, delete, and their outcomes."""

@@ -1,1 +1,0 @@
-"""Jobs about sellers themselves: their payout accounts and their profile."""

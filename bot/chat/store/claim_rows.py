@@ -1,0 +1,298 @@
+"""SQL of claims: payers' words that they have sent the money, for the seller to confirm.
+
+Underpaid money is kept here too: its seller may confirm it in the same way. A claim costs nothing,
+so those of networks with many come last wherever claims are listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from bot.chat.model import payment
+from bot.chat.store import link_rows
+from bot.core.database import database
+from bot.core.outbox import queries
+
+WAITING, CONFIRMING, REJECTING = "waiting", "confirming", "rejecting"
+CONFIRMED, REJECTED, PAID, CLOSED = "confirmed", "rejected", "paid", "closed"
+UNDERPAID = "underpaid"
+"""States of a claim: CONFIRMED by its seller before the payment's record, PAID with it. CLOSED:
+decided elsewhere, or gone at the service. UNDERPAID: less than was asked arrived, which nobody has
+to decide about."""
+
+MANY_UNPROVEN = 3
+"""Unconfirmed claims of one network beyond which its next ones are doubtful."""
+
+COLUMNS = (
+    "id, checkout_id, request_id, listing_id, seller_id, kind, amount, currency, reference,"
+    " state, claimed_at, lapses_at, message_id, answered_in, reminders, remind_at, unproven, alone"
+)
+SELECT = f"SELECT {COLUMNS} FROM claims"  # noqa: S608 - our own words
+
+SAVE = (
+    "INSERT INTO claims (id, checkout_id, request_id, listing_id, seller_id, kind, amount,"
+    " currency, reference, folded, state, claimed_at, lapses_at, remind_at, unproven, alone)"
+    " VALUES (:id, :checkout_id, :request_id, :listing_id, :seller_id, :kind, :amount, :currency,"
+    " :reference, :folded, :state, :claimed_at, :lapses_at, :remind_at, :unproven, :alone)"
+    " ON CONFLICT (checkout_id) DO UPDATE SET"
+    " state = CASE claims.state WHEN 'confirming' THEN claims.state ELSE excluded.state END,"
+    " claimed_at = excluded.claimed_at, lapses_at = excluded.lapses_at, reminders = 0,"
+    " remind_at = excluded.remind_at, unproven = excluded.unproven, alone = excluded.alone"
+    " WHERE claims.claimed_at < excluded.claimed_at RETURNING id"
+)
+
+OF_SELLER = "FROM claims WHERE seller_id = :seller AND state = 'waiting' AND lapses_at > :now"
+OF_DIGEST = (
+    "FROM claims WHERE listing_id = :listing AND state = 'waiting' AND alone = 0"
+    " AND lapses_at > :now"
+)
+DOUBTFUL_LAST = f"CASE WHEN unproven > {MANY_UNPROVEN} THEN 1 ELSE 0 END"
+DIGEST = (
+    "SELECT listing_id, message_id, sounded_at, digests.due_at, sent.id AS sending,"  # noqa: S608 - our own words
+    f" edited.id AS editing FROM claim_digests AS digests LEFT JOIN {queries.QUEUED} AS sent"
+    f" ON sent.id = digests.sending AND sent.state = 'waiting' LEFT JOIN {queries.QUEUED} AS edited"
+    " ON edited.id = digests.editing AND edited.state = 'waiting'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim; `amount` in minor units is the payer's side, times in epoch ms.
+
+    The unit is held until `lapses_at`. `message_id` is the claim's own message in the seller's
+    chat, `answered_in` the same once its button was pressed there. `alone`: 1 if it has a message
+    of its own, 0 if it is in its listing's digest. The payer's network has `unproven` unconfirmed
+    claims of the request.
+    """
+
+    id: str
+    checkout_id: str
+    request_id: str
+    listing_id: str
+    seller_id: int
+    kind: str
+    amount: int
+    currency: str
+    reference: str | None
+    state: str
+    claimed_at: int
+    lapses_at: int
+    message_id: int | None = None
+    answered_in: int | None = None
+    reminders: int = 0
+    remind_at: int | None = None
+    unproven: int = 1
+    alone: int = 1
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Check whether its network has claimed too much to be believed first."""
+        return self.unproven > MANY_UNPROVEN
+
+    def is_waiting(self, now: int) -> bool:
+        """Check whether it waits for its seller at `now` (epoch ms)."""
+        return self.state == WAITING and now < self.lapses_at
+
+    def is_open(self, now: int) -> bool:
+        """Check whether its seller may still decide at `now` (epoch ms) what it asks."""
+        return self.state == UNDERPAID or self.is_waiting(now)
+
+    def is_under_way(self) -> bool:
+        """Check whether the service is being asked to confirm or reject it."""
+        return self.state in (CONFIRMING, REJECTING)
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The digest of a listing's claims that have no message of their own; times in epoch ms.
+
+    `message_id` shows it, None before it was sent. It was a new message at `sounded_at`, and is one
+    again at `due_at`. `sending` and `editing` are the queued messages that do so, None once begun.
+    """
+
+    listing_id: str
+    message_id: int | None = None
+    sounded_at: int | None = None
+    due_at: int | None = None
+    sending: str | None = None
+    editing: str | None = None
+
+
+def new_claim_id() -> str:
+    """Make the id of a claim, which its buttons carry."""
+    return link_rows.short_id(10)
+
+
+def save_claim(tx: database.Transaction, claim: Claim) -> str | None:
+    """Store a claim, or a newer one of the same checkout; return its id, None if it is known."""
+    values = asdict(claim)
+    for unset in ("message_id", "answered_in", "reminders"):
+        values.pop(unset)
+    row = tx.one(SAVE, **values, folded=payment.fold_reference(claim.reference or "") or None)
+    return str(row["id"]) if row else None
+
+
+def find_claim(tx: database.Transaction, claim_id: str) -> Claim | None:
+    """Return a claim of any seller, None if there is none."""
+    row = tx.one(f"{SELECT} WHERE id = :id", id=claim_id)
+    return _read(row) if row else None
+
+
+def claim_of_checkout(tx: database.Transaction, checkout_id: str) -> Claim | None:
+    """Return the claim of a checkout, None if there is none."""
+    row = tx.one(f"{SELECT} WHERE checkout_id = :checkout", checkout=checkout_id)
+    return _read(row) if row else None
+
+
+def waiting_claims(
+    tx: database.Transaction, seller_id: int, now: int, most: int, skipped: int = 0
+) -> list[Claim]:
+    """Return up to `most` claims that wait for this seller at `now`, doubtful last, then by age."""
+    rows = tx.query(
+        f"SELECT {COLUMNS} {OF_SELLER} ORDER BY {DOUBTFUL_LAST}, claimed_at, id"
+        " LIMIT :most OFFSET :skipped",
+        seller=seller_id,
+        now=now,
+        most=most,
+        skipped=skipped,
+    )
+    return [_read(row) for row in rows]
+
+
+def count_waiting(tx: database.Transaction, seller_id: int, now: int) -> int:
+    """Count the claims that wait for this seller at `now` (epoch ms)."""
+    (row,) = tx.query(f"SELECT COUNT(*) AS n {OF_SELLER}", seller=seller_id, now=now)
+    return int(row["n"])
+
+
+def count_alone(
+    tx: database.Transaction, listing: link_rows.PaymentLink, now: int
+) -> tuple[int, int]:
+    """Count the claims that wait in messages of their own: of a listing, and of its seller."""
+    sql = (
+        "SELECT COUNT(CASE WHEN listing_id = :listing THEN 1 END) AS of_listing,"
+        f" COUNT(*) AS of_seller {OF_SELLER} AND alone = 1"
+    )
+    (row,) = tx.query(sql, listing=listing.id, seller=listing.seller_id, now=now)
+    return int(row["of_listing"]), int(row["of_seller"])
+
+
+def set_alone(tx: database.Transaction, claim_id: str) -> None:
+    """Store that a claim has a message of its own."""
+    tx.execute("UPDATE claims SET alone = 1 WHERE id = :id", id=claim_id)
+
+
+def digest_claims(
+    tx: database.Transaction, listing_id: str, now: int, most: int
+) -> tuple[list[Claim], int]:
+    """Return up to `most` claims of a listing's digest, newest first, and the number of all."""
+    (row,) = tx.query(f"SELECT COUNT(*) AS n {OF_DIGEST}", listing=listing_id, now=now)
+    rows = tx.query(
+        f"SELECT {COLUMNS} {OF_DIGEST} ORDER BY {DOUBTFUL_LAST}, claimed_at DESC, id DESC"
+        " LIMIT :most",
+        listing=listing_id,
+        now=now,
+        most=most,
+    )
+    return [_read(one) for one in rows], int(row["n"])
+
+
+def find_digest(tx: database.Transaction, listing_id: str) -> Digest:
+    """Return a listing's digest, an empty one if it never had any."""
+    row = tx.one(f"{DIGEST} WHERE listing_id = :listing", listing=listing_id)
+    return Digest(**row) if row else Digest(listing_id)
+
+
+def due_digests(tx: database.Transaction, now: int, most: int) -> list[Digest]:
+    """Return up to `most` digests that are due at `now` (epoch ms) as new messages."""
+    sql = f"{DIGEST} WHERE digests.due_at <= :now ORDER BY digests.due_at LIMIT :most"
+    return [Digest(**row) for row in tx.query(sql, now=now, most=most)]
+
+
+def save_digest(tx: database.Transaction, digest: Digest) -> None:
+    """Store a listing's digest."""
+    tx.execute(
+        "INSERT INTO claim_digests (listing_id, message_id, sounded_at, due_at, sending, editing)"
+        " VALUES (:listing_id, :message_id, :sounded_at, :due_at, :sending, :editing)"
+        " ON CONFLICT (listing_id) DO UPDATE SET message_id = excluded.message_id,"
+        " sounded_at = excluded.sounded_at, due_at = excluded.due_at, sending = excluded.sending,"
+        " editing = excluded.editing",
+        **asdict(digest),
+    )
+
+
+def claims_by_reference(
+    tx: database.Transaction, seller_id: int, text: str, most: int
+) -> list[Claim]:
+    """Return up to `most` of a seller's unpaid claims with this reference, newest first."""
+    folded = payment.fold_reference(text)
+    if not folded:
+        return []
+    rows = tx.query(
+        f"{SELECT} WHERE seller_id = :seller AND folded = :folded AND state <> 'paid'"
+        " ORDER BY claimed_at DESC, id DESC LIMIT :most",
+        seller=seller_id,
+        folded=folded,
+        most=most,
+    )
+    return [_read(row) for row in rows]
+
+
+def change_state(
+    tx: database.Transaction, claim: Claim, state: str, answered_in: int | None = None
+) -> bool:
+    """Store a claim's new state; return False if another press or the payment was first."""
+    return bool(
+        tx.execute(
+            "UPDATE claims SET state = :new, answered_in = :answered_in"
+            " WHERE id = :id AND state = :old",
+            id=claim.id,
+            new=state,
+            old=claim.state,
+            answered_in=answered_in,
+        )
+    )
+
+
+def set_arrived(tx: database.Transaction, claim_id: str, amount: int, currency: str) -> None:
+    """Store what has arrived for a claim, in minor units."""
+    sql = "UPDATE claims SET amount = :amount, currency = :currency WHERE id = :id"
+    tx.execute(sql, id=claim_id, amount=amount, currency=currency)
+
+
+def lapse(tx: database.Transaction, claim_id: str, now: int) -> None:
+    """Store that the service holds a claim's unit no longer, at `now` (epoch ms)."""
+    sql = "UPDATE claims SET lapses_at = :now WHERE id = :id AND lapses_at > :now"
+    tx.execute(sql, id=claim_id, now=now)
+
+
+def set_message(tx: database.Transaction, claim_id: str, message_id: int) -> None:
+    """Store a claim's own message."""
+    sql = "UPDATE claims SET message_id = :message WHERE id = :id"
+    tx.execute(sql, id=claim_id, message=message_id)
+
+
+def due_claims(tx: database.Transaction, now: int, most: int) -> list[Claim]:
+    """Return up to `most` claims whose reminder is due at `now` (epoch ms), in their order."""
+    sql = f"{SELECT} WHERE state = 'waiting' AND remind_at <= :now ORDER BY remind_at LIMIT :most"
+    rows = tx.query(sql, now=now, most=most)
+    return [_read(row) for row in rows]
+
+
+def set_reminder(
+    tx: database.Transaction, claim: Claim, reminders: int, remind_at: int | None
+) -> bool:
+    """Store how many reminders were sent and when the next is due (epoch ms).
+
+    Return False if another process did so first.
+    """
+    sql = (
+        "UPDATE claims SET reminders = :reminders, remind_at = :next"
+        " WHERE id = :id AND remind_at = :due"
+    )
+    given = {"id": claim.id, "due": claim.remind_at}
+    return bool(tx.execute(sql, **given, reminders=reminders, next=remind_at))
+
+
+def _read(row: database.Row) -> Claim:
+    return Claim(**row)

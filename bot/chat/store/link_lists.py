@@ -1,0 +1,165 @@
+"""SQL of the lists that sellers page through: their requests, a search, a request's payments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bot.chat.model import payloads, payment
+from bot.chat.model.jobs import RemoveUnits
+from bot.chat.model.queues import BACKGROUND, Queues
+from bot.chat.store import link_rows, payment_rows
+from bot.core import exact_json
+from bot.core.database import database
+from bot.core.outbox import queries
+
+PRESENT = "WHERE seller_id = :seller AND state IN ('live', 'stopped')"
+NEWEST = "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :start"
+COUNT = f"SELECT COUNT(*) AS number FROM listings {PRESENT}"  # noqa: S608 - our own words
+PAGE = f"{link_rows.SELECT_LISTING} {PRESENT} {NEWEST}"
+SEARCH = (
+    f"{link_rows.SELECT_LISTING} WHERE seller_id = :seller AND state = 'live'"
+    f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
+)
+SEARCH_PRESENT = (
+    f"{link_rows.SELECT_LISTING} {PRESENT}"
+    f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
+)
+COLUMNS = (
+    "transaction_id, amount, currency, body, oversold, underpaid, found, received_at, paid_by,"
+    " paid_back_at, paid_back_note, sent_at, sent_note, quantity, payer_name, message,"
+    " message_hidden"
+)
+"""Columns that `read_payment` needs."""
+
+PAYMENTS = (
+    f"SELECT {COLUMNS} FROM received_payments WHERE listing_id = :listing"  # noqa: S608 - our own words
+    " ORDER BY received_at DESC, transaction_id DESC"
+    " LIMIT :limit OFFSET :start"
+)
+PATTERN_SIGN = re.compile("[!%_]")
+"""Characters that a LIKE pattern takes literally only after `!`."""
+
+
+def count_listings(tx: database.Transaction, seller_id: int) -> int:
+    """Count a seller's live and stopped listings."""
+    row = tx.one(COUNT, seller=seller_id)
+    return int(row["number"]) if row else 0
+
+
+def listings_page(
+    tx: database.Transaction, seller_id: int, limit: int, start: int
+) -> list[link_rows.PaymentLink]:
+    """Return up to `limit` of these listings, newest first, after the first `start`."""
+    rows = tx.query(PAGE, seller=seller_id, limit=limit, start=start)
+    return [link_rows.read_listing(row) for row in rows]
+
+
+def search_listings(
+    tx: database.Transaction, seller_id: int, text: str, limit: int, start: int
+) -> list[link_rows.PaymentLink]:
+    """Return a page of a seller's live listings whose id or a part of whose name is `text`."""
+    rows = tx.query(SEARCH, seller=seller_id, **_wanted(text), limit=limit, start=start)
+    return [link_rows.read_listing(row) for row in rows]
+
+
+def search_present(
+    tx: database.Transaction, seller_id: int, text: str, limit: int
+) -> list[link_rows.PaymentLink]:
+    """Return up to `limit` such listings, live and stopped ones, newest first."""
+    rows = tx.query(SEARCH_PRESENT, seller=seller_id, **_wanted(text), limit=limit, start=0)
+    return [link_rows.read_listing(row) for row in rows]
+
+
+def _wanted(text: str) -> dict[str, str]:
+    folded = text.strip().casefold()
+    part = PATTERN_SIGN.sub(r"!\g<0>", folded)
+    return {"id": folded, "part": f"%{part}%"}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPayment:
+    """A payment as a seller's list shows it; `amount` in minor units, `received_at` in epoch ms.
+
+    `transaction_id` is None where it is not known. `oversold`: it came when no unit was left.
+    `underpaid`: it was less than asked, and nothing was sold. `paid_by` is how it was paid, where
+    that is known. `marks` are its seller's. `found`: the reconciler found it, no webhook brought
+    it. `in_doubt`: its webhook replaced a placeholder that may be another payment. It paid for
+    `quantity` pieces; `words` are the payer's unless the seller has hidden them.
+    """
+
+    amount: int
+    currency: str
+    payer: dict[str, Any]
+    oversold: bool
+    found: bool
+    in_doubt: bool
+    received_at: int
+    transaction_id: str | None = None
+    underpaid: bool = False
+    paid_by: payment.PaidBy | None = None
+    marks: payment.PaymentMarks = payment.NO_MARKS
+    quantity: int = 1
+    words: payment.PayerWords = payment.NO_WORDS
+
+
+def payments_page(
+    tx: database.Transaction, listing_id: str, limit: int, start: int
+) -> list[ListedPayment]:
+    """Return up to `limit` of a listing's payments, newest first, after the first `start`."""
+    rows = tx.query(PAYMENTS, listing=listing_id, limit=limit, start=start)
+    return [read_payment(row) for row in rows]
+
+
+def read_payment(row: database.Row) -> ListedPayment:
+    """Parse a row with COLUMNS."""
+    marks = read_marks(row)
+    words = payment.PayerWords(row["payer_name"], row["message"])
+    return ListedPayment(
+        amount=row["amount"],
+        currency=row["currency"],
+        payer=exact_json.loads(row["body"]),
+        oversold=bool(row["oversold"]),
+        found=row["found"] == payment_rows.FOUND_LATER,
+        in_doubt=row["found"] == payment_rows.UNCERTAIN,
+        received_at=row["received_at"],
+        transaction_id=payment_rows.known_number(row["transaction_id"]),
+        underpaid=bool(row["underpaid"]),
+        paid_by=payment.PaidBy(**exact_json.loads(row["paid_by"])) if row["paid_by"] else None,
+        marks=marks,
+        quantity=row["quantity"],
+        words=payment.NO_WORDS if marks.is_hidden else words,
+    )
+
+
+def read_marks(row: database.Row) -> payment.PaymentMarks:
+    """Parse the marks of a row of received_payments."""
+    return payment.PaymentMarks(
+        sent_at=row["sent_at"],
+        sent_note=row["sent_note"],
+        paid_back_at=row["paid_back_at"],
+        paid_back_note=row["paid_back_note"],
+        is_hidden=bool(row["message_hidden"]),
+    )
+
+
+# SQL of queued messages about a request, so that nothing is sent twice or done while in doubt.
+
+
+def is_file_queued(
+    tx: database.Transaction, queues: Queues, chat: str, listing_id: str, files: Sequence[str]
+) -> bool:
+    """Check whether one of these posters of a listing is still queued for a chat."""
+    found = queries.unsettled_about(tx, queues.messages, listing_id)
+    return any(
+        lane == chat and isinstance(body, payloads.PosterFile) and body.design in files
+        for lane, body in found
+    )
+
+
+def is_removal_uncertain(tx: database.Transaction, queues: Queues, listing_id: str) -> bool:
+    """Check whether a removal of units is queued again because its outcome is not known."""
+    jobs = queries.unsettled_of_lane(tx, queues.jobs, f"{BACKGROUND}{listing_id}")
+    return any(isinstance(job, RemoveUnits) for job in jobs)

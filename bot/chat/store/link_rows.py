@@ -1,0 +1,195 @@
+"""SQL of listings: the chat's records of requests."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.chat.model import remote_request, request_spec
+from bot.core import exact_json
+from bot.core.database import database, tables
+
+CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
+
+ALERTS = ("on", "silent", "off")
+"""A seller's choices for a request's alerts: with a sound, without, or none (the card counts)."""
+
+COLUMNS = (
+    "id, seller_id, chat_id, token, state, wish, request_id, answer, created_at, alerts,"
+    " poster_text, delivered_count, muted_count, summed_up"
+)
+# Settlements below 2 took a unit, or would have (chat/store/revenue.py).
+SELECT_LISTING = (
+    f"SELECT {tables.of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
+    " (SELECT COALESCE(SUM(payments), 0) FROM takings"
+    " WHERE listing_id = listings.id AND settlement < 2) AS paid_count,"
+    " (SELECT COALESCE(SUM(pieces), 0) FROM takings"
+    " WHERE listing_id = listings.id AND settlement < 2) AS pieces FROM listings"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentLink:
+    """The chat's record of a request; `answer` is the service's latest answer about it.
+
+    `created_at` in epoch ms; `paid_count` counts the recorded payments, which bought `pieces`, one
+    each unless a payer took several; `alerts` is one of ALERTS; `poster_text` is the seller's own
+    text on the poster.
+    """
+
+    id: str
+    seller_id: int
+    chat_id: int
+    token: str
+    state: str
+    wish: request_spec.RequestSpec
+    request_id: str | None
+    answer: remote_request.RemoteRequest | None
+    paid_count: int
+    created_at: int
+    alerts: str = "on"
+    poster_text: str | None = None
+    pieces: int = 0
+
+    @property
+    def left(self) -> int | None:
+        """Count the units left of a drop by the recorded payments; None for the other kinds."""
+        units = self.wish.units
+        return None if units is None else max(0, units - self.pieces)
+
+
+def short_id(length: int) -> str:
+    """Make a random id of `length` lower-case base32 characters (5 bits each)."""
+    return base64.b32encode(secrets.token_bytes(length)).decode().lower()[:length]
+
+
+def add_listing(
+    tx: database.Transaction, chat_id: int, seller_id: int, wish: request_spec.RequestSpec, now: int
+) -> str:
+    """Store a request that is to be created; return its listing's id."""
+    listing_id = short_id(10)
+    tx.execute(
+        "INSERT INTO listings (id, seller_id, chat_id, token, state, wish, folded_name, created_at)"
+        " VALUES (:id, :seller, :chat, :token, :state, :wish, :folded_name, :now)",
+        id=listing_id,
+        seller=seller_id,
+        chat=chat_id,
+        token=secrets.token_urlsafe(24),
+        state=CREATING,
+        wish=wish.to_json(),
+        folded_name=wish.name.casefold(),
+        now=now,
+    )
+    return listing_id
+
+
+def find_listing(tx: database.Transaction, listing_id: str) -> PaymentLink | None:
+    """Return a listing of any seller, None if there is none."""
+    row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
+    return read_listing(row) if row else None
+
+
+def get_listing(tx: database.Transaction, listing_id: str) -> PaymentLink:
+    """Return a listing that exists: none is ever deleted from the table."""
+    found = find_listing(tx, listing_id)
+    if found is None:
+        raise ValueError(f"listing {listing_id} does not exist")
+    return found
+
+
+def listing_by_token(tx: database.Transaction, token: str) -> PaymentLink | None:
+    """Return the listing whose webhook address ends in `token`, None if there is none."""
+    row = tx.one(f"{SELECT_LISTING} WHERE token = :token", token=token)
+    return read_listing(row) if row else None
+
+
+def pending_names(tx: database.Transaction, seller_id: int) -> list[str]:
+    """Return the names of a seller's requests that are being created, newest first, 5 at most."""
+    rows = tx.query(
+        f"{SELECT_LISTING} WHERE seller_id = :seller AND state = :creating"
+        " ORDER BY created_at DESC, id DESC LIMIT 5",
+        seller=seller_id,
+        creating=CREATING,
+    )
+    return [read_listing(row).wish.name for row in rows]
+
+
+async def listings_by_id(db: database.Database, ids: Sequence[str]) -> dict[str, PaymentLink]:
+    """Return the listings with these ids, in any state, read without the writer.
+
+    A listing that can't be parsed is left out: it must not hide the others.
+    """
+    wanted, params = in_clause(ids)
+    rows = await db.query(f"{SELECT_LISTING} WHERE id IN {wanted}", **params)
+    return {
+        row["id"]: read_listing(row)
+        for row in rows
+        if request_spec.RequestSpec.from_json(row["wish"]) is not None
+    }
+
+
+def in_clause(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Build the list of an SQL IN with its parameters; an empty one matches nothing."""
+    params = {f"id{number}": each for number, each in enumerate(ids)}
+    return f"({', '.join(f':{name}' for name in params) or 'NULL'})", params
+
+
+def set_wish(tx: database.Transaction, listing_id: str, wish: request_spec.RequestSpec) -> None:
+    """Store a request's wish after an edit, with its name in the form that searches use."""
+    sql = "UPDATE listings SET wish = :wish, folded_name = :folded_name WHERE id = :id"
+    tx.execute(sql, id=listing_id, wish=wish.to_json(), folded_name=wish.name.casefold())
+
+
+def set_alerts(tx: database.Transaction, listing_id: str, alerts: str) -> None:
+    """Store the seller's choice for a request's alerts, one of ALERTS."""
+    tx.execute("UPDATE listings SET alerts = :alerts WHERE id = :id", id=listing_id, alerts=alerts)
+
+
+def set_poster_text(tx: database.Transaction, listing_id: str, text: str | None) -> None:
+    """Store the seller's own text for a request's poster."""
+    tx.execute("UPDATE listings SET poster_text = :text WHERE id = :id", id=listing_id, text=text)
+
+
+def set_state(tx: database.Transaction, listing_id: str, state: str) -> None:
+    """Store the state of a listing."""
+    tx.execute("UPDATE listings SET state = :state WHERE id = :id", id=listing_id, state=state)
+
+
+def set_answer(
+    tx: database.Transaction, listing_id: str, answer: remote_request.RemoteRequest
+) -> None:
+    """Store the service's latest answer about a listing."""
+    sql = "UPDATE listings SET answer = :answer, request_id = :request WHERE id = :id"
+    tx.execute(sql, id=listing_id, answer=json.dumps(answer.to_json()), request=answer.id)
+
+
+def move_chat(tx: database.Transaction, old: int, new: int) -> None:
+    """Move the listings of a group that became a supergroup: its chat id changes."""
+    tx.execute("UPDATE listings SET chat_id = :new WHERE chat_id = :old", old=old, new=new)
+
+
+def read_listing(row: database.Row) -> PaymentLink:
+    """Parse a row of SELECT_LISTING; raises ValueError for a wish that can't be parsed."""
+    wish = request_spec.RequestSpec.from_json(row["wish"])
+    if wish is None:
+        raise ValueError(f"listing {row['id']} can't be parsed")
+    return PaymentLink(
+        id=row["id"],
+        seller_id=row["seller_id"],
+        chat_id=row["chat_id"],
+        token=row["token"],
+        state=row["state"],
+        wish=wish,
+        request_id=row["request_id"],
+        answer=remote_request.RemoteRequest.from_json(exact_json.loads(row["answer"]))
+        if row["answer"]
+        else None,
+        paid_count=int(row["paid_count"]),
+        created_at=row["created_at"],
+        alerts=row["alerts"],
+        poster_text=row["poster_text"],
+        pieces=int(row["pieces"]),
+    )

@@ -1,0 +1,331 @@
+"""SQL of recorded payments and of their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from bot.chat.model import request_spec
+from bot.chat.model.payment import NO_WORDS, PaidBy, PayerWords, fold_number, fold_reference
+from bot.chat.store import link_rows, revenue
+from bot.core import exact_json
+from bot.core.database import database
+
+PLACEHOLDER = "unnamed:"
+"""Prefix of a placeholder's transaction id: of its payment only the unit is known. No server's
+transaction ids begin so."""
+
+BY_WEBHOOK, FOUND_LATER, UNCERTAIN = 0, 1, 2
+"""How a payment became known: by its webhook, by the reconciler, or by a webhook that replaced a
+placeholder, which may stand for another payment."""
+
+SHORT = (
+    "DELETE FROM received_payments WHERE request_id = :request AND transaction_id = :transaction"
+    " AND listing_id = :listing AND underpaid = 1 AND (:is_short = 0 OR amount < :amount)"
+    " RETURNING amount, currency, quantity, received_at, paid_back_at, message_hidden"
+)
+DROP = "DELETE FROM received_payments WHERE request_id = :request AND transaction_id = :transaction"
+SHORT_AT = (
+    "UPDATE received_payments SET short_at = :at"
+    " WHERE request_id = :request AND transaction_id = :transaction"
+)
+FREE_PLACEHOLDERS = (  # by a range of the key: LIKE would read all payments of the request
+    "SELECT transaction_id, amount, currency, oversold, received_at FROM received_payments"  # noqa: S608 - our own words
+    " WHERE request_id = :request AND listing_id = :listing AND received_at >= :since"
+    f" AND transaction_id >= '{PLACEHOLDER}' AND transaction_id < '{PLACEHOLDER[:-1]};'"
+    " AND NOT EXISTS (SELECT 1 FROM received_payments WHERE request_id = :request"
+    " AND transaction_id = :transaction) ORDER BY transaction_id LIMIT :most"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """A payment to record; `amount` in minor units of `currency`.
+
+    `oversold`: it came when no unit was left and has to be paid back. `underpaid`: less arrived
+    than was asked, so nothing was sold; the amount is what arrived. `reserved_units`: held by open
+    checkouts. `found`: the reconciler found it, no webhook brought it. `named`: the amount as the
+    server wrote it where it can't be parsed. `paid_by` and `checkout_id` are the embedded
+    service's, and so is what was `asked` where the amount is what arrived instead of the price. It
+    paid for `quantity` pieces; `words` are the payer's, `is_hidden`: the seller hid them elsewhere.
+    `codes_waiting` units of the request are sold and wait for a code.
+    """
+
+    request_id: str
+    transaction_id: str
+    amount: int
+    currency: str
+    payer: dict[str, Any]
+    oversold: bool = False
+    reserved_units: int = 0
+    found: bool = False
+    named: str | None = None
+    underpaid: bool = False
+    paid_by: PaidBy | None = None
+    checkout_id: str | None = None
+    asked: tuple[int, str] | None = None
+    quantity: int = 1
+    words: PayerWords = NO_WORDS
+    is_hidden: bool = False
+    codes_waiting: int = 0
+
+    @property
+    def money(self) -> revenue.Money:
+        """Return what it adds to the takings."""
+        return revenue.Money(self.amount, self.currency, self.quantity)
+
+    @property
+    def settlement(self) -> int:
+        """Return what became of it, for the takings."""
+        if self.underpaid:
+            return revenue.UNDERPAID
+        return revenue.OVERSOLD if self.oversold else revenue.EARNED
+
+
+@dataclass(frozen=True, slots=True)
+class AlertCounts:
+    """The alerts of a listing's payments.
+
+    `delivered` counts the delivered alerts, `muted` the payments that came while alerts were off.
+    `is_summed_up`: the line at the end of a drop is queued.
+    """
+
+    listing: link_rows.PaymentLink
+    delivered: int
+    muted: int
+    is_summed_up: bool
+
+
+def known_number(transaction_id: str) -> str | None:
+    """Return the transaction number that people know, None for a placeholder's."""
+    return None if transaction_id.startswith(PLACEHOLDER) else transaction_id
+
+
+def paid_request_ids(tx: database.Transaction, listing_id: str) -> set[str]:
+    """Return the ids of a listing's requests that have recorded payments."""
+    sql = "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing"
+    rows = tx.query(sql, listing=listing_id)
+    return {str(row["request_id"]) for row in rows}
+
+
+def add_payment(tx: database.Transaction, listing_id: str, payment: Payment, now: int) -> bool:
+    """Record a payment; return False if it is known already."""
+    fresh = bool(
+        tx.execute(
+            "INSERT INTO received_payments"
+            " (request_id, transaction_id, listing_id, amount, currency, body, oversold, underpaid,"
+            " found, received_at, seller_id, number, number_reversed, paid_by, checkout_id,"
+            " reference, quantity, payer_name, message, message_hidden)"
+            " VALUES (:request, :transaction, :listing, :amount, :currency, :body,"
+            " :oversold, :underpaid, :found, :now,"
+            " (SELECT seller_id FROM listings WHERE id = :listing),"
+            " :number, :number_reversed, :paid_by, :checkout, :reference, :quantity, :payer_name,"
+            " :message, :hidden)"
+            " ON CONFLICT (request_id, transaction_id) DO NOTHING",
+            listing=listing_id,
+            found=FOUND_LATER if payment.found else BY_WEBHOOK,
+            now=now,
+            **_columns(payment),
+        )
+    )
+    if fresh:
+        revenue.add_amount(tx, listing_id, payment.money, payment.settlement)
+    return fresh
+
+
+def replace_underpaid(
+    tx: database.Transaction, listing_id: str, payment: Payment, now: int
+) -> bool:
+    """Replace recorded underpaid money by what the payment has become: whole, or more of it.
+
+    Return False if there is none. A mark that it was paid back goes with it; words that its seller
+    hid stay hidden, and buttons that name the time of the replaced record still find it.
+    """
+    rows = tx.query(
+        SHORT,
+        request=payment.request_id,
+        transaction=payment.transaction_id,
+        listing=listing_id,
+        is_short=int(payment.underpaid),
+        amount=payment.amount,
+    )
+    for row in rows:
+        before = revenue.Money(row["amount"], row["currency"], row["quantity"])
+        revenue.add_amount(tx, listing_id, before, revenue.UNDERPAID, -1)
+        if row["paid_back_at"] is not None:
+            revenue.add_amount(tx, listing_id, before, revenue.UNDERPAID + revenue.PAID_BACK, -1)
+    is_hidden = payment.is_hidden or any(row["message_hidden"] for row in rows)
+    if not rows or not add_payment(tx, listing_id, replace(payment, is_hidden=is_hidden), now):
+        return False
+    tx.execute(
+        SHORT_AT,
+        request=payment.request_id,
+        transaction=payment.transaction_id,
+        at=rows[0]["received_at"],
+    )
+    return True
+
+
+def is_checkout_paid(tx: database.Transaction, listing_id: str, checkout_id: str) -> bool:
+    """Check whether a payment of a checkout is recorded that was no less than asked."""
+    sql = (
+        "SELECT 1 AS one FROM received_payments"
+        " WHERE listing_id = :listing AND checkout_id = :checkout AND underpaid = 0 LIMIT 1"
+    )
+    return tx.one(sql, listing=listing_id, checkout=checkout_id) is not None
+
+
+def replace_placeholder(
+    tx: database.Transaction, listing_id: str, payment: Payment, since: int
+) -> bool:
+    """Replace placeholders, recorded since `since` (epoch ms), by a payment: one for each piece.
+
+    Return False if there is no placeholder or if the transaction is known already. Underpaid money
+    sold no unit, so that it is none of those that placeholders stand for.
+    """
+    if payment.underpaid:
+        return False
+    rows = tx.query(
+        FREE_PLACEHOLDERS,
+        request=payment.request_id,
+        listing=listing_id,
+        transaction=payment.transaction_id,
+        since=since,
+        most=payment.quantity,
+    )
+    if not rows or not _replace(tx, payment, rows[0]["transaction_id"]):
+        return False
+    for row in rows:
+        revenue.add_amount(
+            tx, listing_id, revenue.Money(row["amount"], row["currency"]), row["oversold"], -1
+        )
+    for row in rows[1:]:
+        tx.execute(DROP, request=payment.request_id, transaction=row["transaction_id"])
+    revenue.add_amount(tx, listing_id, payment.money, payment.settlement)
+    return True
+
+
+def _replace(tx: database.Transaction, payment: Payment, placeholder: str) -> int:
+    return tx.execute(
+        "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
+        " currency = :currency, body = :body, oversold = :oversold, underpaid = :underpaid,"
+        " found = :found, number = :number, number_reversed = :number_reversed,"
+        " paid_by = :paid_by, checkout_id = :checkout, reference = :reference,"
+        " quantity = :quantity, payer_name = :payer_name, message = :message,"
+        " message_hidden = :hidden"
+        " WHERE request_id = :request AND transaction_id = :placeholder",
+        placeholder=placeholder,
+        found=FOUND_LATER if payment.found else UNCERTAIN,
+        **_columns(payment),
+    )
+
+
+def _columns(payment: Payment) -> dict[str, object]:
+    """Return the columns that are the payment's own."""
+    paid_by = payment.paid_by
+    return {
+        "request": payment.request_id,
+        "transaction": payment.transaction_id,
+        "amount": payment.amount,
+        "currency": payment.currency,
+        "body": exact_json.dumps(payment.payer),
+        "oversold": int(payment.oversold),
+        "underpaid": int(payment.underpaid),
+        "paid_by": paid_by and exact_json.dumps(asdict(paid_by)),
+        "checkout": payment.checkout_id,
+        "quantity": payment.quantity,
+        "payer_name": payment.words.name,
+        "message": payment.words.message,
+        "hidden": int(payment.is_hidden),
+        "reference": fold_reference((paid_by and paid_by.reference) or "") or None,
+        **_searched(payment.transaction_id),
+    }
+
+
+def _searched(transaction_id: str) -> dict[str, str | None]:
+    """Return the columns by which a payment is found (store/payment_marks.py)."""
+    number = fold_number(known_number(transaction_id) or "") or None
+    return {"number": number, "number_reversed": number and number[::-1]}
+
+
+def alert_counts(tx: database.Transaction, listing_id: str) -> AlertCounts | None:
+    """Return the alert counts of a listing, None if there is no such listing that can be parsed."""
+    row = tx.one(f"{link_rows.SELECT_LISTING} WHERE id = :id", id=listing_id)
+    if row is None or request_spec.RequestSpec.from_json(row["wish"]) is None:
+        return None
+    return AlertCounts(
+        link_rows.read_listing(row),
+        row["delivered_count"],
+        row["muted_count"],
+        bool(row["summed_up"]),
+    )
+
+
+def count_alerts(
+    tx: database.Transaction, listing_id: str, *, delivered: int = 0, muted: int = 0
+) -> None:
+    """Add payments whose alerts were delivered, or that came while alerts were off."""
+    sql = (
+        "UPDATE listings SET delivered_count = delivered_count + :delivered,"
+        " muted_count = muted_count + :muted WHERE id = :id"
+    )
+    tx.execute(sql, id=listing_id, delivered=delivered, muted=muted)
+
+
+def count_oversold(tx: database.Transaction, listing_id: str) -> tuple[int, int]:
+    """Count a listing's oversold payments and their pieces; it reads every payment of it."""
+    row = tx.one(
+        "SELECT COUNT(*) AS number, COALESCE(SUM(quantity), 0) AS pieces FROM received_payments"
+        " WHERE listing_id = :listing AND oversold = 1",
+        listing=listing_id,
+    )
+    return (int(row["number"]), int(row["pieces"])) if row else (0, 0)
+
+
+def mark_summed_up(tx: database.Transaction, listing_id: str) -> bool:
+    """Mark the line at a drop's end as queued; return False if it was before."""
+    sql = "UPDATE listings SET summed_up = 1 WHERE id = :id AND summed_up = 0"
+    return bool(tx.execute(sql, id=listing_id))
+
+
+def settle_uncertain(tx: database.Transaction, listing_id: str, most: int) -> list[int]:
+    """Settle up to `most` uncertain payments as new ones: their placeholders were other payments.
+
+    Return the times (epoch ms) at which those placeholders had been recorded.
+    """
+    sql = (
+        "UPDATE received_payments SET found = :by_webhook"
+        " WHERE listing_id = :listing AND transaction_id IN"
+        " (SELECT transaction_id FROM received_payments WHERE listing_id = :listing"
+        " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at"
+    )
+    rows = tx.query(sql, listing=listing_id, in_doubt=UNCERTAIN, by_webhook=BY_WEBHOOK, most=most)
+    return [int(row["received_at"]) for row in rows]
+
+
+def received_at(tx: database.Transaction, payment: Payment) -> int | None:
+    """Return the time of a payment's record (epoch ms), None if it is not recorded."""
+    sql = (
+        "SELECT received_at FROM received_payments"
+        " WHERE request_id = :request AND transaction_id = :transaction"
+    )
+    row = tx.one(sql, request=payment.request_id, transaction=payment.transaction_id)
+    return int(row["received_at"]) if row else None
+
+
+async def known_transactions(
+    db: database.Database, request_id: str, ids: Sequence[str]
+) -> dict[str, bool]:
+    """Return those of a request's transactions that are recorded, and which are underpaid.
+
+    It reads without the writer.
+    """
+    wanted, params = link_rows.in_clause(ids)
+    rows = await db.query(
+        "SELECT transaction_id, underpaid FROM received_payments"  # noqa: S608 - our own names
+        f" WHERE request_id = :request AND transaction_id IN {wanted}",
+        request=request_id,
+        **params,
+    )
+    return {row["transaction_id"]: bool(row["underpaid"]) for row in rows}

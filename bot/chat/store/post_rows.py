@@ -1,0 +1,327 @@
+"""SQL of posts: the messages that show a request, and their refreshes.
+
+A change of a request queues the refresh of its posts in the same transaction. A post has at most
+one waiting refresh, whose content is made when it is sent (chat/cards/message_calls.py), so that
+many changes are one edit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from bot.chat.model import payloads, queues, remote_request
+from bot.chat.store import link_rows
+from bot.core import exact_json
+from bot.core.database import database
+from bot.core.outbox import outbox, queries, queue_policy
+
+SHARED, OWN, VISITED = 0, 1, 2
+"""Whose post it is: an inline message's, the seller's, a visitor's who followed the link."""
+
+LIVE_CARDS = 3
+"""Number of a listing's newest cards in one chat that are kept up to date."""
+
+KNOWN_CARDS = 20
+"""Number of a listing's cards in its seller's chat that are stored, so that buttons of older ones
+edit their own message."""
+
+REFRESH_DELAY = {OWN: 1_000, SHARED: 3_000}
+"""Milliseconds for which changes are collected; the seller's card is first, for its picture serves
+the inline posts too."""
+
+PICTURE_RETRIES = queue_policy.RetryTable((60_000, 600_000, 3_600_000))
+"""Milliseconds until a picture that Telegram refused is tried again; after the last one its card
+stays a text, until the picture changes."""
+
+DUE_TOPIC = "schedule"
+"""Topic that wakes the schedule."""
+
+WITH_REFRESH = (
+    f"FROM posts LEFT JOIN {queries.QUEUED} AS queued"
+    " ON queued.id = posts.waiting AND queued.state = 'waiting'"
+)
+STALE = (
+    f"SELECT posts.id, posts.lane, own, shown, waiting, queued.id AS underway {WITH_REFRESH}"
+    " WHERE listing_id = :listing AND own IN (:shared, :own)"
+    " ORDER BY posts.created_at DESC, posts.id DESC"
+)
+POST = "SELECT id, listing_id, lane, message_id, own, picture, shown, menu, refused FROM posts"
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePlace:
+    """The place of a message: its lane and its message_id, which is 0 for an inline message."""
+
+    lane: str
+    message_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostContent:
+    """What a post shows: the keys of its picture (None for a text) and of its `words`.
+
+    `menu` is the menu that is open on the card. `words` is None while the post shows something
+    else, such as the payments in the card's place.
+    """
+
+    picture: str | None
+    words: str | None
+    menu: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A message that shows a listing; `own` is SHARED, OWN or VISITED.
+
+    `refused` is the key of the last picture that Telegram refused for it.
+    """
+
+    id: str
+    listing_id: str
+    place: MessagePlace
+    own: int
+    seen: PostContent
+    refused: str | None = None
+
+
+def refresh(tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int) -> None:
+    """Queue the refresh of a listing's posts, and schedule the next change that time alone makes.
+
+    Everything that changes a listing calls it in the same transaction, at `now` (epoch ms). Posts
+    of a deleted listing show that and are then forgotten.
+    """
+    _set_due(tx, listing_id, now)
+    refresh_cards(tx, queues, listing_id, now)
+
+
+def refresh_cards(
+    tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int
+) -> None:
+    """Queue the refresh of a listing's posts after a change that leaves its answer as it was."""
+    own = 0
+    for row in tx.query(STALE, listing=listing_id, shared=SHARED, own=OWN):
+        own += row["own"] == OWN
+        if row["underway"] is None and row["shown"] is not None and own <= LIVE_CARDS:
+            _put(tx, queues, row, now, now + REFRESH_DELAY[row["own"]])
+
+
+def refresh_shared(
+    tx: database.Transaction, queues: queues.Queues, listing_id: str, picture: str, now: int
+) -> None:
+    """Queue the refresh of the inline posts that don't show `picture`, which Telegram has now."""
+    sql = (
+        f"SELECT posts.id, posts.lane, own {WITH_REFRESH}"
+        " WHERE listing_id = :listing AND own = :shared AND queued.id IS NULL"
+        " AND (picture IS NULL OR picture <> :picture)"
+    )
+    rows = tx.query(sql, listing=listing_id, shared=SHARED, picture=picture)
+    for row in rows:
+        _put(tx, queues, row, now, now)
+
+
+def refresh_one(tx: database.Transaction, queues: queues.Queues, post: Post, now: int) -> None:
+    """Queue the refresh of one post, at once."""
+    _put(tx, queues, {"id": post.id, "lane": post.place.lane}, now, now)
+
+
+def retry_pictures(tx: database.Transaction, queues: queues.Queues, now: int, most: int) -> int:
+    """Queue another try of up to `most` refused pictures that are due; return how many.
+
+    A post that shows a menu in the place of its card waits until the card is back.
+    """
+    rows = tx.query(
+        "UPDATE posts SET retry_at = NULL WHERE retry_at <= :now AND id IN (SELECT id FROM posts"
+        " WHERE retry_at <= :now AND shown IS NOT NULL ORDER BY retry_at LIMIT :most)"
+        " RETURNING id, lane",
+        now=now,
+        most=most,
+    )
+    for row in rows:
+        _put(tx, queues, row, now, now, tries_picture=True)
+    return len(rows)
+
+
+def _put(
+    tx: database.Transaction,
+    queues: queues.Queues,
+    row: database.Row,
+    now: int,
+    due_at: int,
+    *,
+    tries_picture: bool = False,
+) -> None:
+    key, body = outbox.new_id(now), payloads.Refresh(row["id"], tries_picture)
+    outbox.put(
+        tx, queues.messages, row["lane"], body, now,
+        key=key, priority=queue_policy.NOTICE, due_at=due_at,
+    )  # fmt: skip
+    tx.execute("UPDATE posts SET waiting = :key WHERE id = :id", id=row["id"], key=key)
+
+
+def find_post(tx: database.Transaction, post_id: str) -> Post | None:
+    """Return a post, None if it is forgotten."""
+    row = tx.one(f"{POST} WHERE id = :id", id=post_id)
+    return _read(row) if row else None
+
+
+def post_at(tx: database.Transaction, place: MessagePlace) -> Post | None:
+    """Return the post that a message is, None if it is not known."""
+    row = tx.one(f"{POST} WHERE lane = :lane AND message_id = :message_id", **asdict(place))
+    return _read(row) if row else None
+
+
+def _read(row: database.Row) -> Post:
+    place = MessagePlace(row["lane"], row["message_id"])
+    seen = PostContent(row["picture"], row["shown"], row["menu"])
+    return Post(row["id"], row["listing_id"], place, row["own"], seen, row["refused"])
+
+
+def save_post(
+    tx: database.Transaction, listing_id: str, place: MessagePlace, own: int, now: int
+) -> Post:
+    """Store that a message shows a listing, as the newest of its posts."""
+    sql = (
+        "INSERT INTO posts (id, listing_id, lane, message_id, own, created_at)"
+        " VALUES (:id, :listing, :lane, :message_id, :own, :now) ON CONFLICT (lane, message_id)"
+        " DO UPDATE SET listing_id = excluded.listing_id, own = excluded.own,"
+        " created_at = excluded.created_at"
+        " RETURNING id, listing_id, lane, message_id, own, picture, shown, menu, refused"
+    )
+    row = tx.one(
+        sql, id=link_rows.short_id(16), listing=listing_id, **asdict(place), own=own, now=now
+    )
+    if own != SHARED:
+        _drop_older(tx, listing_id, place.lane, own)
+    if row is None:
+        raise ValueError("an upsert returns its row")
+    return _read(row)
+
+
+def _drop_older(tx: database.Transaction, listing_id: str, lane: str, own: int) -> None:
+    """Delete the posts that nobody scrolls back to; of a visitor's all but LIVE_CARDS."""
+    tx.execute(
+        "DELETE FROM posts WHERE listing_id = :listing AND lane = :lane AND own = :own"
+        " AND id NOT IN (SELECT id FROM posts WHERE listing_id = :listing AND lane = :lane"
+        " AND own = :own ORDER BY created_at DESC, id DESC LIMIT :kept)",
+        listing=listing_id,
+        lane=lane,
+        own=own,
+        kept=KNOWN_CARDS if own == OWN else LIVE_CARDS,
+    )
+
+
+def record_shown(tx: database.Transaction, post_id: str, seen: PostContent) -> None:
+    """Store what a post shows now; a picture that Telegram takes is refused no more."""
+    sql = (
+        "UPDATE posts SET picture = :picture, shown = :words, menu = :menu,"
+        " retry_at = CASE WHEN refused = :picture THEN NULL ELSE retry_at END,"
+        " refused = CASE WHEN refused = :picture THEN NULL ELSE refused END WHERE id = :id"
+    )
+    tx.execute(sql, id=post_id, **asdict(seen))
+
+
+def record_refusal(tx: database.Transaction, place: MessagePlace, picture: str, now: int) -> None:
+    """Store that Telegram refused a post's picture, which is tried again a few times."""
+    sql = "SELECT id, refused, refusals FROM posts WHERE lane = :lane AND message_id = :message_id"
+    row = tx.one(sql, **asdict(place))
+    if row is None:
+        return
+    refusals = row["refusals"] + 1 if row["refused"] == picture else 1
+    delay = PICTURE_RETRIES.delay(refusals)
+    tx.execute(
+        "UPDATE posts SET refused = :picture, refusals = :refusals, retry_at = :due WHERE id = :id",
+        id=row["id"],
+        picture=picture,
+        refusals=refusals,
+        due=None if delay is None else now + delay,
+    )
+    tx.wake(DUE_TOPIC)
+
+
+def keep_retry(tx: database.Transaction, post_id: str, now: int) -> None:
+    """Keep the try of a refused picture that a menu in the place of its card has prevented."""
+    sql = (
+        "UPDATE posts SET retry_at = :now WHERE id = :id AND shown IS NULL AND refused IS NOT NULL"
+    )
+    tx.execute(sql, id=post_id, now=now)
+
+
+def mark_replaced(tx: database.Transaction, place: MessagePlace) -> None:
+    """Mark a post as showing something else, so that no refresh replaces that."""
+    sql = "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message_id"
+    tx.execute(sql, **asdict(place))
+
+
+def delete_post(tx: database.Transaction, place: MessagePlace) -> None:
+    """Delete the post of a message that is gone or whose request is."""
+    tx.execute("DELETE FROM posts WHERE lane = :lane AND message_id = :message_id", **asdict(place))
+
+
+def has_live_card(tx: database.Transaction, listing_id: str) -> bool:
+    """Check whether a card in the seller's chat will get the listing's current picture."""
+    row = tx.one(
+        "SELECT 1 AS one FROM posts WHERE listing_id = :listing AND own = :own"
+        " AND shown IS NOT NULL AND refused IS NULL LIMIT 1",
+        listing=listing_id,
+        own=OWN,
+    )
+    return row is not None
+
+
+def card_picture(tx: database.Transaction, listing_id: str) -> tuple[str, str] | None:
+    """Return Telegram's file_id of the listing's picture and the key of what it shows, or None."""
+    row = tx.one("SELECT file_id, file_key FROM listings WHERE id = :id", id=listing_id)
+    return (row["file_id"], row["file_key"]) if row and row["file_id"] else None
+
+
+def save_card_picture(
+    tx: database.Transaction, listing_id: str, file_id: str | None, key: str | None
+) -> None:
+    """Store Telegram's file_id of a listing's picture; None forgets it."""
+    sql = "UPDATE listings SET file_id = :file, file_key = :key WHERE id = :id"
+    tx.execute(sql, id=listing_id, file=file_id, key=key)
+
+
+def claim_due(tx: database.Transaction, now: int, most: int) -> list[str]:
+    """Claim up to `most` listings that time has changed by `now` (epoch ms); return their ids."""
+    rows = tx.query(
+        "UPDATE listings SET due_at = NULL WHERE due_at <= :now AND id IN (SELECT id FROM listings"
+        " WHERE due_at <= :now ORDER BY due_at LIMIT :most) RETURNING id",
+        now=now,
+        most=most,
+    )
+    return [row["id"] for row in rows]
+
+
+def next_due(tx: database.Transaction) -> int | None:
+    """Return when time alone changes a listing next, or a picture is tried again (epoch ms).
+
+    None if nothing is scheduled.
+    """
+    changed = "SELECT MIN(due_at) AS due FROM listings WHERE due_at IS NOT NULL"
+    retried = (
+        "SELECT MIN(retry_at) AS due FROM posts WHERE retry_at IS NOT NULL AND shown IS NOT NULL"
+    )
+    rows = tx.query(f"{changed} UNION ALL {retried}")
+    return min((row["due"] for row in rows if row["due"] is not None), default=None)
+
+
+def is_card(tx: database.Transaction, chat_id: int, message_id: int | None) -> bool:
+    """Check whether a message in a chat is a card, be it a text."""
+    return (
+        message_id is not None and post_at(tx, MessagePlace(str(chat_id), message_id)) is not None
+    )
+
+
+def _set_due(tx: database.Transaction, listing_id: str, now: int) -> None:
+    row = tx.one("SELECT answer, state, due_at FROM listings WHERE id = :id", id=listing_id)
+    if row is None or row["answer"] is None:
+        return
+    due_at = remote_request.next_change(
+        remote_request.RemoteRequest.from_json(exact_json.loads(row["answer"])), row["due_at"], now
+    )
+    if row["state"] == link_rows.DELETED:
+        due_at = None
+    if due_at != row["due_at"]:
+        tx.execute("UPDATE listings SET due_at = :due WHERE id = :id", id=listing_id, due=due_at)
+        tx.wake(DUE_TOPIC)

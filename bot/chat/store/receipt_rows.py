@@ -1,0 +1,175 @@
+"""SQL of the receipts that payers keep in Telegram: one account each.
+
+What was delivered is not stored here: it is fetched from the service whenever it is shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.chat.model import receipt
+from bot.chat.store import link_rows
+from bot.core.database import database
+
+BY_KEY = "WHERE request_id = :request AND transaction_id = :transaction"
+COLUMNS = (
+    "id, request_id, transaction_id, account_id, language, kept_at, name, amount, currency,"
+    " status, sent, awaited"
+)
+SELECT = f"SELECT {COLUMNS} FROM kept_receipts"  # noqa: S608 - our own names
+# A receipt that the account keeps already is brought up to date; that of another one stays.
+KEEP = (
+    f"INSERT INTO kept_receipts ({COLUMNS}) VALUES (:id, :request, :transaction, :account,"  # noqa: S608 - our own names
+    " :language, :now, :name, :amount, :currency, :status, :sent, :awaited)"
+    " ON CONFLICT (request_id, transaction_id) DO UPDATE SET language = excluded.language,"
+    " name = excluded.name, amount = excluded.amount, currency = excluded.currency,"
+    " status = excluded.status, sent = excluded.sent, awaited = excluded.awaited"
+    " WHERE kept_receipts.account_id = excluded.account_id"
+)
+UPDATE = (
+    "UPDATE kept_receipts SET name = :name, amount = :amount, currency = :currency,"  # noqa: S608 - our own names
+    f" status = :status, sent = :sent, awaited = :awaited {BY_KEY}"
+)
+PAGE = (
+    f"{SELECT} WHERE account_id = :account ORDER BY kept_at DESC, id DESC"
+    " LIMIT :limit OFFSET :start"
+)
+SERVED = (
+    "UPDATE kept_receipts SET awaited = NULL"  # noqa: S608 - our own names
+    f" WHERE request_id = :request AND awaited <= :served RETURNING {COLUMNS}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptOwner:
+    """The account that keeps a receipt, and its language."""
+
+    account_id: int
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReceipt:
+    """A kept receipt as it was when it was fetched last; `amount` in minor units.
+
+    `id` names it in buttons. `awaited` is the last unit whose code is to come, None for none.
+    """
+
+    id: str
+    key: receipt.ReceiptKey
+    keeper: ReceiptOwner
+    kept_at: int
+    name: str
+    amount: int
+    currency: str
+    status: str
+    is_sent: bool
+    awaited: int | None
+
+
+def keep(
+    tx: database.Transaction,
+    key: receipt.ReceiptKey,
+    keeper: ReceiptOwner,
+    receipt: receipt.Receipt,
+    now: int,
+) -> bool:
+    """Keep a receipt for an account from `now` (epoch ms); False where another one keeps it.
+
+    One that the account keeps already is brought up to date.
+    """
+    named = {
+        "id": link_rows.short_id(10),
+        "account": keeper.account_id,
+        "language": keeper.language,
+    }
+    return bool(tx.execute(KEEP, **named, now=now, **_ids(key), **_shown(receipt)))
+
+
+def owner_of(tx: database.Transaction, request_id: str, transaction_id: str) -> ReceiptOwner | None:
+    """Return who keeps the receipt of a payment in Telegram, None if nobody does."""
+    row = tx.one(
+        f"SELECT account_id, language FROM kept_receipts {BY_KEY}",  # noqa: S608 - our own names
+        request=request_id, transaction=transaction_id,
+    )  # fmt: skip
+    return ReceiptOwner(int(row["account_id"]), str(row["language"])) if row else None
+
+
+def update(tx: database.Transaction, key: receipt.ReceiptKey, receipt: receipt.Receipt) -> None:
+    """Store a kept receipt as it is now; without effect for one that nobody keeps."""
+    tx.execute(UPDATE, **_ids(key), **_shown(receipt))
+
+
+def by_key(
+    tx: database.Transaction, key: receipt.ReceiptKey, account_id: int
+) -> KeptReceipt | None:
+    """Return a receipt that an account keeps, None if it doesn't."""
+    row = tx.one(f"{SELECT} {BY_KEY} AND account_id = :account", **_ids(key), account=account_id)
+    return _read(row) if row else None
+
+
+def find(tx: database.Transaction, receipt_id: str, account_id: int) -> KeptReceipt | None:
+    """Return a receipt of an account by its id, None if it keeps no such receipt."""
+    sql = f"{SELECT} WHERE id = :id AND account_id = :account"
+    row = tx.one(sql, id=receipt_id, account=account_id)
+    return _read(row) if row else None
+
+
+def page(tx: database.Transaction, account_id: int, limit: int, start: int) -> list[KeptReceipt]:
+    """Return up to `limit` receipts of an account, newest first, after the first `start`."""
+    rows = tx.query(PAGE, account=account_id, limit=limit, start=start)
+    return [_read(row) for row in rows]
+
+
+def count(tx: database.Transaction, account_id: int) -> int:
+    """Count the receipts that an account keeps."""
+    sql = "SELECT COUNT(*) AS number FROM kept_receipts WHERE account_id = :account"
+    row = tx.one(sql, account=account_id)
+    return int(row["number"]) if row else 0
+
+
+def remove(tx: database.Transaction, receipt_id: str, account_id: int) -> bool:
+    """Remove a receipt from an account's list; return False if it is not there."""
+    sql = "DELETE FROM kept_receipts WHERE id = :id AND account_id = :account"
+    return bool(tx.execute(sql, id=receipt_id, account=account_id))
+
+
+def erase(tx: database.Transaction, account_id: int) -> int:
+    """Delete all receipts that an account keeps; return their number."""
+    sql = "DELETE FROM kept_receipts WHERE account_id = :account"
+    return tx.execute(sql, account=account_id)
+
+
+def end_waits(tx: database.Transaction, request_id: str, served: int) -> list[KeptReceipt]:
+    """Return the receipts that waited for units up to `served`, once each."""
+    return [_read(row) for row in tx.query(SERVED, request=request_id, served=served)]
+
+
+def _ids(key: receipt.ReceiptKey) -> dict[str, object]:
+    return {"request": key.request_id, "transaction": key.transaction_id}
+
+
+def _shown(receipt: receipt.Receipt) -> dict[str, object]:
+    return {
+        "name": receipt.product,
+        "amount": receipt.amount,
+        "currency": receipt.currency,
+        "status": receipt.status,
+        "sent": int(receipt.sent_at is not None),
+        "awaited": receipt.awaited_unit,
+    }
+
+
+def _read(row: database.Row) -> KeptReceipt:
+    return KeptReceipt(
+        id=row["id"],
+        key=receipt.ReceiptKey(row["request_id"], row["transaction_id"]),
+        keeper=ReceiptOwner(int(row["account_id"]), row["language"]),
+        kept_at=row["kept_at"],
+        name=row["name"],
+        amount=row["amount"],
+        currency=row["currency"],
+        status=row["status"],
+        is_sent=bool(row["sent"]),
+        awaited=row["awaited"],
+    )

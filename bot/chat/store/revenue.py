@@ -1,0 +1,174 @@
+"""SQL of the sums of payments, by currency and by what became of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bot.chat.model import request_spec
+from bot.chat.store import link_rows
+from bot.core.database import database, tables
+
+EARNED, OVERSOLD, UNDERPAID = 0, 1, 2
+"""What became of a payment: a sale, money without a unit to sell, or too little money."""
+
+PAID_BACK = 3
+"""Added to one of these in the row of the payments that the seller paid back."""
+
+BETWEEN = (
+    "SELECT listing_id, p.currency,"  # noqa: S608 - our own words
+    f" CASE WHEN underpaid = 1 THEN {UNDERPAID} ELSE oversold END AS settlement,"
+    " CASE WHEN paid_back_at IS NULL THEN 0 ELSE 1 END AS is_back, COUNT(*) AS payments,"
+    " SUM(quantity) AS pieces,"
+    f" SUM({tables.BILLIONS}) AS billions, SUM({tables.REST}) AS rest"
+    " FROM listings JOIN received_payments p ON listing_id = listings.id"
+    " WHERE listings.seller_id = :seller AND received_at >= :since AND received_at < :until"
+    " GROUP BY 1, 2, 3, 4 ORDER BY payments DESC, listing_id, p.currency"
+)
+SALES = (
+    "SELECT amount, received_at, paid_back_at FROM received_payments WHERE listing_id = :listing"
+    " AND currency = :currency AND oversold = 0 AND underpaid = 0 AND transaction_id <> :but"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RevenueTotals:
+    """The sums of payments, in minor units by currency, the most frequent currency first.
+
+    `earned` comes from `earned_count` payments, of which `returned_count` were paid back by the
+    seller, `returned` in all. `to_refund` came when no unit was left, from `refund_count` payments:
+    it has to be paid back; `settled_count` more were. `short` is what underpaid payments brought
+    that were not paid back, from `short_count` of them: no sales. The earned payments bought
+    `pieces`.
+    """
+
+    earned: tuple[tuple[int, str], ...] = ()
+    earned_count: int = 0
+    to_refund: tuple[tuple[int, str], ...] = ()
+    refund_count: int = 0
+    short: tuple[tuple[int, str], ...] = ()
+    short_count: int = 0
+    returned: tuple[tuple[int, str], ...] = ()
+    returned_count: int = 0
+    settled_count: int = 0
+    pieces: int = 0
+
+
+NO_TAKINGS = RevenueTotals()
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What a payment adds to the takings: an amount in minor units, paid for some pieces."""
+
+    amount: int
+    currency: str
+    pieces: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRevenue:
+    """The takings of a listing within some time."""
+
+    listing: link_rows.PaymentLink
+    takings: RevenueTotals
+
+
+def add_amount(
+    tx: database.Transaction, listing_id: str, money: Money, settlement: int, number: int = 1
+) -> None:
+    """Add a payment to a listing's takings, or remove it (`number` -1)."""
+    billions, rest = tables.split_amount(number * money.amount)
+    tx.execute(
+        "INSERT INTO takings (listing_id, currency, settlement, billions, rest, payments, pieces)"
+        " VALUES (:listing, :currency, :settlement, :billions, :rest, :payments, :pieces)"
+        " ON CONFLICT (listing_id, currency, settlement) DO UPDATE SET"
+        " billions = takings.billions + excluded.billions, rest = takings.rest + excluded.rest,"
+        " payments = takings.payments + excluded.payments,"
+        " pieces = takings.pieces + excluded.pieces",
+        listing=listing_id,
+        currency=money.currency,
+        settlement=settlement,
+        billions=billions,
+        rest=rest,
+        payments=number,
+        pieces=number * money.pieces,
+    )
+
+
+def revenue_totals(tx: database.Transaction, listing_id: str) -> RevenueTotals:
+    """Return a listing's takings."""
+    rows = tx.query(
+        "SELECT billions, rest, currency, settlement, payments, pieces FROM takings"
+        " WHERE listing_id = :listing AND payments > 0 ORDER BY payments DESC, currency",
+        listing=listing_id,
+    )
+    return _takings((row, row["settlement"]) for row in rows)
+
+
+def _takings(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
+    """Sum up rows with `billions`, `rest`, `currency`, `payments` and `pieces`, by settlement."""
+    sums: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    counts: dict[int, int] = defaultdict(int)
+    pieces: dict[int, int] = defaultdict(int)
+    for row, settlement in rows:
+        sums[settlement][str(row["currency"])] += tables.join_amount(row)
+        counts[settlement] += int(row["payments"])
+        pieces[settlement] += int(row["pieces"])
+
+    def outstanding(settlement: int) -> tuple[tuple[int, str], ...]:
+        back = sums[settlement + PAID_BACK]
+        left = ((minor - back.get(code, 0), code) for code, minor in sums[settlement].items())
+        return tuple(each for each in left if each[0] > 0 or each[1] not in back)
+
+    def whole(settlement: int) -> tuple[tuple[int, str], ...]:
+        return tuple((minor, code) for code, minor in sums[settlement].items())
+
+    settled = counts[OVERSOLD + PAID_BACK]
+    return RevenueTotals(
+        earned=whole(EARNED),
+        earned_count=counts[EARNED],
+        to_refund=outstanding(OVERSOLD),
+        refund_count=counts[OVERSOLD] - settled,
+        short=outstanding(UNDERPAID),
+        short_count=counts[UNDERPAID] - counts[UNDERPAID + PAID_BACK],
+        returned=whole(EARNED + PAID_BACK),
+        returned_count=counts[EARNED + PAID_BACK],
+        settled_count=settled,
+        pieces=pieces[EARNED],
+    )
+
+
+def sales(tx: database.Transaction, listing_id: str, currency: str, but: str) -> list[database.Row]:
+    """Return amount and times of a listing's sales in a currency, without the transaction `but`."""
+    return tx.query(SALES, listing=listing_id, currency=currency, but=but)
+
+
+def revenue_between(
+    tx: database.Transaction, seller_id: int, since: int, until: int
+) -> list[LinkRevenue]:
+    """Return the takings of a seller's listings from `since` until before `until` (epoch ms).
+
+    The listing with the most payments comes first; one that can't be parsed is left out.
+    """
+    rows = tx.query(BETWEEN, seller=seller_id, since=since, until=until)
+    taken_by: dict[str, list[tuple[database.Row, int]]] = {}
+    for row in rows:
+        parts = taken_by.setdefault(row["listing_id"], [])
+        parts.append((row, row["settlement"]))
+        if row["is_back"]:
+            parts.append((row, row["settlement"] + PAID_BACK))
+    found = [(_listing(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
+    read = [LinkRevenue(known, _takings(parts)) for known, parts in found if known]
+    return sorted(read, key=lambda one: -one.takings.earned_count)
+
+
+def _listing(tx: database.Transaction, listing_id: str) -> link_rows.PaymentLink | None:
+    """Return a listing, None if it can't be parsed."""
+    row = tx.one(f"{link_rows.SELECT_LISTING} WHERE id = :id", id=listing_id)
+    return (
+        link_rows.read_listing(row)
+        if row and request_spec.RequestSpec.from_json(row["wish"]) is not None
+        else None
+    )

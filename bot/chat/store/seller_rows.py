@@ -1,0 +1,388 @@
+"""SQL of sellers and of their drafts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+from bot.chat.forms import stored_draft
+from bot.chat.model import drafts, payout, remote_request, request_spec
+from bot.chat.store import link_rows
+from bot.core import exact_json
+from bot.core.database import database
+
+FIELDS = (
+    "language, destination, pays_later, currency, prices, zone, quiet, summary,"
+    " name, image, about, contact, accent"
+)
+"""Columns that `read_seller` needs."""
+
+KNOWN = f"SELECT {FIELDS} FROM sellers WHERE id = :id"  # noqa: S608 - our own words
+SEEN = (
+    "INSERT INTO sellers (id, language, created_at) VALUES (:id, :language, :now)"  # noqa: S608 - our own words
+    f" ON CONFLICT (id) DO UPDATE SET language = excluded.language RETURNING {FIELDS}"
+)
+DUE = (
+    f"SELECT id, summary_at, {FIELDS} FROM sellers"  # noqa: S608 - our own words
+    " WHERE summary_at IS NOT NULL AND summary IS NOT NULL"
+    " AND (summary_at <= :now OR summary_at > :late) ORDER BY summary_at LIMIT :most"
+)
+
+LAST_PRICES = 4
+"""A seller's latest prices, offered again in forms."""
+
+
+def ensure_seller(
+    tx: database.Transaction, seller_id: int, language: str, now: int
+) -> drafts.Seller:
+    """Return the seller, stored at the first message; `language` is the latest one."""
+    row = tx.one(
+        SEEN,
+        id=seller_id,
+        language=language,
+        now=now,
+    )
+    return read_seller(row) if row else drafts.Seller(language)
+
+
+def find_seller(tx: database.Transaction, seller_id: int) -> drafts.Seller | None:
+    """Return a seller, None for a person who never wrote to the bot."""
+    row = tx.one(KNOWN, id=seller_id)
+    return read_seller(row) if row else None
+
+
+def read_seller(row: database.Row) -> drafts.Seller:
+    """Parse a row with FIELDS; a saved destination that nobody may type any more is none."""
+    start, _, end = (row["quiet"] or "").partition("-")
+    return drafts.Seller(
+        language=row["language"],
+        destination=None if payout.names_accounts(row["destination"] or "") else row["destination"],
+        currency=row["currency"],
+        prices=tuple((int(amount), str(code)) for amount, code in exact_json.loads(row["prices"])),
+        zone=row["zone"],
+        quiet=(int(start), int(end)) if end else None,
+        summary=row["summary"],
+        profile=read_profile(row),
+        pays_later=bool(row["pays_later"]),
+    )
+
+
+def language_of(tx: database.Transaction, seller_id: int) -> str | None:
+    """Return a person's latest language, None for a person who never wrote to the bot."""
+    row = tx.one("SELECT language FROM sellers WHERE id = :id", id=seller_id)
+    return str(row["language"]) if row else None
+
+
+def mark_greeted(tx: database.Transaction, seller_id: int, now: int) -> bool:
+    """Mark a seller as greeted; return True the first time."""
+    sql = "UPDATE sellers SET greeted_at = :now WHERE id = :id AND greeted_at IS NULL"
+    return bool(tx.execute(sql, id=seller_id, now=now))
+
+
+def answered_album(tx: database.Transaction, seller_id: int) -> str | None:
+    """Return the last album that was answered, as `save_answered_album` stored it."""
+    row = tx.one("SELECT album FROM sellers WHERE id = :id", id=seller_id)
+    return row["album"] if row else None
+
+
+def save_answered_album(tx: database.Transaction, seller_id: int, album: str) -> None:
+    """Store the album of which one message was answered, so that no other one of it is."""
+    tx.execute("UPDATE sellers SET album = :album WHERE id = :id", id=seller_id, album=album)
+
+
+def save_destination(tx: database.Transaction, seller_id: int, destination: str) -> None:
+    """Store where a seller's money goes."""
+    sql = "UPDATE sellers SET destination = :destination WHERE id = :id"
+    tx.execute(sql, id=seller_id, destination=destination)
+
+
+def save_price(tx: database.Transaction, seller_id: int, amount: int, currency: str) -> None:
+    """Store a seller's latest price, in minor units, as the first of LAST_PRICES."""
+    known = find_seller(tx, seller_id)
+    earlier = known.prices if known else ()
+    prices = list(dict.fromkeys([(amount, currency), *earlier]))[:LAST_PRICES]
+    sql = "UPDATE sellers SET currency = :currency, prices = :prices WHERE id = :id"
+    tx.execute(sql, id=seller_id, currency=currency, prices=json.dumps(prices))
+
+
+def save_zone(tx: database.Transaction, seller_id: int, zone: str) -> None:
+    """Store a seller's time zone, an IANA name."""
+    tx.execute("UPDATE sellers SET zone = :zone WHERE id = :id", id=seller_id, zone=zone)
+
+
+def save_quiet(tx: database.Transaction, seller_id: int, hours: tuple[int, int] | None) -> None:
+    """Store the quiet hours, as minutes of the local day from and to; None for none."""
+    quiet = f"{hours[0]}-{hours[1]}" if hours else None
+    tx.execute("UPDATE sellers SET quiet = :quiet WHERE id = :id", id=seller_id, quiet=quiet)
+
+
+def save_summary(
+    tx: database.Transaction, seller_id: int, minute: int | None, due_at: int | None
+) -> None:
+    """Store at which minute of the local day the summary comes, and when next (epoch ms)."""
+    sql = "UPDATE sellers SET summary = :minute, summary_at = :due WHERE id = :id"
+    tx.execute(sql, id=seller_id, minute=minute, due=due_at)
+
+
+@dataclass(frozen=True, slots=True)
+class DueSummary:
+    """A seller whose daily summary is due since `due_at` (epoch ms)."""
+
+    seller_id: int
+    seller: drafts.Seller
+    due_at: int
+
+
+def summaries_due(tx: database.Transaction, now: int, ahead: int, most: int) -> list[DueSummary]:
+    """Return the sellers whose summary is due at `now` (epoch ms), the longest overdue first.
+
+    A time more than `ahead` ms from now was stored while the clock ran ahead: it is due as well.
+    """
+    rows = tx.query(DUE, now=now, late=now + ahead, most=most)
+    return [DueSummary(int(row["id"]), read_seller(row), int(row["summary_at"])) for row in rows]
+
+
+def claim_summary(tx: database.Transaction, summary: DueSummary, next_at: int) -> bool:
+    """Set when the next summary is due (epoch ms); False if another process claimed this one."""
+    sql = "UPDATE sellers SET summary_at = :next WHERE id = :id AND summary_at = :due"
+    return bool(tx.execute(sql, id=summary.seller_id, due=summary.due_at, next=next_at))
+
+
+def find_draft(tx: database.Transaction, chat_id: int, seller_id: int) -> drafts.Draft | None:
+    """Return a seller's draft in a chat, None if there is none that can be parsed."""
+    sql = "SELECT body, updated_at FROM drafts WHERE chat_id = :chat AND seller_id = :seller"
+    row = tx.one(sql, chat=chat_id, seller=seller_id)
+    form = stored_draft.read_draft(row["body"]) if row else None
+    return form and replace(form, touched_at=row["updated_at"] if row else None)
+
+
+def save_draft(
+    tx: database.Transaction, chat_id: int, seller_id: int, form: drafts.Draft | None, now: int
+) -> int | None:
+    """Store a draft; None deletes it, and the message_id of its last question is returned."""
+    if form is None:
+        sql = "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller RETURNING question"
+        row = tx.one(sql, chat=chat_id, seller=seller_id)
+        return row["question"] if row else None
+    sql = (
+        "INSERT INTO drafts (chat_id, seller_id, body, updated_at)"
+        " VALUES (:chat, :seller, :body, :now) ON CONFLICT (chat_id, seller_id)"
+        " DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at"
+    )
+    tx.execute(sql, chat=chat_id, seller=seller_id, body=stored_draft.write_draft(form), now=now)
+    return None
+
+
+# SQL of sellers' profiles, and of the links that show them.
+
+
+COLUMNS = ", ".join(drafts.PROFILE_FIELDS)
+STATE = f"SELECT {COLUMNS}, profile_version, profile_offered_at FROM sellers WHERE id = :id"  # noqa: S608 - our own words
+SAVE = (
+    "UPDATE sellers SET name = :name, image = :image, about = :about, contact = :contact,"
+    " accent = :accent, profile_version = profile_version + 1 WHERE id = :id"
+    " RETURNING profile_version"
+)
+STANDING = "FROM listings WHERE seller_id = :seller AND state IN ('live', 'stopped')"
+NEWEST_FIRST = "ORDER BY created_at DESC, id DESC LIMIT 1"
+
+LISTINGS_WITH_EMAIL = 20
+"""A seller's newest requests, among which the address for email notifications is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileState:
+    """A profile, the number of its changes, and whether the seller was asked for it."""
+
+    profile: drafts.Profile
+    version: int
+    is_offered: bool
+
+
+def read_profile(row: database.Row) -> drafts.Profile:
+    """Parse a row with COLUMNS."""
+    return drafts.Profile(**{name: row[name] for name in drafts.PROFILE_FIELDS})
+
+
+def profile_state(tx: database.Transaction, seller_id: int) -> ProfileState:
+    """Return a seller's profile; an empty one for a person who never wrote to the bot."""
+    row = tx.one(STATE, id=seller_id)
+    if row is None:
+        return ProfileState(drafts.NO_PROFILE, 0, is_offered=True)
+    is_offered = row["profile_offered_at"] is not None
+    return ProfileState(read_profile(row), int(row["profile_version"]), is_offered)
+
+
+def save_profile(tx: database.Transaction, seller_id: int, profile: drafts.Profile) -> int:
+    """Store a seller's profile; return its version."""
+    row = tx.one(SAVE, id=seller_id, **asdict(profile))
+    return int(row["profile_version"]) if row else 0
+
+
+def mark_profile_offered(tx: database.Transaction, seller_id: int, now: int) -> bool:
+    """Store that a seller was asked for a profile at `now` (epoch ms); True the first time."""
+    sql = (
+        "UPDATE sellers SET profile_offered_at = :now WHERE id = :id AND profile_offered_at IS NULL"
+    )
+    return bool(tx.execute(sql, id=seller_id, now=now))
+
+
+def newest_link(tx: database.Transaction, seller_id: int) -> str | None:
+    """Return the id of a seller's newest request that exists at the service; None without one."""
+    row = tx.one(f"SELECT id {STANDING} {NEWEST_FIRST}", seller=seller_id)
+    return str(row["id"]) if row else None
+
+
+def next_older_link(tx: database.Transaction, listing: link_rows.PaymentLink) -> str | None:
+    """Return the id of the seller's request before this one; None where it is the oldest."""
+    row = tx.one(
+        f"SELECT id {STANDING} AND (created_at, id) < (:created_at, :id) {NEWEST_FIRST}",
+        seller=listing.seller_id,
+        created_at=listing.created_at,
+        id=listing.id,
+    )
+    return str(row["id"]) if row else None
+
+
+def newest_page(tx: database.Transaction, seller_id: int) -> str | None:
+    """Return the address of a seller's newest pay page; None without one."""
+    row = tx.one(f"SELECT answer {STANDING} {NEWEST_FIRST}", seller=seller_id)
+    if row is None or row["answer"] is None:
+        return None
+    return remote_request.RemoteRequest.from_json(exact_json.loads(row["answer"])).url
+
+
+def notification_email(tx: database.Transaction, seller_id: int) -> str | None:
+    """Return the address that a seller last chose for email notifications; None without one."""
+    rows = tx.query(
+        "SELECT wish FROM listings WHERE seller_id = :seller"
+        " ORDER BY created_at DESC, id DESC LIMIT :most",
+        seller=seller_id,
+        most=LISTINGS_WITH_EMAIL,
+    )
+    wishes = (request_spec.RequestSpec.from_json(row["wish"]) for row in rows)
+    return next((wish.email for wish in wishes if wish and wish.email), None)
+
+
+# SQL of sellers' payout accounts as the service last listed them, and of the links paid to them.
+#
+# The service has the accounts. What is stored here is what it shows of them, so that forms and
+# cards need not ask it.
+
+
+BATCH = 50
+"""Requests that are looked at in one transaction."""
+
+ACCOUNTS = (
+    "SELECT id, kind, scheme, automatic, currencies, label FROM seller_accounts"
+    " WHERE seller_id = :seller ORDER BY place"
+)
+ADD = (
+    "INSERT INTO seller_accounts (seller_id, place, id, kind, scheme, automatic, currencies, label)"
+    " VALUES (:seller, :place, :id, :kind, :scheme, :automatic, :currencies, :label)"
+)
+LIVE_LINKS = "FROM listings WHERE seller_id = :seller AND state = :live"
+OLDER = (
+    f"{link_rows.SELECT_LISTING} WHERE seller_id = :seller AND state = :live"
+    " AND (created_at, id) < (:created_at, :before) ORDER BY created_at DESC, id DESC LIMIT :most"
+)
+CREATED_AT = "SELECT created_at FROM listings WHERE id = :id"
+LATEST = 2**63 - 1
+
+
+def at_service(
+    tx: database.Transaction, seller: drafts.Seller, seller_id: int, paid_at: drafts.PayoutService
+) -> drafts.Seller:
+    """Return the seller as one whom that service pays, with their accounts for real money."""
+    if not paid_at.rails:
+        return replace(seller, paid_at=paid_at)
+    return replace(
+        seller,
+        paid_at=paid_at,
+        destination=payout.account_destination(seller_id),
+        accounts=accounts_of(tx, seller_id),
+    )
+
+
+def accounts_of(tx: database.Transaction, seller_id: int) -> tuple[payout.PayoutAccount, ...]:
+    """Return a seller's payout accounts, the one that is asked first on top."""
+    rows = tx.query(ACCOUNTS, seller=seller_id)
+    return tuple(
+        payout.PayoutAccount(
+            row["id"],
+            row["kind"],
+            row["scheme"],
+            bool(row["automatic"]),
+            tuple(row["currencies"].split()),
+            row["label"],
+        )
+        for row in rows
+    )
+
+
+def save_accounts(
+    tx: database.Transaction, seller_id: int, accounts: Sequence[payout.PayoutAccount]
+) -> None:
+    """Store a seller's payout accounts in place of those known before."""
+    tx.execute("DELETE FROM seller_accounts WHERE seller_id = :seller", seller=seller_id)
+    for place, one in enumerate(accounts):
+        tx.execute(
+            ADD,
+            seller=seller_id,
+            place=place,
+            id=one.id,
+            kind=one.kind,
+            scheme=one.scheme,
+            automatic=int(one.automatic),
+            currencies=" ".join(one.currencies),
+            label=one.label,
+        )
+    if accounts:
+        tx.execute("UPDATE sellers SET pays_later = 0 WHERE id = :id", id=seller_id)
+
+
+def forget_accounts(tx: database.Transaction, seller_id: int) -> None:
+    """Erase what is known of a seller's payout accounts, with the forms that they left open."""
+    save_accounts(tx, seller_id, ())
+    tx.execute("DELETE FROM drafts WHERE seller_id = :seller", seller=seller_id)
+
+
+def choose_later(tx: database.Transaction, seller_id: int) -> None:
+    """Store that a seller without an account makes links that can't be paid yet."""
+    tx.execute("UPDATE sellers SET pays_later = 1 WHERE id = :id", id=seller_id)
+
+
+def links_without(
+    tx: database.Transaction, seller_id: int, accounts: Sequence[payout.PayoutAccount]
+) -> int:
+    """Count a seller's links that none of these accounts takes."""
+    if any(account.kind != payout.BANK for account in accounts):
+        return 0
+    row = tx.one(f"SELECT COUNT(*) AS number {LIVE_LINKS}", seller=seller_id, live=link_rows.LIVE)
+    number = int(row["number"]) if row else 0
+    if not accounts or not number:
+        return number
+    rows = tx.query(
+        f"{link_rows.SELECT_LISTING} WHERE seller_id = :seller AND state = :live",
+        seller=seller_id,
+        live=link_rows.LIVE,
+    )
+    prices = (link_rows.read_listing(each).wish.currency for each in rows)
+    return sum(not any(one.takes(price) for one in accounts) for price in prices)
+
+
+def live_links_before(
+    tx: database.Transaction, seller_id: int, before: str | None
+) -> list[link_rows.PaymentLink]:
+    """Return a seller's next BATCH live requests older than one, the newest first."""
+    row = tx.one(CREATED_AT, id=before) if before else None
+    rows = tx.query(
+        OLDER,
+        seller=seller_id,
+        live=link_rows.LIVE,
+        created_at=int(row["created_at"]) if row else LATEST,
+        before=before or "",
+        most=BATCH,
+    )
+    return [link_rows.read_listing(each) for each in rows]

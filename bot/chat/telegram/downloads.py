@@ -1,0 +1,419 @@
+"""Sellers' photos: downloaded from Telegram, checked, reduced and stored.
+
+Where the Bot API server answers a `file_path` on this machine, as it does in local mode, the
+library's own download reads it from the disk. Here a path is only used as part of an address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import httpx
+import structlog
+from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
+
+from bot.chat.conversation import conversation
+from bot.chat.forms import goods_form, goods_text
+from bot.chat.jobs import client, dialects
+from bot.chat.model import payloads, payout, queues, replies, request_spec
+from bot.chat.pictures import decoder_process
+from bot.chat.telegram import transport
+from bot.core import bounded_process, errors
+from bot.core.database import database
+from bot.core.net import http_client
+from bot.core.outbox import outbox, queue_policy
+
+if TYPE_CHECKING:
+    from telegram import Bot, File
+
+
+log = structlog.get_logger()
+
+MAX_BYTES = 10_000_000
+"""The limit of sendPhoto: no larger photo exists, and no larger file is accepted."""
+
+AT_ONCE = 2
+"""Photos in memory: one is reduced at a time, while another one is downloaded."""
+
+READ_SECONDS = 20.0
+DOWNLOAD_SECONDS = 40.0
+"""The limit of one download; less than its lease."""
+
+PHOTO_RETRIES = queue_policy.RetryTable(
+    (1_000, 3_000, 10_000, 30_000), longest_asked=24 * 3600 * 1000
+)
+"""Milliseconds until the next attempt; after the last one the seller is asked to send it again.
+
+While this machine can start no process, which is not the photo's fault, the last delay repeats."""
+
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
+"""The errors that the library raises at an answer in another shape than Telegram's."""
+
+TOO_MANY_REQUESTS = 429
+TOO_BIG = "file is too big"
+"""Telegram's answer about a file of more than the 20 MB that bots may download."""
+
+FINAL_FOR_PHOTOS = (BadRequest, Forbidden, InvalidToken, errors.Refused)
+"""Refusals that another attempt would not change."""
+
+PORTRAIT_SIDE = 320
+"""Pixels of a portrait, as in pictures/photo_preparation.py, whose import costs memory. A smaller
+profile photo is only used where Telegram has no larger one."""
+
+PHOTO_UNREACHABLE, PHOTO_TOO_LARGE, TOO_HEAVY, NO_PROFILE = (
+    "unreachable",
+    "tooLarge",
+    "tooHeavy",
+    "noProfile",
+)
+"""Reasons why there is no photo, beside those of PictureError."""
+
+
+class Downloads:
+    """Downloads files from `{root}/file/bot{token}/{path}`."""
+
+    def __init__(self, bot: Bot, root: str, now: Callable[[], int]) -> None:
+        self._bot = bot
+        self._now = now
+        self._base = f"{root}/file/bot{bot.token}/"
+        self._http = httpx.AsyncClient(
+            timeout=READ_SECONDS,
+            limits=httpx.Limits(max_connections=AT_ONCE + queues.FILES_AT_ONCE),
+            verify=http_client.ssl_context(),
+            trust_env=http_client.may_use_proxy(root),
+            headers={"Accept-Encoding": "identity"},  # the bytes counted are those received
+        )
+
+    async def fetch(self, file_id: str, max_bytes: int) -> bytearray:
+        """Return the bytes of a file.
+
+        Raises PictureError for one of more than `max_bytes` bytes, TelegramError where Telegram
+        refuses, PeerError where it can't be reached or its answer is no file, Refused for an
+        unknown file.
+        """
+        try:
+            file = await self._bot.get_file(file_id)
+        except UNREADABLE as error:
+            raise errors.Refused(
+                f"getFile's answer can't be read: {type(error).__name__}"
+            ) from None
+        except BadRequest as error:
+            if TOO_BIG in error.message.lower():
+                raise _too_large() from None
+            raise
+        if isinstance(file.file_size, int) and file.file_size > max_bytes:
+            raise _too_large()
+        return await self._download(self._base + _relative_path(file, self._bot), max_bytes)
+
+    async def profile_photo(self, user_id: int) -> str:
+        """Return the file_id of a person's profile photo, the smallest that is large enough.
+
+        Raises PictureError where Telegram shows none, TelegramError, and Refused.
+        """
+        try:
+            found = await self._bot.get_user_profile_photos(user_id, limit=1)
+            sizes = sorted(found.photos[0], key=lambda size: size.width) if found.photos else []
+        except UNREADABLE as error:
+            name = type(error).__name__
+            raise errors.Refused(f"getUserProfilePhotos's answer can't be read: {name}") from None
+        if not sizes:
+            raise errors.PictureError(NO_PROFILE, "Telegram shows no profile photo.")
+        large = (size for size in sizes if size.width >= PORTRAIT_SIDE)
+        return next(large, sizes[-1]).file_id
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def _download(self, url: str, max_bytes: int) -> bytearray:
+        data = bytearray()
+        try:
+            async with self._http.stream("GET", url) as response:
+                self._check_status(response)
+                async for chunk in response.aiter_raw():
+                    data += chunk
+                    if len(data) > max_bytes:
+                        raise _too_large()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise errors.Unreachable(type(error).__name__) from None  # its text contains the token
+        return data
+
+    def _check_status(self, response: httpx.Response) -> None:
+        status = response.status_code
+        if response.is_success:
+            return
+        if status == TOO_MANY_REQUESTS or response.is_server_error:
+            wait = http_client.read_retry_after(response.headers.get("retry-after"), self._now())
+            raise errors.Overloaded(f"the download was answered {status}", wait)
+        kind = errors.Refused if response.is_client_error else errors.BadAnswer
+        raise kind(f"the download was answered {status}")
+
+
+def _too_large() -> errors.PictureError:
+    return errors.PictureError(PHOTO_TOO_LARGE, "The file is too large.")
+
+
+def _relative_path(file: File, bot: Bot) -> str:
+    """Return the path below the root of a bot's files, quoted.
+
+    Raises Refused for any other `file_path`: a file of this machine, a path that leads up, another
+    address, nothing.
+    """
+    given = file.file_path
+    path = given.removeprefix(f"{bot.base_file_url}/") if isinstance(given, str) else ""
+    is_odd = any(part in {"", ".", ".."} for part in path.split("/"))
+    if is_odd or not path.isprintable() or ":" in path or "\\" in path:
+        raise errors.Refused("its file_path is not one below the bot's files")
+    return quote(path)
+
+
+class PhotoIntake:
+    """Downloads photos and continues their forms in `chat`."""
+
+    def __init__(
+        self,
+        db: database.Database,
+        downloads: Downloads,
+        queues: queues.Queues,
+        now: Callable[[], int],
+        chat: conversation.Chat,
+    ) -> None:
+        self._db = db
+        self._downloads = downloads
+        self._child = bounded_process.BoundedChild(
+            decoder_process.MODULE, bounded_process.PICTURE_BUDGET
+        )
+        self._queues = queues
+        self._now = now
+        self._chat = chat
+
+    async def take(self, message: outbox.Message) -> None:
+        """Download one photo, prepare it and continue its form."""
+        photo: bytes | str
+        try:
+            async with asyncio.timeout(DOWNLOAD_SECONDS):
+                data = await self._fetch(message.body)
+            words = (decoder_process.PORTRAIT,) if message.body.portrait else ()
+            photo = decoder_process.read_answer(await self._child.run(data, *words))
+        except errors.PictureError as error:
+            photo = error.reason
+        except errors.OverBudget as error:
+            log.warning("photo refused", chat=message.lane, reason=str(error))
+            photo = TOO_HEAVY
+        except (
+            TelegramError,
+            errors.PeerError,
+            errors.Refused,
+            errors.StorageError,
+            TimeoutError,
+        ) as error:
+            reason, delay = _reason(error), _photo_delay(error, message.attempts)
+            log.warning("photo not fetched", chat=message.lane, reason=reason)
+            if delay is not None:
+                retry = partial(self._retry, message=message, delay=delay, note=reason)
+                await self._db.transaction_until_stored(retry)
+                return
+            photo = PHOTO_UNREACHABLE
+        await self._db.transaction_until_stored(partial(self._finish, message=message, photo=photo))
+
+    async def _fetch(self, wanted: payloads.PhotoDownload) -> bytearray:
+        file_id = wanted.file_id or await self._downloads.profile_photo(wanted.seller_id)
+        return await self._downloads.fetch(file_id, MAX_BYTES)
+
+    def buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+        """Ask the seller for another photo in place of one that was set aside."""
+        self._chat.receive_photo(tx, message, TOO_HEAVY)
+
+    def _retry(
+        self, tx: database.Transaction, message: outbox.Message, delay: int, note: str
+    ) -> None:
+        outbox.retry(tx, self._queues.photos, message, self._now() + delay, note)
+
+    def _finish(
+        self, tx: database.Transaction, message: outbox.Message, photo: bytes | str
+    ) -> None:
+        if outbox.done(tx, self._queues.photos, message, self._now()):
+            self._chat.receive_photo(tx, message, photo)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return transport.describe_error(error) if isinstance(error, TelegramError) else str(error)
+
+
+def _photo_delay(error: Exception, attempts: int) -> int | None:
+    """Return the milliseconds until the next attempt, None for no further one."""
+    if isinstance(error, errors.StorageError):  # no child process can be started
+        return PHOTO_RETRIES.delay_or_last(attempts)
+    if isinstance(error, FINAL_FOR_PHOTOS):
+        return None
+    asked = (
+        transport.retry_after_ms(error) / 1000
+        if isinstance(error, RetryAfter)
+        else errors.requested_wait(error)
+    )
+    return PHOTO_RETRIES.delay(attempts, asked)
+
+
+# Files that sellers send for their buyers: downloaded from Telegram, kept by the service.
+#
+# The service deletes a file that no request names within a week, so an attempt may be repeated.
+
+
+FETCH_SECONDS = 150.0
+"""The limit of one attempt, less than its lease."""
+
+MOST_CODE_BYTES = 2 * request_spec.MAX_CODES * request_spec.MAX_CODE
+"""A larger file is not read as a list of codes."""
+
+FILE_RETRIES = queue_policy.RetryTable((1_000, 3_000, 10_000, 30_000), longest_asked=3600 * 1000)
+"""Milliseconds until the next attempt; after the last one the seller is asked to send it again."""
+
+FINAL_FOR_FILES = (BadRequest, Forbidden, InvalidToken, errors.Refused)
+"""Refusals that another attempt would not change."""
+
+FILE_TOO_LARGE, FILE_UNREACHABLE, REFUSED, FULL = (
+    "problem-goods-too-large",
+    "problem-goods-unreachable",
+    "problem-goods-refused",
+    "problem-goods-full",
+)
+"""The texts about a file that could not be fetched or kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRoute:
+    """Where files come from, and the service that keeps them."""
+
+    downloads: Downloads
+    service: client.Client
+
+
+class FileIntake:
+    """Takes files along a route, and continues their forms in `chat`."""
+
+    def __init__(
+        self,
+        db: database.Database,
+        route: FileRoute,
+        queues: queues.Queues,
+        now: Callable[[], int],
+        chat: conversation.Chat,
+    ) -> None:
+        self._db = db
+        self._route = route
+        self._queues = queues
+        self._now = now
+        self._chat = chat
+
+    async def take(self, message: outbox.Message) -> None:
+        """Fetch one file and continue its form."""
+        try:
+            async with asyncio.timeout(FETCH_SECONDS):
+                found = await self._fetch(message)
+        except errors.PictureError:
+            found = goods_form.Fetched(problem=FILE_TOO_LARGE)
+        except (TelegramError, errors.PeerError, errors.Refused, TimeoutError) as error:
+            delay = _file_delay(error, message.attempts)
+            log.warning("file not fetched", chat=message.lane, reason=_reason(error))
+            if delay is not None:
+                retry = partial(self._retry, message=message, due_at=self._now() + delay)
+                await self._db.transaction_until_stored(retry)
+                return
+            found = goods_form.Fetched(problem=_problem(error))
+        finish = partial(self._finish, message=message, found=found)
+        await self._db.transaction_until_stored(finish)
+
+    def buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+        """Ask the seller to send a file again that was set aside."""
+        self._chat.receive_file(tx, message, goods_form.Fetched(problem=FILE_UNREACHABLE))
+
+    async def _fetch(self, message: outbox.Message) -> goods_form.Fetched:
+        wanted, service = message.body, self._route.service.keyed(message.id)
+        data = await self._route.downloads.fetch(wanted.file.file_id, request_spec.MAX_FILE)
+        codes = await self._codes_in(wanted, data)
+        if wanted.for_codes:
+            return goods_form.Fetched(codes=codes)
+        whole = await _keep(service, wanted, data)
+        readings: tuple[request_spec.Goods, ...] = (whole,)
+        if isinstance(codes, goods_text.CodeList):
+            readings = (whole, await _keep_codes(service, wanted, codes, whole, data))
+        return goods_form.Fetched(readings, codes, has_words=wanted.file.has_words)
+
+    async def _codes_in(
+        self, wanted: payloads.FileDownload, data: bytearray
+    ) -> goods_text.CodeList | replies.Problem | None:
+        """Read the codes in a file, in a thread; None for one that is no list of codes."""
+        name = wanted.file.name
+        if not goods_text.is_code_file(name) or len(data) > MOST_CODE_BYTES:
+            return None
+        return await asyncio.to_thread(goods_text.read_code_file, name, bytes(data))
+
+    def _retry(self, tx: database.Transaction, message: outbox.Message, due_at: int) -> None:
+        outbox.retry(tx, self._queues.files, message, due_at, "its file did not come")
+
+    def _finish(
+        self, tx: database.Transaction, message: outbox.Message, found: goods_form.Fetched
+    ) -> None:
+        if outbox.done(tx, self._queues.files, message, self._now()):
+            self._chat.receive_file(tx, message, found)
+
+
+async def _keep(
+    service: client.Client, wanted: payloads.FileDownload, data: bytes | bytearray
+) -> request_spec.Goods:
+    file = wanted.file
+    owner = payout.owner_ref(wanted.seller_id)
+    kept = await service.keep_file(owner, file.name, file.media_type, data)
+    return _goods_of(wanted, kept)
+
+
+async def _keep_codes(
+    service: client.Client,
+    wanted: payloads.FileDownload,
+    codes: goods_text.CodeList,
+    whole: request_spec.Goods,
+    data: bytearray,
+) -> request_spec.Goods:
+    """Return a file as codes: kept once more where the service would read it otherwise."""
+    clean, file_id = codes.text.encode(), whole.file_id
+    if clean != bytes(data):
+        owner, name = payout.owner_ref(wanted.seller_id), wanted.file.name
+        kept = await service.keep_file(owner, name, "text/plain", clean)
+        file_id = kept.id
+    return replace(codes.as_goods(), file_id=file_id, name=whole.name)
+
+
+def _goods_of(wanted: payloads.FileDownload, kept: dialects.StoredFile) -> request_spec.Goods:
+    return request_spec.Goods(
+        request_spec.FILE,
+        file_id=kept.id,
+        name=kept.name,
+        size=kept.size,
+        telegram_id=wanted.file.file_id,
+        sent_as=wanted.file.sent_as,
+    )
+
+
+def _problem(error: Exception) -> str:
+    if isinstance(error, errors.TooManyFiles):
+        return FULL
+    return REFUSED if isinstance(error, errors.Refused) else FILE_UNREACHABLE
+
+
+def _file_delay(error: Exception, attempts: int) -> int | None:
+    """Return the milliseconds until the next attempt, None for no further one."""
+    if isinstance(error, FINAL_FOR_FILES):
+        return None
+    asked = (
+        transport.retry_after_ms(error) / 1000
+        if isinstance(error, RetryAfter)
+        else errors.requested_wait(error)
+    )
+    return FILE_RETRIES.delay(attempts, asked)

@@ -1,1 +1,0 @@
-"""Dates, clock times and time zones as people write them: pure."""

@@ -1,0 +1,380 @@
+"""The command `erase`: payers' data is erased, the money stays."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from bot import config
+from bot.chat.store import personal_data
+from bot.cli import console
+from bot.core import clock, errors
+from bot.core.database import database, opening, urls
+from bot.core.ops import audit as ops_audit
+from bot.service import export_records
+from bot.service.personal_data import FOREVER, ExportFilter, exported_payments, exported_requests
+from bot.service.requests import app_rows
+from bot.service.wire import field_types
+
+if TYPE_CHECKING:
+    from bot.app.maintenance import payer_erasure
+
+# The command `audit`: a list of changes.
+
+
+SHOWN = 100
+"""The default number of changes listed."""
+
+COLUMNS = ("time", "who", "what", "subject", "details")
+
+
+@click.command()
+@click.option(
+    "--subject", metavar="ID", help="Only changes of this request, seller or other subject."
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, console.MAX_LISTED),
+    default=SHOWN,
+    show_default=True,
+    help="How many, newest first.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
+    """List changes, newest first.
+
+    A line has the time, the person or application, the action and the subject. The log holds no
+    data of payers and no secrets. Changes are kept for 400 days.
+    """
+    lines, names = console.read_only(
+        lambda tx: (
+            ops_audit.read(tx, limit, subject),
+            {ops_audit.app(app.id): app.name for app in app_rows.list_all(tx)},
+        )
+    )
+    rows = [_json(line, names) if as_json else _row(line, names) for line in lines]
+    console.print_table(COLUMNS, rows, as_json=as_json)
+
+
+def _row(line: ops_audit.Line, names: dict[str, str]) -> dict[str, Any]:
+    name = names.get(line.actor)
+    return {
+        "time": console.time_text(line.at),
+        "who": f"{line.actor} ({name})" if name else line.actor,
+        "what": line.action,
+        "subject": line.subject,
+        "details": ", ".join(f"{key}: {_detail(value)}" for key, value in line.details.items()),
+    }
+
+
+def _json(line: ops_audit.Line, names: dict[str, str]) -> dict[str, Any]:
+    return {
+        "time": console.time_text(line.at),
+        "who": line.actor,
+        "name": names.get(line.actor),
+        "what": line.action,
+        "subject": line.subject,
+        "details": line.details,
+    }
+
+
+def _detail(value: Any) -> str:
+    """Format a detail for people; a list as JSON, so that its parts stay apart."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+# The command `export`: payments, requests and sellers for other programs.
+
+
+WHAT = ("payments", "requests", "sellers", "receipts")
+WITH_PAYERS = ("payments", "receipts")
+"""What is exported with payers' personal data."""
+
+
+@click.command()
+@click.argument("what", type=click.Choice(WHAT), default="payments")
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True,
+    help="CSV for spreadsheets, or one JSON object per line.",
+)  # fmt: skip
+@click.option(
+    "--since", type=console.Moment(), default=0, metavar="DATE", help="Only from DATE on."
+)
+@click.option(
+    "--until", type=console.Moment(), default=FOREVER, metavar="DATE", help="Only before DATE."
+)
+@click.option("--request", "request_id", metavar="ID", help="Only this request.")
+@click.option("--payers/--no-payers", default=True, help="Include payers' personal data.")
+@click.option("--output", type=console.FilePath(), metavar="FILE", help="Write to a new file.")
+def export(what: str, form: str, output: Path | None, **options: Any) -> None:
+    """Write all payments, requests, sellers or kept receipts to standard output or a new file.
+
+    Amounts are exact, with the decimals of their currency; times are ISO 8601 in UTC. DATE is a
+    date, a time or an age such as 30d. Payments are sorted by request, then by time; oversold ones
+    are included. If PAYMENTS_URL names another server, you get the payments that the chat recorded.
+
+    In CSV, text that a spreadsheet would take for a formula gets an apostrophe in front. A file
+    starts with a byte order mark, by which Excel recognizes UTF-8; standard output does not.
+    """
+    settings = config.load()
+    if what == "requests" and settings.payments_url:
+        raise errors.BotError(
+            "export requests: the server that PAYMENTS_URL names stores them, not this one"
+        )
+    if what == "sellers" and options["request_id"]:
+        raise errors.BotError("export sellers: --request is for payments and requests")
+    payers = options.pop("payers")
+    wanted = ExportFilter(clock.now(), **options)
+    table = console.Csv(for_people=output is not None) if form == "csv" else console.Lines()
+    database = opening.open_for_command(settings.database_url)  # an export must not create one
+    try:
+        _record_export(database, what, payers=payers)
+        if what == "receipts":
+            found = _receipts(database, wanted, payers=payers)
+        elif what == "sellers":
+            found = _sellers(database, wanted, settings.url)
+        elif settings.payments_url:
+            found = _recorded_payments(database, wanted, payers=payers)
+        else:
+            found = _records(database, what, wanted, payers=payers)
+        with _opened(output) as file:
+            asyncio.run(_write(found, table, file))
+    finally:
+        database.close()
+
+
+def _record_export(database: database.Database, what: str, *, payers: bool) -> None:
+    details = {"payers": payers and what in WITH_PAYERS}
+    database.run(
+        lambda tx: ops_audit.record(
+            tx, ops_audit.operator(), "data.exported", what, clock.now(), details
+        )
+    )
+
+
+async def _records(
+    db: database.Database, what: str, wanted: ExportFilter, *, payers: bool
+) -> AsyncIterator[dict[str, Any]]:
+    if what == "requests":
+        async for row in exported_requests(db, wanted):
+            yield export_records.request(row)
+        return
+    returned = await personal_data.paid_back(db)
+    async for row in exported_payments(db, wanted):
+        mark = returned.get((row["request_id"], row["id"]))
+        record = export_records.payment(row, payers=payers)
+        of_chat = personal_data.payback_fields(
+            mark, field_types.iso, payers=payers
+        )  # marked before the service was
+        yield record if record["paidBackAt"] else record | of_chat
+
+
+async def _sellers(
+    db: database.Database, wanted: ExportFilter, url: str
+) -> AsyncIterator[dict[str, Any]]:
+    from bot.chat.cards import image_route  # noqa: PLC0415 - other exports start without it
+
+    async for row in personal_data.exported_sellers(db, wanted.since, wanted.until):
+        yield personal_data.seller_record(
+            row, field_types.iso(row["created_at"]), f"{url}{image_route.PATH}"
+        )
+
+
+async def _receipts(
+    db: database.Database, wanted: ExportFilter, *, payers: bool
+) -> AsyncIterator[dict[str, Any]]:
+    async for row in personal_data.exported_receipts(
+        db, wanted.since, wanted.until, wanted.request_id
+    ):
+        yield personal_data.kept_record(row, field_types.iso, payers=payers)
+
+
+async def _recorded_payments(
+    db: database.Database, wanted: ExportFilter, *, payers: bool
+) -> AsyncIterator[dict[str, Any]]:
+    async for row in personal_data.exported_payments(
+        db, wanted.since, wanted.until, wanted.request_id
+    ):
+        yield personal_data.export_record(row, field_types.iso, payers=payers)
+
+
+async def _write(
+    found: AsyncIterator[dict[str, Any]], table: console.Csv | console.Lines, file: BinaryIO
+) -> None:
+    async for record in found:
+        file.write(table.line(record).encode())
+    file.flush()
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[BinaryIO]:
+    """Open the output; delete a file that is not finished."""
+    if output is None:
+        yield sys.stdout.buffer
+        return
+    try:
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise errors.BotError(f"{output}: already exists: choose another name") from None
+    except OSError as error:
+        raise errors.BotError(f"{output}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+    except OSError as error:
+        output.unlink(missing_ok=True)
+        raise errors.BotError(f"{output}: {error.strerror}") from error
+    except BaseException:
+        output.unlink(missing_ok=True)
+        raise
+
+
+ELSEWHERE = (
+    "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
+    " sent can't be called back."
+)
+
+LEFT = "{} rows with such data came meanwhile: run the same command again"
+
+
+@click.command()
+@click.argument("who", metavar="[WHO]...", nargs=-1)
+@click.option("--before", type=console.Moment(), metavar="DATE", help="Only data from before DATE.")
+@click.option("--request", "request_id", metavar="ID", help="Only data given for this request.")
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def erase(
+    who: tuple[str, ...],
+    before: int | None,
+    request_id: str | None,
+    yes: bool,  # noqa: FBT001 - click passes options by name
+    as_json: bool,  # noqa: FBT001 - as above
+) -> None:
+    """Erase payers' data or a seller's profile and accounts; payments are kept.
+
+    WHO is an email address, a paymail or a phone number, in any spelling, or the id of a payment,
+    which means everything that its payer entered. Payers' names and messages go with it, sellers'
+    notes on the payment, and the receipt of it that is kept in Telegram; who gave nothing else is
+    found by the payment's id. Messages and notes of other payments lose the address. --before
+    takes a date, or an age such as 90d. With both, only data that matches both is erased; without
+    WHO, the data of every payer. What is erased can't be restored.
+
+    An address that gets emails about payments won't get any more. If it has unsubscribed, that is
+    remembered. Receipts lose their addresses, and queued receipts are not sent.
+
+    To erase a seller's profile, give their contact, or the reference that an application gave with
+    the requests (such as seller-4711). Name, picture, contact and description are removed from all
+    payment requests of that seller, and so is the profile that they set up in the chat, where
+    seller-4711 is the seller with the Telegram ID 4711. The accounts that their money goes to are
+    deleted with their keys, so that nobody can pay them until they connect one. Other texts and
+    addresses of sellers are not touched.
+
+    To erase all receipts that a payer keeps in Telegram, give their Telegram account, such as
+    buyer-4711.
+
+    Queued messages are sent without the data. The bot can keep running. At the end, the database
+    file is rewritten so that no erased byte is left in it. A PostgreSQL database is vacuumed: the
+    server then writes over the erased rows as it needs their room, and its log, standbys and
+    archives keep them for as long as they are kept. Exits with 1 if data may be left, and says what
+    to do.
+    """
+    from bot.app.maintenance import payer_erasure  # noqa: PLC0415 - other commands start without it
+
+    url = config.load().database_url
+    database = opening.open_for_command(url)
+    try:
+        scope = asyncio.run(
+            database.read(lambda tx: payer_erasure.parse_scope(tx, who, before, request_id))
+        )
+        found = asyncio.run(payer_erasure.survey(database, scope))
+        _announce(found)
+        if found.rows:
+            console.confirm("Erase it for good?", yes=yes)
+        erased = asyncio.run(payer_erasure.erase(database, scope, found, clock.now()))
+        left = asyncio.run(payer_erasure.survey(database, scope)).rows
+    finally:
+        database.close()
+    compacted = _compact(url, payer_erasure.TOUCHED)
+    words = _on_server(left) if urls.is_postgres(url) else _in_file(left, compacted=compacted)
+    _report(found, erased, {"left": left, "compacted": compacted}, words, as_json=as_json)
+    sys.exit(1 if left or not compacted else 0)
+
+
+def _announce(found: payer_erasure.Found) -> None:
+    if not found.rows:
+        console.print_message("No data of them is stored.")
+        return
+    console.print_message(
+        f"Found payer data in {found.payments} payments, {found.checkouts} checkouts and"
+        f" {found.recorded} payments recorded by the chat."
+    )
+    if found.recipients:
+        console.print_message(
+            f"Found {found.recipients} entries as a recipient of emails about payments."
+        )
+    if found.sellers:
+        console.print_message(
+            f"Found {found.sellers} places that show who the seller is or where their money goes."
+        )
+    if found.kept:
+        console.print_message(f"Found {found.kept} receipts kept in Telegram.")
+
+
+def _compact(url: str, tables: tuple[str, ...]) -> bool:
+    """Remove deleted rows from the file, or make their room on a server free to be written over."""
+    if urls.is_postgres(url):
+        from bot.core.database.postgres import transfer_target  # noqa: PLC0415 - psycopg is for servers
+
+        transfer_target.vacuum(url, tables)
+        return True
+    from bot.core.database import snapshot  # noqa: PLC0415 - other commands start without it
+
+    return snapshot.compact(urls.existing_file(url))
+
+
+def _report(
+    found: payer_erasure.Found,
+    erased: payer_erasure.Erased,
+    rest: dict[str, int | bool],
+    words: str,
+    *,
+    as_json: bool,
+) -> None:
+    facts = {
+        "payments": found.payments,
+        "checkouts": found.checkouts,
+        "told": found.recorded,
+        "messages": erased.messages,
+        "recipients": found.recipients,
+    }
+    facts |= {"sellers": found.sellers} if found.sellers else {}
+    facts |= {"kept": found.kept} if found.kept else {}
+    if as_json:
+        click.echo(console.json_line({**facts, **rest}))
+        return
+    for name, number in facts.items():
+        console.print_fact("recorded" if name == "told" else name, number)
+    console.print_fact("file", words)
+    console.print_message(ELSEWHERE)
+
+
+def _on_server(left: int) -> str:
+    if left:
+        return LEFT.format(left)
+    return "vacuumed; the server's log, standbys and archives keep erased data for their time"
+
+
+def _in_file(left: int, *, compacted: bool) -> str:
+    if left:
+        return LEFT.format(left)
+    if not compacted:
+        return "too large to rewrite while the bot runs: stop it and run the same command again"
+    return "rewritten; no erased data is left in it"

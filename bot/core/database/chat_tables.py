@@ -1,0 +1,342 @@
+"""Tables of the chat."""
+
+CHAT = (
+    # `quiet` and `summary` are minutes of the day in the seller's `zone`: quiet hours from-to, and
+    # the daily summary, whose next time is `summary_at`. `prices` are the last ones, as JSON.
+    # From `name` to `accent` is the profile, which payers see; `profile_version` counts its
+    # changes, and `profile_offered_at` is when the seller was asked for it, once. `pays_later`: 1
+    # once a seller without a payout account chose to connect one later. `album` is the last album
+    # of photos that was answered, with a `+` if it had words.
+    """
+    CREATE TABLE sellers (
+        id BIGINT PRIMARY KEY,
+        language TEXT NOT NULL,
+        destination TEXT,
+        pays_later INTEGER NOT NULL DEFAULT 0,
+        currency TEXT,
+        zone TEXT,
+        prices TEXT NOT NULL DEFAULT '[]',
+        quiet TEXT,
+        summary INTEGER,
+        summary_at BIGINT,
+        name TEXT,
+        image TEXT,
+        about TEXT,
+        contact TEXT,
+        accent TEXT,
+        profile_version BIGINT NOT NULL DEFAULT 0,
+        profile_offered_at BIGINT,
+        greeted_at BIGINT,
+        album TEXT,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX sellers_summary ON sellers (summary_at) WHERE summary_at IS NOT NULL",
+    # A seller's payout accounts as the service last listed them, by `place`; it has the details.
+    """
+    CREATE TABLE seller_accounts (
+        seller_id BIGINT NOT NULL,
+        place INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        scheme TEXT NOT NULL,
+        automatic INTEGER NOT NULL,
+        currencies TEXT NOT NULL,
+        label TEXT NOT NULL,
+        PRIMARY KEY (seller_id, place)
+    )
+    """,
+    # `question` is the message_id of the question that the form asks now.
+    """
+    CREATE TABLE drafts (
+        chat_id BIGINT NOT NULL,
+        seller_id BIGINT NOT NULL,
+        body TEXT NOT NULL,
+        question BIGINT,
+        updated_at BIGINT NOT NULL,
+        PRIMARY KEY (chat_id, seller_id)
+    )
+    """,
+    # A request as its seller knows it: the `wish`, the server's last `answer`. `folded_name` is
+    # casefolded, which SQL can't do. `due_at`: when time alone changes its cards.
+    # `delivered_count`: payments whose alert was delivered; `muted_count`: payments that came while
+    # alerts were off; `summed_up`: 1 once the line at the end of a drop was sent. `file_id`:
+    # Telegram's id of the picture that was made for `file_key`.
+    """
+    CREATE TABLE listings (
+        id TEXT PRIMARY KEY,
+        seller_id BIGINT NOT NULL,
+        chat_id BIGINT NOT NULL,
+        token TEXT NOT NULL UNIQUE,
+        state TEXT NOT NULL,
+        wish TEXT NOT NULL,
+        folded_name TEXT NOT NULL DEFAULT '',
+        request_id TEXT UNIQUE,
+        answer TEXT,
+        alerts TEXT NOT NULL DEFAULT 'on',
+        poster_text TEXT,
+        due_at BIGINT,
+        delivered_count BIGINT NOT NULL DEFAULT 0,
+        muted_count BIGINT NOT NULL DEFAULT 0,
+        summed_up INTEGER NOT NULL DEFAULT 0,
+        file_id TEXT,
+        file_key TEXT,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX listings_newest ON listings (seller_id, created_at, id)",
+    """
+    CREATE INDEX listings_standing ON listings (seller_id, created_at, id)
+    WHERE state IN ('live', 'stopped')
+    """,
+    "CREATE INDEX listings_due ON listings (due_at) WHERE due_at IS NOT NULL",
+    # `found`: 1 if the reconciler found it, 2 if its webhook replaced a placeholder, 0 otherwise.
+    # `number` is the transaction's, folded for searches, `number_reversed` the same backwards; NULL
+    # for a placeholder. `paid_by` is how it was paid, in JSON, if its server says; `reference` is
+    # the transfer's, folded. `paid_back_at`: when its seller paid it back, by their word.
+    # `short_at`: the `received_at` of the underpaid record that it took the place of. `payer_name`
+    # and `message` are the payer's words, `message_hidden`: 1 once the seller has hidden them.
+    # `alerted_in`: the message_id of the alert that shows them (sent_alerts). `sent_told` and
+    # `paid_back_told`: 1 once the seller has read who hears of these marks.
+    """
+    CREATE TABLE received_payments (
+        request_id TEXT NOT NULL,
+        transaction_id TEXT NOT NULL,
+        listing_id TEXT NOT NULL REFERENCES listings (id),
+        amount BIGINT NOT NULL,
+        currency TEXT NOT NULL,
+        body TEXT NOT NULL,
+        oversold INTEGER NOT NULL DEFAULT 0,
+        underpaid INTEGER NOT NULL DEFAULT 0,
+        found INTEGER NOT NULL DEFAULT 0,
+        received_at BIGINT NOT NULL,
+        seller_id BIGINT,
+        number TEXT,
+        number_reversed TEXT,
+        paid_by TEXT,
+        checkout_id TEXT,
+        reference TEXT,
+        paid_back_at BIGINT,
+        paid_back_note TEXT,
+        short_at BIGINT,
+        quantity INTEGER NOT NULL DEFAULT 1,
+        payer_name TEXT,
+        message TEXT,
+        message_hidden INTEGER NOT NULL DEFAULT 0,
+        sent_at BIGINT,
+        sent_note TEXT,
+        alerted_in BIGINT,
+        sent_told INTEGER NOT NULL DEFAULT 0,
+        paid_back_told INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (request_id, transaction_id)
+    )
+    """,
+    "CREATE INDEX received_payments_listing ON received_payments (listing_id, received_at)",
+    """
+    CREATE INDEX received_payments_short ON received_payments (listing_id, short_at)
+    WHERE short_at IS NOT NULL
+    """,
+    """
+    CREATE INDEX received_payments_number ON received_payments (seller_id, number)
+    WHERE number IS NOT NULL
+    """,
+    """
+    CREATE INDEX received_payments_number_reversed
+    ON received_payments (seller_id, number_reversed) WHERE number_reversed IS NOT NULL
+    """,
+    """
+    CREATE INDEX received_payments_reference ON received_payments (seller_id, reference)
+    WHERE reference IS NOT NULL
+    """,
+    """
+    CREATE INDEX received_payments_checkout ON received_payments (checkout_id)
+    WHERE checkout_id IS NOT NULL
+    """,
+    "CREATE INDEX received_payments_seller ON received_payments (seller_id, received_at)",
+    # Payers' words that they have sent the money, for the seller to confirm; and underpaid money,
+    # which the seller may confirm: the payment then counts as a sale. `claimed_at` is the
+    # newest one's: a lapsed checkout can be claimed again. `folded` is the reference as searches
+    # take it, `answered_in` the claim's own message, where its button was pressed last, and
+    # `remind_at` the time of the next reminder, of which `reminders` were sent. The payer's network
+    # has `unproven` claims of the request. `alone`: 1 if it has a message of its own, 0 if it is in
+    # its listing's digest.
+    """
+    CREATE TABLE claims (
+        id TEXT PRIMARY KEY,
+        checkout_id TEXT NOT NULL UNIQUE,
+        request_id TEXT NOT NULL,
+        listing_id TEXT NOT NULL REFERENCES listings (id),
+        seller_id BIGINT NOT NULL,
+        kind TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        currency TEXT NOT NULL,
+        reference TEXT,
+        folded TEXT,
+        state TEXT NOT NULL,
+        claimed_at BIGINT NOT NULL,
+        lapses_at BIGINT NOT NULL,
+        message_id BIGINT,
+        answered_in BIGINT,
+        reminders INTEGER NOT NULL DEFAULT 0,
+        remind_at BIGINT,
+        unproven INTEGER NOT NULL DEFAULT 1,
+        alone INTEGER NOT NULL DEFAULT 1
+    )
+    """,
+    "CREATE INDEX claims_waiting ON claims (seller_id, claimed_at) WHERE state = 'waiting'",
+    "CREATE INDEX claims_together ON claims (listing_id) WHERE state = 'waiting' AND alone = 0",
+    "CREATE INDEX claims_reference ON claims (seller_id, folded) WHERE folded IS NOT NULL",
+    "CREATE INDEX claims_due ON claims (remind_at) WHERE state = 'waiting'",
+    # The digest of a listing's claims that have no message of their own: `message_id` shows it,
+    # `sounded_at` is when it was last a new message, `due_at` when it is one again; `sending` and
+    # `editing` are the queued messages that send and edit it.
+    """
+    CREATE TABLE claim_digests (
+        listing_id TEXT PRIMARY KEY REFERENCES listings (id),
+        message_id BIGINT,
+        sounded_at BIGINT,
+        due_at BIGINT,
+        sending TEXT,
+        editing TEXT
+    )
+    """,
+    "CREATE INDEX claim_digests_due ON claim_digests (due_at) WHERE due_at IS NOT NULL",
+    # Receipts that payers keep in Telegram, one account each: as they were when they were fetched
+    # last. `id` names one in buttons; `sent`: 1 once its seller has sent it; `awaited` is the last
+    # unit whose code is to come.
+    """
+    CREATE TABLE kept_receipts (
+        request_id TEXT NOT NULL,
+        transaction_id TEXT NOT NULL,
+        id TEXT NOT NULL UNIQUE,
+        account_id BIGINT NOT NULL,
+        language TEXT NOT NULL,
+        kept_at BIGINT NOT NULL,
+        name TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        currency TEXT NOT NULL,
+        status TEXT NOT NULL,
+        sent INTEGER NOT NULL DEFAULT 0,
+        awaited BIGINT,
+        PRIMARY KEY (request_id, transaction_id)
+    )
+    """,
+    "CREATE INDEX kept_receipts_account ON kept_receipts (account_id, kept_at, id)",
+    """
+    CREATE INDEX kept_receipts_awaited ON kept_receipts (request_id, awaited)
+    WHERE awaited IS NOT NULL
+    """,
+    # The reconciler's memory. A sighting: units of the listing were gone without a payment, `sold`
+    # of them in all; they count as sold if they still are after a while.
+    """
+    CREATE TABLE sightings (
+        listing_id TEXT PRIMARY KEY REFERENCES listings (id),
+        sold BIGINT NOT NULL,
+        seen_at BIGINT NOT NULL
+    )
+    """,
+    # Listings whose server counts more payments than it lists: they are searched again once
+    # one of the two numbers changes, or after an hour.
+    """
+    CREATE TABLE payment_gaps (
+        listing_id TEXT PRIMARY KEY REFERENCES listings (id),
+        counted BIGINT NOT NULL,
+        recorded BIGINT NOT NULL,
+        searched_at BIGINT NOT NULL
+    )
+    """,
+    # Requests that a server made twice and that were paid, once the operator's log has them.
+    """
+    CREATE TABLE paid_doubles (
+        request_id TEXT PRIMARY KEY,
+        listing_id TEXT NOT NULL REFERENCES listings (id)
+    )
+    """,
+    # The sum of a listing's payments, for alerts and cards, in `billions` and `rest` of minor units
+    # (core/database/tables.py). `settlement` as in chat/store/revenue.py: oversold and underpaid
+    # payments are not earned, and what was paid back is summed up beside them. `pieces` are those
+    # that the payments bought, one each unless a payer took several.
+    """
+    CREATE TABLE takings (
+        listing_id TEXT NOT NULL REFERENCES listings (id),
+        currency TEXT NOT NULL,
+        settlement INTEGER NOT NULL DEFAULT 0,
+        payments BIGINT NOT NULL,
+        pieces BIGINT NOT NULL DEFAULT 0,
+        billions BIGINT NOT NULL DEFAULT 0,
+        rest BIGINT NOT NULL DEFAULT 0,
+        PRIMARY KEY (listing_id, currency, settlement)
+    )
+    """,
+    # Messages that show a request. `own`: 1 in its seller's chat, 2 in the chat of somebody who
+    # followed its link, 0 in an inline message, whose lane has its id and whose message_id is 0.
+    # `picture`, `shown` and the open `menu` are what it shows, `waiting` the queued message that
+    # will change it. Telegram has refused the picture `refused` so many times as `refusals` says;
+    # it is tried again at `retry_at`.
+    """
+    CREATE TABLE posts (
+        id TEXT PRIMARY KEY,
+        listing_id TEXT NOT NULL REFERENCES listings (id),
+        lane TEXT NOT NULL,
+        message_id BIGINT NOT NULL,
+        own INTEGER NOT NULL,
+        picture TEXT,
+        shown TEXT,
+        menu TEXT,
+        waiting TEXT,
+        refused TEXT,
+        refusals INTEGER NOT NULL DEFAULT 0,
+        retry_at BIGINT,
+        created_at BIGINT NOT NULL,
+        UNIQUE (lane, message_id)
+    )
+    """,
+    "CREATE INDEX posts_retried ON posts (retry_at) WHERE retry_at IS NOT NULL",
+    "CREATE INDEX posts_listing ON posts (listing_id, own, lane)",
+    # The text keys of messages with buttons: Telegram refuses an edit that changes nothing.
+    """
+    CREATE TABLE shown_texts (
+        lane TEXT NOT NULL,
+        message_id BIGINT NOT NULL,
+        text_key TEXT NOT NULL,
+        shown_at BIGINT NOT NULL,
+        PRIMARY KEY (lane, message_id)
+    )
+    """,
+    "CREATE INDEX shown_texts_oldest ON shown_texts (shown_at)",
+    # Alerts that show words of payers, as queued: hiding those writes the message again.
+    """
+    CREATE TABLE sent_alerts (
+        lane TEXT NOT NULL,
+        message_id BIGINT NOT NULL,
+        body TEXT NOT NULL,
+        sent_at BIGINT NOT NULL,
+        PRIMARY KEY (lane, message_id)
+    )
+    """,
+    "CREATE INDEX sent_alerts_oldest ON sent_alerts (sent_at)",
+    # Sellers' pictures, JPEG. `kept`: 1 once a request has it; else it is deleted with its draft.
+    """
+    CREATE TABLE images (
+        id TEXT PRIMARY KEY,
+        seller_id BIGINT NOT NULL,
+        data BYTEA NOT NULL,
+        kept INTEGER NOT NULL DEFAULT 0,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX images_loose ON images (created_at) WHERE kept = 0",
+    # The dialect of each payment server, by PAYMENTS_URL, where it is not the first of
+    # chat/jobs/dialects.py.
+    "CREATE TABLE dialects (server TEXT PRIMARY KEY, name TEXT NOT NULL)",
+    # Payment servers that refused a request's `seller`: it is not sent to them for a while.
+    "CREATE TABLE seller_refusals (server TEXT PRIMARY KEY, refused_at BIGINT NOT NULL)",
+    # Sellers who have been warned that this server's prices aren't checked.
+    """
+    CREATE TABLE unchecked_prices (
+        server TEXT NOT NULL,
+        seller_id BIGINT NOT NULL,
+        PRIMARY KEY (server, seller_id)
+    )
+    """,
+)

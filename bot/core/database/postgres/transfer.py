@@ -1,0 +1,302 @@
+"""Whole databases copied from a PostgreSQL server to a SQLite file, and back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from bot.core import errors
+from bot.core.database import database, inspection, migrations, sqlite, tables, timelines, urls
+from bot.core.database.postgres import migrating, transfer_target
+
+# Digests of tables: equal where two tables hold the same rows, whatever their order and engine.
+
+
+BYTES = 16
+"""The size of a row's hash."""
+
+
+@dataclass(slots=True)
+class Digest:
+    """The number of rows, and the sum of their hashes.
+
+    A sum and not an exclusive or: in that one two equal rows would cancel each other.
+    """
+
+    rows: int = 0
+    total: int = 0
+
+    def add(self, row: tuple[object, ...]) -> None:
+        """Add a row of integers, texts, bytes and nulls."""
+        found = blake2b(repr(row).encode(), digest_size=BYTES).digest()
+        self.rows += 1
+        self.total = (self.total + int.from_bytes(found)) % (1 << 8 * BYTES)
+
+    def count(self, rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
+        """Yield the rows, and add each."""
+        for row in rows:
+            self.add(row)
+            yield row
+
+
+def digest(rows: Iterable[tuple[object, ...]]) -> Digest:
+    """Return the digest of all rows."""
+    found = Digest()
+    for row in rows:
+        found.add(row)
+    return found
+
+
+# The check that values of a SQLite file fit into PostgreSQL's columns.
+#
+# SQLite stores any value in any column, and a file comes from outside. Its own errors would come
+# in the middle of a COPY, and name no column.
+
+
+SMALL = range(-(2**31), 2**31)
+"""What PostgreSQL's INTEGER holds; SQLite's integers have 64 bits."""
+
+
+def _is_small(value: object) -> bool:
+    return type(value) is int and value in SMALL
+
+
+def _is_text(value: object) -> bool:
+    return type(value) is str and "\0" not in value
+
+
+FITS: dict[str, Callable[[object], bool]] = {
+    "INTEGER": _is_small,
+    "BIGINT": lambda value: type(value) is int,
+    "TEXT": _is_text,
+    "BYTEA": lambda value: type(value) is bytes,
+}
+
+
+def check_rows(
+    table: tables.Table, rows: Iterable[tuple[object, ...]]
+) -> Iterator[tuple[object, ...]]:
+    """Yield the rows. Raises Unreadable at the first with a value that its column can't hold."""
+    checks = [FITS[column.type] for column in table.columns]
+    for row in rows:
+        for value, fits in zip(row, checks, strict=True):
+            if value is not None and not fits(value):
+                raise errors.Unreadable(_describe(table, row, checks))
+        yield row
+
+
+def _describe(
+    table: tables.Table, row: tuple[object, ...], checks: list[Callable[[object], bool]]
+) -> str:
+    """Name the column and the kind of value; never the value, which may be a payer's."""
+    fields = zip(table.columns, row, checks, strict=True)
+    column, value = next(
+        (column, value) for column, value, fits in fields if value is not None and not fits(value)
+    )
+    return f"{table.name}.{column.name} holds {_kind(column, value)}"
+
+
+def _kind(column: tables.Column, value: object) -> str:
+    if isinstance(value, str) and column.type == "TEXT":
+        return "a text with a NUL"
+    if isinstance(value, int) and column.type == "INTEGER":
+        return "a number beyond 32 bits"
+    kinds = {int: "a number", float: "a fraction", str: "a text", bytes: "bytes"}
+    return f"{kinds[type(value)]} instead of {column.type}"
+
+
+# The rows of a PostgreSQL server, written into a SQLite file: the format of backups.
+
+
+def dump(conn: transfer_target.Connection, path: Path, version: int) -> None:
+    """Write all rows into the empty file `path`, with the schema of `version`; compare both sides.
+
+    Within the transaction of `conn`, whose snapshot is the moment of the copy. Raises BotError,
+    sqlite3.Error where the file can't be written.
+    """
+    with closing(sqlite3.connect(path, isolation_level=None)) as file:
+        _write_schema(file, version)
+        file.execute("PRAGMA journal_mode = OFF")
+        file.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
+        file.execute("BEGIN")
+        for table in tables.read_tables(version):
+            if _write(conn, file, table) != digest(_rows(file, table)):
+                raise errors.BotError(
+                    f"{table.name}: what the file holds differs from what was sent"
+                )
+        file.execute("COMMIT")
+        file.execute("PRAGMA journal_mode = DELETE")
+
+
+def _write_schema(file: sqlite3.Connection, version: int) -> None:
+    with closing(sqlite.in_memory(version)) as empty:
+        empty.backup(file)
+
+
+def _write(
+    conn: transfer_target.Connection, file: sqlite3.Connection, table: tables.Table
+) -> Digest:
+    found = Digest()
+    marks = ", ".join("?" * len(table.columns))
+    insert = f"INSERT INTO {table.name} ({table.names}) VALUES ({marks})"  # noqa: S608 - our own names
+    file.executemany(insert, found.count(stream(conn, table)))
+    return found
+
+
+def _rows(file: sqlite3.Connection, table: tables.Table) -> sqlite3.Cursor:
+    return file.execute(f"SELECT {table.names} FROM {table.name}")  # noqa: S608 - our own names
+
+
+# The rows of a SQLite file, loaded into the empty tables of a PostgreSQL server.
+
+
+CHUNK, CHUNK_OF_BYTES = 1_000, 16
+"""Rows that a reader holds at a time; of tables with bytes, such as parts of files, fewer."""
+
+TYPES = {"INTEGER": "int4", "BIGINT": "int8", "TEXT": "text", "BYTEA": "bytea"}
+
+
+def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Table, ...]) -> int:
+    """Copy the rows of `tables`, in their order, and compare both sides; return their number.
+
+    Within the transaction of `conn`: what fails leaves nothing. Raises Unreadable for values that
+    the server can't hold, sqlite3.Error where the file can't be read.
+    """
+    with inspection.opened(path, "mode=ro&immutable=1") as file:
+        sent = {table: _copy(conn, file.conn, table) for table in tables}
+    for table, expected in sent.items():
+        if digest(stream(conn, table)) != expected:
+            raise errors.BotError(
+                f"{table.name}: what the server stored differs from what it was sent"
+            )
+        conn.execute(f"ANALYZE {table.name}")
+    return sum(one.rows for one in sent.values())
+
+
+def _copy(
+    conn: transfer_target.Connection, file: sqlite3.Connection, table: tables.Table
+) -> Digest:
+    found = Digest()
+    rows = file.execute(f"SELECT {table.names} FROM {table.name}")  # noqa: S608 - our own names
+    copy_rows = f"COPY {table.name} ({table.names}) FROM STDIN (FORMAT BINARY)"
+    with closing(rows), conn.cursor() as cursor, cursor.copy(copy_rows) as copy:
+        copy.set_types([TYPES[column.type] for column in table.columns])
+        for row in found.count(check_rows(table, rows)):
+            copy.write_row(row)
+    return found
+
+
+def stream(conn: transfer_target.Connection, table: tables.Table) -> Iterator[tuple[object, ...]]:
+    """Yield the rows of a server's table in any order; a large table takes no more memory."""
+    sql = f"SELECT {table.names} FROM {table.name}"  # noqa: S608 - our own names
+    with conn.cursor(binary=True) as cursor:
+        has_bytes = any(column.type == "BYTEA" for column in table.columns)
+        yield from cursor.stream(sql, size=CHUNK_OF_BYTES if has_bytes else CHUNK)
+
+
+NO_DATABASE = "DATABASE_URL: there is no database yet: start the bot once or fix the URL"
+
+OTHER_VERSION = (
+    "DATABASE_URL: the database has the schema of another version: run this with the version that"
+    " ran last"
+)
+
+
+def back_up(url: str, path: Path) -> None:
+    """Copy the database of a server, of one moment, into the empty file `path`.
+
+    Others use it meanwhile. Raises BotError.
+    """
+    with (
+        transfer_target.open_session(url) as conn,
+        transfer_target.session_transaction(conn, read_only=True),
+    ):
+        found = transfer_target.examine_target(conn)
+        if found.version is None:
+            raise errors.BotError(NO_DATABASE)
+        if found.is_newer:
+            raise errors.BotError(
+                f"DATABASE_URL: was migrated by a newer version (schema {found.version}, this one"
+                f" knows {len(migrations.MIGRATIONS)}): back up with that one"
+            )
+        dump(conn, path, found.version)
+
+
+@dataclass(slots=True)
+class Destination:
+    """A server's schema that nobody uses, to load a database into."""
+
+    conn: transfer_target.Connection
+    found: transfer_target.Target
+    has_data: bool
+    beats: migrating.Beats
+
+    def load(self, path: Path, stamp: str) -> str | None:
+        """Put the rows of a file in the place of what is there, in one transaction.
+
+        Returns the schema that holds the former tables from then on, None where they held no data.
+        `stamp` is a part of its name. Raises BotError, and then nothing has changed.
+        """
+        with transfer_target.session_transaction(self.conn) as tx:
+            tx.execute(migrating.ONE_AT_A_TIME)
+            transfer_target.lock_target(self.conn, self.found)
+            migrating.refuse_changed(self.beats, _look(self.conn))
+            aside = transfer_target.clear_target(self.conn, self.found, stamp, keeps=self.has_data)
+            migrating.migrate(tx)
+            load(self.conn, path, tables.read_tables(len(migrations.MIGRATIONS)))
+            timelines.accept(tx)
+        return aside
+
+
+@contextmanager
+def unused(url: str, embedded: str, refusal: str | None) -> Iterator[Destination]:
+    """Open a server's schema to load a database into; `embedded` as in `target.holds_data`.
+
+    Raises BotError where replicas are alive, and where there is data, unless there is no `refusal`,
+    which says what to do then.
+    """
+    with transfer_target.open_session(url) as conn:
+        found = transfer_target.examine_target(conn)
+        transfer_target.refuse_strangers(found)
+        has_data = transfer_target.holds_data(conn, found, embedded)
+        if has_data and refusal:
+            raise errors.BotError(f"{urls.safe_url(url)}: holds data: {refusal}")
+        yield Destination(
+            conn, found, has_data, migrating.refuse_while_beating(lambda: _look(conn))
+        )
+
+
+@contextmanager
+def in_place(url: str) -> Iterator[database.Transaction]:
+    """Begin one transaction in a server's database that nobody uses.
+
+    Raises BotError where replicas are alive.
+    """
+    with transfer_target.open_session(url) as conn:
+        found = transfer_target.examine_target(conn)
+        if found.version != len(migrations.MIGRATIONS):
+            raise errors.BotError(NO_DATABASE if found.version is None else OTHER_VERSION)
+        seen = migrating.refuse_while_beating(lambda: _look(conn))
+        with transfer_target.session_transaction(conn) as tx:
+            transfer_target.lock_target(conn, found)
+            migrating.refuse_changed(seen, _look(conn))
+            yield tx
+
+
+def forget_processes(tx: database.Transaction) -> None:
+    """Delete the rows about processes, all of which are gone; a former lead finds another term."""
+    tx.execute("DELETE FROM replicas")
+    for table in ("leads", "slices"):
+        tx.execute(f"UPDATE {table} SET owner = '', term = term + 1")  # noqa: S608 - our own names
+
+
+def _look(conn: transfer_target.Connection) -> migrating.Beats:
+    """Return the beat of every replica; none where there is no table yet."""
+    exists = conn.execute("SELECT to_regclass('replicas') IS NOT NULL").fetchone()
+    if not exists or not exists[0]:
+        return {}
+    return dict(conn.execute("SELECT owner, beat FROM replicas").fetchall())

@@ -1,1 +1,0 @@
-"""The schema: tables and numbered migrations, portable between SQLite and PostgreSQL."""

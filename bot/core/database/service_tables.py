@@ -1,0 +1,449 @@
+"""Tables of the payment request service."""
+
+SERVICE = (
+    # After a rotation the former webhook secret signs beside the new one until `former_until`, and
+    # the former secret of the application itself is taken, of which the hash is kept.
+    # `confirms`: 1 where holders of the email addresses that it names have to confirm them.
+    # `seller` is the profile, in JSON, that its requests show which have none of their own.
+    """
+    CREATE TABLE apps (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        secret_hash TEXT NOT NULL,
+        webhook_secret TEXT NOT NULL,
+        former_secret_hash TEXT,
+        former_webhook_secret TEXT,
+        former_until BIGINT,
+        confirms INTEGER NOT NULL DEFAULT 0,
+        seller TEXT,
+        created_at BIGINT NOT NULL,
+        revoked_at BIGINT
+    )
+    """,
+    # A one-off is a request of one unit; `remaining_units` is null where any number may pay.
+    # `payout` is the owner of the payout accounts that its receiver names (`account:REF`), null for
+    # another destination; `webhook_events` are the events, in JSON, that its application asks for.
+    # `paid_count` counts the units sold, `sales_count` the payments that took them, and
+    # `oversold_count` those that took none; `volume_billions` and `volume_rest` are the sum of all
+    # of these payments (core/database/tables.py).
+    # `amount_choice` are the amounts that a payer may choose, in JSON; `raised_billions` and
+    # `raised_rest` are the sum of payments that took their units and were not paid back, which
+    # counts towards the `goal`. `delivery` is the kind of what a payer gets: `text`
+    # (`delivery_text`), `file` (`delivery_file`) or `codes`; `codes_count` is the last unit that
+    # has a code, and `codes_skipped` the number of units up to it that have none, as they were
+    # sold with something else. `keep_url` is where a receipt can be kept.
+    # `stage` is the status that it was last seen in (see service/requests/request_rows.py);
+    # `paused`: 1 where its end was set by an edit that ended it at once.
+    """
+    CREATE TABLE payment_requests (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL REFERENCES apps (id),
+        owner TEXT NOT NULL DEFAULT '',
+        created_at BIGINT NOT NULL,
+        name TEXT NOT NULL,
+        description TEXT,
+        long_description TEXT,
+        image_url TEXT,
+        instrument_currency TEXT NOT NULL,
+        denomination_currency TEXT,
+        receivers TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        price_before_discount BIGINT,
+        requested_user_data TEXT NOT NULL,
+        redirect_url TEXT,
+        webhook_url TEXT,
+        custom_parameters TEXT,
+        email TEXT,
+        recipient_id TEXT,
+        seller TEXT,
+        payout TEXT,
+        webhook_events TEXT,
+        amount_choice TEXT,
+        goal BIGINT,
+        max_quantity INTEGER,
+        thanks TEXT,
+        keep_url TEXT,
+        delivery TEXT,
+        delivery_text TEXT,
+        delivery_file TEXT,
+        codes_count BIGINT NOT NULL DEFAULT 0,
+        codes_skipped BIGINT NOT NULL DEFAULT 0,
+        volume_billions BIGINT NOT NULL DEFAULT 0,
+        volume_rest BIGINT NOT NULL DEFAULT 0,
+        raised_billions BIGINT NOT NULL DEFAULT 0,
+        raised_rest BIGINT NOT NULL DEFAULT 0,
+        expiration_type TEXT NOT NULL,
+        total_units BIGINT,
+        remaining_units BIGINT CHECK (remaining_units >= 0),
+        reserved_units BIGINT NOT NULL DEFAULT 0 CHECK (reserved_units >= 0),
+        decreased_units BIGINT NOT NULL DEFAULT 0,
+        paid_count BIGINT NOT NULL DEFAULT 0,
+        sales_count BIGINT NOT NULL DEFAULT 0,
+        oversold_count BIGINT NOT NULL DEFAULT 0,
+        stage TEXT NOT NULL DEFAULT 'active',
+        enabled_at BIGINT,
+        expires_at BIGINT,
+        paused INTEGER NOT NULL DEFAULT 0,
+        deleted_at BIGINT
+    )
+    """,
+    """
+    CREATE INDEX payment_requests_newest ON payment_requests (app_id, created_at, id)
+    WHERE deleted_at IS NULL
+    """,
+    """
+    CREATE INDEX payment_requests_staged ON payment_requests (app_id, stage, created_at, id)
+    WHERE deleted_at IS NULL
+    """,
+    # Times and units decide the status: these four find the requests whose stage is outdated.
+    """
+    CREATE INDEX payment_requests_spent ON payment_requests (app_id, id)
+    WHERE deleted_at IS NULL AND remaining_units = 0 AND reserved_units = 0
+      AND stage NOT IN ('soldOut', 'completed')
+    """,
+    """
+    CREATE INDEX payment_requests_ending ON payment_requests (app_id, expires_at)
+    WHERE deleted_at IS NULL AND stage IN ('active', 'scheduled') AND expires_at IS NOT NULL
+    """,
+    """
+    CREATE INDEX payment_requests_ended ON payment_requests (app_id, expires_at, id)
+    WHERE deleted_at IS NULL AND stage = 'expired'
+    """,
+    """
+    CREATE INDEX payment_requests_starting ON payment_requests (app_id, stage, enabled_at)
+    WHERE deleted_at IS NULL AND enabled_at IS NOT NULL
+    """,
+    # The kinds of real money that are offered, written at each start; none: test money.
+    "CREATE TABLE offered_rails (kind TEXT PRIMARY KEY)",
+    # Where the money of a seller's payments goes. `details` are sealed; `since` is the time of the
+    # first account of this way. A retired account stays while money may still arrive for it.
+    """
+    CREATE TABLE payout_accounts (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL REFERENCES apps (id),
+        owner TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        scheme TEXT NOT NULL DEFAULT '',
+        automatic INTEGER NOT NULL,
+        currencies TEXT NOT NULL,
+        label TEXT NOT NULL,
+        details TEXT NOT NULL,
+        since BIGINT NOT NULL,
+        created_at BIGINT NOT NULL,
+        retired_at BIGINT
+    )
+    """,
+    """
+    CREATE UNIQUE INDEX payout_accounts_way ON payout_accounts (app_id, owner, kind, scheme)
+    WHERE retired_at IS NULL
+    """,
+    """
+    CREATE INDEX payout_accounts_retired ON payout_accounts (retired_at)
+    WHERE retired_at IS NOT NULL
+    """,
+    # What one unit of a currency cost at a source, in decimal text.
+    """
+    CREATE TABLE exchange_rates (
+        source TEXT NOT NULL,
+        currency TEXT NOT NULL,
+        price TEXT NOT NULL,
+        at BIGINT NOT NULL,
+        PRIMARY KEY (source, currency)
+    )
+    """,
+    # `price` is what the payer chose to pay for one of `quantity` pieces, null for the request's
+    # own; `payer_name` and `message` are the payer's words to the seller.
+    # `quote` is what the payer pays, `way` the way and `account_id` the account that takes it;
+    # `automatic`: 0 where its seller has to confirm it, `host` the wallet's. `external_id` is the
+    # invoice's, over all rails, null for test money that arrives at once, `reference` is written on
+    # a bank transfer.
+    # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail looks for,
+    # `failure` says why it could not be opened. `lapses_at` is the end of its units, `expires_at`
+    # that of its invoice; `looked_at` is null where no wallet is asked. A claim lasts until
+    # `claim_lapses_at`; it may outlast its units, and is `held` = 0 then. While it lasts, `network`
+    # is a keyed hash of the payer's address, `site` that of the IPv6 site around it, or else of the
+    # address too, and `payer` the random id in their cookie, null without one. The first two stay
+    # until `counted_until`, which is 0 until it's paid or given up, and null where no cap counts it
+    # from then on. `language` is that of the receipt to email, null if none is.
+    """
+    CREATE TABLE checkouts (
+        id TEXT PRIMARY KEY,
+        request_id TEXT NOT NULL REFERENCES payment_requests (id),
+        token TEXT NOT NULL,
+        state TEXT NOT NULL,
+        user_data TEXT NOT NULL,
+        quote TEXT,
+        network TEXT,
+        payer TEXT,
+        site TEXT,
+        language TEXT,
+        created_at BIGINT NOT NULL,
+        lapses_at BIGINT NOT NULL,
+        kind TEXT NOT NULL DEFAULT 'sandbox',
+        way TEXT NOT NULL DEFAULT 'sandbox',
+        account_id TEXT,
+        automatic INTEGER NOT NULL DEFAULT 1,
+        host TEXT NOT NULL DEFAULT '',
+        external_id TEXT,
+        reference TEXT,
+        pay_with TEXT,
+        look TEXT,
+        failure TEXT,
+        lie TEXT,
+        opened_at BIGINT,
+        looked_at BIGINT,
+        expires_at BIGINT,
+        claimed_at BIGINT,
+        claim_lapses_at BIGINT,
+        held INTEGER NOT NULL DEFAULT 1,
+        counted_until BIGINT,
+        price BIGINT,
+        quantity INTEGER NOT NULL DEFAULT 1,
+        payer_name TEXT,
+        message TEXT,
+        UNIQUE (request_id, token)
+    )
+    """,
+    # The states that hold a unit, and those that money may still arrive in: see
+    # service/checkouts/checkout.py.
+    """
+    CREATE INDEX checkouts_open ON checkouts (request_id, lapses_at)
+    WHERE (state = 'opening' OR state = 'open' OR state = 'claimed')
+    """,
+    """
+    CREATE INDEX checkouts_held ON checkouts (request_id, network, payer)
+    WHERE payer IS NOT NULL AND (state = 'opening' OR state = 'open' OR state = 'claimed')
+    """,
+    "CREATE INDEX checkouts_site ON checkouts (request_id, site) WHERE site IS NOT NULL",
+    """
+    CREATE INDEX checkouts_counted ON checkouts (counted_until) WHERE counted_until > 0
+    """,
+    """
+    CREATE INDEX checkouts_waiting ON checkouts (request_id, site, claimed_at)
+    WHERE state = 'claimed'
+    """,
+    """
+    CREATE INDEX checkouts_claimed ON checkouts (request_id, network)
+    WHERE claimed_at IS NOT NULL
+    """,
+    """
+    CREATE INDEX checkouts_given_up ON checkouts (lapses_at)
+    WHERE (state = 'lapsed' OR state = 'cancelled' OR state = 'failed' OR state = 'rejected')
+    """,
+    """
+    CREATE UNIQUE INDEX checkouts_external ON checkouts (external_id)
+    WHERE external_id IS NOT NULL
+    """,
+    """
+    CREATE UNIQUE INDEX checkouts_reference ON checkouts (reference)
+    WHERE reference IS NOT NULL
+    """,
+    """
+    CREATE INDEX checkouts_account ON checkouts (account_id, expires_at)
+    WHERE account_id IS NOT NULL
+    """,
+    # One checkout can bring several payments; `rail` is its kind of money. `amount`, `currency` and
+    # `receivers` are what was asked, `instrument_*` what the payer paid, at `rate` where the two
+    # differ. `payer_number` numbers the payers of a request who gave their data, at the first
+    # payment of each: the highest is their count, also once their data is erased. The units of a
+    # payment are numbered from `first_unit`, null where it took none. `message_hidden`, `sent_at`
+    # and `paid_back_at` are the seller's marks.
+    """
+    CREATE TABLE payments (
+        id TEXT PRIMARY KEY,
+        request_id TEXT NOT NULL REFERENCES payment_requests (id),
+        checkout_id TEXT NOT NULL REFERENCES checkouts (id),
+        rail TEXT NOT NULL,
+        external_id TEXT NOT NULL UNIQUE,
+        state TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        currency TEXT NOT NULL,
+        receivers TEXT NOT NULL,
+        instrument_amount BIGINT NOT NULL,
+        instrument_currency TEXT NOT NULL,
+        instrument_shares TEXT NOT NULL,
+        rate TEXT,
+        rate_source TEXT,
+        rated_at BIGINT,
+        user_data TEXT NOT NULL,
+        payer TEXT,
+        payer_number BIGINT,
+        completed_at BIGINT NOT NULL,
+        quantity INTEGER NOT NULL DEFAULT 1,
+        first_unit BIGINT,
+        payer_name TEXT,
+        message TEXT,
+        message_hidden INTEGER NOT NULL DEFAULT 0,
+        sent_at BIGINT,
+        sent_note TEXT,
+        paid_back_at BIGINT,
+        paid_back_note TEXT
+    )
+    """,
+    "CREATE INDEX payments_newest ON payments (request_id, completed_at, id)",
+    "CREATE INDEX payments_payers ON payments (request_id, payer) WHERE payer IS NOT NULL",
+    """
+    CREATE INDEX payments_payer_numbers ON payments (request_id, payer_number)
+    WHERE payer_number IS NOT NULL
+    """,
+    """
+    CREATE INDEX payments_units ON payments (request_id, first_unit)
+    WHERE first_unit IS NOT NULL
+    """,
+    "CREATE INDEX payments_checkout ON payments (checkout_id)",
+    # `made` is what a repeated call is answered by, such as the id of what was created.
+    """
+    CREATE TABLE idempotency (
+        app_id TEXT NOT NULL,
+        key_digest TEXT NOT NULL,
+        call_digest TEXT NOT NULL,
+        made TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        PRIMARY KEY (app_id, key_digest)
+    )
+    """,
+    "CREATE INDEX idempotency_oldest ON idempotency (created_at)",
+    # One for each payment and channel, another when an underpaid payment is raised or completed,
+    # and one for each claim of a checkout; the outbox has its state under the same id. `letter` is
+    # the delivery whose letter reports this payment too; its own id where it has its own letter.
+    """
+    CREATE TABLE deliveries (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL REFERENCES apps (id),
+        request_id TEXT NOT NULL REFERENCES payment_requests (id),
+        payment_id TEXT,
+        checkout_id TEXT,
+        channel TEXT NOT NULL,
+        address TEXT NOT NULL,
+        recipient_id TEXT,
+        letter TEXT,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX deliveries_payment ON deliveries (payment_id, channel)",
+    "CREATE INDEX deliveries_newest ON deliveries (app_id, created_at, id)",
+    "CREATE INDEX deliveries_oldest ON deliveries (created_at, id)",
+    "CREATE INDEX deliveries_request ON deliveries (request_id, created_at, id)",
+    """
+    CREATE INDEX deliveries_checkout ON deliveries (checkout_id) WHERE checkout_id IS NOT NULL
+    """,
+    "CREATE INDEX deliveries_letter ON deliveries (letter) WHERE letter IS NOT NULL",
+    """
+    CREATE INDEX deliveries_unsent ON deliveries (recipient_id, id)
+    WHERE recipient_id IS NOT NULL AND letter IS NULL
+    """,
+    """
+    CREATE TABLE delivery_attempts (
+        delivery_id TEXT NOT NULL REFERENCES deliveries (id),
+        number INTEGER NOT NULL,
+        at BIGINT NOT NULL,
+        took BIGINT NOT NULL,
+        status INTEGER,
+        answer TEXT,
+        trouble TEXT,
+        PRIMARY KEY (delivery_id, number)
+    )
+    """,
+    # An address that an application names for one of its sellers (`owner`, '' for itself).
+    # `mailbox` is a digest of the address, `token` that of the link that confirms it.
+    """
+    CREATE TABLE recipients (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        address TEXT NOT NULL,
+        mailbox TEXT NOT NULL,
+        state TEXT NOT NULL,
+        token TEXT,
+        stop_token TEXT NOT NULL UNIQUE,
+        asks INTEGER NOT NULL DEFAULT 0,
+        asked_at BIGINT,
+        confirmed_at BIGINT,
+        ended_at BIGINT,
+        created_at BIGINT NOT NULL,
+        UNIQUE (app_id, owner, address)
+    )
+    """,
+    "CREATE UNIQUE INDEX recipients_token ON recipients (token) WHERE token IS NOT NULL",
+    "CREATE INDEX recipients_mailbox ON recipients (mailbox)",
+    # Mailboxes that refuse the letters of one seller, those of everybody here ('' in both columns),
+    # or payers' receipts ('' and 'receipts').
+    """
+    CREATE TABLE unsubscribed (
+        app_id TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        mailbox TEXT NOT NULL,
+        at BIGINT NOT NULL,
+        PRIMARY KEY (app_id, owner, mailbox)
+    )
+    """,
+    # The theoretical arrival time of each rate limit (see core/outbox/queue_policy.py, Pace).
+    "CREATE TABLE letter_paces (name TEXT PRIMARY KEY, arrival_at BIGINT NOT NULL)",
+)
+
+
+# Tables of what payers get after payment; they refer to those of service.py.
+
+
+GOODS = (
+    # Files that payers get, in parts of 256 KiB. `complete`: 0 while one is uploaded, and again
+    # while it is deleted; `expires_at` is when it is deleted, null while a request or a receipt
+    # needs it.
+    """
+    CREATE TABLE files (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL REFERENCES apps (id),
+        owner TEXT NOT NULL DEFAULT '',
+        name TEXT NOT NULL,
+        media_type TEXT NOT NULL,
+        size BIGINT NOT NULL,
+        complete INTEGER NOT NULL DEFAULT 0,
+        expires_at BIGINT,
+        created_at BIGINT NOT NULL
+    )
+    """,
+    "CREATE INDEX files_owner ON files (app_id, owner)",
+    "CREATE INDEX files_loose ON files (expires_at) WHERE expires_at IS NOT NULL",
+    """
+    CREATE TABLE file_parts (
+        file_id TEXT NOT NULL REFERENCES files (id),
+        place INTEGER NOT NULL,
+        data BYTEA NOT NULL,
+        PRIMARY KEY (file_id, place)
+    )
+    """,
+    # What a request delivered before an edit changed it, to the units up to number `last_unit`;
+    # null where it delivered nothing. A text or a file that was corrected has no row.
+    """
+    CREATE TABLE former_deliveries (
+        request_id TEXT NOT NULL REFERENCES payment_requests (id),
+        last_unit BIGINT NOT NULL,
+        delivery TEXT,
+        delivery_text TEXT,
+        delivery_file TEXT,
+        PRIMARY KEY (request_id, last_unit)
+    )
+    """,
+    """
+    CREATE INDEX former_deliveries_file ON former_deliveries (delivery_file)
+    WHERE delivery_file IS NOT NULL
+    """,
+    # The code of a request's unit number n is the one at place n.
+    """
+    CREATE TABLE codes (
+        request_id TEXT NOT NULL REFERENCES payment_requests (id),
+        place BIGINT NOT NULL,
+        code TEXT NOT NULL,
+        PRIMARY KEY (request_id, place),
+        UNIQUE (request_id, code)
+    )
+    """,
+    """
+    CREATE INDEX payment_requests_file ON payment_requests (delivery_file)
+    WHERE delivery_file IS NOT NULL
+    """,
+    """
+    CREATE INDEX payment_requests_codes ON payment_requests (app_id, owner)
+    WHERE codes_count > 0
+    """,
+)

@@ -1,0 +1,278 @@
+"""SQLite behind the verbs of `Database`: one writer and a few reader threads."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from bot.core import errors
+from bot.core.database import migrations, private_files, sqlite_writer, urls
+from bot.core.database.database import (
+    TEST_WRITE,
+    Database,
+    Engine,
+    Health,
+    OwnWriter,
+    Row,
+    Transaction,
+    WriteLease,
+)
+
+# The check that a payment can be stored: a read, then a write of a payment's size.
+
+
+PROVEN_SECONDS = 1.0
+"""The time for which a result is returned again, so that frequent checks cost nothing."""
+
+PAYMENT_BYTES = 128 * 1024
+"""The most bytes that a payment writes: the pages of its rows and their indexes, about 25."""
+
+COMMIT_BYTES = sqlite_writer.MAX_GROUP * 64 * 1024
+"""The most bytes that one commit of a full group of payments writes.
+
+Measured: 28 KiB a payment in a small database. A smaller write may fit in the space that a failed
+commit left in the -wal, and proves nothing.
+"""
+
+
+class StorageCheck:
+    """The check of a file; once a commit has failed, a write of `COMMIT_BYTES` has to succeed.
+
+    After any failed commit, of a payment or of a probe, a small write that succeeds proves nothing.
+    `query` reads from the file, `probe` writes so many bytes to it, `health` has its failures.
+    """
+
+    def __init__(
+        self,
+        query: Callable[[str], Awaitable[object]],
+        probe: Callable[[int], Awaitable[None]],
+        health: Health,
+    ) -> None:
+        self._query, self._probe, self._health = query, probe, health
+        self._clock = time.monotonic
+        self._probing = asyncio.Lock()
+        self._failures = 0
+        self._proven_at = self._refused_at = float("-inf")
+        self._refusal = ""
+
+    async def __call__(self) -> str | None:
+        """Return None, or the database's reason why nothing can be stored."""
+        try:
+            await self._query("SELECT 1 AS one")
+            async with self._probing:
+                await self._prove()
+        except errors.StorageError as error:
+            return str(error)
+        return None
+
+    async def _prove(self) -> None:
+        failures, now = self._health.failures, self._clock()
+        is_doubted = failures != self._failures
+        if is_doubted and now - self._refused_at < PROVEN_SECONDS:
+            raise errors.StorageError(self._refusal)
+        if not is_doubted and now - self._proven_at < PROVEN_SECONDS:
+            return
+        try:
+            await self._probe(COMMIT_BYTES if is_doubted else PAYMENT_BYTES)
+        except errors.StorageError as error:
+            if is_doubted:
+                self._refused_at, self._refusal = self._clock(), str(error)
+            raise
+        self._failures, self._proven_at = failures, self._clock()
+
+
+T = TypeVar("T")
+
+READERS = 2
+READER_KIB = 500
+"""What a reader keeps of the file in memory: a quarter of SQLite's default, for each commit empties
+it and the system keeps the file too."""
+
+
+class SqliteDatabase(Database):
+    """A SQLite file behind one writer and a few reader threads."""
+
+    engine: Engine = "sqlite"
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+        private_files.make_folder(Path(path).parent)
+        private_files.make_file(path)
+        self.health = Health("database not usable", "database usable again")
+        self._writer = sqlite_writer.Writer(path, _connect(path), self.health)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
+        self._idle = [_connect(path) for _ in range(READERS)]
+        self._loop_reader = _connect(path)
+        self._loop_reader.execute("PRAGMA busy_timeout = 0")
+        for reader in (*self._idle, self._loop_reader):
+            reader.execute(f"PRAGMA cache_size = -{READER_KIB}")
+            reader.execute("PRAGMA query_only = ON")
+        self._storage_check = StorageCheck(self.query, self.probe, self.health)
+
+    async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
+        return await self._enqueue(work, in_thread=False)
+
+    async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
+        return await self._enqueue(work, in_thread=True)
+
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        return self._writer.submit(work).result()
+
+    def alone(self, slice_: str, lead: WriteLease | None = None) -> Database:  # noqa: ARG002
+        """Return this database: its one writer is alone in every slice, and the only lead."""
+        return self
+
+    def own_writer(self) -> OwnWriter:
+        return SharedWriter(self)
+
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self._read, work)
+
+    async def one(self, sql: str, **params: object) -> Row | None:
+        """Return the row that a key or an index finds in a few steps, or None.
+
+        This one runs on the event loop, since a change of threads takes ten times as long as the
+        row; where the file can't be read at once, a reader's thread waits for it.
+        """
+        try:
+            with sqlite_writer.storage_errors():
+                return sqlite_writer.SqliteTransaction(self._loop_reader).one(sql, **params)
+        except errors.StorageError:
+            rows = await self.query(sql, **params)
+            return rows[0] if rows else None
+
+    def count_with(self, increment: Callable[..., None]) -> None:
+        self._writer.count = increment
+
+    def count(self, name: str, *labels: str) -> None:
+        self._writer.count(name, *labels)
+
+    async def check(self) -> str | None:
+        return await self._storage_check()
+
+    async def probe(self, size: int) -> None:
+        """Write `size` bytes to the disk, in place of those of the last probe.
+
+        Raises StorageError where the machine fails.
+        """
+        filler = secrets.token_hex(size // 2)  # random: a file system could compress anything else
+        await self.bulk(partial(_fill, filler=filler))
+
+    def migrate(self) -> bool:
+        ran = [
+            self.run(partial(_migrate, number=number, statements=statements))
+            for number, statements in enumerate(migrations.MIGRATIONS, start=1)
+        ]
+        self.run(migrations.refuse_newer)
+        self._writer.keep_journals_in_memory()
+        return any(ran)
+
+    def checkpoint(self) -> None:
+        """Move the content of the -wal into the file."""
+        self._idle[0].execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        self._writer.close()
+        self._readers.shutdown(wait=True)
+        for reader in (*self._idle, self._loop_reader):
+            reader.close()
+
+    async def _enqueue(self, work: Callable[[Transaction], T], *, in_thread: bool) -> T:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._writer.enqueue(
+            work, future, sqlite_writer.LoopCaller(loop, self.wake), in_thread=in_thread
+        )
+        return await future
+
+    def _read(self, work: Callable[[Transaction], T]) -> T:
+        reader = self._idle.pop()
+        try:
+            with sqlite_writer.storage_errors():
+                return work(sqlite_writer.SqliteTransaction(reader))
+        except errors.StorageError as error:
+            self.health.failed(str(error))
+            raise
+        finally:
+            self._idle.append(reader)
+
+
+class SharedWriter(OwnWriter):
+    """The one writer of a file: a second connection would only wait for it."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        return self._database.run(work)
+
+    def close(self) -> None:
+        """Close nothing: the writer is the database's."""
+
+
+def open_sqlite(url: str, *, writing: bool = False) -> SqliteDatabase:
+    """Open the file of a DATABASE_URL as `open_database` does. Raises ConfigProblem."""
+    path = urls.sqlite_path(url)
+    urls.refuse_lost_file(path)
+    try:
+        database = SqliteDatabase(path)
+    except (sqlite3.Error, OSError) as error:
+        raise _unusable(url, error) from error
+    try:
+        if database.migrate():
+            database.checkpoint()
+        if writing:
+            database.run(lambda tx: tx.execute(TEST_WRITE))
+    except (sqlite3.Error, errors.BotError) as error:
+        database.close()
+        raise _unusable(url, error) from error
+    return database
+
+
+def in_memory(version: int) -> sqlite3.Connection:
+    """Return an empty database in memory with the schema of a version; the caller closes it."""
+    conn = _connect(":memory:")
+    for number, statements in enumerate(migrations.MIGRATIONS[:version], start=1):
+        _migrate(sqlite_writer.SqliteTransaction(conn), number, statements)
+    return conn
+
+
+def _unusable(url: str, error: Exception) -> errors.ConfigProblem:
+    return errors.ConfigProblem(f"DATABASE_URL: {url} can't be used: {error}")
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    conn = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        conn.execute("PRAGMA journal_mode=WAL")
+        conn.execute("PRAGMA synchronous=FULL")
+        conn.execute("PRAGMA foreign_keys=ON")
+        conn.execute("PRAGMA secure_delete=ON")
+    except sqlite3.Error:
+        conn.close()
+        raise
+    return conn
+
+
+def _fill(tx: Transaction, filler: str) -> None:
+    tx.execute("DELETE FROM probe")
+    tx.execute("INSERT INTO probe (number, filler) VALUES (1, :filler)", filler=filler)
+
+
+def _migrate(tx: Transaction, number: int, statements: tuple[str, ...]) -> bool:
+    tx.execute(migrations.CREATE)
+    if tx.one("SELECT number FROM migrations WHERE number = :number", number=number):
+        return False
+    for statement in migrations.select(statements, "sqlite"):
+        tx.execute(statement)
+    tx.execute(migrations.NOTE, number=number, needs=migrations.needs(number))
+    return True

@@ -1,0 +1,355 @@
+"""Personal data erased from tables, batch by batch, while the bot works on them.
+
+Each slice describes its tables with such data. They are read beside the writer, and only rows that
+change are written, some in each transaction, so that no payment waits for it.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from bot.core.database import database
+from bot.core.text import contacts, links
+
+BATCH = 500
+"""Rows read at a time."""
+
+CHANGES = 50
+"""The most rows changed in one transaction: payments may wait for its locks."""
+
+MAX_CONDITIONS = 20
+"""People that SQL searches for before Python does: more conditions cost more than they save."""
+
+PLAIN = re.compile(r"[!#-\[\]-~]+")
+"""Text that JSON does not escape, and whose case SQL folds as Python does."""
+
+WORD = re.compile(r"[^\s<>]+")
+"""A word of a text, between tags of HTML too."""
+
+NUMBER = re.compile(r"\+?[(\[]?\d[\d \u00a0\u2000-\u200a\u202f()[\]./\u2010-\u2015\u2212-]+\d")
+"""A phone number within a text, with the separators that people write between its digits."""
+
+ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
+"""An email address or a paymail."""
+
+ADDRESS_IN_TEXT = re.compile(r"(?<![\w.%+\u2060-])[\w.%+\u2060-]+@[\w.\u2060-]*[^\W_]")
+"""An address within a word, such as one behind `mailto:` or in quotes of any language.
+
+It may have word joiners, which the bot adds. No search begins within a run of these characters:
+so its time grows with the length of a text alone.
+"""
+
+INVISIBLE = re.compile("[\u2060\u202a-\u202e\u2066-\u2069]")
+"""Word joiners, and the controls of right-to-left text."""
+
+PUNCTUATION = ".,;:!?()[]<>\"'\u2068\u2069"
+"""Characters around a word that do not belong to it."""
+
+HIDDEN = "…"
+"""The text in place of an erased value, and of the end of one that was cut."""
+
+SHORTEST_CUT = 8
+"""Characters of the shortest beginning by which a value that was cut is recognized."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose data to erase: of these people (by `match_key`), paid before a time, to one request.
+
+    None does not narrow it; an empty set of people is nobody. `before` in epoch ms. `sellers` are
+    those of the people who may be sellers: not what was typed at a payment, for anybody can type
+    a seller's contact there. `numbers` are ids of payments and checkouts whose data is erased
+    whatever it is: a name or a message alone tells no payer from another.
+    """
+
+    people: frozenset[str] | None = None
+    before: int | None = None
+    request_id: str | None = None
+    sellers: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+
+    def covers(
+        self, request_id: str | None, at: int, data: object, numbers: Iterable[str] = ()
+    ) -> bool:
+        """Return whether to erase `data`, given at `at` (epoch ms); False where it is empty.
+
+        `numbers` are the ids of its row.
+        """
+        if not self.includes(request_id, at):
+            return False
+        texts = [*find_texts(data)]
+        if texts and not self.numbers.isdisjoint(numbers):
+            return True
+        return any(self.people is None or match_key(text) in self.people for text in texts)
+
+    def includes(self, request_id: str | None, at: int) -> bool:
+        """Return whether request and time (epoch ms) of some data are within the scope."""
+        if self.request_id is not None and request_id != self.request_id:
+            return False
+        return self.before is None or at < self.before
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedValues:
+    """Values to erase from texts: their keys, and by first word the lengths of the longer ones.
+
+    `whole` are the keys in order, among which those that were cut are found. Searching a text takes
+    time by its own length, however many the values are.
+    """
+
+    keys: frozenset[str]
+    lengths: Mapping[str, frozenset[int]]
+    whole: Sequence[str]
+
+    @classmethod
+    def of(cls, values: Iterable[str]) -> ErasedValues:
+        """Build it from values as payers gave them; their forms in HTML are found too."""
+        keys, lengths = set(), defaultdict(set)
+        for value in values:
+            keys.add(match_key(value))
+            for form in {value, html.escape(value), html.escape(value, quote=False)}:
+                words = WORD.findall(form)
+                keys.add(match_key(" ".join(words).strip(PUNCTUATION)))
+                if len(words) > 1:
+                    lengths[match_key(words[0].strip(PUNCTUATION))].add(len(words))
+        found = {name: frozenset(numbers) for name, numbers in lengths.items()}
+        return cls(frozenset(keys - {""}), found, sorted(keys))
+
+    def has_cut(self, text: str) -> bool:
+        """Return whether a text is a value to erase, cut short with an ellipsis."""
+        key = match_key(text.strip(PUNCTUATION))
+        begun = key.removesuffix(HIDDEN)
+        if begun == key or len(begun) < SHORTEST_CUT:
+            return False
+        at = bisect_left(self.whole, begun)
+        return at < len(self.whole) and self.whole[at].startswith(begun)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalTable:
+    """A table with personal data: `keys` identify its rows, `change` returns a row's new values.
+
+    None leaves a row as it is. `where`, with the parameters `given`, selects the rows to read;
+    `also` changes other tables for a row, in the same transaction.
+    """
+
+    table: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    change: Callable[[database.Row], dict[str, object] | None]
+    where: str = "1 = 1"
+    also: Callable[[database.Transaction, database.Row], None] | None = None
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def select(self) -> str:
+        """Return the beginning of a statement that reads rows."""
+        names = ", ".join((*self.keys, *self.columns))
+        return f"SELECT {names} FROM {self.table} WHERE {self.where}"  # noqa: S608 - our own names
+
+    def page(
+        self, tx: database.Transaction, last: Mapping[str, object] | None
+    ) -> list[database.Row]:
+        """Return the next rows after `last`, in the order of their keys."""
+        names = ", ".join(self.keys)
+        given: dict[str, object] = {**self.given}
+        after = ""
+        if last is not None:
+            after = f" AND ({names}) > ({', '.join(f':{name}' for name in self.keys)})"
+            given |= {name: last[name] for name in self.keys}
+        sql = f"{self.select}{after} ORDER BY {names} LIMIT {BATCH}"
+        return tx.query(sql, **given)
+
+    def apply(self, tx: database.Transaction, found: database.Row) -> int:
+        """Change a row as it is now; return the number of rows changed."""
+        given = {name: found[name] for name in self.keys}
+        which = " AND ".join(f"{name} = :{name}" for name in self.keys)
+        tx.lock(f"SELECT {self.keys[0]} FROM {self.table} WHERE {which} FOR NO KEY UPDATE", **given)  # noqa: S608 - as above
+        row = tx.one(f"{self.select} AND {which}", **given, **self.given)
+        changes = self.change(row) if row else None
+        if row is None or changes is None:
+            return 0
+        if self.also is not None:
+            self.also(tx, row)
+        new = ", ".join(f"{name} = :new_{name}" for name in changes)
+        values = {f"new_{name}": value for name, value in changes.items()}
+        return tx.execute(f"UPDATE {self.table} SET {new} WHERE {which}", **given, **values)  # noqa: S608 - as above
+
+
+def mentions(
+    table: str, keys: tuple[str, ...], time: str, lost: Mapping[str, ErasedValues], scope: Scope
+) -> PersonalTable:
+    """Return the rows of `scope` that mention somebody: each column of `lost` loses its values.
+
+    `time` is the column of when the row was written (epoch ms).
+    """
+
+    def change(row: database.Row) -> dict[str, object] | None:
+        hushed = {name: redact(row[name], gone) for name, gone in lost.items()}
+        same = all(hushed[name] == row[name] for name in lost)
+        return None if same or not scope.includes(row["request_id"], row[time]) else hushed
+
+    columns = tuple(name for name in ("request_id", time, *lost) if name not in keys)
+    where = f"COALESCE({', '.join(lost)}) IS NOT NULL"
+    return PersonalTable(table, keys, columns, change, where)
+
+
+def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
+    """Return a condition that holds for every row whose JSON names one of `people`, and parameters.
+
+    It holds for all rows where there are too many people, or one that SQL might miss.
+    """
+    if not people or len(people) > MAX_CONDITIONS or not all(map(PLAIN.fullmatch, people)):
+        return "1 = 1", {}
+    given = {f"like{number}": _like(name) for number, name in enumerate(sorted(people))}
+    anyone = " OR ".join(f"LOWER({column}) LIKE :{name} ESCAPE '!'" for name in given)
+    return f"({anyone})", given
+
+
+def concerns(scope: Scope, text: str, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Return a condition that holds for every row that `scope` may cover, and its parameters.
+
+    `text` is what people entered, a column or several together; `ids` are the columns of the
+    row's numbers.
+    """
+    named, given = mentions_any(text, scope.people)
+    if not scope.numbers or scope.people is None:
+        return named, given
+    numbers = {f"number{place}": one for place, one in enumerate(sorted(scope.numbers))}
+    holders = ", ".join(f":{name}" for name in numbers)
+    either = [named] if scope.people else []
+    either += [f"{column} IN ({holders})" for column in ids]
+    return f"({' OR '.join(either)})", given | numbers
+
+
+def _like(name: str) -> str:
+    return "%" + re.sub("[!%_]", r"!\g<0>", name) + "%"
+
+
+async def erase_rows(db: database.Database, table: PersonalTable) -> int:
+    """Change the rows of a table; return the number of rows changed."""
+    number, last = 0, None
+    while page := await _page(db, table, last):
+        found = [row for row in page if table.change(row) is not None]
+        for start in range(0, len(found), CHANGES):
+            some = found[start : start + CHANGES]
+            number += await db.bulk(partial(_apply, table=table, found=some))
+        last = page[-1]
+    return number
+
+
+async def stream_rows(db: database.Database, table: PersonalTable) -> AsyncIterator[database.Row]:
+    """Yield the rows of a table, read in batches."""
+    last = None
+    while page := await _page(db, table, last):
+        for row in page:
+            yield row
+        last = page[-1]
+
+
+def match_key(text: str) -> str:
+    """Return a key that is equal for all spellings of one address or phone number.
+
+    Of a phone number: its digits, without 00 or + before them; of an address with a domain beyond
+    ASCII: that in letters, however it is encoded. Characters that only steer how a text is shown
+    don't count: the bot adds and drops them, and composes letters and accents.
+    """
+    shown = INVISIBLE.sub("", text).strip()
+    folded = unicodedata.normalize("NFD", shown).casefold()
+    name, at, domain = folded.rpartition("@")
+    if at and (links.ENCODED in domain or not domain.isascii()):
+        return f"{name}@{links.unicode_host(shown.rpartition('@')[2])}"
+    digits = contacts.phone_digits(folded)
+    return folded if digits is None else digits.removeprefix("00")
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an email address, a paymail or a phone number."""
+    is_phone = contacts.phone_digits(text.strip()) is not None
+    return is_phone or ADDRESS.fullmatch(match_key(text)) is not None
+
+
+def find_texts(data: object) -> Iterator[str]:
+    """Yield every text and number in a JSON value."""
+    if isinstance(data, dict):
+        for value in data.values():
+            yield from find_texts(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from find_texts(value)
+    elif data is not None and not isinstance(data, bool) and str(data).strip():
+        yield str(data)
+
+
+def redact(data: Any, gone: ErasedValues) -> Any:
+    """Return a JSON value without the values `gone`, in texts too.
+
+    A field or an item that held such a value alone is removed.
+    """
+    if isinstance(data, dict):
+        return {name: redact(value, gone) for name, value in data.items() if not _is(value, gone)}
+    if isinstance(data, list):
+        return [redact(value, gone) for value in data if not _is(value, gone)]
+    if isinstance(data, str):
+        return HIDDEN if _is(data, gone) else _redact_text(data, gone)
+    return data
+
+
+def _is(value: object, gone: ErasedValues) -> bool:
+    return isinstance(value, str) and match_key(value) in gone.keys
+
+
+def _redact_text(text: str, gone: ErasedValues) -> str:
+    """Return a text without erased values: of several words first, then words, then numbers."""
+    words, parts, done, number = [*WORD.finditer(text)], [], 0, 0
+    while number < len(words):
+        length = _erased_length(words, number, gone)
+        if length:
+            begin, end = words[number].start(), words[number + length - 1].end()
+            found = text[begin:end]
+            parts += [text[done:begin], found.replace(found.strip(PUNCTUATION), HIDDEN)]
+            done = end
+        number += length or 1
+    rest = "".join([*parts, text[done:]])
+    for pattern in (ADDRESS_IN_TEXT, NUMBER):
+        rest = pattern.sub(lambda it: HIDDEN if match_key(it[0]) in gone.keys else it[0], rest)
+    return rest
+
+
+def _erased_length(words: list[re.Match[str]], number: int, gone: ErasedValues) -> int:
+    """Return how many words, from one on, are an erased value: the most possible, or 0."""
+    lengths = gone.lengths.get(match_key(words[number][0].strip(PUNCTUATION)), frozenset())
+    for length in sorted({1, *lengths}, reverse=True):
+        some = [word[0] for word in words[number : number + length]]
+        if len(some) == length and match_key(" ".join(some).strip(PUNCTUATION)) in gone.keys:
+            return length
+    some = [word[0] for word in words[number : number + max({1, *lengths})]]
+    ends = (end for end, word in enumerate(some, 1) if word.strip(PUNCTUATION).endswith(HIDDEN))
+    end = next(ends, 0)
+    return end if end and gone.has_cut(" ".join(some[:end])) else 0
+
+
+async def _page(
+    db: database.Database, table: PersonalTable, last: database.Row | None
+) -> list[database.Row]:
+    return await db.read(lambda tx: table.page(tx, last))
+
+
+def _apply(tx: database.Transaction, table: PersonalTable, found: list[database.Row]) -> int:
+    return sum(table.apply(tx, row) for row in found)

@@ -1,0 +1,247 @@
+"""The order in which a line of text is shown, from left to right (Unicode Standard Annex #9).
+
+Characters that embed, isolate or override a direction are ignored: names are short, and with such
+characters a text can pretend to be another one. The marks LRM, RLM and ALM count.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TypeVar
+
+# Grapheme clusters: what a reader takes for one character (Unicode Standard Annex #29).
+#
+# And the places where a line of an East Asian script may end, which has no spaces (Annex #14).
+
+
+JOINER, NON_JOINER = "\u200d", "\u200c"
+TEXT_STYLE, EMOJI_STYLE, KEYCAP = "\ufe0e", "\ufe0f", "\u20e3"
+LONGEST = 32
+"""Code points of a cluster; the longest emoji has fewer than half of them."""
+
+_MARKS = frozenset(["Mn", "Me", "Mc"])
+_VIRAMA = 9  # the combining class of signs that join two letters into one
+_AFTER = frozenset("\u0e33\u0eb3\uff9e\uff9f" + NON_JOINER + JOINER)
+_SKIN_TONES = range(0x1F3FB, 0x1F400)
+TAGS = range(0xE0020, 0xE0080)
+_FLAG_LETTERS = range(0x1F1E6, 0x1F200)
+_JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))  # vowels and final consonants
+_FIRST_SYMBOL, _FIRST_PICTOGRAPH, _END_OF_PICTOGRAPHS = 0x2190, 0x1F000, 0x1FB00
+
+_FIRST_EAST_ASIAN = "\u2e80"
+_HANGUL = (range(0x3131, 0x318F), range(0xAC00, 0xD7A4))
+_KANA = range(0x3040, 0x3100)
+_NEVER_FIRST = frozenset("ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶーゝゞヽヾ々〻")
+_CLOSING = frozenset(["Pe", "Pf", "Po"])
+_OPENING = frozenset(["Ps", "Pi", "Sc"])
+
+
+def split_clusters(text: str) -> list[str]:
+    """Split a text into grapheme clusters."""
+    clusters: list[str] = []
+    for char in text:
+        if clusters and _belongs(clusters[-1], char):
+            clusters[-1] += char
+        else:
+            clusters.append(char)
+    return clusters
+
+
+def _belongs(cluster: str, char: str) -> bool:
+    if len(cluster) >= LONGEST or cluster.isspace():
+        return False
+    return is_extending(char) or _joins(cluster, char)
+
+
+def is_extending(char: str) -> bool:
+    """Return whether a character belongs to the one before it: marks, skin tones, joiners."""
+    if char < "\u0300":
+        return False
+    code = ord(char)
+    return (
+        unicodedata.category(char) in _MARKS
+        or char in _AFTER
+        or code in _SKIN_TONES
+        or code in TAGS
+        or any(code in letters for letters in _JAMO)
+    )
+
+
+def _joins(cluster: str, char: str) -> bool:
+    """Return whether a letter or pictograph is part of the cluster before it."""
+    if ord(char) in _FLAG_LETTERS:
+        return len(cluster) == 1 and ord(cluster) in _FLAG_LETTERS
+    if cluster[-1] == JOINER and is_pictograph(char):
+        return is_pictograph(cluster[0])
+    category = unicodedata.category(char)
+    return category == "Lo" and unicodedata.combining(cluster.rstrip(JOINER)[-1:] or " ") == _VIRAMA
+
+
+def is_pictograph(char: str) -> bool:
+    """Return whether a character may be an emoji; symbols of text are among them."""
+    if char < chr(_FIRST_SYMBOL):
+        return char in "©®™"
+    return (
+        _FIRST_PICTOGRAPH <= ord(char) < _END_OF_PICTOGRAPHS or unicodedata.category(char) == "So"
+    )
+
+
+def is_japanese(text: str) -> bool:
+    """Return whether a text has kana, so that its Han characters have the forms of Japan."""
+    return any(ord(char) in _KANA for char in text)
+
+
+def break_word(word: str) -> Iterator[str]:
+    """Yield the pieces of a word after each of which a line may end."""
+    if max(word, default="") < _FIRST_EAST_ASIAN:
+        yield word
+        return
+    piece = ""
+    for cluster in split_clusters(word):
+        if piece and _may_break(piece, cluster):
+            yield piece
+            piece = ""
+        piece += cluster
+    yield piece
+
+
+def _may_break(piece: str, cluster: str) -> bool:
+    """Return whether a line may end between a piece and the cluster after it."""
+    last, first = piece[-1], cluster[0]
+    if first in _NEVER_FIRST or unicodedata.category(first) in _CLOSING:
+        return False
+    if unicodedata.category(last) in _OPENING:
+        return False
+    return _is_ideographic(last) or _is_ideographic(first)
+
+
+def _is_ideographic(char: str) -> bool:
+    if char < _FIRST_EAST_ASIAN or any(ord(char) in letters for letters in _HANGUL):
+        return False
+    return unicodedata.east_asian_width(char) in "WF" or char in (EMOJI_STYLE, JOINER)
+
+
+LEFT_MARK, RIGHT_MARK = "\u200e", "\u200f"
+DIRECTION_MARKS = frozenset([LEFT_MARK, RIGHT_MARK, "\u061c"])
+
+_STRONG = {"L": "L", "R": "R", "AL": "R"}
+_DIRECTIONS = {"L": "L", "R": "R", "EN": "R", "AN": "R"}
+"""The direction of what has one; numbers count as right to left beside neutrals (N1)."""
+
+_SEPARATORS = frozenset(["ES", "ET", "CS"])
+_UNSEEN = frozenset(["BN", "LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
+_PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」", "『": "』", "【": "】", "《": "》", "〈": "〉"}
+_LEVELS = {0: {"L": 0, "R": 1, "EN": 2, "AN": 2}, 1: {"L": 2, "R": 1, "EN": 2, "AN": 2}}
+
+_Run = TypeVar("_Run")
+
+
+def base_level(text: str) -> int:
+    """Return 1 for a text whose first letter is written from right to left, else 0 (P2, P3)."""
+    for char in text:
+        direction = _STRONG.get(unicodedata.bidirectional(char))
+        if direction:
+            return int(direction == "R")
+    return 0
+
+
+def levels(text: str) -> list[int]:
+    """Return the level of each character: odd ones run from right to left."""
+    base = base_level(text)
+    kinds = [unicodedata.bidirectional(char) or "L" for char in text]
+    seen = [number for number, kind in enumerate(kinds) if kind not in _UNSEEN]
+    resolved = _resolve_weak([kinds[number] for number in seen], "RL"[not base])
+    _resolve_brackets([text[number] for number in seen], resolved, "RL"[not base])
+    _resolve_neutral(resolved, "RL"[not base])
+    found = {number: _LEVELS[base][kind] for number, kind in zip(seen, resolved, strict=True)}
+    level, answer = base, []
+    for number in range(len(text)):
+        level = found.get(number, level)
+        answer.append(level)
+    return answer
+
+
+def _resolve_weak(kinds: list[str], before: str) -> list[str]:
+    """Resolve marks and numbers (W1 to W7) after a letter of direction `before`."""
+    previous, strong = before, before
+    for number, kind in enumerate(kinds):
+        previous = previous if kind == "NSM" else kind
+        strong = previous if previous in _STRONG else strong
+        kinds[number] = "AN" if (previous, strong) == ("EN", "AL") else previous
+    kinds = ["R" if kind == "AL" else kind for kind in kinds]
+    for number in range(1, len(kinds) - 1):
+        left, kind, right = kinds[number - 1 : number + 2]
+        if left == right and (kind, left) in (("ES", "EN"), ("CS", "EN"), ("CS", "AN")):
+            kinds[number] = left
+    _join_signs_to_numbers(kinds)
+    strong = before
+    for number, kind in enumerate(kinds):
+        strong = kind if kind in _STRONG else strong
+        if kind in _SEPARATORS:
+            kinds[number] = "ON"
+        elif kind == "EN" and strong == "L":
+            kinds[number] = "L"
+    return kinds
+
+
+def _join_signs_to_numbers(kinds: list[str]) -> None:
+    """Make signs such as % or € beside a number part of it (W5)."""
+    start = 0
+    for kind, group in groupby([*kinds]):
+        end = start + len([*group])
+        if kind == "ET" and "EN" in (*kinds[max(0, start - 1) : start], *kinds[end : end + 1]):
+            kinds[start:end] = ["EN"] * (end - start)
+        start = end
+
+
+def _resolve_brackets(text: Sequence[str], kinds: list[str], base: str) -> None:
+    """Set both brackets of a pair to the direction of what is in them (N0)."""
+    for opening, closing in _bracket_pairs(text, kinds):
+        inside = {_DIRECTIONS.get(kind) for kind in kinds[opening + 1 : closing]} - {None}
+        if base in inside:
+            kinds[opening] = kinds[closing] = base
+        elif inside:
+            earlier = (_DIRECTIONS.get(kind) for kind in reversed(kinds[:opening]))
+            direction = next(filter(None, earlier), base)
+            kinds[opening] = kinds[closing] = direction
+
+
+def _bracket_pairs(text: Sequence[str], kinds: Sequence[str]) -> list[tuple[int, int]]:
+    pairs, open_ones = [], []
+    for number, char in enumerate(text):
+        if kinds[number] != "ON":
+            continue
+        if char in _PAIRS:
+            open_ones.append((number, _PAIRS[char]))
+        matching = [place for place, pair in enumerate(open_ones) if pair[1] == char]
+        if matching:
+            pairs.append((open_ones[matching[-1]][0], number))
+            del open_ones[matching[-1] :]
+    return sorted(pairs)
+
+
+def _resolve_neutral(kinds: list[str], base: str) -> None:
+    """Set spaces and signs to the direction around them, or to the text's (N1, N2)."""
+    start = 0
+    for directed, group in groupby([*kinds], key=_DIRECTIONS.__contains__):
+        end = start + len([*group])
+        if not directed:
+            left = _DIRECTIONS[kinds[start - 1]] if start else base
+            right = _DIRECTIONS[kinds[end]] if end < len(kinds) else base
+            kinds[start:end] = [left if left == right else base] * (end - start)
+        start = end
+
+
+def in_visual_order(runs: Sequence[_Run], level: Callable[[_Run], int]) -> list[_Run]:
+    """Return runs of text in the order in which they are shown, from left to right (L2)."""
+    shown = [*runs]
+    highest = max(map(level, shown), default=0)
+    for threshold in range(highest, 0, -1):
+        ordered: list[_Run] = []
+        for inside, group in groupby(shown, key=lambda run: level(run) >= threshold):
+            part = [*group]
+            ordered += part[::-1] if inside else part
+        shown = ordered
+    return shown

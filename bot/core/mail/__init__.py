@@ -1,1 +1,0 @@
-"""Email: headers, and the addresses of the SMTP server and the sender."""

@@ -1,0 +1,173 @@
+"""Reading SMTP_URL and SMTP_FROM."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+from email.header import Header
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UniqueUnstructuredHeader
+from email.message import EmailMessage
+from email.policy import EmailPolicy, Policy, default
+from functools import cache
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from bot.core import errors
+from bot.core.text import contacts, links
+
+# Email headers that carry any text unchanged.
+#
+# The header classes of the standard library decode a value that looks like an encoded word (RFC
+# 2047), also when it holds CR and LF: a product's name would write headers, or the whole letter.
+# So text is encoded first, and sent as it is.
+
+
+ENCODED = ("subject", "from", "to", "list-unsubscribe")
+
+_ENDS_HEADER = re.compile(r"[\r\n\0]")
+
+
+class _EncodedHeader(UniqueUnstructuredHeader, BaseHeader):  # type: ignore[misc]  # typeshed: max_count
+    """A header that is encoded already: never decoded, and folded only between encoded words."""
+
+    @classmethod
+    def parse(cls, value: str, kwds: dict[str, Any]) -> None:
+        """Take the value as it is. Raises ValueError for one that would end its header."""
+        if _ENDS_HEADER.search(value):
+            raise ValueError("would end its header")
+        kwds |= {"decoded": value, "parse_tree": None}
+
+    def fold(self, *, policy: Policy) -> str:
+        """Write the header with the line ends of `policy`."""
+        lines = str(self).replace("?= =?", f"?={policy.linesep} =?")
+        return f"{self.name}: {lines}{policy.linesep}"
+
+
+def encode_text(text: str, header: str) -> str:
+    """Return text in ASCII for a header of this name, as encoded words where it has to be."""
+    if text.isascii() and "=?" not in text:
+        return text
+    return Header(text, "utf-8", header_name=header).encode(linesep="")
+
+
+def encode_mailbox(address: Address, header: str) -> str:
+    """Return an address with its display name, in ASCII, for a header of this name."""
+    name = encode_text(address.display_name, header)
+    return str(address) if name == address.display_name else f"{name} <{address.addr_spec}>"
+
+
+@cache
+def encoded_headers() -> EmailPolicy[EmailMessage]:
+    """Return the policy of a message whose ENCODED headers are set to encoded values."""
+    registry = HeaderRegistry()
+    for name in ENCODED:
+        registry.map_to_type(name, _EncodedHeader)
+    return default.clone(header_factory=registry)
+
+
+PORTS = {"smtp": 587, "smtps": 465}  # RFC 6409 section 3.1, RFC 8314 section 7.3
+
+_NAMED = re.compile(r"(?P<name>[^<>]*)<(?P<address>[^<>]*)>")
+
+_URL_SHAPE = (
+    "write smtp://user:password@mail.example.org:587, or smtps://… for TLS from the start;"
+    " in user and password, signs such as @ : / ? # % are percent-encoded"
+)
+_FROM_SHAPE = "write an address such as payments@example.org, or Our shop <payments@example.org>"
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """The mail server; `tls` from the start, else by STARTTLS.
+
+    `near`: it is on this machine, where TLS would protect nothing.
+    """
+
+    host: str
+    port: int
+    tls: bool
+    near: bool
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Return its host and port for the operator."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def parse_server(url: str) -> SmtpServer:
+    """Read SMTP_URL. Raises ConfigProblem without the URL, which has a password."""
+    parts, port = _split(url)
+    host = _host(parts.hostname or "")
+    user, password = _decoded(parts.username), _decoded(parts.password)
+    beside = parts.path.strip("/") or parts.query or parts.fragment
+    if parts.scheme not in PORTS or host is None or port == 0 or beside:
+        raise errors.ConfigProblem(_URL_SHAPE)
+    if bool(user) != bool(password):
+        raise errors.ConfigProblem("write both user and password, or neither")
+    return SmtpServer(
+        host=host,
+        port=port or PORTS[parts.scheme],
+        tls=parts.scheme == "smtps",
+        near=_is_near(host),
+        user=user or None,
+        password=password or None,
+    )
+
+
+def smtp_passwords(url: str) -> list[str]:
+    """Return the password of an SMTP_URL as it is written, and as it is sent."""
+    written = urlsplit(url).password
+    return sorted({written, unquote(written)}) if written else []
+
+
+def parse_sender(text: str) -> Address:
+    """Read SMTP_FROM: an address, or `Name <address>`. Raises ConfigProblem."""
+    named = _NAMED.fullmatch(text.strip())
+    name = named["name"].strip().strip('"') if named else ""
+    address = contacts.ascii_address(named["address"] if named else text.strip())
+    if address is None or not name.isprintable():
+        raise errors.ConfigProblem(_FROM_SHAPE)
+    from email.headerregistry import Address  # noqa: PLC0415 - loaded only to send email
+
+    return Address(display_name=name, addr_spec=address)
+
+
+def _split(url: str) -> tuple[SplitResult, int | None]:
+    """Split a URL. Raises ConfigProblem, also for characters that urlsplit would drop."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise errors.ConfigProblem(_URL_SHAPE) from None
+    if " " in url or not url.isprintable():
+        raise errors.ConfigProblem(_URL_SHAPE)
+    return parts, port
+
+
+def _decoded(text: str | None) -> str:
+    try:
+        decoded = unquote(text or "", errors="strict")
+    except ValueError:
+        raise errors.ConfigProblem(_URL_SHAPE) from None
+    if any(char < " " or char == "\x7f" for char in decoded):
+        raise errors.ConfigProblem("user and password may not have control characters")
+    return decoded
+
+
+def _host(text: str) -> str | None:
+    """Return an IP address or a domain in ASCII, None for neither."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return links.ascii_domain(text)
+
+
+def _is_near(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,1 +1,0 @@
-"""A claim: which messages of which lanes may go now, and how classes take turns."""

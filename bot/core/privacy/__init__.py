@@ -1,1 +1,0 @@
-"""Erasure of personal data from tables and texts."""

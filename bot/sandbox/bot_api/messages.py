@@ -1,0 +1,353 @@
+"""Bot API methods that answer a press on a button or an inline query."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from bot.sandbox.bot_api import contents, params
+from bot.sandbox.world import errors, formatting, model, world
+
+# Bot API methods that send a message to a chat.
+
+
+ACTIONS = frozenset(
+    {
+        "typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice",
+        "upload_document", "choose_sticker", "find_location", "record_video_note",
+        "upload_video_note",
+    }
+)  # fmt: skip
+_FLAGS = ("disable_notification", "protect_content")
+
+
+def chat_named(world: world.World, params: params.Params) -> model.Chat:
+    """Find the chat that chat_id names. Errors: 400 not found, migrated."""
+    name = params.text("chat_id").strip()
+    if not name:
+        raise errors.bad_request("chat_id is empty")
+    number = params.chat_id
+    chat = world.username_chat(name) if number is None else world.chat_of_bot(number)
+    if chat is None:
+        raise errors.bad_request("chat not found")
+    if chat.migrated_to is not None:
+        moved = "group chat was upgraded to a supergroup chat"
+        raise errors.bad_request(moved, migrate_to_chat_id=chat.migrated_to)
+    return chat
+
+
+def writable_chat(world: world.World, params: params.Params) -> model.Chat:
+    """Find the chat, if the bot may write there. Errors: 400, and 403 as Telegram tells it."""
+    chat = chat_named(world, params)
+    if chat.kind == "private":
+        if chat.bot_status == "new":
+            raise errors.forbidden("bot can't initiate conversation with a user")
+        if chat.bot_status == "kicked":
+            raise errors.forbidden("bot was blocked by the user")
+    elif chat.bot_status == "kicked":
+        raise errors.forbidden(f"bot was kicked from the {chat.kind} chat")
+    elif chat.bot_status != "member":
+        raise errors.forbidden(f"bot is not a member of the {chat.kind} chat")
+    return chat
+
+
+async def send_message(world: world.World, params: params.Params) -> model.Json:
+    """`sendMessage`."""
+    chat = writable_chat(world, params)
+    return _send(world, chat, params, contents.text_of(params))
+
+
+def file_sender(kind: str) -> Callable[[world.World, params.Params], Awaitable[model.Json]]:
+    """`sendPhoto`, sendDocument, sendVideo and the like: an upload, a file_id or an address."""
+
+    async def send_file(world: world.World, params: params.Params) -> model.Json:
+        chat = writable_chat(world, params)
+        caption = contents.caption_of(params)
+        media = await contents.media_of(world.files, kind, params, kind)
+        return _send(world, chat, params, media | caption)
+
+    return send_file
+
+
+async def send_chat_action(world: world.World, params: params.Params) -> bool:
+    """`sendChatAction`."""
+    chat = writable_chat(world, params)
+    action = params.text("action")
+    if action not in ACTIONS:
+        raise errors.bad_request("wrong parameter action in request")
+    world.changed("action", chat, action=action)
+    return True
+
+
+def _send(
+    world: world.World, chat: model.Chat, params: params.Params, content: model.Json
+) -> model.Json:
+    """Post what has been checked, within the limits. Errors: 400, 429."""
+    draft = model.Draft(content, contents.checked(params.markup()), _options(params))
+    reply_to = _replied(chat, params)
+    if wait := world.limiter.take(chat.id, world.now(), group=chat.is_group):
+        raise errors.too_many(wait)
+    message = world.post(chat, world.bot, draft, reply_to=reply_to)
+    _keep_keyboard(chat, draft.markup)
+    return message.json()
+
+
+def _keep_keyboard(chat: model.Chat, markup: model.Json | None) -> None:
+    """Keep a reply keyboard for the chat until another takes its place or removes it."""
+    if markup and "keyboard" in markup:
+        chat.keyboard = markup
+    elif markup and markup.get("remove_keyboard"):
+        chat.keyboard = None
+
+
+def _replied(chat: model.Chat, params: params.Params) -> model.Message | None:
+    described = params.json("reply_parameters", "reply parameters")
+    if described is None and params.text("reply_to_message_id"):
+        described = {"message_id": params.number("reply_to_message_id")}
+        described["allow_sending_without_reply"] = params.flag("allow_sending_without_reply")
+    if described is None:
+        return None
+    if not isinstance(described, Mapping):
+        raise errors.bad_request("object expected as reply parameters")
+    message = chat.messages.get(_whole(described.get("message_id")))
+    if message and not message.deleted:
+        return message
+    if described.get("allow_sending_without_reply"):
+        return None
+    raise errors.bad_request("message to be replied not found")
+
+
+def _whole(value: Any) -> int:
+    return int(value) if str(value).isdecimal() else 0
+
+
+def _options(params: params.Params) -> model.Json:
+    options: model.Json = {name: True for name in _FLAGS if params.flag(name)}
+    if params.flag("protect_content"):
+        options["has_protected_content"] = True
+    if thread := params.number("message_thread_id"):
+        options["message_thread_id"] = thread
+    preview = params.json("link_preview_options", "link preview options")
+    if preview is not None and not isinstance(preview, Mapping):
+        raise errors.bad_request("object expected as link preview options")
+    return options | ({"link_preview_options": dict(preview)} if preview else {})
+
+
+# Bot API methods that change or remove what was sent.
+
+
+DELETABLE_SECONDS = 48 * 60 * 60
+NOT_MODIFIED = (
+    "message is not modified: specified new message content and reply markup are exactly "
+    "the same as a current content and reply markup of the message"
+)
+_CAPTION = ("caption", "caption_entities", "show_caption_above_media")
+
+
+async def edit_message_text(world: world.World, params: params.Params) -> model.Json | bool:
+    """`editMessageText`, of a message in a chat or by inline_message_id."""
+    message = _editable(world, params)
+    text = contents.text_of(params)
+    if "text" not in message.content:
+        raise errors.bad_request("there is no text in the message to edit")
+    return _revise(world, params, message, text)
+
+
+async def edit_message_caption(world: world.World, params: params.Params) -> model.Json | bool:
+    """`editMessageCaption`; an empty caption removes it."""
+    message = _editable(world, params)
+    if "text" in message.content:
+        raise errors.bad_request("there is no caption in the message to edit")
+    media = {name: value for name, value in message.content.items() if name not in _CAPTION}
+    return _revise(world, params, message, media | contents.caption_of(params))
+
+
+async def edit_message_media(world: world.World, params: params.Params) -> model.Json | bool:
+    """`editMessageMedia`: another photo or document, and its caption."""
+    message = _editable(world, params)
+    kind, item = contents.described_media(params.json("media", "InputMedia"), params)
+    uploaded = item.upload("media") or item.text("media").startswith("attach://")
+    if message.inline_message_id and uploaded:
+        raise errors.bad_request("wrong file identifier/HTTP URL specified")
+    caption = contents.caption_of(item)
+    media = await contents.media_of(world.files, kind, item, "media")
+    return _revise(world, params, message, media | caption)
+
+
+async def edit_message_reply_markup(world: world.World, params: params.Params) -> model.Json | bool:
+    """`editMessageReplyMarkup`; none removes the keyboard."""
+    message = _editable(world, params)
+    return _revise(world, params, message, message.content)
+
+
+async def delete_message(world: world.World, params: params.Params) -> bool:
+    """`deleteMessage`: the bot's own, or in a private chat anyone's, for 48 hours."""
+    chat = chat_named(world, params)
+    message = chat.messages.get(params.number("message_id"))
+    if not message or message.deleted:
+        raise errors.bad_request("message to delete not found")
+    if not _is_own(world, message) and chat.kind != "private":
+        raise errors.bad_request("message can't be deleted")
+    if world.now() - message.date > DELETABLE_SECONDS:
+        raise errors.bad_request("message can't be deleted for everyone")
+    world.remove(message)
+    return True
+
+
+def _editable(world: world.World, params: params.Params) -> model.Message:
+    inline_id = params.text("inline_message_id")
+    if inline_id:
+        found = world.inline_messages.get(inline_id)
+        if not found:
+            raise errors.bad_request("MESSAGE_ID_INVALID")
+        return found
+    chat = writable_chat(world, params)
+    if not params.text("message_id"):
+        raise errors.bad_request("message identifier is not specified")
+    message = chat.messages.get(params.number("message_id"))
+    if not message or message.deleted:
+        raise errors.bad_request("message to edit not found")
+    if not _is_own(world, message) or message.via_bot:
+        raise errors.bad_request("message can't be edited")
+    return message
+
+
+def _is_own(world: world.World, message: model.Message) -> bool:
+    return message.sender.id == world.bot.id
+
+
+def _count(world: world.World, message: model.Message) -> None:
+    if message.inline_message_id:
+        wait = world.limiter.take_inline(message.inline_message_id, world.now())
+    else:
+        chat = message.chat
+        wait = world.limiter.take(chat.id, world.now(), group=chat.is_group)
+    if wait:
+        raise errors.too_many(wait)
+
+
+def _revise(
+    world: world.World, params: params.Params, message: model.Message, content: model.Json
+) -> model.Json | bool:
+    markup: Any = contents.inline(params.markup())
+    if (content, markup) == (message.content, message.markup):
+        raise errors.bad_request(NOT_MODIFIED)
+    _count(world, message)
+    world.revise(message, model.Draft(content, markup))
+    return True if message.inline_message_id else message.json()
+
+
+# Telegram publishes no figure. Reports range from some ten seconds to a minute; whoever answers
+# within this is safe, and whoever counts on more learns it here.
+CALLBACK_SECONDS = 30
+INLINE_SECONDS = 15
+ANSWER_CHARACTERS = 200
+MOST_RESULTS = 50
+RESULT_ID_BYTES = range(1, 65)
+OFFSET_BYTES = 64
+CACHE_SECONDS = 300
+
+TOO_OLD = "query is too old and response timeout expired or query ID is invalid"
+
+_TITLED = frozenset({"article", "document"})
+
+
+async def answer_callback_query(world: world.World, params: params.Params) -> bool:
+    """`answerCallbackQuery`, once a press and within half a minute. Errors: 400."""
+    query = world.callbacks.get(params.text("callback_query_id"))
+    if len(params.text("text")) > ANSWER_CHARACTERS:
+        raise errors.bad_request("MESSAGE_TOO_LONG")
+    if not query or query.answer is not None or world.now() - query.date > CALLBACK_SECONDS:
+        raise errors.bad_request(TOO_OLD)
+    alert, address = params.flag("show_alert"), params.text("url")
+    if address and not _opens(world, address):
+        raise errors.bad_request("URL_INVALID")
+    query.answer = {"text": params.text("text"), "show_alert": alert, "url": address}
+    world.bell.ring()
+    return True
+
+
+async def answer_inline_query(world: world.World, params: params.Params) -> bool:
+    """`answerInlineQuery`: at most 50 results, each of which could be sent. Errors: 400."""
+    results = params.json("results", "inline query results")
+    if not isinstance(results, list):
+        raise errors.bad_request("expected an Array of InlineQueryResult")
+    if len(results) > MOST_RESULTS:
+        raise errors.bad_request("RESULTS_TOO_MUCH")
+    drafts = [_draft(world, result) for result in results]
+    ids = [_result_id(result) for result in results]
+    if len(set(ids)) < len(ids):
+        raise errors.bad_request("RESULT_ID_DUPLICATE")
+    query = _open(world, params)
+    query.results, query.drafts = results, dict(zip(ids, drafts, strict=True))
+    query.button = _button(params)
+    query.next_offset = _next_offset(params)
+    query.answered = True
+    _remember(world, params, query)
+    world.bell.ring()
+    return True
+
+
+def _opens(world: world.World, address: str) -> bool:
+    """Return whether a callback may open it: only this bot's deep links, since it has no game."""
+    name = re.escape(world.bot.username)
+    links = rf"(https?://)?t\.me/{name}\?start=[\w-]{{1,64}}|tg://resolve\?domain={name}&start=[\w-]{{1,64}}"
+    return re.fullmatch(links, address, re.IGNORECASE | re.ASCII) is not None
+
+
+def _open(world: world.World, params: params.Params) -> model.InlineQuery:
+    query = world.inline_queries.get(params.text("inline_query_id"))
+    if not query or query.answered or world.now() - query.date > INLINE_SECONDS:
+        raise errors.bad_request(TOO_OLD)
+    return query
+
+
+def _remember(world: world.World, params: params.Params, query: model.InlineQuery) -> None:
+    """Cache the answer, for everybody unless `is_personal`, as Telegram does."""
+    owner = query.sender.id if params.flag("is_personal") else 0
+    until = world.now() + params.number("cache_time", CACHE_SECONDS)
+    world.inline_cache[query.query, query.offset, owner] = until, query
+
+
+def _draft(world: world.World, result: Any) -> model.Draft:
+    if not isinstance(result, Mapping):
+        raise errors.bad_request("can't parse inline query result: must be an object")
+    if str(result.get("type")) in _TITLED and formatting.blank(str(result.get("title", ""))):
+        raise errors.bad_request("can't parse inline query result: Can't find field \"title\"")
+    _check_thumbnail(result)
+    content = contents.inline_content(world.files, result)
+    return model.Draft(content, contents.inline(result.get("reply_markup")))
+
+
+def _check_thumbnail(result: Mapping[str, Any]) -> None:
+    """Refuse a thumbnail that Telegram's servers could not fetch; a photo by address needs one."""
+    address = str(result.get("thumbnail_url") or "")
+    if address and not formatting.web_address(address):
+        raise errors.bad_request("WEBDOCUMENT_URL_INVALID")
+    if not address and result.get("type") == "photo" and result.get("photo_url"):
+        raise errors.bad_request("PHOTO_THUMB_URL_EMPTY")
+
+
+def _result_id(result: Mapping[str, Any]) -> str:
+    identifier = str(result.get("id", ""))
+    if len(identifier.encode()) not in RESULT_ID_BYTES:
+        raise errors.bad_request("RESULT_ID_INVALID")
+    return identifier
+
+
+def _next_offset(params: params.Params) -> str:
+    offset = params.text("next_offset")
+    if len(offset.encode()) > OFFSET_BYTES:
+        raise errors.bad_request("NEXT_OFFSET_INVALID")
+    return offset
+
+
+def _button(params: params.Params) -> model.Json | None:
+    button = params.json("button", "InlineQueryResultsButton")
+    if button is None:
+        return None
+    if not isinstance(button, Mapping) or formatting.blank(str(button.get("text", ""))):
+        raise errors.bad_request("InlineQueryResultsButton must be an Object")
+    payload = str(button.get("start_parameter", ""))
+    if "web_app" not in button and not model.START_PAYLOAD.fullmatch(payload):
+        raise errors.bad_request("START_PARAM_INVALID" if payload else "START_PARAM_EMPTY")
+    return dict(button)

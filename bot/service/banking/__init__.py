@@ -1,1 +1,0 @@
-"""Bank transfers: accounts as banks check them, and the codes that payers' apps read; no I/O."""

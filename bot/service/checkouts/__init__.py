@@ -1,0 +1,1 @@
+"""Checkouts, which are attempts to pay: the units they hold, opening, claiming, polling."""

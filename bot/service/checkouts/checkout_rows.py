@@ -1,0 +1,355 @@
+"""SQL of checkouts; their states and units change in unit_moves.py."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bot.core import exact_json
+from bot.core.database import database, tables
+from bot.service.checkouts import order
+from bot.service.checkouts.checkout import (
+    ENDED,
+    GIVEN_UP,
+    HOLDING,
+    HOLDS,
+    NETWORKS_OF_SITE,
+    Checkout,
+    CheckoutState,
+    Held,
+    Holder,
+    one_of,
+)
+from bot.service.rails import rail
+from bot.service.requests import request, request_rows
+
+INSERT = """
+    INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
+      network, payer, site, counted_until, language, kind, way, account_id, automatic, host,
+      external_id, reference, pay_with, look, opened_at, looked_at, expires_at, price, quantity,
+      payer_name, message)
+    VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
+      :network, :payer, :site, :counted_until, :language, :kind, :way, :account_id, :automatic,
+      :host, :external_id, :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at,
+      :price, :quantity, :payer_name, :message)
+"""
+# What a wallet has opened is stored once: a repeated opening shows no second invoice.
+STORE_OPENED = """
+    UPDATE checkouts SET external_id = :external_id, pay_with = :pay_with, look = :look,
+      host = :host,
+      opened_at = :opened_at, looked_at = :looked_at, expires_at = :expires_at
+    WHERE id = :id AND opened_at IS NULL
+"""
+OPEN = (
+    "UPDATE checkouts SET state = 'open', lapses_at = :lapses_at"
+    " WHERE id = :id AND state = 'opening' AND lapses_at > :now"
+)
+COLUMNS = (
+    "id, request_id, token, user_data, quote, created_at, lapses_at, state, language, kind, way,"
+    " account_id, automatic, host, external_id, reference, pay_with, look, failure, lie, opened_at,"
+    " looked_at, expires_at, claimed_at, claim_lapses_at, held, price, quantity, payer_name,"
+    " message"
+)
+SELECT = f"SELECT {COLUMNS} FROM checkouts WHERE"  # noqa: S608 - our own names
+BY_ID = f"{SELECT} id = :id"
+OF_APP = (
+    f"SELECT {tables.of_table('c', COLUMNS)} FROM checkouts c"  # noqa: S608 - our own names
+    " JOIN payment_requests r ON r.id = c.request_id"
+    " WHERE c.id = :id AND r.app_id = :app_id"
+)
+LOCK_REQUEST = (
+    "SELECT r.id FROM payment_requests r JOIN checkouts c ON c.request_id = r.id"
+    " WHERE c.id = :id FOR NO KEY UPDATE OF r"
+)
+BY_FORM = f"{SELECT} request_id = :request_id AND token = :token"
+BY_PAYER = (
+    f"{SELECT} request_id = :request_id AND payer = :payer AND network = :network"
+    f" AND {HOLDS} AND COALESCE(claim_lapses_at, lapses_at) > :now"
+)
+_OPEN = (
+    "lapses_at > :now AND (state = 'opening' OR state = 'open'"
+    " OR (state = 'claimed' AND held = 1 AND lapses_at < claim_lapses_at))"
+)
+_GIVEN_UP = (
+    "counted_until > :now AND (state = 'claimed'"
+    " OR (claimed_at IS NULL AND (state = 'lapsed' OR state = 'cancelled')))"
+)
+# It ended at a quarter of the time from its beginning until it is forgotten, and counts until half.
+_LAPSED = f"{_GIVEN_UP} AND counted_until + created_at > 2 * :now"
+_PAID = "counted_until > :now AND (state = 'paid' OR state = 'late')"
+_CLAIMED = (
+    "claimed_at IS NOT NULL AND (state = 'claimed'"
+    " OR (counted_until > :now AND (state = 'lapsed' OR state = 'rejected')))"
+)
+_COUNTS = {
+    "open": (_OPEN, "quantity"),
+    "nameless": (f"{_OPEN} AND payer IS NULL", "quantity"),
+    "checkouts": (f"{HOLDS} AND COALESCE(claim_lapses_at, lapses_at) > :now", "1"),
+    "lapsed": (_LAPSED, "quantity"),
+    "given_up": (_GIVEN_UP, "1"),
+    "paid": (_PAID, "quantity"),
+    "claims": (_CLAIMED, "quantity"),
+}
+"""What is counted for a network by the fields of Held: which checkouts, and as what."""
+
+HELD = (
+    "SELECT "  # noqa: S608 - our own words
+    + ", ".join(
+        f"COALESCE(SUM(CASE WHEN {narrowed}{counts} THEN {units} END), 0) AS {prefix}{name}"
+        for prefix, narrowed in (("", "network = :network AND "), ("site_", ""))
+        for name, (counts, units) in _COUNTS.items()
+    )
+    + f", MIN(CASE WHEN {_OPEN} THEN lapses_at END) AS lapses,"
+    f" MIN(CASE WHEN {_OPEN} THEN 2 * lapses_at - created_at"
+    f" WHEN {_LAPSED} THEN (counted_until + created_at + 1) / 2 END) AS makes_room"
+    " FROM checkouts WHERE request_id = :request_id AND site = :site AND id <> :but"
+)
+# The plus keeps SQLite from the index by time, through which it would read every open checkout.
+PROMISED = (
+    "SELECT COALESCE(SUM(quantity), 0) AS units FROM checkouts WHERE request_id = :request_id"
+    " AND state = 'claimed' AND held = 1 AND lapses_at = claim_lapses_at AND +lapses_at > :now"
+)
+UNPROVEN = (
+    "SELECT COUNT(CASE WHEN c.network = o.network THEN 1 END) AS own,"  # noqa: S608 - our own words
+    " COUNT(CASE WHEN c.site = o.site THEN 1 END) AS of_site FROM checkouts o JOIN checkouts c"
+    " ON c.request_id = o.request_id AND c.claimed_at IS NOT NULL"
+    f" AND {one_of((*HOLDING, *ENDED)).replace('state', 'c.state')} WHERE o.id = :id"
+)
+UNPAID = (
+    f"{GIVEN_UP} AND NOT EXISTS"  # noqa: S608 - our own words
+    " (SELECT 1 FROM payments p WHERE p.checkout_id = checkouts.id)"
+)
+FORGOTTEN = (
+    f"SELECT id, request_id FROM checkouts WHERE {UNPAID} AND lapses_at <= :before"  # noqa: S608 - our own words
+    " AND (opened_at IS NULL OR (account_id IS NULL AND claimed_at IS NULL)"
+    " OR lapses_at <= :long_before)"
+    " ORDER BY lapses_at LIMIT :most"
+)
+FORGET = f"DELETE FROM checkouts WHERE id = :id AND {UNPAID}"  # noqa: S608 - our own words
+
+
+def insert(tx: database.Transaction, checkout: Checkout, holder: Holder) -> None:
+    """Store the checkout of units just reserved."""
+    tx.execute(
+        INSERT,
+        id=checkout.id,
+        request_id=checkout.request_id,
+        token=checkout.token,
+        state=checkout.stored_state.value,
+        user_data=json.dumps(checkout.user_data),
+        quote=order.write_quote(checkout.quote),
+        created_at=checkout.created_at,
+        lapses_at=checkout.lapses_at,
+        network=holder.network,
+        payer=holder.payer,
+        site=holder.site,
+        counted_until=0 if holder.is_counted else None,
+        language=checkout.language,
+        kind=checkout.kind,
+        way=checkout.way,
+        account_id=checkout.account_id,
+        automatic=int(checkout.automatic),
+        reference=checkout.reference,
+        price=checkout.price,
+        quantity=checkout.quantity,
+        payer_name=checkout.words.name,
+        message=checkout.words.message,
+        **_opened(checkout),
+    )
+    tx.count("checkouts", checkout.kind, checkout.stored_state.value)
+
+
+def store_opened(tx: database.Transaction, checkout: Checkout, now: int) -> bool:
+    """Store what a wallet has opened; return False, unchanged, if it was stored before.
+
+    A checkout that still holds its unit is open from now on, until its `lapses_at`.
+    """
+    if not tx.execute(STORE_OPENED, id=checkout.id, **_opened(checkout)):
+        return False
+    if tx.execute(OPEN, id=checkout.id, lapses_at=checkout.lapses_at, now=now):
+        tx.count("checkouts", checkout.kind, CheckoutState.OPEN.value)
+    return True
+
+
+def _opened(checkout: Checkout) -> dict[str, Any]:
+    return {
+        "external_id": checkout.external_id,
+        "pay_with": json.dumps(asdict(checkout.pay_with)) if checkout.pay_with else None,
+        "look": json.dumps(checkout.look) if checkout.look else None,
+        "host": checkout.host,
+        "opened_at": checkout.opened_at,
+        "looked_at": checkout.looked_at,
+        "expires_at": checkout.expires_at,
+    }
+
+
+def write_words(tx: database.Transaction, checkout_id: str, words: request.PayerWords) -> None:
+    """Store what the payer tells the seller, in place of what was stored."""
+    sql = "UPDATE checkouts SET payer_name = :name, message = :message WHERE id = :id"
+    tx.execute(sql, id=checkout_id, name=words.name, message=words.message)
+
+
+def lock_request(tx: database.Transaction, checkout_id: str) -> None:
+    """Lock the request of a checkout, as `requests.lock` does."""
+    tx.lock(LOCK_REQUEST, id=checkout_id)
+
+
+def is_known(tx: database.Transaction, external_id: str) -> bool:
+    """Return whether an external id belongs to a checkout."""
+    sql = "SELECT 1 FROM checkouts WHERE external_id = :external_id"
+    return tx.one(sql, external_id=external_id) is not None
+
+
+def mark_polled(
+    tx: database.Transaction, checkout_id: str, now: int, lie: rail.InvalidWalletAnswer | None
+) -> None:
+    """Store when the wallet was asked last, and its first lie."""
+    sql = "UPDATE checkouts SET looked_at = :now, lie = COALESCE(lie, :lie) WHERE id = :id"
+    tx.execute(sql, id=checkout_id, now=now, lie=lie)
+
+
+def is_reference(tx: database.Transaction, reference: str) -> bool:
+    """Return whether a reference is in use."""
+    sql = "SELECT 1 FROM checkouts WHERE reference = :reference"
+    return tx.one(sql, reference=reference) is not None
+
+
+def count_promised(tx: database.Transaction, request_id: str, now: int) -> int:
+    """Return how many units of a request are held for claims until they lapse."""
+    (row,) = tx.query(PROMISED, request_id=request_id, now=now)
+    return int(row["units"])
+
+
+def find(tx: database.Transaction, checkout_id: str) -> Checkout | None:
+    """Return a checkout, None if it is unknown."""
+    return _found(tx.one(BY_ID, id=checkout_id))
+
+
+def find_by_form(tx: database.Transaction, request_id: str, token: str) -> Checkout | None:
+    """Return the checkout that a form with this token opened."""
+    return _found(tx.one(BY_FORM, request_id=request_id, token=token))
+
+
+def find_by_holder(
+    tx: database.Transaction, request_id: str, holder: Holder, now: int
+) -> Checkout | None:
+    """Return the checkout that holds a unit for a payer with a cookie, None without one.
+
+    Of several, one that is not claimed.
+    """
+    if holder.payer is None:
+        return None
+    return _found(
+        tx.one(
+            f"{BY_PAYER} ORDER BY CASE WHEN state = 'claimed' THEN 1 ELSE 0 END, id DESC LIMIT 1",
+            request_id=request_id,
+            network=holder.network,
+            payer=holder.payer,
+            now=now,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a request's caps count for a network and for its site; times in epoch ms.
+
+    `lapses_at` is when the first open checkout of the site lapses, `room_at` when the first of what
+    counts does so no more, None where there is none.
+    """
+
+    network: Held
+    site: Held
+    lapses_at: int | None
+    room_at: int | None
+
+
+def count_held(
+    tx: database.Transaction, request_id: str, holder: Holder, now: int, but: str = ""
+) -> Counted:
+    """Return what counts for a holder, without the checkout `but`."""
+    (row,) = tx.query(
+        HELD, request_id=request_id, network=holder.network, site=holder.site, now=now, but=but
+    )
+    network, site = (
+        Held(**{name: int(row[prefix + name]) for name in _COUNTS}) for prefix in ("", "site_")
+    )
+    return Counted(network, site, row["lapses"], row["makes_room"])
+
+
+def count_unproven(tx: database.Transaction, checkout_id: str) -> int:
+    """Count the claims of the request from a checkout's network that nobody has confirmed.
+
+    A site of IPv6 has as many networks as it likes, so its claims count too, a quarter each.
+    """
+    (row,) = tx.query(UNPROVEN, id=checkout_id)
+    return max(int(row["own"]), int(row["of_site"]) // NETWORKS_OF_SITE, 1)
+
+
+def sweep(tx: database.Transaction, before: int, long_before: int, most: int) -> int:
+    """Delete up to `most` unpaid checkouts that ended before `before`; return how many.
+
+    Those of real money, and those claimed, stay until `long_before`: their sellers may still
+    confirm them.
+    """
+    rows = tx.query(FORGOTTEN, before=before, long_before=long_before, most=most)
+    for request_id in sorted({row["request_id"] for row in rows}):
+        request_rows.lock(tx, request_id)  # money that arrives meanwhile keeps its checkout
+    return sum(tx.execute(FORGET, id=row["id"]) for row in rows)
+
+
+async def read(db: database.Database, request_id: str, checkout_id: str) -> Checkout | None:
+    """Return a checkout of this request."""
+    return _found(
+        await db.one(f"{BY_ID} AND request_id = :request_id", id=checkout_id, request_id=request_id)
+    )
+
+
+async def read_of_app(db: database.Database, app_id: str, checkout_id: str) -> Checkout | None:
+    """Return a checkout of a request of the application, also of a deleted one."""
+    return _found(await db.one(OF_APP, id=checkout_id, app_id=app_id))
+
+
+def _found(row: database.Row | None) -> Checkout | None:
+    if row is None:
+        return None
+    return Checkout(
+        id=row["id"],
+        request_id=row["request_id"],
+        token=row["token"],
+        user_data=exact_json.loads(row["user_data"]),
+        quote=order.read_quote(row["quote"]),
+        created_at=row["created_at"],
+        lapses_at=row["lapses_at"],
+        stored_state=CheckoutState(row["state"]),
+        language=row["language"],
+        kind=row["kind"],
+        way=row["way"],
+        account_id=row["account_id"],
+        automatic=bool(row["automatic"]),
+        host=row["host"],
+        external_id=row["external_id"],
+        reference=row["reference"],
+        pay_with=_pay_with(row["pay_with"]),
+        look=exact_json.loads(row["look"]) if row["look"] else {},
+        failure=row["failure"],
+        lie=row["lie"],
+        opened_at=row["opened_at"],
+        looked_at=row["looked_at"],
+        expires_at=row["expires_at"],
+        claimed_at=row["claimed_at"],
+        claim_lapses_at=row["claim_lapses_at"],
+        is_held=bool(row["held"]),
+        price=row["price"],
+        quantity=row["quantity"],
+        words=request.PayerWords(row["payer_name"], row["message"]),
+    )
+
+
+def _pay_with(text: str | None) -> rail.PayWith | None:
+    if text is None:
+        return None
+    kept = exact_json.loads(text)
+    fields = tuple((name, value) for name, value in kept["fields"])
+    return rail.PayWith(kept["lightning_invoice"], kept["qr_text"], fields)

@@ -1,0 +1,410 @@
+"""SQL that moves units between remaining, reserved and paid: guarded statements only.
+
+A checkout changes its state together with its units, all of them or none, from the states that
+checkouts/checkout.py allows. The sum of money that sold units brought moves with them. Callers
+hold the request's row: `take` locks it, everything else is called after `requests.lock`
+(docs/decisions/0069-one-lock-order.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bot.core.database import database, tables
+from bot.service.checkouts import order
+from bot.service.checkouts.checkout import (
+    EARNED_FOR,
+    ENDED,
+    GIVEN_UP,
+    HOLDS,
+    Checkout,
+    CheckoutState,
+    Claim,
+    Holder,
+    one_of,
+    states_before,
+    yielding,
+)
+from bot.service.payouts import account_rows
+from bot.service.requests import request, request_rows
+
+# The holder is personal data: it is stored only while the checkout is open or a cap counts it.
+NOBODY = "network = NULL, payer = NULL, site = NULL, counted_until = NULL"
+
+
+def _counted(until: str, lasts: str = "1 = 0", known: str = "counted_until IS NOT NULL") -> str:
+    """Write how a checkout that ends is counted until a time, and its payer forgotten.
+
+    Nobody is forgotten where it `lasts`; only a holder who is `known` counts.
+    """
+    kept = f"{known} AND {until} > :now OR {lasts}"
+    return f"payer = CASE WHEN {lasts} THEN payer END, " + ", ".join(
+        f"{column} = CASE WHEN {kept} THEN {value} END"
+        for column, value in (("network", "network"), ("site", "site"), ("counted_until", until))
+    )
+
+
+# What was held for nothing counts for as long again, and is known for three times as long: see
+# `_LAPSED` of checkouts. A claim that was none counts for the time of a claim.
+_AS_LONG_AGAIN = "4 * :now - 3 * created_at"
+_ENDED_COUNTS = {
+    CheckoutState.CANCELLED: _counted(_AS_LONG_AGAIN),
+    CheckoutState.LAPSED: _counted(_AS_LONG_AGAIN),
+    CheckoutState.REJECTED: _counted(":now + claim_lapses_at - claimed_at"),
+    CheckoutState.FAILED: NOBODY,
+}
+_EARNED = f":now + {EARNED_FOR}"
+_PAID_COUNTS = _counted(_EARNED)
+_PAID_LATE_COUNTS = _counted(
+    _EARNED, known="(counted_until > :now OR (state = 'claimed' AND counted_until IS NOT NULL))"
+)
+
+RESERVED, SOLD = "reserved_units", "paid_count"
+"""Columns that count the units taken from those that remain."""
+
+
+def _add(total: str, billions: str, rest: str) -> str:
+    """Write how an amount is added to one of the sums, each in the two parts of big_sums."""
+    whole = f"({total}_rest + {rest})"
+    return (
+        f"{total}_billions = {total}_billions + {billions} + {whole} / {tables.BILLION},"
+        f" {total}_rest = {whole} - {whole} / {tables.BILLION} * {tables.BILLION}"
+    )
+
+
+_SUM = "(:units * COALESCE(:price, amount))"
+_SUM_BILLIONS = f"{_SUM} / {tables.BILLION}"
+_SUM_REST = f"{_SUM} - {_SUM_BILLIONS} * {tables.BILLION}"
+_TAKE_IN = _add("volume", _SUM_BILLIONS, _SUM_REST)
+# The parts of a known amount, which may be less than nothing.
+_RAISE_BY = _add("raised", ":billions", ":rest")
+_SELL = (
+    f"paid_count = paid_count + :units, sales_count = sales_count + 1, {_TAKE_IN},"
+    f" {_add('raised', _SUM_BILLIONS, _SUM_REST)}"
+)
+_RESERVE = "reserved_units = reserved_units + :units"
+# Takes the units if the request can be paid at this moment.
+_TAKE = f"""
+    UPDATE payment_requests SET remaining_units = remaining_units - :units, {{counted}}
+    WHERE id = :id AND deleted_at IS NULL
+      AND (remaining_units IS NULL OR remaining_units >= :units)
+      AND :units <= COALESCE(max_quantity, 1)
+      AND (enabled_at IS NULL OR enabled_at <= :now)
+      AND (expires_at IS NULL OR expires_at > :now)
+      AND {account_rows.PAYABLE.format(request="payment_requests")} = 1
+    RETURNING {request_rows.COLUMNS}, 1 AS payable
+"""  # noqa: S608 - our own words
+TAKE = {RESERVED: _TAKE.format(counted=_RESERVE), SOLD: _TAKE.format(counted=_SELL)}
+GIVE_BACK = """
+    UPDATE payment_requests
+    SET remaining_units = remaining_units + :units, reserved_units = reserved_units - :units
+    WHERE id = :id
+"""
+UNDO_SALE = f"""
+    UPDATE payment_requests
+    SET remaining_units = remaining_units + :units, paid_count = paid_count - :units,
+      sales_count = sales_count - 1, {_RAISE_BY}, {_add("volume", ":billions", ":rest")}
+    WHERE id = :id
+"""  # noqa: S608 - our own words
+RAISE = f"UPDATE payment_requests SET {_RAISE_BY} WHERE id = :id"  # noqa: S608 - our own words
+PAY = (
+    f"UPDATE checkouts SET state = 'paid', {_PAID_COUNTS}"  # noqa: S608 - our own words
+    f" WHERE id = :id AND {one_of(states_before(CheckoutState.PAID))}"
+    f" AND held = 1 AND lapses_at > :now"
+)
+# A claim that outlasts its units goes on without them.
+_OUTLASTS = "claim_lapses_at > :now"
+_LAPSE_COUNTS = _counted(
+    "CASE WHEN claim_lapses_at <= :now THEN 2 * claim_lapses_at - claimed_at"
+    " ELSE 4 * lapses_at - 3 * created_at END",
+    _OUTLASTS,
+)
+LAPSE = f"""
+    UPDATE checkouts SET
+      state = CASE WHEN {_OUTLASTS} THEN state ELSE 'lapsed' END,
+      held = CASE WHEN {_OUTLASTS} THEN 0 ELSE held END,
+      lapses_at = COALESCE(claim_lapses_at, lapses_at), {_LAPSE_COUNTS}
+    WHERE request_id = :id AND {HOLDS} AND lapses_at <= :now
+    RETURNING CASE WHEN state = 'claimed' OR held = 1 THEN quantity ELSE 0 END AS units
+"""  # noqa: S608 - our own words
+TAKE_RESERVED = f"""
+    UPDATE payment_requests SET reserved_units = reserved_units - :units, {_SELL}
+    WHERE id = :id AND reserved_units >= :units
+"""  # noqa: S608 - our own words
+# Money for a checkout without units takes any that remain, also of an expired request.
+_WITHOUT_UNITS = f"({GIVEN_UP} OR (state = 'claimed' AND held = 0))"
+TAKE_LATE = f"""
+    UPDATE payment_requests SET remaining_units = remaining_units - :units, {_SELL}
+    WHERE id = :id AND (remaining_units IS NULL OR remaining_units >= :units)
+      AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND {_WITHOUT_UNITS})
+"""  # noqa: S608 - our own words
+FINISH = (
+    f"UPDATE checkouts SET state = :state, {_PAID_LATE_COUNTS} WHERE id = :id AND {_WITHOUT_UNITS}"  # noqa: S608 - our own words
+)
+OVERSELL = (
+    f"UPDATE payment_requests SET oversold_count = oversold_count + 1, {_TAKE_IN} WHERE id = :id"  # noqa: S608 - our own words
+)
+END = {
+    state: f"UPDATE checkouts SET state = '{state}', failure = :failure, {counts}"  # noqa: S608 - our own words
+    f" WHERE id = :id AND {one_of(states_before(state))}"
+    f" AND COALESCE(claim_lapses_at, lapses_at) > :now"
+    for state, counts in _ENDED_COUNTS.items()
+}
+_CLAIM = """
+    UPDATE checkouts SET state = 'claimed', claimed_at = :now, claim_lapses_at = :until,
+      held = :held, lapses_at = :lapses_at, network = {network}, site = {site},
+      counted_until = {counted}
+    WHERE id = :id AND {guard}
+"""
+CLAIM = _CLAIM.format(
+    network="COALESCE(:network, network)",
+    site="COALESCE(:site, site)",
+    counted="COALESCE(:counted, counted_until)",
+    guard="state = 'open' AND lapses_at > :now",
+)
+CLAIM_AGAIN = _CLAIM.format(
+    network=":network", site=":site", counted=":counted", guard="state = 'lapsed'"
+)
+RESERVE_AGAIN = """
+    UPDATE payment_requests
+    SET remaining_units = remaining_units - :units, reserved_units = reserved_units + :units
+    WHERE id = :id AND deleted_at IS NULL AND (remaining_units IS NULL OR remaining_units >= :units)
+"""
+CLAIMS = """
+    SELECT c.id, c.quantity, c.claimed_at, c.lapses_at, c.claim_lapses_at,
+      CASE WHEN c.counted_until IS NOT NULL THEN c.site END AS counted_site,
+      (SELECT SUM(o.quantity) FROM checkouts o WHERE o.request_id = c.request_id
+       AND o.site = c.site AND o.state = 'claimed') AS claims
+    FROM checkouts c WHERE c.request_id = :id AND c.state = 'claimed' AND c.held = 1
+"""
+YIELD = """
+    UPDATE checkouts SET held = 0, lapses_at = claim_lapses_at
+    WHERE id = :id AND state = 'claimed' AND held = 1
+"""
+OVERDUE = (
+    f"SELECT DISTINCT request_id FROM checkouts WHERE {HOLDS} AND lapses_at <= :now LIMIT :most"  # noqa: S608 - our own words
+)
+# A claim is counted for as long as it lasts.
+_COUNTED_ENOUGH = f"counted_until > 0 AND counted_until <= :now AND NOT {HOLDS}"
+COUNTED_ENOUGH = f"SELECT DISTINCT request_id FROM checkouts WHERE {_COUNTED_ENOUGH} LIMIT :most"  # noqa: S608 - our own words
+FORGET_HOLDERS = (
+    f"UPDATE checkouts SET {NOBODY}"  # noqa: S608 - our own words
+    f" WHERE request_id = :id AND site IS NOT NULL AND {_COUNTED_ENOUGH}"
+)
+
+
+def return_lapsed(tx: database.Transaction, request_id: str, now: int) -> int:
+    """Return the units of lapsed reservations to the request; return how many."""
+    lapsed: int = sum(row["units"] for row in tx.query(LAPSE, id=request_id, now=now))
+    if lapsed:
+        tx.execute(GIVE_BACK, id=request_id, units=lapsed)
+    return lapsed
+
+
+def close_lapsed(tx: database.Transaction, now: int, most: int) -> int:
+    """Close lapsed checkouts of up to `most` requests, and forget holders that no cap counts.
+
+    Return the number of requests.
+    """
+    due = [*tx.query(OVERDUE, now=now, most=most), *tx.query(COUNTED_ENOUGH, now=now, most=most)]
+    found = sorted({row["request_id"] for row in due})
+    for request_id in found:
+        request_rows.lock(tx, request_id)
+        return_lapsed(tx, request_id, now)
+        tx.execute(FORGET_HOLDERS, id=request_id, now=now)
+    return len(found)
+
+
+def take(
+    tx: database.Transaction, request_id: str, order: order.Order, column: str, now: int
+) -> request.PaymentRequest | None:
+    """Take the remaining units of an order, counted in RESERVED or SOLD, and lock the request.
+
+    Return None, unchanged, if too few remain, they are more than one checkout may take, or the
+    request can't be paid now. Units of lapsed reservations remain only once they are returned.
+    """
+    price = {"price": order.price} if column == SOLD else {}
+    row = tx.one(TAKE[column], id=request_id, now=now, units=order.quantity, **price)
+    if row is None:
+        return None
+    others = row[RESERVED] - (order.quantity if column == RESERVED else 0)
+    lapsed = return_lapsed(tx, request_id, now) if others else 0
+    return request_rows.read_row({**row, "lapsed": lapsed})
+
+
+def give_back(
+    tx: database.Transaction, request: request.PaymentRequest, order: order.Order, column: str
+) -> None:
+    """Return the units that `take` took to those that remain."""
+    if column == RESERVED:
+        tx.execute(GIVE_BACK, id=request.id, units=order.quantity)
+        return
+    billions, rest = tables.split_amount(-order.amount(request.terms))
+    tx.execute(UNDO_SALE, id=request.id, units=order.quantity, billions=billions, rest=rest)
+
+
+def count_raised(tx: database.Transaction, payment: request.Payment, *, back: bool) -> None:
+    """Take a payment out of the sum that was raised, with `back`, or count it again.
+
+    Nothing changes for one that took no unit, which was never counted. Callers hold the request's
+    row, and change the payment's own mark in the same transaction.
+    """
+    if payment.took_unit:
+        billions, rest = tables.split_amount(-payment.amount if back else payment.amount)
+        tx.execute(RAISE, id=payment.request_id, billions=billions, rest=rest)
+
+
+def end(
+    tx: database.Transaction,
+    checkout: Checkout,
+    state: CheckoutState,
+    now: int,
+    failure: str | None = None,
+) -> bool:
+    """End a checkout without its money and return its units at once.
+
+    Return False, unchanged, if it is in a state that `state` can't follow.
+    """
+    if not tx.execute(END[state], id=checkout.id, now=now, failure=failure):
+        return False
+    if checkout.is_held:
+        tx.execute(GIVE_BACK, id=checkout.request_id, units=checkout.quantity)
+    tx.count("checkouts", checkout.kind, state.value)
+    return True
+
+
+def claim(
+    tx: database.Transaction,
+    checkout: Checkout,
+    holder: Holder,
+    now: int,
+    until: int,
+    *,
+    promised: bool,
+) -> bool:
+    """Claim an open checkout until a time; return False, unchanged, in any other state.
+
+    Its units are held as long if that is `promised`, and else as long as they are reserved.
+    """
+    lapses_at = until if promised else min(checkout.lapses_at, until)
+    return _claim(tx, CLAIM, checkout, holder, now, until, lapses_at, held=True)
+
+
+def claim_again(
+    tx: database.Transaction,
+    checkout: Checkout,
+    holder: Holder,
+    now: int,
+    until: int,
+    *,
+    promised: bool,
+) -> bool:
+    """Claim a lapsed checkout until a time, with other units if that is `promised`.
+
+    Return False if too few are left; they are reserved only in a transaction that succeeds.
+    """
+    order = {"id": checkout.request_id, "units": checkout.quantity}
+    if promised and not tx.execute(RESERVE_AGAIN, **order):
+        make_room(tx, checkout.request_id, checkout.quantity)
+        if not tx.execute(RESERVE_AGAIN, **order):
+            return False
+    if not _claim(tx, CLAIM_AGAIN, checkout, holder, now, until, until, held=promised):
+        raise RuntimeError(f"checkout {checkout.id} has not lapsed")
+    return True
+
+
+def _claim(
+    tx: database.Transaction,
+    statement: str,
+    checkout: Checkout,
+    holder: Holder,
+    now: int,
+    until: int,
+    lapses_at: int,
+    *,
+    held: bool,
+) -> bool:
+    if not tx.execute(
+        statement, id=checkout.id, now=now, until=until, lapses_at=lapses_at, held=int(held),
+        network=holder.network, site=holder.site, counted=0 if holder.is_counted else None,
+    ):  # fmt: skip
+        return False
+    tx.count("checkouts", checkout.kind, CheckoutState.CLAIMED.value)
+    return True
+
+
+def make_room(
+    tx: database.Transaction, request_id: str, units: int, *, is_proven: bool = False
+) -> bool:
+    """Take units back from claims until so many remain; return False, unchanged, if too few do."""
+    row = tx.one("SELECT remaining_units FROM payment_requests WHERE id = :id", id=request_id)
+    if row is None or row["remaining_units"] is None:
+        return False
+    lacking = units - row["remaining_units"]
+    return take_back(tx, request_id, find_yielding(tx, request_id, lacking, is_proven=is_proven))
+
+
+def find_yielding(
+    tx: database.Transaction,
+    request_id: str,
+    lacking: int,
+    *,
+    rival: int | None = None,
+    is_proven: bool = False,
+) -> list[Claim]:
+    """Return the claims that yield so many units, as `yielding` chooses them."""
+    claims = [
+        Claim(
+            id=row["id"],
+            site=row["counted_site"],
+            claims=int(row["claims"] or 0),
+            quantity=row["quantity"],
+            claimed_at=row["claimed_at"],
+            is_promised=row["lapses_at"] == row["claim_lapses_at"],
+        )
+        for row in tx.query(CLAIMS, id=request_id)
+    ]
+    return yielding(claims, lacking, rival=rival, is_proven=is_proven)
+
+
+def take_back(tx: database.Transaction, request_id: str, claims: Iterable[Claim]) -> bool:
+    """Return the units of claims to those that remain; return False if there are none.
+
+    The claims go on without units: their seller may still confirm them.
+    """
+    yielded = [
+        tx.execute(GIVE_BACK, id=request_id, units=one.quantity)
+        for one in claims
+        if tx.execute(YIELD, id=one.id)
+    ]
+    return bool(yielded)
+
+
+def take_units(tx: database.Transaction, checkout: Checkout, now: int) -> request.PaymentState:
+    """Turn the checkout's units into sold ones; return the state of its payment.
+
+    A checkout without units takes others if enough remain, or claims yield them. Otherwise, and for
+    a second payment of one checkout, none is taken: the payment is oversold as a whole.
+    """
+    sold = {"id": checkout.request_id, "units": checkout.quantity, "price": checkout.price}
+    if tx.execute(PAY, id=checkout.id, now=now):
+        if not tx.execute(TAKE_RESERVED, **sold):
+            raise RuntimeError(f"checkout {checkout.id} had reserved nothing")
+        tx.count("checkouts", checkout.kind, CheckoutState.PAID.value)
+        return request.PaymentState.PAID
+    return_lapsed(tx, checkout.request_id, now)
+    was = checkout.state(now)
+    taken = tx.execute(TAKE_LATE, **sold, checkout=checkout.id)
+    if not taken and (was in ENDED or was is CheckoutState.CLAIMED):
+        make_room(tx, checkout.request_id, checkout.quantity, is_proven=True)
+        taken = tx.execute(TAKE_LATE, **sold, checkout=checkout.id)
+    state = request.PaymentState.OVERSOLD
+    if taken:
+        state = (
+            request.PaymentState.PAID if was is CheckoutState.CLAIMED else request.PaymentState.LATE
+        )
+    if tx.execute(FINISH, id=checkout.id, state=state.value, now=now):
+        tx.count("checkouts", checkout.kind, state.value)
+    if not taken:
+        tx.execute(OVERSELL, **sold)
+    return state

@@ -1,0 +1,185 @@
+"""Opening checkouts at wallets: I/O outside of the transaction that reserves the unit.
+
+A crash between leaves an invoice that nobody has seen and a reservation that lapses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import structlog
+
+from bot.core.database import database
+from bot.core.outbox import groups, outbox, payload_kinds, queue_policy, worker
+from bot.service.checkouts import checkout_rows, inventory, polling
+from bot.service.checkouts.checkout import Checkout, CheckoutState
+from bot.service.payments import settling
+from bot.service.payouts import account_rows
+from bot.service.rails import host_calls, rail
+from bot.service.requests import request_rows
+
+log = structlog.get_logger()
+
+OPEN_SECONDS = 15
+"""Seconds after which an opening is given up; a rail gives up earlier."""
+
+ROOM = 256
+"""Openings at once in this process: wallets that never answer fill their own lanes only."""
+
+WALLET_ROOM = 8
+"""Of these, at one wallet's host, or at one wallet of a relay."""
+
+PATIENCE = queue_policy.PATIENCE[queue_policy.OPENING]
+"""Milliseconds within which a payer's checkout is opened at a host that takes no call at first."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueOpening:
+    """A checkout that a wallet has to open."""
+
+    checkout_id: str
+
+
+OPENINGS = queue_policy.Queue(
+    "openings",
+    lease=60_000,
+    ordered=False,
+    width=WALLET_ROOM,
+    lane_pace=polling.lane_pace,
+    turn=polling.turn_of,
+    subject_turns=True,
+    group=polling.groups_of,
+    group_width=lambda name: WALLET_ROOM if name.startswith(polling.WALLET) else polling.ZONE_ROOM,
+    payloads=payload_kinds.PayloadKinds(opening=DueOpening),
+)
+"""Checkouts to open; lanes, groups and turns as for looks."""
+
+
+def queue_opening(tx: database.Transaction, checkout: Checkout, peer: str) -> None:
+    """Queue the opening of a checkout just stored; `peer` is the pseudonym of its network."""
+    lane, body = (
+        polling.WalletLane(checkout.host, peer, queue_policy.OPENING),
+        DueOpening(checkout.id),
+    )
+    outbox.put(tx, OPENINGS, str(lane), body, checkout.created_at, subject=checkout.request_id)
+
+
+class OpeningHandler:
+    """Opens checkouts at the wallets of sellers; a worker performs its `job`.
+
+    `budget` limits the calls of each host, None for no limit.
+    """
+
+    def __init__(
+        self,
+        db: database.Database,
+        context: settling.PaymentContext,
+        now: Callable[[], int],
+        budget: queue_policy.HostBudget | None = None,
+    ) -> None:
+        self._db = db
+        self._budget = budget
+        self._queue = replace(OPENINGS, budget=budget)
+        self._context = context
+        self._now = now
+        self.job = worker.Job(self._queue, self.handle, room=ROOM)
+
+    async def handle(self, message: outbox.Message) -> None:
+        """Ask for the invoice, and settle the message with it in one transaction."""
+        checkout_id, lane = message.body.checkout_id, polling.WalletLane.parse(message.lane)
+        found, closed_for = await self._db.read(
+            lambda tx: (self._read(tx, checkout_id), self._closed_for(tx, lane.host))
+        )
+        answer: rail.Opened | rail.Unavailable | None = None
+        if found and closed_for > PATIENCE:
+            answer = rail.Unavailable("slow", "the host asks for no calls")
+        elif found:
+            with host_calls.claimed(lane.host, lane.purpose):
+                answer = await self._open(*found)
+        after = await self._db.transaction_until_stored(
+            lambda tx: self._settle(tx, message, answer)
+        )
+        if after is None or answer is None:
+            return
+        state = after.state(self._now())
+        if not isinstance(answer, rail.Unavailable) and state is not CheckoutState.FAILED:
+            log.info("checkout opened", checkout=checkout_id, state=state.value)
+            return
+        if not isinstance(answer, rail.Unavailable):
+            answer = rail.Unavailable("lied", "the invoice was used before, or has ended")
+        log.warning(
+            "checkout not opened",
+            checkout=checkout_id, kind=after.kind, host=after.wallet_host,
+            reason=answer.reason, detail=answer.detail,
+        )  # fmt: skip
+
+    def _read(self, tx: database.Transaction, checkout_id: str) -> tuple[str, rail.Asked] | None:
+        """Return the kind and what to ask; None if nobody waits for it any more."""
+        now = self._now()
+        checkout = checkout_rows.find(tx, checkout_id)
+        if checkout is None or checkout.state(now) is not CheckoutState.OPENING:
+            return None
+        account = checkout.account_id and account_rows.find(tx, checkout.account_id)
+        request = request_rows.find_ever(tx, checkout.request_id, now)
+        if not account or request is None or checkout.kind not in self._context.rails.kinds:
+            return None
+        asked = checkout.asked(request.terms.product.name, self._context.details_of(account))
+        return checkout.kind, replace(asked, hint_url=self._context.hint_url(checkout_id))
+
+    def _closed_for(self, tx: database.Transaction, host: str) -> int:
+        """Return the milliseconds for which a host asks for no calls."""
+        if self._budget is None:
+            return 0
+        now = self._now()
+        return groups.read_budget(tx, self._budget, host, now).closed_until - now
+
+    async def _open(self, kind: str, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
+        try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                return await self._context.rails.of(kind).open(asked)
+        except TimeoutError:
+            return rail.Unavailable("slow", "no answer in time")
+        except Exception:
+            log.exception("opening failed", checkout=asked.checkout_id, kind=kind)
+            return rail.Unavailable("refused")
+
+    def _settle(
+        self,
+        tx: database.Transaction,
+        message: outbox.Message,
+        answer: rail.Opened | rail.Unavailable | None,
+    ) -> Checkout | None:
+        """Store what came, and return the checkout after it.
+
+        A reservation that lapsed meanwhile stays lapsed, but its invoice is looked at: its money
+        would be late.
+        """
+        now = self._now()
+        if isinstance(answer, rail.Unavailable) and answer.again_in is not None:
+            due_at = now + max(int(answer.again_in * 1000), queue_policy.SECOND)
+            if due_at <= message.created_at + PATIENCE:
+                outbox.retry(tx, self._queue, message, due_at, answer.detail)
+                return None
+        checkout_rows.lock_request(tx, message.body.checkout_id)
+        checkout = checkout_rows.find(tx, message.body.checkout_id)
+        if checkout is not None and checkout.opened_at is None and answer is not None:
+            if isinstance(answer, rail.Unavailable):
+                inventory.end(tx, checkout, CheckoutState.FAILED, now, answer.reason)
+            elif _is_used(tx, answer, now):
+                inventory.end(tx, checkout, CheckoutState.FAILED, now, "lied")
+            else:
+                opened = checkout.open(answer, now)
+                checkout_rows.store_opened(tx, opened, now)
+                polling.queue_polls(
+                    tx, opened, answer, polling.WalletLane.parse(message.lane).peer, now
+                )
+        outbox.done(tx, self._queue, message, now)
+        return checkout_rows.find(tx, message.body.checkout_id)
+
+
+def _is_used(tx: database.Transaction, answer: rail.Opened, now: int) -> bool:
+    """Return whether an invoice was handed out before, or has ended already."""
+    has_ended = answer.lapses_at is not None and answer.lapses_at <= now
+    return has_ended or checkout_rows.is_known(tx, answer.external_id)

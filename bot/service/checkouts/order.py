@@ -1,0 +1,295 @@
+"""What a payer takes of a request: how many pieces, and the amount of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+
+from bot.core import errors, exact_json
+from bot.core.money import amounts
+from bot.core.text import contacts
+from bot.service.requests import request
+
+# What payers enter about themselves on the pay page.
+
+
+HIDDEN = "•••"
+SHORT_ZONES = ("+1", "+7")
+"""Country codes of one digit (ITU-T E.164); of others, two digits are shown."""
+
+
+def check_payer_data(
+    asked: Sequence[request.PayerField], form: Mapping[str, str]
+) -> tuple[dict[request.PayerField, str], tuple[request.PayerField, ...]]:
+    """Return the data to store, and the fields that are malformed.
+
+    A paymail and an email address are stored as they are sent, with the domain in ASCII; a phone
+    number as it is dialled.
+    """
+    data: dict[request.PayerField, str] = {}
+    wrong: list[request.PayerField] = []
+    for field in asked:
+        text = form.get(field, "")
+        value = contacts.dialled(text) if field == "phoneNumber" else _address(text)
+        if value is None:
+            wrong.append(field)
+        else:
+            data[field] = value
+    return data, tuple(wrong)
+
+
+def payer_key(data: Mapping[request.PayerField, str]) -> str | None:
+    """Return what identifies a payer, None for a payer who entered nothing."""
+    known = (data.get("paymail"), data.get("email"), data.get("phoneNumber"))
+    return next((value.lower() for value in known if value), None)
+
+
+def masked(field: request.PayerField, value: str) -> str:
+    """Return payer data masked for a page that others can open too.
+
+    `m•••@example.org`, `+49 ••• ••89`: payers recognize their own.
+    """
+    if field == "phoneNumber":
+        zone = value[: 2 if value.startswith(SHORT_ZONES) else 3] if value.startswith("+") else ""
+        return f"{zone} {HIDDEN} {HIDDEN[:2]}{value[-2:]}".strip()
+    mailbox, _, domain = value.rpartition("@")
+    return f"{mailbox[: len(mailbox) > 1]}{HIDDEN}@{domain}"
+
+
+def masked_name(name: str | None) -> str | None:
+    """Return the first letter of a payer's name: `M•••`."""
+    return name and f"{name[: len(name) > 1]}{HIDDEN}"
+
+
+def _address(text: str) -> str | None:
+    return contacts.ascii_address(contacts.typed_email(text))
+
+
+AMOUNT, QUANTITY = "amount", "quantity"
+"""The fields of the pay page's form that refusals name."""
+
+TOO_SMALL, TOO_LARGE, NOT_OFFERED = "tooSmall", "tooLarge", "notOffered"
+"""Codes of refused amounts and quantities, beside those of MoneyError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """`quantity` pieces at `price` each, in minor units; None for the request's own price."""
+
+    price: int | None = None
+    quantity: int = 1
+
+    def amount(self, terms: request.Terms) -> int:
+        """Return the whole sum in minor units of the price's currency."""
+        return self.quantity * (terms.amount if self.price is None else self.price)
+
+    def terms(self, terms: request.Terms) -> request.Terms:
+        """Return the terms of the whole sum: the receivers' shares in the same proportion."""
+        total = self.amount(terms)
+        if total == terms.amount:
+            return terms
+        shares = split_amount([one.amount for one in terms.receivers], total)
+        both = zip(terms.receivers, shares, strict=True)
+        return replace(terms, receivers=tuple(replace(one, amount=share) for one, share in both))
+
+    def settled(self, terms: request.Terms) -> Order:
+        """Return it with its price checked against the terms, as its checkout keeps it.
+
+        The price is None where the payer can't choose. Raises InvalidBody.
+        """
+        check_quantity(terms, self.quantity)
+        if terms.choice is None:
+            if self.price not in {None, terms.amount}:
+                raise _refused(AMOUNT, NOT_OFFERED, "is fixed: it can't be chosen here")
+            return Order(None, self.quantity)
+        price = terms.amount if self.price is None else self.price
+        check_price(terms, price, self.quantity)
+        return Order(price, self.quantity)
+
+
+ONE = Order()
+"""One piece at the request's price."""
+
+
+def dearest_piece(terms: request.Terms) -> Order:
+    """Return one piece at the highest price that a payer may pay for it."""
+    return Order(_most(terms)) if terms.choice else ONE
+
+
+def read_price(terms: request.Terms, amount: Decimal, quantity: int = 1) -> int:
+    """Return the minor units of an amount that a payer chose for one piece.
+
+    Raises InvalidBody with a code of `to_minor` or of this module.
+    """
+    try:
+        price = amounts.to_minor(amount, terms.currency)
+    except errors.MoneyError as error:
+        raise _refused(AMOUNT, error.reason, str(error)) from None
+    return check_price(terms, price, quantity)
+
+
+def check_bounds(order: Order) -> None:
+    """Raise InvalidBody for an order of nothing, or of a sum beyond a database's numbers."""
+    if order.quantity < 1:
+        raise _refused(QUANTITY, TOO_SMALL, "must be at least 1")
+    if order.price is None:
+        return
+    if order.price < 1:
+        raise _refused(AMOUNT, TOO_SMALL, "must be more than 0")
+    if order.price > amounts.MAX_MINOR // order.quantity:
+        raise _refused(AMOUNT, TOO_LARGE, "is too large")
+
+
+def check_price(terms: request.Terms, price: int, quantity: int = 1) -> int:
+    """Return the price of one piece. Raises InvalidBody if a payer may not choose it."""
+    choice = terms.choice
+    least = choice.minimum if choice else terms.amount
+    most = _most(terms, quantity)
+    if price < least:
+        raise _refused(AMOUNT, TOO_SMALL, f"must be at least {_money(least, terms)}")
+    if price > most:
+        raise _refused(AMOUNT, TOO_LARGE, f"must be at most {_money(most, terms)}")
+    return price
+
+
+def _most(terms: request.Terms, quantity: int = 1) -> int:
+    """Return the highest price of one piece of so many."""
+    most = amounts.most_minor(terms.currency) // quantity
+    maximum = terms.choice.maximum if terms.choice else None
+    return most if maximum is None else min(most, maximum)
+
+
+def check_quantity(terms: request.Terms, quantity: int) -> None:
+    """Raise InvalidBody if a payer may not take so many pieces in one checkout."""
+    most = terms.max_quantity or 1
+    if not 1 <= quantity <= most:
+        code = TOO_SMALL if quantity < 1 else TOO_LARGE
+        raise _refused(QUANTITY, code, f"must be a number from 1 to {most}")
+
+
+def unconvertible(order: Order, error: errors.MoneyError) -> errors.InvalidBody | None:
+    """Return why a chosen amount can't be paid in another currency, None if that is no reason."""
+    codes = {"notPositive": TOO_SMALL, "tooLarge": TOO_LARGE}
+    if order == ONE or error.reason not in codes:
+        return None
+    return _refused(AMOUNT, codes[error.reason], str(error))
+
+
+def _money(minor: int, terms: request.Terms) -> str:
+    return f"{amounts.from_minor(minor, terms.currency):f} {terms.currency}"
+
+
+def _refused(field: str, code: str, message: str) -> errors.InvalidBody:
+    return errors.InvalidBody(info=[errors.FieldProblem(field, message, code)])
+
+
+# A quote: a price converted to the currency that is paid, and each receiver's share.
+#
+# Products are exact, and only the total is rounded, to the minor unit. The shares follow the
+# largest remainder, so that their sum is the total.
+
+
+_EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
+"""Products and differences keep every digit."""
+
+
+def quote(terms: request.Terms, rate: request.ExchangeRate | None) -> request.Quote:
+    """Return what a payer pays: the price, converted if the denomination differs.
+
+    The total is rounded half up to the instrument's minor unit. Each share is less than one unit
+    from its exact value, so a share of less than one may be 0. Raises MoneyError unknownCurrency
+    (no rate), notAnAmount (a rate that is no number), notPositive (rounds to 0) and tooLarge.
+    """
+    amounts = [receiver.amount for receiver in terms.receivers]
+    if terms.currency == terms.instrument:
+        return request.Quote(terms.amount, terms.instrument, tuple(amounts))
+    factor = _factor(terms, rate)
+    total = _total(_EXACT.multiply(factor, terms.amount), terms.instrument)
+    exact = [_EXACT.multiply(factor, amount) for amount in amounts]
+    return request.Quote(total, terms.instrument, _shares(exact, total), rate)
+
+
+def unsure_share(terms: request.Terms, least: int, rate: request.ExchangeRate | None) -> int | None:
+    """Return the index of the first receiver whose share of some amount from `least` on is nothing.
+
+    A share that is rounded up for one amount may be rounded down for a larger one.
+    """
+    converts = terms.currency != terms.instrument
+    factor = _factor(terms, rate) if converts else Decimal(1)
+    for place, receiver in enumerate(terms.receivers):
+        if _EXACT.multiply(factor, receiver.amount * least // terms.amount) < 1:
+            return place
+    return None
+
+
+def with_amount(kept: request.Quote, amount: int) -> request.Quote:
+    """Return a quote for another amount than was asked, its shares in the same proportion."""
+    return replace(kept, amount=amount, shares=split_amount(kept.shares, amount))
+
+
+def split_amount(weights: Sequence[int], amount: int) -> tuple[int, ...]:
+    """Split an amount in the proportion of weights; the sum of the shares is the amount."""
+    whole, exact = sum(weights), [weight * amount for weight in weights]
+    shares = [one // whole for one in exact]
+    by_loss = sorted(range(len(exact)), key=lambda place: exact[place] % whole, reverse=True)
+    for place in by_loss[: amount - sum(shares)]:
+        shares[place] += 1
+    return tuple(shares)
+
+
+def _factor(terms: request.Terms, rate: request.ExchangeRate | None) -> Decimal:
+    """Return the minor units of the instrument for one minor unit of the price."""
+    if rate is None:
+        message = f"No exchange rate from {terms.currency} to {terms.instrument} is known"
+        raise errors.MoneyError("unknownCurrency", message)
+    if not rate.rate.is_finite():
+        raise errors.MoneyError("notAnAmount", f"{rate.rate} is no exchange rate")
+    shift = amounts.exponent(terms.instrument) - amounts.exponent(terms.currency)
+    return _EXACT.scaleb(rate.rate, shift)
+
+
+def _total(exact: Decimal, currency: str) -> int:
+    """Round half up; the bound is checked before `int`, which is slow for a large exponent."""
+    rounded = exact.to_integral_value(ROUND_HALF_UP, _EXACT)
+    if rounded <= 0:
+        raise errors.MoneyError("notPositive", f"The price comes to nothing in {currency}")
+    if rounded > amounts.MAX_MINOR:
+        message = f"The price in {currency} must fit in 64 bits of minor units"
+        raise errors.MoneyError("tooLarge", message)
+    return int(rounded)
+
+
+def _shares(exact: list[Decimal], total: int) -> tuple[int, ...]:
+    """Round shares down, then add 1 to those with the largest remainders until they sum."""
+    floors = [share.to_integral_value(ROUND_FLOOR, _EXACT) for share in exact]
+    lost = [_EXACT.subtract(*both) for both in zip(exact, floors, strict=True)]
+    shares = [int(floor) for floor in floors]
+    by_loss = sorted(range(len(exact)), key=lambda place: lost[place], reverse=True)
+    for place in by_loss[: total - sum(shares)]:
+        shares[place] += 1
+    return tuple(shares)
+
+
+def write_quote(kept: request.Quote) -> str:
+    """Write a quote as JSON; the rate is a string with all of its digits."""
+    rate = kept.rate and {
+        "rate": str(kept.rate.rate),
+        "source": kept.rate.source,
+        "at": kept.rate.at,
+    }
+    fields = {"amount": kept.amount, "currency": kept.currency, "shares": kept.shares}
+    return json.dumps({**fields, "rate": rate}, separators=(",", ":"))
+
+
+def read_quote(text: str) -> request.Quote:
+    """Read a quote from JSON."""
+    kept = exact_json.loads(text)
+    rate = kept["rate"]
+    return request.Quote(
+        amount=kept["amount"],
+        currency=kept["currency"],
+        shares=tuple(kept["shares"]),
+        rate=rate and request.ExchangeRate(Decimal(rate["rate"]), rate["source"], rate["at"]),
+    )

@@ -1,0 +1,390 @@
+"""Paying a request: a checkout reserves its units by one of the request's ways.
+
+Test money and bank codes are open in the transaction that reserves; a wallet is asked by a job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bot.core import errors
+from bot.core.database import database
+from bot.service.checkouts import checkout_rows, claiming, inventory, opening, polling
+from bot.service.checkouts.checkout import (
+    UNKNOWN_HOLDER,
+    Checkout,
+    CheckoutState,
+    Holder,
+    Settlement,
+    is_capped_without_cookie,
+    may_reserve,
+)
+from bot.service.checkouts.order import Order, check_bounds, check_quantity, dearest_piece
+from bot.service.payments import payment_rows, settling
+from bot.service.payouts import account_rows, payout_account
+from bot.service.rails import rail
+from bot.service.requests import request_commands, request_rows
+from bot.service.requests.request import (
+    NO_PAYOUT,
+    NO_WORDS,
+    TOO_FEW,
+    WAY_CLOSED,
+    PayerField,
+    PayerWords,
+    Payment,
+    PaymentRequest,
+    Quote,
+)
+
+UNKNOWN_WAY = "The form names no way to pay that this payment link has. Open the link again."
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentForm:
+    """A payer's posted form, checked; two forms with one token are one payment.
+
+    `language` is that of the receipt to email, None if none is; `way` the chosen way, None for the
+    seller's first. The payer takes `quantity` pieces for `price` each, in minor units of the
+    request's currency, None for the request's own price. `payer_name` and `message` are for the
+    seller. `another`: the payer knows that a claim of theirs waits for the seller, and buys more.
+    """
+
+    request_id: str
+    token: str
+    user_data: dict[PayerField, str]
+    manner: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE
+    holder: Holder = UNKNOWN_HOLDER
+    language: str | None = None
+    way: str | None = None
+    price: int | None = None
+    quantity: int = 1
+    payer_name: str | None = None
+    message: str | None = None
+    another: bool = False
+
+    @property
+    def order(self) -> Order:
+        """Return what the payer takes."""
+        return Order(self.price, self.quantity)
+
+    @property
+    def words(self) -> PayerWords:
+        """Return what the payer tells the seller."""
+        return PayerWords(self.payer_name, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to pay a request: `quote` is what the payer pays, None while the rate is unknown.
+
+    Where the payer chooses, it is of the highest amount: the lowest may come to nothing in sats.
+    `automatic`: its money is found by the rail, else its seller confirms it.
+    """
+
+    name: str
+    kind: str
+    scheme: str
+    automatic: bool
+    account: payout_account.PayoutAccount
+    quote: Quote | None
+
+
+async def read_ways(
+    db: database.Database, context: settling.PaymentContext, request: PaymentRequest
+) -> list[Way]:
+    """Return the ways to pay a request, its seller's first one first; none with test money."""
+    if context.rails.test_money or request.payout is None:
+        return []
+    accounts = await account_rows.read_ways(db, request.app_id, request.payout)
+    return [
+        Way(
+            name=account.way,
+            kind=account.kind,
+            scheme=account.scheme,
+            automatic=account.automatic,
+            account=account,
+            quote=_quote(context, request, account),
+        )
+        for account in accounts
+        if account.takes(request.terms.currency)
+    ]
+
+
+def _quote(
+    context: settling.PaymentContext, request: PaymentRequest, account: payout_account.PayoutAccount
+) -> Quote | None:
+    order = dearest_piece(request.terms)
+    try:
+        return context.quote(request, _payer_currency(request, account), order)
+    except (errors.InvalidBody, errors.NotPayable):
+        return None
+
+
+def _payer_currency(request: PaymentRequest, account: payout_account.PayoutAccount) -> str:
+    """Return what a payer pays an account in: the price's currency if it takes that."""
+    price = request.terms.currency
+    return price if price in account.currencies else account.currencies[0]
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentProgress:
+    """How far a payment is: `payment` is None until the money arrives, `fresh` if just stored.
+
+    `is_claimed`: its payer has come back with a new form while the seller has yet to confirm it.
+    """
+
+    checkout_id: str
+    payment: Payment | None
+    fresh: bool = False
+    is_claimed: bool = False
+
+
+def pay(
+    tx: database.Transaction, context: settling.PaymentContext, form: PaymentForm, now: int
+) -> PaymentProgress:
+    """Open a checkout, and record its payment if the rail has the money at once.
+
+    A form posted before, or a payer whose checkout of the same order by this way holds units, gets
+    the progress of that checkout; another is given up for the new one, unless it is claimed: then a
+    form that asks for `another` opens a second one. Raises NotFound,
+    InvalidBody, NotPayable with the state that prevents it, and TooManyHolds.
+    """
+    if earlier := _posted_before(tx, form):
+        return earlier
+    check_bounds(form.order)
+    column = inventory.SOLD if _is_at_once(context, form) else inventory.RESERVED
+    request = inventory.take(tx, form.request_id, form.order, column, now)
+    if request is None:  # nothing was taken, and so nothing is locked yet
+        request_rows.lock(tx, form.request_id)
+        if earlier := _posted_before(tx, form):
+            return earlier
+    held = checkout_rows.find_by_holder(tx, form.request_id, form.holder, now)
+    is_claimed = held is not None and held.stored_state is CheckoutState.CLAIMED
+    if is_claimed and form.another:
+        held = None
+    if held and not _give_up(tx, held, form, now):
+        if request is not None:
+            inventory.give_back(tx, request, form.order, column)
+        if not is_claimed and form.words not in {NO_WORDS, held.words}:
+            checkout_rows.write_words(tx, held.id, form.words)
+        return PaymentProgress(held.id, None, is_claimed=is_claimed)
+    if held and request is not None:
+        request = request_rows.find(tx, form.request_id, now)  # has the units of the former again
+    if request is None and (inventory.return_lapsed(tx, form.request_id, now) or held):
+        request = inventory.take(tx, form.request_id, form.order, column, now)
+    if request is None and inventory.make_room(tx, form.request_id, form.quantity):
+        request = inventory.take(tx, form.request_id, form.order, column, now)
+    if request is None:
+        raise _refusal(tx, form, now)
+    holder = context.holder(form.holder, request)
+    if column == inventory.RESERVED:
+        _check_holds(tx, context, request, form, holder, now, but=held.id if held else "")
+    return _begin(tx, context, request, form, holder, now)
+
+
+def _is_at_once(context: settling.PaymentContext, form: PaymentForm) -> bool:
+    """Return whether the money is here with the form, as only test money can be."""
+    return context.rails.test_money and form.manner.is_at_once
+
+
+def _posted_before(tx: database.Transaction, form: PaymentForm) -> PaymentProgress | None:
+    earlier = checkout_rows.find_by_form(tx, form.request_id, form.token)
+    if earlier is None:
+        return None
+    return PaymentProgress(earlier.id, payment_rows.first_of_checkout(tx, earlier.id))
+
+
+def _begin(
+    tx: database.Transaction,
+    context: settling.PaymentContext,
+    request: PaymentRequest,
+    form: PaymentForm,
+    holder: Holder,
+    now: int,
+) -> PaymentProgress:
+    """Store the checkout of units just reserved, as far as it is open without a wallet's answer.
+
+    Raises InvalidBody and NotPayable.
+    """
+    order = form.order.settled(request.terms)
+    account = _account(tx, context, request, form.way)
+    details = context.details_of(account) if account else {}
+    rail = context.rails.of(account.kind if account else payout_account.SANDBOX)
+    checkout = Checkout(
+        id=request_commands.new_id(now),
+        request_id=request.id,
+        token=form.token,
+        user_data=form.user_data,
+        quote=context.quote(request, _payer_currency(request, account) if account else None, order),
+        created_at=now,
+        lapses_at=now + context.reservation,
+        stored_state=CheckoutState.OPENING,
+        language=form.language,
+        host=rail.host(details),
+        price=order.price,
+        quantity=order.quantity,
+        words=form.words,
+        **_paid_to(tx, account, form),
+    )
+    opened = rail.open_offline(checkout.asked(request.terms.product.name, details, form.manner))
+    at_once = _is_at_once(context, form)
+    if opened is not None:
+        state = CheckoutState.PAID if at_once else CheckoutState.OPEN
+        checkout = checkout.open(opened, now, state)
+    if at_once:
+        return _sold(tx, request, checkout, opened, now)
+    if opened is not None and opened.claimed:
+        checkout = replace(checkout, automatic=False)
+    checkout_rows.insert(tx, checkout, holder)
+    if opened is None:
+        opening.queue_opening(tx, checkout, form.holder.peer)
+        return PaymentProgress(checkout.id, None)
+    if opened.claimed:
+        claiming.record_claim(tx, context, request, checkout, holder, now)
+    polling.queue_polls(tx, checkout, opened, "", now)
+    return PaymentProgress(checkout.id, None)
+
+
+def _sold(
+    tx: database.Transaction,
+    request: PaymentRequest,
+    checkout: Checkout,
+    opened: rail.Opened | None,
+    now: int,
+) -> PaymentProgress:
+    """Store a paid checkout, whose units are sold already, with its payment: nothing is held."""
+    if opened is None or opened.arrived is None:
+        raise RuntimeError(f"no money came with checkout {checkout.id}")
+    checkout_rows.insert(tx, checkout, UNKNOWN_HOLDER)
+    settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
+    payment = settling.record_at_once(tx, request, checkout, settlement, now)
+    polling.queue_polls(tx, checkout, opened, "", now)
+    return PaymentProgress(checkout.id, payment, fresh=True)
+
+
+def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: int) -> bool:
+    """End a payer's checkout for another one; return False, unchanged, where it stays.
+
+    One of the same order by the same way stays, and one that the payer has claimed: the seller
+    decides.
+    """
+    if _is_same(held, form) or held.stored_state is CheckoutState.CLAIMED:
+        return False
+    is_open = held.stored_state is CheckoutState.OPEN
+    state = CheckoutState.CANCELLED if is_open else CheckoutState.LAPSED
+    return inventory.end(tx, held, state, now)
+
+
+def _is_same(held: Checkout, form: PaymentForm) -> bool:
+    """Return whether a form asks for what a checkout is about; a fixed price is always the same."""
+    return (
+        form.way in {None, held.way}
+        and form.quantity == held.quantity
+        and (held.price is None or form.price in {None, held.price})
+    )
+
+
+def _account(
+    tx: database.Transaction,
+    context: settling.PaymentContext,
+    request: PaymentRequest,
+    way: str | None,
+) -> payout_account.PayoutAccount | None:
+    """Return the account of the chosen way, None for test money.
+
+    Raises NotPayable where there is none at all, or its seller has removed it since the page was
+    opened, and InvalidBody for an unknown way.
+    """
+    if context.rails.test_money:
+        if way not in {None, payout_account.SANDBOX}:
+            raise errors.InvalidBody(UNKNOWN_WAY)
+        return None
+    account_rows.keep(tx, request.app_id, request.payout or "")
+    accounts = [
+        account
+        for account in account_rows.ways(tx, request.app_id, request.payout or "")
+        if account.takes(request.terms.currency)
+    ]
+    if not accounts:
+        raise errors.NotPayable(NO_PAYOUT)
+    for account in accounts:
+        if way is None or way == account.way:
+            return account
+    if way and way.partition(":")[0] in payout_account.KINDS:
+        raise errors.NotPayable(WAY_CLOSED)
+    raise errors.InvalidBody(UNKNOWN_WAY)
+
+
+def _paid_to(
+    tx: database.Transaction, account: payout_account.PayoutAccount | None, form: PaymentForm
+) -> dict[str, Any]:
+    """Return the fields of a checkout that say where its money goes; of test money a reference.
+
+    Only money that its seller has to confirm has one.
+    """
+    if account is None:
+        return (
+            {"reference": _free_reference(tx)}
+            if form.manner is rail.SandboxScenario.CLAIMED
+            else {}
+        )
+    return {
+        "kind": account.kind,
+        "way": account.way,
+        "account_id": account.id,
+        "automatic": account.automatic,
+        "reference": None if account.automatic else _free_reference(tx),
+    }
+
+
+def _free_reference(tx: database.Transaction) -> str:
+    """Return a new reference; two payers who write the same one could not be told apart."""
+    from bot.service.rails import bank  # noqa: PLC0415 - costs memory
+
+    reference = bank.new_reference()
+    while checkout_rows.is_reference(tx, reference):
+        reference = bank.new_reference()
+    return reference
+
+
+def _check_holds(
+    tx: database.Transaction,
+    context: settling.PaymentContext,
+    request: PaymentRequest,
+    form: PaymentForm,
+    holder: Holder,
+    now: int,
+    *,
+    but: str,
+) -> None:
+    """Raise TooManyHolds, which undoes the taking, if the payer's network holds enough.
+
+    Counted after the guarded statement, which no other transaction passes until this one commits,
+    and without the checkout that this one replaces.
+    """
+    if not context.holds or holder.site is None:
+        return
+    counted = checkout_rows.count_held(tx, request.id, holder, now, but)
+    held, cap, units = counted.network, context.holds, request.units
+    unsold = units.remaining + units.reserved if units else None
+    if may_reserve(holder, held, counted.site, unsold, cap, form.quantity):
+        return
+    frees = unsold is None or is_capped_without_cookie(holder, held, cap, form.quantity)
+    until = (counted.lapses_at if frees else counted.room_at) or now
+    raise errors.TooManyHolds(max(1, (until - now + 999) // 1000))
+
+
+def _refusal(
+    tx: database.Transaction, form: PaymentForm, now: int
+) -> errors.NotFound | errors.NotPayable:
+    """Return why units could not be taken. Raises InvalidBody for more than a checkout may have."""
+    request = request_rows.find(tx, form.request_id, now)
+    if request is None:
+        return errors.NotFound()
+    if state := request.hindrance(now):
+        return errors.NotPayable(state)
+    check_quantity(request.terms, form.quantity)
+    return (
+        errors.NotPayable(TOO_FEW, request.units.remaining) if request.units else errors.NotFound()
+    )

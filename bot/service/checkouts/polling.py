@@ -1,0 +1,339 @@
+"""Looking for the money of checkouts: due rows of a queue, so that a restart goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import structlog
+
+from bot.core.database import database
+from bot.core.net import webhook_addresses
+from bot.core.outbox import bulk_changes, outbox, payload_kinds, queries, queue_policy, worker
+from bot.service.checkouts import checkout_rows
+from bot.service.checkouts.checkout import (
+    CLOSEST,
+    GRACE,
+    MINUTE,
+    PATIENCE,
+    Checkout,
+    Settlement,
+    next_poll,
+)
+from bot.service.payments import settling
+from bot.service.payouts import account_rows
+from bot.service.rails import host_calls
+from bot.service.rails.rail import Arrived, Gone, InvalidWalletAnswer, Opened, PollAnswer, Waiting
+from bot.service.requests import request
+
+log = structlog.get_logger()
+
+OF_CHECKOUT = f"SELECT id FROM {queries.QUEUED} AS queued WHERE id = :key AND state = 'waiting'"  # noqa: S608 - our own words
+"""The look that nobody asks for."""
+
+LOOK_SECONDS = 15
+"""Seconds after which a look is given up; a rail gives up earlier."""
+
+QUIET = 10 * MINUTE
+"""Milliseconds after a warning about a host until the next about the same one."""
+
+MOST_WARNED = 1_000
+"""Hosts whose last warning is remembered."""
+
+ROOM = 256
+"""Looks at once in this process: wallets that never answer fill their own lanes only."""
+
+ZONE_ROOM = ROOM // 4
+"""Of these, at wallets of one zone, whose owner can invent hosts and ports."""
+
+WALLET_ROOM = 16
+"""Of these, at one wallet's host, or at one wallet of a relay."""
+
+NOT_YET = "the money has not arrived"
+
+WALLET = "wallet "
+"""Prefix of the names of groups of a wallet's lanes."""
+
+TURN = queue_policy.Pace(1, WALLET_ROOM)
+"""Pace of a lane: with it, a lane that was just served goes behind those that are open."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuePoll:
+    """A look for the money of a checkout; `once`: no other look follows it."""
+
+    checkout_id: str
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WalletLane:
+    """A lane of calls to wallets: those at one host that one payer's network causes.
+
+    `wallet` is `host:port` or `relay/key`, `peer` the pseudonym of the network, '' where it is not
+    known any more. Test money has the lane '', which waits for nobody and so has no group.
+    """
+
+    wallet: str
+    peer: str = ""
+    purpose: str = queue_policy.LATER
+
+    def __str__(self) -> str:
+        """Return the lane's name."""
+        return f"{self.wallet} {self.peer} {self.purpose}" if self.wallet else ""
+
+    @classmethod
+    def parse(cls, name: str) -> WalletLane:
+        """Read the name of a lane."""
+        wallet, _, rest = name.partition(" ")
+        peer, _, purpose = rest.partition(" ")
+        return cls(wallet, peer, purpose or queue_policy.LATER)
+
+    @property
+    def host(self) -> str:
+        """Return the host that is called, of which a budget is."""
+        host, has_key, _ = self.wallet.partition("/")
+        return host if has_key else host.rpartition(":")[0] or host
+
+
+def groups_of(name: str) -> tuple[str, ...]:
+    """Return the groups of a lane: the calls of its host for a purpose, its wallet, its zone."""
+    lane = WalletLane.parse(name)
+    if not lane.host:
+        return ()
+    zone = webhook_addresses.zone_of(lane.host)
+    return f"{lane.purpose} {lane.host}", f"{WALLET}{lane.wallet}", *([zone] if zone else [])
+
+
+def turn_of(name: str) -> str:
+    """Return whose turn a lane has at its host: a network's, however many wallets it pays there."""
+    lane = WalletLane.parse(name)
+    return f"{lane.host} {lane.peer} {lane.purpose}" if lane.host else ""
+
+
+def lane_pace(name: str) -> queue_policy.Pace | None:
+    """Return the pace of a lane, None for that of test money."""
+    return TURN if name else None
+
+
+LOOKS = queue_policy.Queue(
+    "looks",
+    lease=60_000,
+    ordered=False,
+    width=WALLET_ROOM,
+    lane_pace=lane_pace,
+    turn=turn_of,
+    subject_turns=True,
+    group=groups_of,
+    group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,
+    payloads=payload_kinds.PayloadKinds(look=DuePoll),
+)
+"""Looks for money. A wallet that hangs delays no other, and the calls that a host's budget allows
+are shared: by the payers' networks, which take turns, and among those of one by their requests.
+"""
+
+
+def queue_polls(
+    tx: database.Transaction, checkout: Checkout, opened: Opened, peer: str, now: int
+) -> None:
+    """Queue the looks that the rail asks for, or the first of those at a wallet."""
+    lane = WalletLane(checkout.host, peer)
+    if opened.looks is None:
+        due_at = next_poll(now, checkout.expires_at or now, now)
+        _put(tx, checkout, lane, now, due_at, DuePoll(checkout.id), _key(checkout.id))
+        return
+    for at in opened.looks:
+        _put(tx, checkout, lane, now, at, DuePoll(checkout.id, once=True))
+
+
+def hint(tx: database.Transaction, checkout_id: str, now: int) -> None:
+    """Queue a look at a checkout's wallet as soon as may be: someone says that money arrived.
+
+    Nothing happens where no wallet is asked, or the money is known to have arrived.
+    """
+    checkout = checkout_rows.find(tx, checkout_id)
+    if checkout is None or not _may_look(checkout):
+        return
+    found = queries.place_of(tx, _key(checkout_id))
+    peer = WalletLane.parse(found[0]).peer if found else ""
+    lane = WalletLane(checkout.host, peer, queue_policy.ASKED)
+    looked_at = min(checkout.looked_at or 0, now)  # a clock that was ahead may have stored it
+    due_at = max(now, looked_at + CLOSEST)
+    body, asked = DuePoll(checkout_id, once=True), _asked_key(checkout_id)
+    if _put(tx, checkout, lane, now, due_at, body, asked):
+        return
+    if not bulk_changes.bring_forward(tx, LOOKS, asked, due_at):
+        # One is under way: what it finds may be older than the hint.
+        later = max(due_at, now + CLOSEST)
+        _put(tx, checkout, lane, now, later, body, f"look-again-{checkout_id}")
+
+
+async def hint_for_page(db: database.Database, checkout: Checkout, now: int) -> bool:
+    """Queue a look for a payer who has the checkout's page open, without a write for each ask.
+
+    `checkout` is as it was just read. Return whether a wallet is asked for its money at all.
+    """
+    if not _may_look(checkout):
+        return False
+    is_fresh = 0 <= now - (checkout.looked_at or 0) < CLOSEST
+    if not is_fresh and not await db.read(
+        partial(queries.place_of, message_id=_asked_key(checkout.id))
+    ):
+        await db.transaction(partial(hint, checkout_id=checkout.id, now=now))
+    return True
+
+
+def _may_look(checkout: Checkout) -> bool:
+    return checkout.looked_at is not None and not checkout.stored_state.is_settled
+
+
+def _key(checkout_id: str) -> str:
+    return f"look-{checkout_id}"
+
+
+def _asked_key(checkout_id: str) -> str:
+    return f"look-asked-{checkout_id}"
+
+
+def _put(
+    tx: database.Transaction,
+    checkout: Checkout,
+    lane: WalletLane,
+    now: int,
+    due_at: int | None,
+    body: DuePoll,
+    key: str | None = None,
+) -> bool:
+    return outbox.put(
+        tx, LOOKS, str(lane), body, now, key=key, due_at=due_at, subject=checkout.request_id
+    )
+
+
+class PaymentPoller:
+    """Asks the rails for the money of checkouts; a worker performs its `job`.
+
+    `budget` limits the calls of each host, None for no limit.
+    """
+
+    def __init__(
+        self,
+        db: database.Database,
+        context: settling.PaymentContext,
+        now: Callable[[], int],
+        budget: queue_policy.HostBudget | None = None,
+    ) -> None:
+        self._db = db
+        self._queue = replace(LOOKS, budget=budget)
+        self._context = context
+        self._now = now
+        self._warned: dict[str, int] = {}
+        self.job = worker.Job(self._queue, self.handle, room=ROOM)
+
+    async def handle(self, message: outbox.Message) -> None:
+        """Ask once, and settle the message with what was found in one transaction."""
+        checkout, details = await self._db.read(lambda tx: self._read(tx, message))
+        lane = WalletLane.parse(message.lane)
+        with host_calls.claimed(lane.host, lane.purpose):
+            found = await self._look(checkout, details) if checkout else Waiting()
+        payment = await self._db.transaction_until_stored(
+            lambda tx: self._settle(tx, message, found)
+        )
+        lie = found.lie if isinstance(found, Waiting) else None
+        if checkout and lie and checkout.lie is None:  # later looks would only repeat it
+            log.warning(
+                "wallet's answer not believed",
+                checkout=checkout.id, kind=checkout.kind,
+                host=checkout.wallet_host, reason=str(lie),
+            )  # fmt: skip
+        if payment is not None:
+            settling.log_payment(payment)
+        elif isinstance(found, Arrived):
+            log.info("payment reported again", checkout=message.body.checkout_id)
+
+    def _read(
+        self, tx: database.Transaction, message: outbox.Message
+    ) -> tuple[Checkout | None, dict[str, Any]]:
+        """Return the checkout and its account's details; None if there is nothing to look for."""
+        checkout = checkout_rows.find(tx, message.body.checkout_id)
+        if checkout is None or checkout.kind not in self._context.rails.kinds:
+            return None, {}
+        if checkout.account_id is None:
+            return checkout, {}
+        account = account_rows.find(tx, checkout.account_id)
+        return (checkout, self._context.details_of(account)) if account else (None, {})
+
+    async def _look(self, checkout: Checkout, details: dict[str, Any]) -> PollAnswer:
+        """Ask the rail; a bug of it must not end the looking for money."""
+        rail = self._context.rails.of(checkout.kind)
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                found = await rail.look(checkout.asked("", details), checkout.as_opened())
+        except TimeoutError:
+            found = Waiting("no answer in time")
+        except Exception:
+            log.exception("look failed", checkout=checkout.id, kind=checkout.kind)
+            return Waiting()
+        if isinstance(found, Arrived) and found.amount is not None and found.amount <= 0:
+            found = Waiting(
+                "the wallet named no amount that could be paid", InvalidWalletAnswer.AMOUNT
+            )
+        if not isinstance(found, Arrived):
+            self._log_nothing(checkout, found)
+        return found
+
+    def _log_nothing(self, checkout: Checkout, found: Waiting | Gone) -> None:
+        """Log a look that found no money; a warning where the wallet could not say."""
+        facts = {"checkout": checkout.id, "kind": checkout.kind, "host": checkout.wallet_host}
+        is_silent = isinstance(found, Waiting) and found.detail and not found.lie
+        if is_silent and self._may_warn(checkout.wallet_host):
+            log.warning("wallet can't be asked for money", **facts, reason=found.detail)
+        else:
+            log.debug("no money yet", **facts, reason=found.detail)
+
+    def _may_warn(self, host: str) -> bool:
+        """Return whether the last warning is old enough: a wallet is asked every 1.5 seconds."""
+        now = self._now()
+        if now < self._warned.get(host, now - QUIET) + QUIET:
+            return False
+        if len(self._warned) >= MOST_WARNED:
+            self._warned.clear()
+        self._warned[host] = now
+        return True
+
+    def _settle(
+        self, tx: database.Transaction, message: outbox.Message, found: PollAnswer
+    ) -> request.Payment | None:
+        """Record what was found, and queue the next look."""
+        now, task = self._now(), message.body
+        again_in = found.again_in if isinstance(found, Waiting) else None
+        checkout = checkout_rows.find(tx, task.checkout_id)
+        expires_at = checkout.expires_at if checkout else None
+        # Its host takes no call now, so the claim of the next look waits; but not for ever.
+        if again_in is not None and now < (expires_at or now + 1) + PATIENCE:
+            later = now + max(int(again_in * 1000), CLOSEST)
+            outbox.retry(tx, self._queue, message, later, NOT_YET)
+            return None
+        payment = None
+        if checkout is not None and isinstance(found, Arrived):
+            settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as, found.amount)
+            payment = settling.record_settlement(tx, settlement, now)
+            checkout = checkout_rows.find(tx, task.checkout_id)
+        due_at = None
+        if checkout is not None and _may_look(checkout):
+            lie = found.lie if isinstance(found, Waiting) else None
+            checkout_rows.mark_polled(tx, checkout.id, now, lie)
+            opened_at, expires_at = checkout.opened_at or now, checkout.expires_at or now
+            due_at = next_poll(opened_at, expires_at, now)
+        if due_at is None or checkout is None or task.once:
+            outbox.done(tx, self._queue, message, now)
+            if due_at is not None:  # the looks that nobody asks for count from this one on
+                bulk_changes.postpone(tx, OF_CHECKOUT, due_at, key=_key(task.checkout_id))
+            return payment
+        lane = WalletLane.parse(message.lane)
+        if now >= (checkout.expires_at or now) + GRACE:
+            lane = WalletLane(lane.wallet)  # its network is forgotten
+        outbox.retry(tx, self._queue, message, due_at, NOT_YET, state=outbox.State(task, str(lane)))
+        return payment

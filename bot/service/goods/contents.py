@@ -1,0 +1,338 @@
+"""Lists of codes as sellers hand them over: one a line, each once, none of them ever in a message.
+
+Problems name lines by their numbers: a code is worth money, and refusals end up in logs.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+from urllib.parse import quote
+
+from bot.core.text import sanitize
+from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
+
+# Names and media types of files: which are accepted, and how a download names its file.
+
+
+LONGEST_NAME = 200
+"""Characters of a file's name."""
+
+UNKNOWN_TYPE = "application/octet-stream"
+
+MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
+"""A type and subtype (RFC 6838, section 4.2)."""
+
+OF_CLIENTS = frozenset({"application/x-www-form-urlencoded"})
+"""What clients name by themselves where nobody named a type."""
+
+PATH_PARTS = frozenset("/\\")
+FOLDERS = frozenset({".", ".."})
+HIDING = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+"""Unicode categories of characters that break a line, or make a name look like another."""
+
+REFUSED_IN_QUOTES = re.compile(r"[^ !#$&\'()+,\-.0-9;=@A-Z\[\]^_`a-z{}~]")
+"""What the plain form of a name does without (RFC 6266, appendix D)."""
+
+
+def check_name(name: str) -> str:
+    """Return the name of a file without the spaces around it. Raises ValueError."""
+    stripped = name.strip()
+    if not stripped:
+        raise ValueError("is empty")
+    if len(stripped) > LONGEST_NAME:
+        raise ValueError(f"has more than {LONGEST_NAME} characters")
+    if PATH_PARTS.intersection(stripped) or stripped in FOLDERS:
+        raise ValueError("must be a name without a path")
+    if any(unicodedata.category(char) in HIDING for char in stripped):
+        raise ValueError("has characters that can't be seen")
+    return stripped
+
+
+def read_media_type(header: str) -> str:
+    """Return the media type of a Content-Type header, UNKNOWN_TYPE for none that can be used."""
+    named = header.partition(";")[0].strip().lower()
+    known = MEDIA_TYPE.fullmatch(named) and named not in OF_CLIENTS
+    return named if known else UNKNOWN_TYPE
+
+
+def disposition(name: str) -> str:
+    """Return the Content-Disposition of a download (RFC 6266): plain, and as RFC 8187 has it."""
+    letters = unicodedata.normalize("NFKD", name)
+    bare = "".join(char for char in letters if not unicodedata.combining(char))
+    plain = REFUSED_IN_QUOTES.sub("_", bare)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+# The part of a file that a Range header asks for (RFC 9110, section 14).
+
+
+ONE_RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
+
+
+class Unsatisfiable(ValueError):
+    """A range that begins after the end of the file."""
+
+
+def read_range(header: str | None, size: int) -> range | None:
+    """Return the bytes that a header asks for, None where the whole file is to be sent.
+
+    So it is for several ranges and for what is no range: a server may ignore the header. Raises
+    Unsatisfiable.
+    """
+    found = ONE_RANGE.fullmatch(header.replace(" ", "")) if header else None
+    if found is None or not (found[1] or found[2]):
+        return None
+    if not found[1]:  # the last bytes
+        first, last = max(0, size - int(found[2])), size - 1
+        if not int(found[2]):
+            raise Unsatisfiable
+    else:
+        first, last = int(found[1]), min(int(found[2] or size), size - 1)
+        if found[2] and int(found[2]) < first:
+            return None
+    if first >= size:
+        raise Unsatisfiable
+    return range(first, last + 1)
+
+
+MOST_CODES = 10_000
+"""Codes in one list."""
+
+LONGEST_CODE = 500
+"""Characters of a code."""
+
+MOST_NAMED = 10
+"""Lines that a problem names; it counts the others."""
+
+CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
+"""Characters that no code has; payers wait while a list of 5 MB is searched for them."""
+
+NOT_TEXT = "is not UTF-8 text"
+NO_CODES = "has no codes"
+TOO_MANY = f"has more than {MOST_CODES} codes"
+
+
+class CodesProblem(ValueError):
+    """A list of codes that is not accepted; the message never has a code."""
+
+
+def check_codes(numbered: Iterable[tuple[int, str]], named: str = "line") -> tuple[str, ...]:
+    """Return the codes of numbered lines, in their order, without the spaces around them.
+
+    `named` is what a problem calls a line. Raises CodesProblem.
+    """
+    codes: dict[str, None] = {}
+    repeated: list[int] = []
+    for number, line in numbered:
+        code = line.strip()
+        _check_code(code, f"{named} {number}")
+        if code in codes:
+            repeated.append(number)
+        codes[code] = None
+        if len(codes) > MOST_CODES:
+            raise CodesProblem(TOO_MANY)
+    if repeated:
+        raise CodesProblem(_repeats(repeated, named))
+    if not codes:
+        raise CodesProblem(NO_CODES)
+    return tuple(codes)
+
+
+def _check_code(code: str, place: str) -> None:
+    if not code:
+        raise CodesProblem(f"{place} is empty")
+    if len(code) > LONGEST_CODE:
+        raise CodesProblem(f"{place} has more than {LONGEST_CODE} characters")
+    if CONTROLS.search(code):
+        raise CodesProblem(f"{place} has control characters")
+
+
+def _repeats(numbers: Sequence[int], named: str) -> str:
+    """Return how many codes come again, and in which lines."""
+    shown = [str(number) for number in numbers[:MOST_NAMED]]
+    more = len(numbers) - len(shown)
+    if more:
+        shown.append(f"{more} more")
+    places = ", ".join(shown[:-1]) + (" and " if len(shown) > 1 else "") + shown[-1]
+    if len(numbers) == 1:
+        return f"1 code is repeated: {named} {places}"
+    return f"{len(numbers)} codes are repeated: {named}s {places}"
+
+
+def _bounded(begun: str) -> str:
+    """Return the beginning of a line, with the spaces that decide whether its code is valid."""
+    code = begun.strip()
+    return code + begun[len(begun.rstrip()) :][: LONGEST_CODE + 1] if code else ""
+
+
+class CodeFile:
+    """The codes of a text file that is read in parts; blank lines are dropped."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._rest = ""
+        self._lines: list[tuple[int, str]] = []
+        self._number = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes. Raises CodesProblem as soon as the file can't be accepted."""
+        self._take(self._decode(data), final=False)
+
+    def finish(self) -> tuple[str, ...]:
+        """Return the codes of the whole file. Raises CodesProblem."""
+        self._take(self._decode(b"", final=True), final=True)
+        return check_codes(self._lines)
+
+    def _decode(self, data: bytes, *, final: bool = False) -> str:
+        try:
+            return self._decoder.decode(data, final)
+        except UnicodeDecodeError:
+            raise CodesProblem(NOT_TEXT) from None
+
+    def _take(self, text: str, *, final: bool) -> None:
+        text = self._rest + text
+        half = "\r" if text.endswith("\r") and not final else ""  # of a CR LF, perhaps
+        lines = sanitize.lines(text.removesuffix(half)).split("\n")
+        self._rest = "" if final else _bounded(lines.pop()) + half
+        for line in lines:
+            self._number += 1
+            if line.strip():
+                self._lines.append((self._number, line))
+        if len(self._lines) > MOST_CODES:
+            raise CodesProblem(TOO_MANY)
+        if len(self._rest.strip()) > LONGEST_CODE:
+            long = f"line {self._number + 1} has more than {LONGEST_CODE} characters"
+            raise CodesProblem(long)
+
+
+# What a payer gets: text, a file, or the codes of the units that were paid.
+#
+# A unit gets what its request delivers when it is sold. An edit changes it for the units that are
+# sold from then on, and for those that still wait for a code. A text or a file that takes the
+# place of another is a correction: every unit that has the one gets the other.
+
+
+MOST_CODES_OF_REQUEST = 100_000
+"""Codes that a request may have, sold ones too."""
+
+MOST_CODES_OF_SELLER = 1_000_000
+"""Codes that all requests of a seller may have, deleted requests too."""
+
+LONGEST_TEXT = 4_000
+"""Characters of a delivered text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Goods:
+    """What an application wants delivered; `codes_file` is the id of a file that lists them."""
+
+    kind: DeliveryKind
+    text: str | None = None
+    file_id: str | None = None
+    codes: tuple[str, ...] = ()
+    codes_file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """An uploaded file; `size` in bytes."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCounts:
+    """How many codes a request has, how many are sold, and how many sold units wait for one."""
+
+    total: int
+    assigned: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What the units up to number `last_unit` get; None is every unit that is yet to come."""
+
+    last_unit: int | None
+    kind: DeliveryKind | None
+    text: str | None = None
+    file_id: str | None = None
+
+
+class DeliveryProgress(StrEnum):
+    """Whether a payer has everything that was bought."""
+
+    DELIVERED = "delivered"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What the holder of a payment is shown; `waiting` units get their codes later."""
+
+    text: str | None = None
+    file: StoredFile | None = None
+    codes: tuple[str, ...] = ()
+    waiting: int = 0
+
+    @property
+    def progress(self) -> DeliveryProgress:
+        return DeliveryProgress.WAITING if self.waiting else DeliveryProgress.DELIVERED
+
+
+Share: TypeAlias = tuple[range, Delivered]
+"""Some of a payment's units, and what they get."""
+
+
+def shares(payment: Payment, delivered: Sequence[Delivered]) -> list[Share]:
+    """Return what each unit of a payment gets: nothing without a unit, or once it is paid back.
+
+    `delivered` is in the order of its units, what the request delivers now last.
+    """
+    if payment.first_unit is None or not payment.took_unit or payment.marks.paid_back_at:
+        return []
+    first, end = payment.first_unit, payment.first_unit + payment.quantity
+    found = []
+    for one in delivered:
+        until = end if one.last_unit is None else min(end, one.last_unit + 1)
+        if first < until and one.kind is not None:
+            found.append((range(first, until), one))
+        first = max(first, until)
+    return found
+
+
+def progress(
+    payment: Payment, delivered: Sequence[Delivered], codes_count: int
+) -> DeliveryProgress | None:
+    """Return whether a payer has everything, None where nothing is delivered."""
+    found = shares(payment, delivered)
+    if not found:
+        return None
+    waits = any(one.kind is DeliveryKind.CODES and units[-1] > codes_count for units, one in found)
+    return DeliveryProgress.WAITING if waits else DeliveryProgress.DELIVERED
+
+
+def served(request: PaymentRequest) -> int:
+    """Return the number of the last unit that has got what the request delivers."""
+    if request.delivers is DeliveryKind.CODES:
+        return min(request.paid_count, request.codes_count)
+    return request.paid_count
+
+
+def count_codes(request: PaymentRequest) -> CodeCounts:
+    """Return how many codes a request has; it delivers codes."""
+    skipped = request.codes_skipped
+    return CodeCounts(
+        total=request.codes_count - skipped,
+        assigned=max(0, min(request.paid_count, request.codes_count) - skipped),
+        waiting=max(0, request.paid_count - request.codes_count),
+    )

@@ -1,1 +1,0 @@
-"""The payment request and its rules: pure, no clock, no I/O."""

@@ -1,1 +1,0 @@
-"""What payers get: kinds of it, lists of codes, names of files; pure."""

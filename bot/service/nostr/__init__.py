@@ -1,1 +1,0 @@
-"""Nostr Wallet Connect (NIP-47): keys, events, encryption, relays, and calls of a wallet."""

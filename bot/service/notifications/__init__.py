@@ -1,0 +1,1 @@
+"""Webhooks and emails about payments: queued, limited, sent, settled."""

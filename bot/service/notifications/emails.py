@@ -1,0 +1,163 @@
+"""The delivery of payers' receipts: composed, sent to the mail server, settled by its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from email.message import EmailMessage
+from functools import partial
+
+from bot.core import errors
+from bot.core.database import database
+from bot.core.outbox import outbox, worker
+from bot.core.text import contacts
+from bot.service.notifications import (
+    letter_texts,
+    notification,
+    outcomes,
+    payer_letters,
+    receipt_letter,
+    recipients,
+    smtp_sender,
+)
+from bot.service.payments import payment_reports
+
+# The delivery of letters: composed, sent to the mail server, and settled by its answer.
+
+
+CONCURRENT_LETTERS = 4  # letters under way: mail servers limit connections
+
+
+class LetterDelivery:
+    """Delivers queued letters; a worker performs its `job`.
+
+    Letters come from `sender`, and their links lead to `public_url`.
+    """
+
+    def __init__(
+        self,
+        db: database.Database,
+        mailer: smtp_sender.Mailer,
+        now: Callable[[], int],
+        *,
+        sender: str,
+        public_url: str,
+    ) -> None:
+        self._db = db
+        self._mailer = mailer
+        self._now = now
+        self._origin = letter_texts.LetterOrigin(sender, public_url)
+        self._recorder = outcomes.DeliveryRecorder(
+            db, notification.Channel.EMAIL, recipients.MAILS, now
+        )
+        self.job = worker.Job(
+            recipients.MAILS, self.handle, CONCURRENT_LETTERS, self._recorder.count_buried
+        )
+
+    async def handle(self, message: outbox.Message) -> None:
+        """Make one attempt and settle it, unless the letter has to wait or was settled.
+
+        The log has only the domain of the address.
+        """
+        began = self._now()
+        letter = await self._db.transaction(
+            partial(recipients.prepare_letter, message=message, now=began)
+        )
+        if letter is None:
+            return
+        outcome = await self._attempt(message, letter)
+        domain = message.body.address.rpartition("@")[2]
+        await self._recorder.settle(message, outcome, began, domain)
+
+    async def _attempt(
+        self, message: outbox.Message, letter: recipients.Letter
+    ) -> outcomes.AttemptOutcome:
+        try:
+            code, text = await self._mailer.send(self._written(message, letter))
+        except errors.MailRefused as error:
+            return outcomes.AttemptOutcome(
+                error.code, error.answer.encode(), error.told, error.final
+            )
+        return outcomes.AttemptOutcome(code, text.encode())
+
+    def _written(self, message: outbox.Message, letter: recipients.Letter) -> EmailMessage:
+        recipient = letter.recipient
+        target = letter_texts.LetterTarget(message.id, message.body.address, recipient.stop_token)
+        if letter.reports:
+            return letter_texts.payment_letter(letter.reports, target, self._origin, letter.seller)
+        return letter_texts.confirmation_letter(
+            recipient.token or "", message.body.asked_at, target, self._origin
+        )
+
+
+CONCURRENT_RECEIPTS = 2
+"""Receipts under way: sellers' letters have connections to the mail server of their own."""
+
+
+class ReceiptDelivery:
+    """Delivers queued receipts; a worker performs its `job`.
+
+    `key` signs the links that end them; the service's pages have the same.
+    """
+
+    def __init__(
+        self,
+        db: database.Database,
+        mailer: smtp_sender.Mailer,
+        now: Callable[[], int],
+        *,
+        origin: letter_texts.LetterOrigin,
+        key: bytes,
+    ) -> None:
+        self._db = db
+        self._mailer = mailer
+        self._now = now
+        self._origin = origin
+        self._key = key
+        self._recorder = outcomes.DeliveryRecorder(
+            db, notification.Channel.RECEIPT, payer_letters.RECEIPTS, now
+        )
+        self.job = worker.Job(
+            payer_letters.RECEIPTS, self.handle, CONCURRENT_RECEIPTS, self._recorder.count_buried
+        )
+
+    async def handle(self, message: outbox.Message) -> None:
+        """Make one attempt and settle it, unless the mailbox wants no receipts."""
+        began = self._now()
+        contents = await self._db.transaction(
+            partial(payer_letters.prepare_receipt, message=message, now=began)
+        )
+        if contents is not None:
+            outcome = await self._attempt(message, contents)
+            domain = message.body.address.rpartition("@")[2]
+            await self._recorder.settle(message, outcome, began, domain)
+
+    async def _attempt(
+        self, message: outbox.Message, contents: notification.LetterContents
+    ) -> outcomes.AttemptOutcome:
+        mailbox = contacts.mailbox_digest(message.body.address)
+        stop = f"{notification.STOP_RECEIPTS}{notification.stop_token(self._key, mailbox)}"
+        target = letter_texts.LetterTarget(message.id, message.body.address, stop)
+        try:
+            letter = self._written(message.body, target, contents)
+            code, text = await self._mailer.send(letter)
+        except errors.MailRefused as error:
+            return outcomes.AttemptOutcome(
+                error.code, error.answer.encode(), error.told, error.final
+            )
+        return outcomes.AttemptOutcome(code, text.encode())
+
+    def _written(
+        self,
+        body: payment_reports.ReceiptReport
+        | payment_reports.RejectionNotice
+        | payment_reports.PaymentNotice,
+        target: letter_texts.LetterTarget,
+        contents: notification.LetterContents,
+    ) -> EmailMessage:
+        match body:
+            case payment_reports.RejectionNotice():
+                return receipt_letter.rejection_letter(body, target, self._origin)
+            case payment_reports.PaymentNotice():
+                return receipt_letter.notice_letter(body, target, self._origin, contents)
+            case payment_reports.ReceiptReport():
+                return receipt_letter.receipt_letter(body, target, self._origin, contents)

@@ -1,0 +1,405 @@
+"""SQL of deliveries and their attempts; a delivery's state is in the outbox, under its id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bot.core.database import database, tables
+from bot.core.outbox import bulk_changes, outbox, payload_kinds, queries, queue_policy
+from bot.service.notifications import notification
+from bot.service.payments import payment_reports
+from bot.service.requests import request, request_rows
+
+Report: TypeAlias = (
+    payment_reports.WebhookReport
+    | payment_reports.ClaimReport
+    | payment_reports.LetterReport
+    | payment_reports.ClaimLetter
+    | payment_reports.ReceiptReport
+    | payment_reports.RejectionNotice
+    | payment_reports.PaymentNotice
+)
+"""What is delivered: a payment's report, or one of a checkout without a payment."""
+
+WEBHOOK_PAYLOADS = payload_kinds.PayloadKinds(
+    webhook=payment_reports.WebhookReport, claim=payment_reports.ClaimReport
+)
+LETTER_PAYLOADS = payload_kinds.PayloadKinds(
+    letter=payment_reports.LetterReport,
+    claim=payment_reports.ClaimLetter,
+    question=payment_reports.ConfirmationQuestion,
+    erased=payment_reports.ErasedLetter,
+)
+RECEIPT_PAYLOADS = payload_kinds.PayloadKinds(
+    receipt=payment_reports.ReceiptReport,
+    rejection=payment_reports.RejectionNotice,
+    notice=payment_reports.PaymentNotice,
+    erased=payment_reports.ErasedLetter,
+)
+
+STATES = {
+    "waiting": notification.NotificationState.WAITING,
+    "leased": notification.NotificationState.SENDING,
+    "done": notification.NotificationState.DELIVERED,
+    "dead": notification.NotificationState.DEAD,
+    "joined": notification.NotificationState.JOINED,
+    "ended": notification.NotificationState.ENDED,
+}
+"""States of deliveries by states of the outbox."""
+
+NAMES = {state: name for name, state in STATES.items()}
+
+COLUMNS = tables.of_table(
+    "d", "id, app_id, request_id, payment_id, channel, address, created_at, checkout_id"
+)
+WITH_STATE = f"SELECT {COLUMNS}, o.state, o.attempts, o.due_at, o.settled_at, o.note"
+SELECT = f"{WITH_STATE} FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id"
+ANY = f"{SELECT} WHERE d.id = :id"
+# Payers' receipts are between them and the operator: an application could send them for ever.
+OF_APP = f"{ANY} AND d.app_id = :app_id AND d.channel <> 'receipt'"
+NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
+OWN = f"FROM deliveries d WHERE d.app_id = :app_id AND d.channel <> 'receipt' {{narrowed}} {NEWEST}"
+RECEIPT = (
+    f"SELECT d.address, o.state FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id"  # noqa: S608 - our own words
+    " WHERE d.payment_id = :id AND d.channel = 'receipt' AND d.created_at = :at"
+    " ORDER BY d.id LIMIT 1"
+)
+TO_PAYER = (
+    "SELECT COUNT(*) AS letters FROM deliveries WHERE payment_id = :id AND channel = 'receipt'"
+)
+PAGE = (
+    f"{WITH_STATE} FROM (SELECT {COLUMNS} {OWN} LIMIT :most_read) AS d"
+    f" JOIN {queries.QUEUED} o ON o.id = d.id {{in_state}} {NEWEST} LIMIT :limit"
+)
+EDGE = f"SELECT d.created_at, d.id {OWN} LIMIT 1 OFFSET :passed"
+MOST_READ = 5000
+"""Deliveries that a search by state reads: with more, other calls would wait."""
+
+SHOWN = 100
+"""Deliveries that the operator's list shows unless asked for more."""
+
+INSERT = """
+    INSERT INTO deliveries
+    (id, app_id, request_id, payment_id, channel, address, created_at, recipient_id, checkout_id)
+    VALUES
+    (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at, :recipient_id,
+     :checkout_id)
+"""
+# Inserts nothing if the delivery was deleted during the attempt.
+ADD_ATTEMPT = """
+    INSERT INTO delivery_attempts (delivery_id, number, at, took, status, answer, trouble)
+    SELECT d.id, (SELECT COALESCE(MAX(number), 0) + 1 FROM delivery_attempts
+                  WHERE delivery_id = d.id), :at, :took, :status, :answer, :trouble
+    FROM deliveries d WHERE d.id = :id
+"""
+HAS_ATTEMPT = (
+    "SELECT 1 AS one FROM delivery_attempts WHERE delivery_id = :id AND at = :at AND took = :took"
+    " AND COALESCE(status, 0) = :status"
+)
+ATTEMPTS = (
+    "SELECT a.at, a.took, a.status, a.answer, a.trouble FROM delivery_attempts a"
+    " WHERE a.delivery_id = :id ORDER BY a.number"
+)
+FORGET = (
+    "DELETE FROM delivery_attempts WHERE delivery_id = :id",
+    "DELETE FROM deliveries WHERE id = :id",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryFilter:
+    """A filter of an application's deliveries: by request, by state, after a place in the list."""
+
+    app_id: str
+    request_id: str | None = None
+    state: notification.NotificationState | None = None
+    after: request_rows.Place | None = None
+
+    def sql(self, form: str) -> str:
+        """Return the statement of this `form` with the filter."""
+        narrowed = "AND d.request_id = :request_id " if self.request_id is not None else ""
+        narrowed += "AND (d.created_at, d.id) < (:at, :after_id)" if self.after else ""
+        return form.format(narrowed=narrowed, in_state="AND o.state = :state" if self.state else "")
+
+
+def insert(tx: database.Transaction, report: Report, number: str) -> str:
+    """Store a delivery and return its id, made of its channel and `number`."""
+    channel, address, at = _addressed(report)
+    delivery_id = f"{channel.value}-{number}"
+    tx.execute(
+        INSERT,
+        id=delivery_id,
+        app_id=report.app_id,
+        request_id=report.request_id,
+        payment_id=report.transaction_id
+        if isinstance(report, payment_reports.PaymentReport)
+        else None,
+        channel=channel.value,
+        address=address,
+        created_at=at,
+        recipient_id=report.recipient_id
+        if isinstance(report, payment_reports.LetterReport | payment_reports.ClaimLetter)
+        else None,
+        checkout_id=None
+        if isinstance(report, payment_reports.PaymentReport)
+        else report.checkout_id,
+    )
+    return delivery_id
+
+
+def _addressed(report: Report) -> tuple[notification.Channel, str, int]:
+    """Return the channel and the address of a report, and when it came about (epoch ms)."""
+    match report:
+        case payment_reports.WebhookReport():
+            return notification.Channel.WEBHOOK, report.url, report.completed_at
+        case payment_reports.ClaimReport():
+            return notification.Channel.WEBHOOK, report.url, report.claimed_at
+        case payment_reports.ReceiptReport():
+            return notification.Channel.RECEIPT, report.address, report.completed_at
+        case payment_reports.RejectionNotice() | payment_reports.PaymentNotice():
+            at = (
+                report.noticed_at
+                if isinstance(report, payment_reports.PaymentNotice)
+                else report.rejected_at
+            )
+            return notification.Channel.RECEIPT, report.address, at
+        case payment_reports.LetterReport():
+            return notification.Channel.EMAIL, report.address, report.completed_at
+        case payment_reports.ClaimLetter():
+            return notification.Channel.EMAIL, report.address, report.claimed_at
+
+
+async def page(
+    db: database.Database, wanted: DeliveryFilter, limit: int
+) -> tuple[list[notification.Notification], request_rows.Place | None]:
+    """Return an application's deliveries, newest first, and the place where the next page begins.
+
+    A search by state reads MOST_READ of them: its page may be short, even empty, although there
+    is a next page.
+    """
+    most_read = MOST_READ if wanted.state else limit + 1
+    params: dict[str, object] = {
+        "app_id": wanted.app_id,
+        "request_id": wanted.request_id,
+        "state": NAMES[wanted.state] if wanted.state else None,
+        "at": wanted.after.at if wanted.after else None,
+        "after_id": wanted.after.id if wanted.after else None,
+    }
+    rows = await db.query(wanted.sql(PAGE), **params, limit=limit + 1, most_read=most_read)
+    found = [_delivery(row) for row in rows[:limit]]
+    if len(rows) > limit:
+        return found, request_rows.Place(found[-1].created_at, found[-1].id)
+    edge = await db.query(wanted.sql(EDGE), **params, passed=most_read - 1)
+    return found, request_rows.Place(edge[0]["created_at"], edge[0]["id"]) if edge else None
+
+
+async def read(
+    db: database.Database, app_id: str, delivery_id: str
+) -> notification.Notification | None:
+    """Return one delivery of an application."""
+    row = await db.one(OF_APP, id=delivery_id, app_id=app_id)
+    return _delivery(row) if row else None
+
+
+async def read_receipt(
+    db: database.Database, payment: request.Payment
+) -> notification.ReceiptLetter | None:
+    """Return a payment's receipt by email, None without one; later letters don't count."""
+    row = await db.one(RECEIPT, id=payment.id, at=payment.completed_at)
+    return notification.ReceiptLetter(row["address"], STATES[row["state"]]) if row else None
+
+
+async def read_attempts(db: database.Database, delivery_id: str) -> list[notification.Attempt]:
+    """Return the attempts of a delivery, in their order."""
+    return [notification.Attempt(**row) for row in await db.query(ATTEMPTS, id=delivery_id)]
+
+
+def find_of_app(
+    tx: database.Transaction, app_id: str, delivery_id: str
+) -> notification.Notification | None:
+    """Return one delivery of an application."""
+    row = tx.one(OF_APP, id=delivery_id, app_id=app_id)
+    return _delivery(row) if row else None
+
+
+def count_to_payer(tx: database.Transaction, payment_id: str) -> int:
+    """Return how many letters about a payment were queued for its payer."""
+    row = tx.one(TO_PAYER, id=payment_id)
+    return row["letters"] if row else 0
+
+
+def list_all(
+    tx: database.Transaction,
+    limit: int = SHOWN,
+    state: notification.NotificationState | None = None,
+) -> list[notification.Notification]:
+    """Return the deliveries of every application, newest first."""
+    narrowed = "AND o.state = :state" if state else ""
+    sql = f"{SELECT} {narrowed} {NEWEST} LIMIT :limit"
+    rows = tx.query(sql, limit=limit, state=NAMES[state] if state else None)
+    return [_delivery(row) for row in rows]
+
+
+def find(tx: database.Transaction, delivery_id: str) -> notification.Notification | None:
+    """Return one delivery of any application."""
+    row = tx.one(ANY, id=delivery_id)
+    return _delivery(row) if row else None
+
+
+def attempts(tx: database.Transaction, delivery_id: str) -> list[notification.Attempt]:
+    """Return what `read_attempts` does, in a transaction."""
+    return [notification.Attempt(**row) for row in tx.query(ATTEMPTS, id=delivery_id)]
+
+
+def add_attempt(tx: database.Transaction, delivery_id: str, attempt: notification.Attempt) -> None:
+    """Store an attempt, numbered after all earlier ones, also those before an operator's retry."""
+    tx.execute(
+        ADD_ATTEMPT,
+        id=delivery_id,
+        at=attempt.at,
+        took=attempt.took,
+        status=attempt.status,
+        answer=attempt.answer,
+        trouble=attempt.trouble,
+    )
+
+
+def has_attempt(tx: database.Transaction, delivery_id: str, attempt: notification.Attempt) -> bool:
+    """Return whether this attempt is stored."""
+    given = {"at": attempt.at, "took": attempt.took, "status": attempt.status or 0}
+    return tx.one(HAS_ATTEMPT, id=delivery_id, **given) is not None
+
+
+def sweep(tx: database.Transaction, queue: queue_policy.Queue, before: int, most: int) -> int:
+    """Delete up to `most` of a queue's deliveries settled before `before`; return how many."""
+    swept = outbox.sweep(tx, queue, before, most)
+    for delivery_id in swept:
+        for statement in FORGET:
+            tx.execute(statement, id=delivery_id)
+    return len(swept)
+
+
+def _delivery(row: database.Row) -> notification.Notification:
+    state = row["state"]
+    return notification.Notification(
+        id=row["id"],
+        app_id=row["app_id"],
+        request_id=row["request_id"],
+        transaction_id=row["payment_id"],
+        channel=notification.Channel(row["channel"]),
+        address=row["address"],
+        state=STATES[state],
+        attempts=row["attempts"],
+        created_at=row["created_at"],
+        next_at=row["due_at"] if state == "waiting" else None,
+        settled_at=row["settled_at"],
+        note=row["note"],
+        checkout_id=row["checkout_id"],
+    )
+
+
+# SQL of letters that report several payments or claims.
+#
+# Each member's delivery names the leading one, whose message is sent; the others are `joined` in
+# the outbox until it is settled, so that a lost answer repeats the same letter.
+
+
+MOST = 2000
+"""Payments in one letter."""
+
+WAITING = f"""
+    SELECT d.id FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id
+    WHERE d.recipient_id = :recipient AND d.letter IS NULL AND o.state = 'waiting'
+"""  # noqa: S608 - our own words
+NEWS = f"""{WAITING}
+    AND (d.checkout_id IS NULL OR EXISTS (SELECT 1 FROM checkouts c
+    WHERE c.id = d.checkout_id AND c.state = 'claimed' AND c.claim_lapses_at > :now))
+"""  # noqa: S608 - our own words
+"""The same without claims that need no answer any more."""
+
+JOIN = "UPDATE deliveries SET letter = :leader WHERE id IN ({} ORDER BY d.id LIMIT :most)"
+JOIN_NEWS, JOIN_ALL = JOIN.format(NEWS), JOIN.format(WAITING)
+MEMBERS = "SELECT id FROM deliveries WHERE letter = :leader AND id <> :leader"
+BODIES = f"""
+    SELECT o.body FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id
+    WHERE d.letter = :leader AND (d.id = :leader OR o.state = 'joined') ORDER BY d.id
+"""  # noqa: S608 - our own words
+STRANDED = f"""
+    SELECT DISTINCT d.letter AS leader FROM deliveries d JOIN {queries.QUEUED} l ON l.id = d.letter
+    WHERE d.id IN (SELECT id FROM {queries.QUEUED} WHERE state = 'joined')
+      AND l.state IN ('done', 'dead', 'ended')
+"""  # noqa: S608 - our own words
+
+
+def leader_of(tx: database.Transaction, delivery_id: str) -> str | None:
+    """Return the leader of a delivery's letter, None if it is in no letter yet."""
+    row = tx.one("SELECT letter FROM deliveries WHERE id = :id", id=delivery_id)
+    return row["letter"] if row else None
+
+
+def begin_letter(tx: database.Transaction, delivery_id: str) -> None:
+    """Begin a letter with a delivery."""
+    tx.execute("UPDATE deliveries SET letter = :id WHERE id = :id", id=delivery_id)
+
+
+def join_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
+    """Add the deliveries that wait for a recipient to the letter of `leader`.
+
+    Claims that need no answer any more at `now` (epoch ms) stay out of it.
+    """
+    tx.execute(JOIN_NEWS, leader=leader, recipient=recipient_id, most=MOST, now=now)
+    bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
+
+
+def join_all(tx: database.Transaction, leader: str, recipient_id: str) -> None:
+    """Add every delivery that waits for a recipient, to be settled as `leader` without a letter."""
+    tx.execute(JOIN_ALL, leader=leader, recipient=recipient_id, most=MOST)
+    bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
+
+
+def first_waiting(tx: database.Transaction, recipient_id: str, now: int) -> str | None:
+    """Return the first delivery that a letter to a recipient would report at `now` (epoch ms)."""
+    row = tx.one(f"{NEWS} ORDER BY d.id LIMIT 1", recipient=recipient_id, now=now)
+    return row["id"] if row else None
+
+
+def letter_reports(
+    tx: database.Transaction, leader: str
+) -> list[payment_reports.LetterReport | payment_reports.ClaimLetter]:
+    """Return the payments and claims that a letter reports, the earliest first."""
+    return [LETTER_PAYLOADS.decode(row["body"]) for row in tx.query(BODIES, leader=leader)]
+
+
+def settle_members(tx: database.Transaction, leader: str, state: str, note: str, now: int) -> int:
+    """Settle the members of a letter as its leader was; return how many."""
+    return bulk_changes.settle_joined(tx, MEMBERS, state, note, now, leader=leader)
+
+
+def unsettled_leaders(tx: database.Transaction) -> list[str]:
+    """Return settled leaders with members that are not: a worker ended between the two."""
+    return [row["leader"] for row in tx.query(STRANDED)]
+
+
+def postpone_letter(tx: database.Transaction, recipient_id: str, due_at: int) -> None:
+    """Delay the deliveries that wait for a recipient to `due_at`."""
+    bulk_changes.postpone(tx, WAITING, due_at, recipient=recipient_id)
+
+
+def hasten_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
+    """Make a letter due at once, with the deliveries that still wait for its recipient."""
+    chosen = f"SELECT :leader UNION ALL {WAITING}"
+    bulk_changes.hasten(tx, chosen, now, leader=leader, recipient=recipient_id)
+
+
+def leave_letter(tx: database.Transaction, delivery_id: str) -> None:
+    """Remove a delivery from its letter, to send it again alone.
+
+    The leader of a letter with joined members stays: they wait for it.
+    """
+    tx.execute(
+        "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS ("  # noqa: S608 - as above
+        f"SELECT 1 FROM {queries.QUEUED} o JOIN deliveries d ON d.id = o.id"
+        " WHERE d.letter = :id AND o.state = 'joined')",
+        id=delivery_id,
+    )

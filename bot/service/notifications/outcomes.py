@@ -1,0 +1,220 @@
+"""The outcome of an attempt, and what follows: delivered, tried again, or dead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from bot.core.database import database
+from bot.core.outbox import outbox, queue_policy
+from bot.core.text import sanitize
+from bot.service.notifications import notification, notification_rows, recipients
+
+log = structlog.get_logger()
+
+SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
+RETRIES = queue_policy.RetryTable(
+    (5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR),
+    jitter=200,
+    longest_asked=24 * HOUR,
+)
+"""Attempts at a webhook and at a letter; an endpoint can't delay its webhooks for ever."""
+
+LONGEST_ANSWER = 1024  # bytes
+LONGEST_TROUBLE = 200  # characters
+STORE_SECONDS = 0.005
+"""For which an outcome waits for others that can be stored with it."""
+
+MOST_STORED = 32
+"""Attempts in one transaction: payments for the same requests wait for it."""
+
+SUCCESS = range(200, 300)
+"""For both protocols: RFC 9110 section 15.3, RFC 5321 section 4.2.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptOutcome:
+    """The outcome of an attempt: `status` and `answer`, or the `trouble` that prevented them.
+
+    `final`: another attempt would be useless; `retry_after` in seconds.
+    """
+
+    status: int | None = None
+    answer: bytes = b""
+    trouble: str | None = None
+    final: bool = False
+    retry_after: int = 0
+
+    @property
+    def delivered(self) -> bool:
+        """Return whether the other side accepted the delivery."""
+        return self.status in SUCCESS
+
+    @property
+    def note(self) -> str:
+        """Describe it to the operator."""
+        if self.trouble is None:
+            return f"answered {self.status}"
+        return sanitize.line(self.trouble, LONGEST_TROUBLE)
+
+    def attempt(self, began: int, ended: int) -> notification.Attempt:
+        """Return the attempt to store, without characters that could harm its reader."""
+        text = self.answer[:LONGEST_ANSWER].decode("utf-8", "replace")
+        return notification.Attempt(
+            at=began,
+            took=max(0, ended - began),
+            status=self.status,
+            answer=sanitize.text(text) if self.status is not None else None,
+            trouble=self.note if self.trouble is not None else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """An attempt to store; `due_at`: when the next one is due. `stored` is set once it is."""
+
+    message: outbox.Message
+    outcome: AttemptOutcome
+    attempt: notification.Attempt
+    due_at: int | None
+    host: str
+    stored: asyncio.Future[None]
+
+    def ending(self, queue: queue_policy.Queue, now: int) -> outbox.Ending:
+        """Return what becomes of the message."""
+        message, note = self.message, self.outcome.note
+        if self.outcome.delivered:
+            return outbox.as_done(queue, message, now)
+        if self.due_at is None:
+            return outbox.settled(message, "dead", now, note)
+        return outbox.retried(message, self.due_at, note, uncertain=message.uncertain)
+
+    @property
+    def name(self) -> str:
+        """Return what it is counted as."""
+        if self.outcome.delivered:
+            return "delivered"
+        return "dead" if self.due_at is None else "failed"
+
+
+class DeliveryRecorder:
+    """Stores the attempts of one queue, those that end meanwhile in one transaction.
+
+    Each attempt is stored with its consequences.
+    """
+
+    def __init__(
+        self,
+        db: database.Database,
+        channel: notification.Channel,
+        queue: queue_policy.Queue,
+        now: Callable[[], int],
+    ) -> None:
+        self.queue = queue
+        self._db, self._channel, self._now = db, channel, now
+        self._waiting: list[Result] = []
+        self._storing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def settle(
+        self, message: outbox.Message, outcome: AttemptOutcome, began: int, host: str
+    ) -> asyncio.Future[None]:
+        """Settle an attempt that began at `began` (epoch ms); the future is set once it is stored.
+
+        `host` is for the log.
+        """
+        now, loop = self._now(), asyncio.get_running_loop()
+        attempt, due_at = outcome.attempt(began, now), _due_at(message, outcome, now)
+        stored: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(Result(message, outcome, attempt, due_at, host, stored))
+        if self._timer is None and self._storing is None:
+            self._timer = loop.call_later(STORE_SECONDS, self._store_now)
+        return stored
+
+    def count_buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+        """Count a delivery that the worker buried, and settle the members of its letter."""
+        if self._channel is notification.Channel.EMAIL:
+            recipients.settle_letter(tx, message.id, self._now())
+        tx.count("delivery_attempts", self._channel.value, "dead")
+
+    def _store_now(self) -> None:
+        self._timer = None
+        self._storing = asyncio.create_task(self._store_waiting())
+
+    async def _store_waiting(self) -> None:
+        try:
+            while self._waiting:
+                group, self._waiting = self._waiting[:MOST_STORED], self._waiting[MOST_STORED:]
+                await self._store(group)
+        finally:
+            self._storing = None
+
+    async def _store(self, group: list[Result]) -> None:
+        """Store results in one transaction; where it fails, each alone: one may be at fault."""
+        try:
+            in_time = await self._db.transaction_until_stored(lambda tx: self._settle(tx, group))
+        except Exception as error:  # noqa: BLE001 - the handler of the message gets it
+            if len(group) > 1:
+                for one in group:
+                    await self._store([one])
+            elif not group[0].stored.done():
+                group[0].stored.set_exception(error)
+            return
+        for result, ours in zip(group, in_time, strict=True):
+            self._log(result, ours=ours)
+            if not result.stored.done():
+                result.stored.set_result(None)
+
+    def _settle(self, tx: database.Transaction, group: list[Result]) -> list[bool]:
+        """Settle messages and store their attempts; return of each whether it was in time.
+
+        The attempt is stored even where the lease was lost, because the other side has seen it. One
+        that is stored already stays alone: the answer to its commit was lost.
+        """
+        now = self._now()
+        ends = [one.ending(self.queue, now) for one in group]
+        in_time = outbox.end_leases(tx, self.queue, ends)
+        return [
+            self._add_attempt(tx, one, now, ours=ours)
+            for one, ours in zip(group, in_time, strict=True)
+        ]
+
+    def _add_attempt(
+        self, tx: database.Transaction, result: Result, now: int, *, ours: bool
+    ) -> bool:
+        delivery = result.message.id
+        if not ours and notification_rows.has_attempt(tx, delivery, result.attempt):
+            return True
+        notification_rows.add_attempt(
+            tx, delivery, result.attempt
+        )  # numbered under the lane's lock
+        if self._channel is notification.Channel.EMAIL:
+            recipients.settle_letter(tx, delivery, now)
+        tx.count("delivery_attempts", self._channel.value, result.name if ours else "late")
+        return ours
+
+    def _log(self, result: Result, *, ours: bool) -> None:
+        outcome, message = result.outcome, result.message
+        facts: dict[str, Any] = {
+            "delivery": message.id,
+            "request": message.body.request_id,
+            "host": result.host,
+            "attempt": message.attempts,
+            "took_ms": result.attempt.took,
+        }
+        if ours and outcome.delivered:
+            log.info(f"{self._channel} delivered", status=outcome.status, **facts)  # noqa: G004 - structlog
+            return
+        facts["why"] = outcome.note
+        if ours and result.due_at is not None:
+            facts["again_in_s"] = (result.due_at - self._now()) // 1000
+        log.warning(f"{self._channel} {result.name if ours else 'came too late'}", **facts)  # noqa: G004 - structlog
+
+
+def _due_at(message: outbox.Message, outcome: AttemptOutcome, now: int) -> int | None:
+    delay = None if outcome.final else RETRIES.delay(message.attempts, outcome.retry_after)
+    return None if delay is None else now + delay

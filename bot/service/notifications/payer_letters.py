@@ -1,0 +1,350 @@
+"""Receipts by email to payers who left an address: queued with the payment, limited, ended.
+
+Whoever pays can type a stranger's address, so a receipt has no message of the seller's, few go to
+one mailbox, and one click ends them all (decision 0049).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.core.database import database
+from bot.core.outbox import bulk_changes, outbox, payload_kinds, queue_policy, worker
+from bot.core.text import contacts
+from bot.service.checkouts import checkout, checkout_rows
+from bot.service.goods import contents, fulfillment
+from bot.service.notifications import notification, notification_rows, recipients
+from bot.service.payments import payment_reports, payment_rows
+from bot.service.payouts import payout_account
+from bot.service.requests import request_rows
+from bot.service.requests.request import DeliveryKind, Kind, Payment, PaymentRequest
+
+# What a letter to a payer says beside its report, read in the transaction before it is sent.
+
+
+def read_letter(
+    tx: database.Transaction,
+    letter: payment_reports.ReceiptReport
+    | payment_reports.RejectionNotice
+    | payment_reports.PaymentNotice,
+    now: int,
+) -> notification.LetterContents | None:
+    """Return what a letter says; None for news that the seller has taken back."""
+    if isinstance(letter, payment_reports.RejectionNotice):
+        return notification.NO_CONTENTS
+    request = request_rows.find_ever(tx, letter.request_id, now)
+    payment = payment_rows.find(tx, letter.request_id, letter.transaction_id)
+    if request is None or payment is None:
+        return notification.NO_CONTENTS
+    news = letter.news if isinstance(letter, payment_reports.PaymentNotice) else None
+    if news and not _holds(payment, news):
+        return None
+    note = _note(payment, news)
+    received = fulfillment.find_received(tx, payment) or contents.Received()
+    return notification.LetterContents(
+        units=_units(request, payment),
+        keep=_keep(request, payment),
+        codes=_codes(payment, received),
+        has_goods=received != contents.Received(),
+        waits=received.waiting > 0,
+        has_note=note is not None,
+        note=note if note and notification.is_token(note) else None,
+    )
+
+
+def _holds(payment: Payment, news: payment_reports.News) -> bool:
+    """Return whether news of a payment is still true."""
+    marks = payment.marks
+    if news is payment_reports.News.SENT:
+        return marks.sent_at is not None
+    return (marks.paid_back_at is not None) == (news is payment_reports.News.PAID_BACK)
+
+
+def _note(payment: Payment, news: payment_reports.News | None) -> str | None:
+    notes = {
+        payment_reports.News.SENT: payment.marks.sent_note,
+        payment_reports.News.PAID_BACK: payment.marks.paid_back_note,
+    }
+    return notes.get(news) if news else None
+
+
+def _units(request: PaymentRequest, payment: Payment) -> notification.UnitNumbers | None:
+    """Return the numbers of a drop's units, None where the payment has none or was paid back."""
+    first, total = payment.first_unit, request.units.offered if request.units else 0
+    if request.terms.kind is not Kind.LIMIT or first is None or payment.marks.paid_back_at:
+        return None
+    return notification.UnitNumbers(first, first + payment.quantity - 1, total)
+
+
+def _keep(request: PaymentRequest, payment: Payment) -> str | None:
+    """Return where the receipt can be kept in Telegram: no other address is mailed."""
+    if request.terms.keep_url is None:
+        return None
+    url = notification.keep_link(request.terms.keep_url, request.id, payment.id)
+    return url if notification.is_deep_link(url) else None
+
+
+def _codes(payment: Payment, received: contents.Received) -> tuple[tuple[int, str], ...]:
+    """Return the code of each unit, () where one is missing or may not travel."""
+    codes = received.codes
+    if not len(codes) == payment.quantity <= notification.MOST_CODES or not all(
+        map(notification.is_token, codes)
+    ):
+        return ()
+    return tuple(enumerate(codes, payment.first_unit or 1))
+
+
+SECOND = 1000
+HOUR = 60 * recipients.MINUTE
+DAY = 24 * HOUR
+
+TO_PAYER = queue_policy.Pace(2 * HOUR, burst=12)
+"""Receipts to one mailbox, of all sellers together: 24 in its busiest day."""
+
+TO_ALL = queue_policy.Pace(10 * SECOND, burst=600)
+"""Receipts to all mailboxes: a drop of 600 units at once, and the operator's reputation."""
+
+OF_SELLER = queue_policy.Pace(TO_ALL.interval)
+"""What a receipt costs its seller. It only orders: of a drop of thousands and a single sale, the
+receipt of the single sale goes first."""
+
+OF_TEST_MONEY = queue_policy.Pace(2 * recipients.MINUTE, burst=60)
+"""Receipts for test money, which costs nothing: a payment beyond it has none."""
+
+NO_APP, RECEIPTS_OWNER = "", "receipts"
+"""What a mailbox refuses that wants no receipts, among the sellers that it refuses."""
+
+TOO_LATE = "other receipts went first for a day"
+TAKEN_BACK = "the seller took it back"
+
+RECEIPTS = queue_policy.Queue(
+    "receipts",
+    lease=60_000,
+    ordered=False,
+    keep=True,
+    pace=TO_ALL,
+    lane_pace=lambda _mailbox: TO_PAYER,
+    account_pace=OF_SELLER,
+    payloads=notification_rows.RECEIPT_PAYLOADS,
+)
+"""A lane a mailbox, named by its digest."""
+
+
+def queue_receipt(
+    tx: database.Transaction,
+    request: PaymentRequest,
+    payment: Payment,
+    language: str,
+    *,
+    test_money: bool,
+) -> None:
+    """Queue the receipt of a payment in the payer's language, if its address can get one."""
+    address, at = payment.user_data.get("email", ""), payment.completed_at
+    if contacts.ascii_address(address) is None or (test_money and not has_room(tx, at)):
+        return
+    receipt = payment_reports.ReceiptReport(
+        address=address,
+        language=language,
+        test_money=test_money,
+        **payment_reports.converted_facts(payment.amount, payment.currency, payment.paid),
+        **payment_reports.payment_facts(request.app_id, payment),
+    )
+    put_letter(tx, request, receipt, at)
+
+
+def queue_rejection(
+    tx: database.Transaction, request: PaymentRequest, checkout: checkout.Checkout, now: int
+) -> None:
+    """Queue the letter to a payer whose claimed payment was not found, as their receipt would be.
+
+    It tells only payers who left an address with the form.
+    """
+    address = checkout.user_data.get("email", "")
+    if checkout.language is None or contacts.ascii_address(address) is None:
+        return
+    if checkout.kind == payout_account.SANDBOX and not has_room(tx, now):
+        return
+    notice = payment_reports.RejectionNotice(
+        address=address,
+        language=checkout.language,
+        rejected_at=now,
+        **payment_reports.checkout_facts(request, checkout),
+    )
+    put_letter(tx, request, notice, now)
+
+
+def put_letter(
+    tx: database.Transaction,
+    request: PaymentRequest,
+    letter: payment_reports.ReceiptReport
+    | payment_reports.RejectionNotice
+    | payment_reports.PaymentNotice,
+    now: int,
+) -> None:
+    """Queue a letter to a payer, whose address can get one."""
+    delivery_id = notification_rows.insert(tx, letter, outbox.new_id(now))
+    lane = contacts.mailbox_digest(letter.address)
+    seller = f"{request.app_id}/{request.owner}"
+    outbox.put(tx, RECEIPTS, lane, letter, now, key=delivery_id, account=seller)
+
+
+def has_room(tx: database.Transaction, now: int) -> bool:
+    """Count a letter about test money; return False if there were enough of them."""
+    return recipients.take_room(tx, [("test receipts", OF_TEST_MONEY)], now) is None
+
+
+def prepare_receipt(
+    tx: database.Transaction, message: outbox.Message, now: int
+) -> notification.LetterContents | None:
+    """Return what a letter says beside its report; settle it and return None if it may not go."""
+    body, reason, contents = message.body, None, None
+    if isinstance(body, payment_reports.ErasedLetter):
+        reason = recipients.ERASED
+    elif has_stopped(tx, contacts.mailbox_digest(body.address)):
+        reason = recipients.UNSUBSCRIBED
+    else:
+        contents = read_letter(tx, body, now)
+        reason = None if contents else TAKEN_BACK
+    if reason is not None:
+        outbox.end(tx, RECEIPTS, message, now, reason)
+    return contents
+
+
+def end_late(tx: database.Transaction, now: int) -> int:
+    """End receipts that a limit has held up for a day; return how many."""
+    return bulk_changes.end_untried(tx, RECEIPTS.name, now - DAY, TOO_LATE, now)
+
+
+def stop_receipts(
+    tx: database.Transaction, mailbox: str, now: int, *, everybody: bool = False
+) -> None:
+    """End receipts to a mailbox, or all letters from here."""
+    owner = "" if everybody else RECEIPTS_OWNER
+    recipients.unsubscribe_mailbox(tx, mailbox, NO_APP, owner, now)
+
+
+def has_stopped(tx: database.Transaction, mailbox: str) -> bool:
+    """Return whether a mailbox gets no receipts."""
+    return recipients.has_unsubscribed(tx, mailbox, NO_APP, RECEIPTS_OWNER)
+
+
+# Letters to payers after the receipt: it was sent, paid back, or what they waited for came.
+#
+# They go where receipts go, under the same limits, and have what is true when they are sent.
+
+
+MOST = 6
+"""Letters about one payment, the receipt too: a mark can be set and taken back for ever."""
+
+
+def queue_notice(
+    tx: database.Transaction,
+    request: PaymentRequest,
+    payment: Payment,
+    news: payment_reports.News,
+    now: int,
+) -> bool:
+    """Queue a letter with news of a payment; return False where its payer gets none.
+
+    Call it only where emails are sent.
+    """
+    address = payment.user_data.get("email", "")
+    if contacts.ascii_address(address) is None:
+        return False
+    checkout = checkout_rows.find(tx, payment.checkout_id)
+    if checkout is None or checkout.language is None:
+        return False
+    if has_stopped(tx, contacts.mailbox_digest(address)):
+        return False
+    if notification_rows.count_to_payer(tx, payment.id) >= MOST:
+        return False
+    test_money = payment.rail == payout_account.SANDBOX
+    if test_money and not has_room(tx, now):
+        return False
+    notice = payment_reports.PaymentNotice(
+        address=address,
+        language=checkout.language,
+        news=news,
+        noticed_at=now,
+        test_money=test_money,
+        **payment_reports.payment_facts(request.app_id, payment),
+    )
+    put_letter(tx, request, notice, now)
+    return True
+
+
+# Letters to all payers who waited for goods, some in each transaction: they may be thousands.
+
+
+MOST_SERVED = 500
+"""Payers who are written to in one transaction: on SQLite payments wait for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedUnits:
+    """Units of a request, the first to the last, whose payers get a letter with this news."""
+
+    request_id: str
+    first: int
+    last: int
+    news: payment_reports.News
+
+
+SERVED = queue_policy.Queue(
+    "served", lease=60_000, payloads=payload_kinds.PayloadKinds(served=ServedUnits)
+)
+"""What is left to do of a call that served more payers; a lane a request."""
+
+
+def queue_served(
+    tx: database.Transaction, request: PaymentRequest, served: range, now: int
+) -> None:
+    """Queue letters to payers who waited for what these units have now.
+
+    They have their codes, or what the request delivers in place of codes. Who still waits for
+    another code hears once that has come too. Call it only where emails are sent, once the codes
+    are stored and with the request locked.
+    """
+    if served:
+        news = (
+            payment_reports.News.CODES
+            if request.delivers is DeliveryKind.CODES
+            else payment_reports.News.GOODS
+        )
+        _queue(tx, request, ServedUnits(request.id, served[0], served[-1], news), now)
+
+
+def _queue(tx: database.Transaction, request: PaymentRequest, units: ServedUnits, now: int) -> None:
+    """Queue the first letters, and a message for the others.
+
+    The others need no lock of the request: each letter is checked again when it is sent.
+    """
+    numbers = range(units.first, units.last + 1)
+    found = payment_rows.with_last_unit(tx, request.id, numbers, MOST_SERVED)
+    if len(found) == MOST_SERVED and found[-1].last_unit < units.last:
+        rest = ServedUnits(request.id, found[-1].last_unit + 1, units.last, units.news)
+        outbox.put(tx, SERVED, request.id, rest, now)
+    for payment in found:
+        queue_notice(tx, request, payment, units.news, now)
+
+
+class ServedPayers:
+    """Queues the letters that a call has left to do; a worker performs its `job`."""
+
+    def __init__(self, db: database.Database, now: Callable[[], int]) -> None:
+        self._db = db
+        self._now = now
+        self.job = worker.Job(SERVED, self.handle)
+
+    async def handle(self, message: outbox.Message) -> None:
+        """Queue some letters, and a message for those that are left."""
+        await self._db.bulk(lambda tx: self._continue(tx, message))
+
+    def _continue(self, tx: database.Transaction, message: outbox.Message) -> None:
+        now, units = self._now(), message.body
+        if not outbox.done(tx, SERVED, message, now):
+            return
+        request = request_rows.find_ever(tx, units.request_id, now)
+        if request is not None:
+            _queue(tx, request, units, now)

@@ -1,0 +1,516 @@
+"""SQL of recipients, of unsubscribed mailboxes, and of the rate limits of letters."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+
+from bot.core import errors
+from bot.core.database import database, tables
+from bot.core.outbox import lanes, outbox, queries, queue_policy
+from bot.core.text import contacts
+from bot.service.checkouts import checkout_rows
+from bot.service.checkouts.checkout import CheckoutState
+from bot.service.notifications import notification, notification_rows
+from bot.service.payments import payment_reports, payment_rows
+from bot.service.requests import request, request_rows
+
+INSERT = """
+    INSERT INTO recipients (id, app_id, owner, address, mailbox, state, stop_token, created_at)
+    VALUES (:id, :app_id, :owner, :address, :mailbox, :state, :stop_token, :created_at)
+"""
+COLUMNS = tables.columns_of(notification.Recipient)
+CONFIRM = f"""
+    UPDATE recipients SET state = 'confirmed', confirmed_at = :now
+    WHERE token = :token AND state = 'unconfirmed' AND asked_at > :after
+    RETURNING {COLUMNS}
+"""  # noqa: S608 - our own names
+SELECT = f"SELECT {COLUMNS} FROM recipients WHERE"  # noqa: S608 - our own names
+LOCK_PACE = """
+    INSERT INTO letter_paces (name, arrival_at) VALUES (:name, 0)
+    ON CONFLICT (name) DO UPDATE SET arrival_at = letter_paces.arrival_at
+"""
+FORGET_PACE = "DELETE FROM letter_paces WHERE name = :name AND arrival_at <= :now"
+IN_FORCE = """
+    SELECT 1 AS one FROM unsubscribed WHERE mailbox = :mailbox
+    AND ((app_id = :app_id AND owner = :owner) OR (app_id = '' AND owner = ''))
+"""
+
+
+def find(tx: database.Transaction, recipient_id: str) -> notification.Recipient | None:
+    """Return a recipient."""
+    return _read(tx.one(f"{SELECT} id = :id", id=recipient_id))
+
+
+def find_by_address(
+    tx: database.Transaction, app_id: str, owner: str, address: str
+) -> notification.Recipient | None:
+    """Return the recipient of an application's seller at an address, which is a mailbox key."""
+    return _read(
+        tx.one(
+            f"{SELECT} app_id = :app_id AND owner = :owner AND address = :address",
+            app_id=app_id,
+            owner=owner,
+            address=address,
+        )
+    )
+
+
+def find_by_token(tx: database.Transaction, token: str) -> notification.Recipient | None:
+    """Return the recipient whose address a link confirms."""
+    return _read(tx.one(f"{SELECT} token = :token", token=token))
+
+
+def find_by_stop_token(tx: database.Transaction, token: str) -> notification.Recipient | None:
+    """Return the recipient whose letters a link ends."""
+    return _read(tx.one(f"{SELECT} stop_token = :token", token=token))
+
+
+def insert(tx: database.Transaction, recipient: notification.Recipient) -> None:
+    """Store a new recipient."""
+    tx.execute(INSERT, **asdict(recipient))
+
+
+def count_asks(tx: database.Transaction, recipient: notification.Recipient) -> int:
+    """Return how often the seller asked this mailbox, in any spelling of its address."""
+    row = tx.one(
+        "SELECT COALESCE(SUM(asks), 0) AS n FROM recipients"
+        " WHERE mailbox = :mailbox AND app_id = :app_id AND owner = :owner",
+        mailbox=recipient.mailbox,
+        app_id=recipient.app_id,
+        owner=recipient.owner,
+    )
+    return int(row["n"]) if row else 0
+
+
+def count_open(tx: database.Transaction, app_id: str, owner: str, after: int) -> int:
+    """Return how many addresses of a seller are unconfirmed and were asked after `after`."""
+    row = tx.one(
+        "SELECT COUNT(*) AS n FROM recipients WHERE app_id = :app_id AND owner = :owner"
+        " AND state = 'unconfirmed' AND asked_at > :after",
+        app_id=app_id,
+        owner=owner,
+        after=after,
+    )
+    return int(row["n"]) if row else 0
+
+
+def record_ask(
+    tx: database.Transaction, recipient: notification.Recipient, token: str, now: int
+) -> bool:
+    """Store that a link with this token is queued; it replaces the former link.
+
+    Return False, unchanged, if another one was queued since `recipient` was read.
+    """
+    changed = tx.execute(
+        "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now"
+        " WHERE id = :id AND asks = :asks AND state = 'unconfirmed'",
+        token=token,
+        now=now,
+        id=recipient.id,
+        asks=recipient.asks,
+    )
+    return changed == 1
+
+
+def record_ask_sent(tx: database.Transaction, recipient_id: str, at: int) -> None:
+    """Store when the link is sent: it is valid from then on."""
+    tx.execute("UPDATE recipients SET asked_at = :at WHERE id = :id", at=at, id=recipient_id)
+
+
+def confirm_address(
+    tx: database.Transaction, token: str, now: int, after: int
+) -> notification.Recipient | None:
+    """Confirm the address of a link sent after `after`; return None for an expired link."""
+    return _read(tx.one(CONFIRM, token=token, now=now, after=after))
+
+
+def unsubscribe_mailbox(
+    tx: database.Transaction, mailbox: str, app_id: str, owner: str, now: int
+) -> None:
+    """End the letters of a seller to a mailbox; '' for both: everybody's."""
+    everybody = "" if app_id == owner == "" else " AND app_id = :app_id AND owner = :owner"
+    tx.execute(
+        "INSERT INTO unsubscribed (app_id, owner, mailbox, at)"
+        " VALUES (:app_id, :owner, :mailbox, :now) ON CONFLICT DO NOTHING",
+        app_id=app_id,
+        owner=owner,
+        mailbox=mailbox,
+        now=now,
+    )
+    tx.execute(
+        "UPDATE recipients SET state = 'ended', ended_at = :now"  # noqa: S608 - our own words
+        f" WHERE mailbox = :mailbox AND state <> 'ended'{everybody}",
+        app_id=app_id,
+        owner=owner,
+        mailbox=mailbox,
+        now=now,
+    )
+
+
+def has_unsubscribed(tx: database.Transaction, mailbox: str, app_id: str, owner: str) -> bool:
+    """Return whether a mailbox has unsubscribed from this seller."""
+    return tx.one(IN_FORCE, mailbox=mailbox, app_id=app_id, owner=owner) is not None
+
+
+def lock_paces(tx: database.Transaction, names: Iterable[str]) -> None:
+    """Lock rate limits until the transaction ends; the lanes of letters to sellers come before."""
+    for name in sorted(names):
+        tx.lock(LOCK_PACE, name=name)
+
+
+def read_arrival(tx: database.Transaction, name: str) -> int:
+    """Return the theoretical arrival time of a rate limit, 0 for an unused one."""
+    row = tx.one("SELECT arrival_at FROM letter_paces WHERE name = :name", name=name)
+    return int(row["arrival_at"]) if row else 0
+
+
+def write_arrival(tx: database.Transaction, name: str, at: int) -> None:
+    """Store the theoretical arrival time of a rate limit."""
+    tx.execute(
+        "INSERT INTO letter_paces (name, arrival_at) VALUES (:name, :at)"
+        " ON CONFLICT (name) DO UPDATE SET arrival_at = excluded.arrival_at",
+        name=name,
+        at=at,
+    )
+
+
+def sweep_paces(tx: database.Transaction, now: int) -> int:
+    """Delete rate limits that no longer delay a letter; return how many."""
+    rows = tx.query("SELECT name FROM letter_paces WHERE arrival_at <= :now", now=now)
+    names = sorted(row["name"] for row in rows)  # locked in the order of all others
+    return sum(tx.execute(FORGET_PACE, name=name, now=now) for name in names)
+
+
+def _read(row: database.Row | None) -> notification.Recipient | None:
+    return (
+        notification.Recipient(**{**row, "state": notification.RecipientState(row["state"])})
+        if row
+        else None
+    )
+
+
+# Rate limits of letters: who may get a letter now, and which payments it reports.
+#
+# A limit that is used up delays letters and joins the waiting payments into one; none is lost.
+
+
+MAILS = queue_policy.Queue(
+    "mails", lease=60_000, ordered=False, keep=True, payloads=notification_rows.LETTER_PAYLOADS
+)
+"""A lane a recipient, one letter at a time; the lease outlasts a session with the mail server."""
+
+MINUTE = 60 * 1000
+
+TO_MAILBOX = queue_policy.Pace(30 * MINUTE, burst=12)
+"""Letters to one mailbox, of all sellers together: 14 in its busiest hour, 60 in its busiest day.
+
+Twelve sales are reported one by one, more of them by a summary each half an hour.
+"""
+
+FROM_SELLER = queue_policy.Pace(2 * MINUTE, burst=60)
+"""Letters of one seller to all mailboxes: the load on the operator's mail server."""
+
+ASK_MAILBOX = queue_policy.Pace(notification.DAY, burst=3)
+"""Confirmation letters to one mailbox, of all sellers together."""
+
+ASK_SELLER = queue_policy.Pace(4 * 60 * MINUTE, burst=5)
+"""Confirmation letters for one seller: at most eleven a day to addresses of strangers."""
+
+UNSUBSCRIBED = "the recipient wants no emails"
+UNCONFIRMED = "nobody confirmed the address in time"
+ERASED = "the address was erased"
+ANSWERED = "the claim was answered, or has lapsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A letter that may be sent: it reports payments and claims, or without any asks its reader.
+
+    `seller` is who is paid, where that is known; a question never names them.
+    """
+
+    recipient: notification.Recipient
+    reports: tuple[payment_reports.LetterReport | payment_reports.ClaimLetter, ...] = ()
+    seller: request.SellerProfile | None = None
+
+
+def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) -> Letter | None:
+    """Return the letter to send for a message; None if it has to wait or was settled.
+
+    A letter keeps its payments through all of its attempts.
+    """
+    lanes.lock(tx, MAILS, message.lane)  # its members wait there, and a confirmation too
+    recipient = find(tx, message.body.recipient_id)
+    reason = _hindrance(tx, recipient, now)
+    if recipient is None or reason is not None:
+        _end(tx, message, reason or ERASED, now)
+        return None
+    if isinstance(message.body, payment_reports.ConfirmationQuestion):
+        return _question(tx, message, recipient, now)
+    if isinstance(message.body, payment_reports.ClaimLetter) and _is_answered(tx, message, now):
+        outbox.end(tx, MAILS, message, now, ANSWERED)
+        return None
+    at = _begin(tx, message, recipient, now)
+    if at is not None:
+        outbox.release(tx, MAILS, message, at)
+        notification_rows.postpone_letter(tx, recipient.id, at)
+        return None
+    request = request_rows.find_ever(tx, message.body.request_id, now)
+    seller = request.seller if request else None
+    return Letter(recipient, tuple(_reports(tx, message.id)), seller)
+
+
+def _reports(
+    tx: database.Transaction, leader: str
+) -> Iterator[payment_reports.LetterReport | payment_reports.ClaimLetter]:
+    """Yield what a letter reports, without the words that the seller has hidden meanwhile."""
+    reports = notification_rows.letter_reports(tx, leader)
+    told = [
+        one
+        for one in reports
+        if isinstance(one, payment_reports.LetterReport) and (one.name or one.message)
+    ]
+    hidden = payment_rows.is_hidden(tx, [one.transaction_id for one in told])
+    for one in reports:
+        if isinstance(one, payment_reports.LetterReport) and one.transaction_id in hidden:
+            yield replace(one, name=None, message=None)
+        else:
+            yield one
+
+
+def settle_letter(tx: database.Transaction, leader: str, now: int) -> None:
+    """Settle the other payments of a letter once its leader is settled."""
+    state, note = queries.state_of(tx, leader) or (None, None)
+    if state in queries.SETTLED:
+        notification_rows.settle_members(
+            tx, leader, state, note or f"in one letter with {leader}", now
+        )
+
+
+def sweep_limits(tx: database.Transaction, now: int) -> None:
+    """Settle the members of letters that are settled, and delete limits that are unused again."""
+    for leader in notification_rows.unsettled_leaders(tx):
+        settle_letter(tx, leader, now)
+    sweep_paces(tx, now)
+
+
+def _hindrance(
+    tx: database.Transaction, recipient: notification.Recipient | None, now: int
+) -> str | None:
+    """Return why a recipient may get no letter, None if it may."""
+    if recipient is None:
+        return ERASED
+    if recipient.state is notification.RecipientState.UNCONFIRMED and now >= recipient.lapses_at():
+        return UNCONFIRMED
+    # A recipient that was stored while its mailbox unsubscribed is not ended.
+    has_ended = recipient.state is notification.RecipientState.ENDED or has_unsubscribed(
+        tx, recipient.mailbox, recipient.app_id, recipient.owner
+    )
+    return UNSUBSCRIBED if has_ended else None
+
+
+def _is_answered(tx: database.Transaction, message: outbox.Message, now: int) -> bool:
+    """Return whether a claim needs no answer any more, unless its letter was begun before."""
+    if notification_rows.leader_of(tx, message.id) is not None:
+        return False
+    checkout = checkout_rows.find(tx, message.body.checkout_id)
+    return checkout is None or checkout.state(now) is not CheckoutState.CLAIMED
+
+
+def _begin(
+    tx: database.Transaction, message: outbox.Message, recipient: notification.Recipient, now: int
+) -> int | None:
+    """Begin the letter of a payment or a claim; return when to try again if it has to wait."""
+    if recipient.state is notification.RecipientState.UNCONFIRMED:
+        return recipient.lapses_at()
+    if notification_rows.leader_of(tx, message.id) is not None:
+        return None
+    limits = _limits(recipient)
+    at = take_room(tx, limits, now)
+    if at is not None:
+        return at
+    notification_rows.begin_letter(tx, message.id)
+    if _next(tx, limits, now) > now:
+        notification_rows.join_letter(tx, message.id, recipient.id, now)
+    return None
+
+
+def _question(
+    tx: database.Transaction, message: outbox.Message, recipient: notification.Recipient, now: int
+) -> Letter | None:
+    """Return the letter that asks for a confirmation, None if it has to wait or is not needed."""
+    if recipient.state is not notification.RecipientState.UNCONFIRMED:
+        outbox.end(tx, MAILS, message, now, recipient.state.value)
+        return None
+    if message.attempts == 1:
+        at = take_room(tx, _limits(recipient, asks=True), now)
+        record_ask_sent(tx, recipient.id, at or now)  # its link is valid from then on
+        if at is not None:
+            outbox.release(tx, MAILS, message, at)
+            return None
+    return Letter(recipient)
+
+
+def lock_asks(tx: database.Transaction, recipient: notification.Recipient) -> None:
+    """Lock what the confirmation letters of one seller share, before they are counted."""
+    lanes.lock(tx, MAILS, recipient.address)
+    lock_paces(tx, [name for name, _ in _limits(recipient, asks=True)])
+
+
+def _limits(
+    recipient: notification.Recipient, *, asks: bool = False
+) -> list[tuple[str, queue_policy.Pace]]:
+    seller = f"{recipient.app_id}/{recipient.owner}"
+    if asks:
+        return [(f"ask {recipient.mailbox}", ASK_MAILBOX), (f"ask-for {seller}", ASK_SELLER)]
+    return [(f"to {recipient.mailbox}", TO_MAILBOX), (f"from {seller}", FROM_SELLER)]
+
+
+def _next(tx: database.Transaction, limits: list[tuple[str, queue_policy.Pace]], now: int) -> int:
+    """Return when all limits allow a letter."""
+    return max(pace.next_at(pace.clamp(read_arrival(tx, name), now)) for name, pace in limits)
+
+
+def take_room(
+    tx: database.Transaction, limits: list[tuple[str, queue_policy.Pace]], now: int
+) -> int | None:
+    """Count a letter in each limit; if one is used up, count none and return when it is not."""
+    lock_paces(tx, [name for name, _ in limits])
+    at = _next(tx, limits, now)
+    if at > now:
+        return at
+    for name, pace in limits:
+        arrival_at = pace.clamp(read_arrival(tx, name), now)
+        write_arrival(tx, name, pace.advance(arrival_at, now))
+    return None
+
+
+def _end(tx: database.Transaction, message: outbox.Message, reason: str, now: int) -> None:
+    """Settle a message without sending it, and all others that wait for its recipient."""
+    notification_rows.join_all(tx, message.id, message.body.recipient_id)
+    outbox.end(tx, MAILS, message, now, reason)
+    settle_letter(tx, message.id, now)
+
+
+# Recipients of letters: sellers name them, they confirm their address and unsubscribe.
+
+
+FIELD = "notifications.email"
+TOO_MANY = (
+    f"can't be taken: {notification.MOST_OPEN} of your addresses already wait to be confirmed."
+    " Confirm one of them first"
+)
+
+
+def find_or_ask(
+    tx: database.Transaction, request: request.PaymentRequest, now: int, *, confirms: bool
+) -> notification.RecipientStatus | None:
+    """Return the recipient at a request's email address, if any; ask it to confirm if `confirms`.
+
+    Asks again once the link has expired, a bounded number of times. Raises InvalidBody if too many
+    addresses of the seller are unconfirmed.
+    """
+    address, app_id, owner = request.terms.email, request.app_id, request.owner
+    if address is None:
+        return None
+    found = find_by_address(tx, app_id, owner, contacts.mailbox_key(address))
+    if found is None:
+        found = _new(tx, request, address, now, confirms=confirms)
+        if found.state is notification.RecipientState.UNCONFIRMED:
+            lock_asks(tx, found)
+            if count_open(tx, app_id, owner, now - notification.VALID) >= notification.MOST_OPEN:
+                raise errors.InvalidBody(
+                    f"{FIELD} {TOO_MANY}.", [errors.FieldProblem(FIELD, TOO_MANY)]
+                )
+        insert(tx, found)
+    ask_confirmation(tx, found, address, request.id, now)
+    return notification.RecipientStatus(found.id, found.state, found.confirmed_at)
+
+
+def ask_confirmation(
+    tx: database.Transaction,
+    recipient: notification.Recipient,
+    address: str,
+    request_id: str,
+    now: int,
+) -> None:
+    """Queue a letter with a confirmation link, unless one is valid or too many were sent."""
+    if recipient.state is not notification.RecipientState.UNCONFIRMED or (
+        recipient.asks and recipient.may_be_confirmed(now)
+    ):
+        return
+    lock_asks(tx, recipient)
+    if count_asks(tx, recipient) >= notification.MOST_ASKS:
+        return
+    if not record_ask(tx, recipient, secrets.token_urlsafe(24), now):
+        return
+    question = payment_reports.ConfirmationQuestion(
+        app_id=recipient.app_id,
+        request_id=request_id,
+        recipient_id=recipient.id,
+        address=address,
+        asked_at=now,
+    )
+    key = f"ask-{outbox.new_id(now)}"
+    outbox.put(tx, MAILS, recipient.address, question, now, key=key, subject=recipient.id)
+
+
+def confirm(tx: database.Transaction, token: str, now: int) -> notification.Recipient | None:
+    """Confirm the address of a link; return None if the link has expired.
+
+    Payments that wait for the confirmation go at once, in one letter.
+    """
+    if known := find_by_token(tx, token):
+        lanes.lock(tx, MAILS, known.address)
+    recipient = confirm_address(tx, token, now, now - notification.VALID)
+    leader = notification_rows.first_waiting(tx, recipient.id, now) if recipient else None
+    if recipient is None or leader is None:
+        return recipient
+    notification_rows.begin_letter(tx, leader)
+    notification_rows.join_letter(tx, leader, recipient.id, now)
+    notification_rows.hasten_letter(tx, leader, recipient.id, now)
+    lanes.reopen(tx, MAILS, recipient.address)
+    tx.wake(MAILS.name)
+    return recipient
+
+
+def unsubscribe(
+    tx: database.Transaction, token: str, now: int, *, everybody: bool = False
+) -> notification.Recipient | None:
+    """End the letters of one seller, or of `everybody`, to the recipient whose link it is.
+
+    Returns None for an unknown link.
+    """
+    recipient = find_by_stop_token(tx, token)
+    if recipient is not None:
+        app_id, owner = ("", "") if everybody else (recipient.app_id, recipient.owner)
+        unsubscribe_mailbox(tx, recipient.mailbox, app_id, owner, now)
+    return recipient
+
+
+def _new(
+    tx: database.Transaction,
+    request: request.PaymentRequest,
+    address: str,
+    now: int,
+    *,
+    confirms: bool,
+) -> notification.Recipient:
+    mailbox = contacts.mailbox_digest(address)
+    state = (
+        notification.RecipientState.UNCONFIRMED if confirms else notification.RecipientState.TRUSTED
+    )
+    if has_unsubscribed(tx, mailbox, request.app_id, request.owner):
+        state = notification.RecipientState.ENDED
+    return notification.Recipient(
+        id=secrets.token_hex(12),
+        app_id=request.app_id,
+        owner=request.owner,
+        address=contacts.mailbox_key(address),
+        mailbox=mailbox,
+        state=state,
+        stop_token=secrets.token_urlsafe(24),
+        created_at=now,
+    )

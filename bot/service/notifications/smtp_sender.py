@@ -1,0 +1,237 @@
+"""Letters sent to the operator's mail server by SMTP."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from email import policy
+from email.message import EmailMessage
+from email.utils import parseaddr
+from typing import cast
+
+import aiosmtplib
+import httpx
+from aiosmtplib import SMTP, SMTPException, SMTPResponseException
+
+from bot.core import errors
+from bot.core.net import mail
+from bot.core.text import links, sanitize
+from bot.service.notifications import letter_texts
+
+TIMEOUT = 15.0  # seconds for DNS, connection, TLS, login and message together
+QUIT_TIMEOUT = 2.0  # seconds for the answer to QUIT, which decides nothing
+LONGEST_REPLY = 1024  # bytes
+UNREACHED = "check its host and port, and that this machine can reach it"
+LOGIN_WRONG = frozenset({530, 534, 535, 538})  # RFC 4954 section 6; the operator can correct it
+PERMANENT = range(500, 600)  # RFC 5321 section 4.2.1
+OF_THE_LETTER: tuple[type[SMTPResponseException], ...] = (
+    aiosmtplib.SMTPSenderRefused,
+    aiosmtplib.SMTPRecipientRefused,
+    aiosmtplib.SMTPDataError,
+)
+OF_THE_RECIPIENT = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
+"""Answers that often repeat the address, which must not get into a log."""
+STEPS: dict[type[SMTPException], str] = {
+    aiosmtplib.SMTPConnectResponseError: "the connection",
+    aiosmtplib.SMTPHeloError: "EHLO",
+    aiosmtplib.SMTPAuthenticationError: "the login",
+    aiosmtplib.SMTPSenderRefused: "the sender",
+    aiosmtplib.SMTPRecipientRefused: "the recipient",
+    aiosmtplib.SMTPDataError: "the message",
+}
+SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
+
+
+class Mailer:
+    """Sends letters to one server, over a connection each.
+
+    A server on another machine needs TLS with a certificate that `context` trusts. `timeout` is in
+    seconds.
+    """
+
+    def __init__(
+        self,
+        server: mail.SmtpServer,
+        *,
+        timeout: float = TIMEOUT,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._server = server
+        self._timeout = timeout
+        self._context = context or _trusted(server)
+        self._under_way: set[asyncio.Timeout] = set()
+
+    async def send(self, message: EmailMessage) -> tuple[int, str]:
+        """Send a letter and return the server's code and text. Raises MailRefused.
+
+        If the answer to the message itself is lost, the server may have accepted it: sent again, it
+        has the same Message-ID.
+        """
+        sender, recipient = (parseaddr(message[name])[1] for name in ("From", "To"))
+        with letter_texts.refuse_unwritable():
+            content = message.as_bytes(policy=SEVEN_BIT)
+        async with self._session() as client:
+            await client.mail(sender)
+            await client.rcpt(recipient)
+            answer = await client.data(content)
+        return answer.code, self._plain(answer.message)
+
+    async def check(self, sender: str | None = None) -> None:
+        """Check the server without sending. Raises MailRefused with a remedy.
+
+        With the address of a sender, also ask whether the server accepts letters from it: many
+        servers require a login only then.
+        """
+        async with self._session() as client:
+            await client.noop()
+            if sender is not None:
+                await client.mail(sender)
+                await client.rset()
+
+    async def close(self) -> None:
+        """End the sessions under way; their letters are sent again."""
+        for limit in self._under_way:
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time())
+
+    @asynccontextmanager
+    async def _session(self) -> AsyncIterator[SMTP]:
+        client = self._client()
+        limit = asyncio.timeout(self._timeout)
+        try:
+            async with limit:
+                self._under_way.add(limit)
+                await self._greet(client)
+                yield client
+                self._under_way.discard(limit)
+            await _quit(client)
+        except (SMTPException, OSError) as error:
+            raise self._refusal(error) from error
+        finally:
+            self._under_way.discard(limit)
+            _close_now(client)
+
+    def _client(self) -> SMTP:
+        server = self._server
+        return SMTP(
+            hostname=server.host, port=server.port, use_tls=server.tls, start_tls=False,
+            tls_context=self._context, timeout=self._timeout, local_hostname=_own_name(),
+        )  # fmt: skip
+
+    async def _greet(self, client: SMTP) -> None:
+        """Connect, start TLS and log in; no login is sent without TLS."""
+        await client.connect()
+        await client.ehlo()
+        if not self._server.tls:
+            await self._secure(client)
+        if self._server.user is not None:
+            await self._log_in(client, self._server.user, self._server.password or "")
+
+    async def _secure(self, client: SMTP) -> None:
+        if client.supports_extension("starttls"):
+            await client.starttls()
+            await client.ehlo()
+        elif not self._server.near:
+            raise errors.MailRefused(
+                f"{self._server.name} offers no STARTTLS, and without TLS nothing is sent:"
+                " where it has a port for TLS from the start, write smtps://"
+            )
+
+    async def _log_in(self, client: SMTP, user: str, password: str) -> None:
+        """Log in with one method only: servers count failures and lock accounts."""
+        ways = {
+            "plain": client.auth_plain,
+            "login": client.auth_login,
+            "cram-md5": client.auth_crammd5,
+        }
+        for name, way in ways.items():
+            if name in client.server_auth_methods:
+                await way(user, password)
+                return
+        reason = f"{self._server.name} offers none of the logins {', '.join(ways)}"
+        raise errors.MailRefused(f"{reason}: leave user and password out, or choose another port")
+
+    def _refusal(self, error: SMTPException | OSError) -> errors.MailRefused:
+        name = self._server.name
+        if isinstance(error, SMTPResponseException) and error.code > 0:
+            return self._answered(error)
+        if isinstance(error, TimeoutError):
+            reason = f"{name} did not answer within {self._timeout:g} s"
+            return errors.MailRefused(reason, remedy=UNREACHED)
+        cause = error.__cause__ or error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            reason = f"{name} has no certificate that we trust ({cause.verify_message})"
+            return errors.MailRefused(f"{reason}: SSL_CERT_FILE can name others")
+        reason = self._plain(f"{name}: {getattr(cause, 'message', cause)}")
+        return errors.MailRefused(reason, remedy=UNREACHED)
+
+    def _answered(self, error: SMTPResponseException) -> errors.MailRefused:
+        step = STEPS.get(type(error), "a command")
+        reason = f"{self._server.name} answered {error.code} to {step}"
+        if not isinstance(error, OF_THE_RECIPIENT):
+            reason = f"{reason}: {error.message}"
+        lasting = error.code in PERMANENT and error.code not in LOGIN_WRONG
+        return errors.MailRefused(
+            self._plain(reason),
+            final=lasting and isinstance(error, OF_THE_LETTER),
+            code=error.code,
+            answer=self._plain(error.message),
+            remedy=self._remedy(error),
+        )
+
+    def _remedy(self, error: SMTPResponseException) -> str:
+        """Return where the operator can look for the cause."""
+        known = self._server.user is not None
+        if error.code in LOGIN_WRONG:
+            login = "check the user and the password"
+            return login if known else "it needs a user and a password: add them to SMTP_URL"
+        if isinstance(error, aiosmtplib.SMTPSenderRefused) and error.code in PERMANENT:
+            beside = "" if known else ", and whether it needs a user and a password"
+            return f"check SMTP_FROM{beside}"
+        return "ask its operator"
+
+    def _plain(self, text: str) -> str:
+        """Return a server's text as one line, cut, without our password."""
+        for secret in _spellings(self._server):
+            text = text.replace(secret, "[hidden]")
+        return sanitize.line(text).encode()[:LONGEST_REPLY].decode(errors="ignore")
+
+
+async def _quit(client: SMTP) -> None:
+    """Send QUIT; the letter is accepted already, whatever the server answers."""
+    with suppress(SMTPException, OSError):
+        await client.execute_command(b"QUIT", timeout=QUIT_TIMEOUT)
+
+
+def _close_now(client: SMTP) -> None:
+    """Close at once, without waiting for the server to end TLS."""
+    transport = cast("asyncio.WriteTransport | None", client.transport)
+    client.close()
+    if transport is not None:
+        transport.abort()
+
+
+def _trusted(server: mail.SmtpServer) -> ssl.SSLContext:
+    """Return a context that trusts certifi or SSL_CERT_FILE; on this machine, any certificate.
+
+    The HTTP clients' context can't be shared: mail servers end connections with its ALPN.
+    """
+    return httpx.create_ssl_context(verify=not server.near)
+
+
+def _own_name() -> str:
+    """Return our name for EHLO without DNS, which can hang (RFC 5321 section 4.1.4)."""
+    name = socket.gethostname()
+    return name if links.ascii_domain(name) and "." in name else "[127.0.0.1]"
+
+
+def _spellings(server: mail.SmtpServer) -> list[str]:
+    """Return the password as it is, and as it is sent."""
+    if not server.password:
+        return []
+    sent = (f"\0{server.user}\0{server.password}", server.password)
+    return [*(base64.b64encode(each.encode()).decode() for each in sent), server.password]

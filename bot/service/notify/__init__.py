@@ -1,1 +1,0 @@
-"""Deliveries: payments reported by webhook and by email."""

@@ -1,1 +1,0 @@
-"""What payers see: pay page, receipt, QR picture."""

@@ -1,1 +1,0 @@
-"""Downloads of what payers bought."""

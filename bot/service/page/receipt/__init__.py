@@ -1,1 +1,0 @@
-"""The receipt: what was paid, what was bought, and how to keep it."""

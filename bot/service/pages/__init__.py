@@ -1,0 +1,1 @@
+"""What payers see: pay page, checkout, receipt, pictures, the pages behind the links of emails."""

@@ -1,0 +1,147 @@
+"""`/email/…`: the pages behind the links of letters, on which recipients confirm or stop them.
+
+Opening a link changes nothing, because mail scanners open every link; the button does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Request
+
+from bot.core import errors
+from bot.service.checkouts import order
+from bot.service.http import callers, routes
+from bot.service.notifications import notification, payer_letters, recipients
+from bot.service.pages import payer_form, render
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+
+router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
+
+EVERYBODY = "everybody"
+"""Value of the button that stops the letters of all sellers."""
+
+
+@router.api_route(f"{notification.CONFIRM}{{token}}", methods=["GET", "HEAD"])
+async def ask(request: Request) -> Response:
+    """Show the address with a button that confirms it."""
+    service, token = callers.admit_payer(request), request.path_params["token"]
+    it = await service.db.read(lambda tx: recipients.find_by_token(tx, token))
+    return _confirming(request, it, service.now())
+
+
+@router.api_route(f"{notification.CONFIRM}{{token}}", methods=["POST"])
+async def confirm(request: Request) -> Response:
+    """Confirm the address; a link works once."""
+    service, token = callers.admit_payer(request), request.path_params["token"]
+    now = service.now()
+    confirmed = await service.db.transaction(lambda tx: recipients.confirm(tx, token, now))
+    it = confirmed or await service.db.read(lambda tx: recipients.find_by_token(tx, token))
+    return _confirming(request, it, now)
+
+
+@router.api_route(f"{notification.STOP}{{token}}", methods=["GET", "HEAD"])
+async def offer(request: Request) -> Response:
+    """Show the buttons that stop letters."""
+    service, token = callers.admit_payer(request), request.path_params["token"]
+    it = await service.db.read(lambda tx: recipients.find_by_stop_token(tx, token))
+    if it is None:
+        return _page(request, it, "unknown", status=404)
+    ended = it.state is notification.RecipientState.ENDED
+    buttons = (EVERYBODY,) if ended else ("seller", EVERYBODY)
+    return _page(request, it, "stopped" if ended else "stop", buttons=buttons)
+
+
+@router.api_route(f"{notification.STOP}{{token}}", methods=["POST"])
+async def stop(request: Request) -> Response:
+    """Stop a seller's letters, or those of all; mail programs post here too (RFC 8058)."""
+    service, token = callers.admit_payer(request), request.path_params["token"]
+    everybody, now = await _asked(request) == EVERYBODY, service.now()
+    it = await service.db.transaction(
+        lambda tx: recipients.unsubscribe(tx, token, now, everybody=everybody)
+    )
+    if it is None:
+        return _page(request, None, "unknown", status=404)
+    return _page(request, it, "all-stopped" if everybody else "stopped")
+
+
+@router.api_route(
+    f"{notification.STOP}{notification.STOP_RECEIPTS}{{token}}", methods=["GET", "HEAD"]
+)
+async def offer_receipts(request: Request) -> Response:
+    """Show the buttons that stop a payer's receipts."""
+    service, mailbox = _receipts_of(request)
+    if mailbox is None:
+        return _page(request, None, "unknown", status=404)
+    if await service.db.read(lambda tx: payer_letters.has_stopped(tx, mailbox)):
+        return _page(request, None, "receipts-stopped", buttons=(EVERYBODY,))
+    return _page(request, None, "receipts", buttons=("receipts", EVERYBODY))
+
+
+@router.api_route(f"{notification.STOP}{notification.STOP_RECEIPTS}{{token}}", methods=["POST"])
+async def stop_receipts(request: Request) -> Response:
+    """Stop receipts to a payer's mailbox, or all letters; mail programs post here too."""
+    service, mailbox = _receipts_of(request)
+    if mailbox is None:
+        return _page(request, None, "unknown", status=404)
+    everybody, now = await _asked(request) == EVERYBODY, service.now()
+    await service.db.transaction(
+        lambda tx: payer_letters.stop_receipts(tx, mailbox, now, everybody=everybody)
+    )
+    return _page(request, None, "receipts-all" if everybody else "receipts-stopped")
+
+
+def _receipts_of(request: Request) -> tuple[callers.Service, str | None]:
+    """Return the service, and the mailbox of the link in a receipt."""
+    service = callers.admit_payer(request)
+    token = request.path_params["token"]
+    return service, notification.read_stop_token(service.payer_key, token)
+
+
+async def _asked(request: Request) -> str:
+    """Return the button that was pressed, "" for mail programs, whose forms differ."""
+    try:
+        form = await payer_form.read(request)
+    except errors.UnsupportedMediaType:
+        return ""
+    return form.get("scope", "")
+
+
+def _confirming(request: Request, it: notification.Recipient | None, now: int) -> Response:
+    """Answer with the state of the address of a confirmation link."""
+    if it is None:
+        return _page(request, it, "unknown", status=404)
+    if it.may_be_confirmed(now):
+        return _page(request, it, "confirm", buttons=("confirm",))
+    if it.state is notification.RecipientState.UNCONFIRMED:
+        return _page(request, it, "lapsed", status=410)
+    return _page(
+        request, it, "stopped" if it.state is notification.RecipientState.ENDED else "done"
+    )
+
+
+def _page(
+    request: Request,
+    it: notification.Recipient | None,
+    name: str,
+    *,
+    buttons: tuple[str, ...] = (),
+    status: int = 200,
+) -> Response:
+    reader = payer_form.reader(request)
+    said = {
+        "address": order.masked("email", it.address) if it else "",
+        "host": urlsplit(callers.state(request).service.public_url).netloc,
+    }
+    values = {
+        "title": reader.t(f"consent-{name}"),
+        "why": reader.t(f"consent-{name}-why", **said),
+        "buttons": [
+            (value, reader.t(f"consent-button-{value}", host=said["host"])) for value in buttons
+        ],
+    }
+    return render.html("consent.html", reader, values, status=status)

@@ -1,0 +1,175 @@
+"""The values of the form's part about the order: amount, quantity, name and message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bot.core.money import amounts
+from bot.service.pages import page_texts, payer_form
+from bot.service.requests import request
+
+WORDS = {"name": request.LONGEST_NAME, "message": request.LONGEST_MESSAGE}
+"""The fields of the payer's words, with their characters."""
+
+
+def order_values(
+    reader: payer_form.Reader,
+    request: request.PaymentRequest,
+    order: payer_form.PayerOrder | None,
+    typed: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return the values of the order's fields, as the payer left them if there is an `order`."""
+    terms = request.terms
+    most = most_pieces(request)
+    choice = terms.choice and _choice(reader, terms, terms.choice, order)
+    many = most > 1 or bool(order and order.quantity != 1 and terms.max_quantity)
+    return {
+        "choice": choice,
+        "quantity": _quantity(reader, terms, most, order) if many else None,
+        "words": [_word(reader, name, typed) for name in WORDS],
+        "sums": _sums(reader, terms) if choice or many else None,
+    }
+
+
+def most_pieces(request: request.PaymentRequest) -> int:
+    """Return how many pieces one checkout may have now."""
+    most = request.terms.max_quantity or 1
+    return min(most, request.units.remaining) if request.units else most
+
+
+def has_open_sum(request: request.PaymentRequest) -> bool:
+    """Return whether the payer decides about the sum: by the amount, or by the quantity."""
+    return request.terms.choice is not None or most_pieces(request) > 1
+
+
+def order_problems(
+    reader: payer_form.Reader, request: request.PaymentRequest, order: payer_form.PayerOrder | None
+) -> dict[str, str]:
+    """Return what is wrong with an order, by the ids of its fields."""
+    if order is None:
+        return {}
+    found: dict[str, str] = {}
+    if order.chosen.problem:
+        found["amount"] = _amount_problem(reader, request.terms, order)
+    if order.quantity is None:
+        found["quantity"] = reader.t("page-quantity-wrong", most=max(most_pieces(request), 1))
+    return found | {
+        name: reader.t("page-too-long", count=count, limit=WORDS[name])
+        for name, count in order.too_long.items()
+    }
+
+
+def _amount_problem(
+    reader: payer_form.Reader, terms: request.Terms, order: payer_form.PayerOrder
+) -> str:
+    choice, currency = terms.choice, terms.currency
+    low = choice.minimum if choice else terms.amount
+    high = choice.maximum if choice else None
+    readings = order.chosen.readings
+    return reader.t(
+        f"page-amount-{order.chosen.problem}",
+        price=page_texts.money_text(terms.amount, currency, reader.tag),
+        minimum=page_texts.money_text(low, currency, reader.tag),
+        maximum="none" if high is None else page_texts.money_text(high, currency, reader.tag),
+        currency=amounts.unit(currency),
+        decimals=amounts.exponent(currency),
+        readings=len(readings),
+        reading=page_texts.money_text(readings[0], currency, reader.tag) if readings else "",
+    )
+
+
+def _choice(
+    reader: payer_form.Reader,
+    terms: request.Terms,
+    choice: request.AmountChoice,
+    order: payer_form.PayerOrder | None,
+) -> dict[str, Any]:
+    offered = dict.fromkeys((*(order.chosen.readings if order else ()), *choice.suggested))
+    values = {payer_form.written(amount, terms.currency): amount for amount in offered}
+    button, text = _posted(order, values, terms)
+    before, after = page_texts.affixes(terms.currency, reader.tag)
+    return {
+        "buttons": [
+            {
+                "value": value,
+                "text": page_texts.short_text(amount, terms.currency, reader.tag),
+                "checked": value == button,
+            }
+            for value, amount in values.items()
+        ],
+        "other": {"value": payer_form.OTHER, "checked": button == payer_form.OTHER},
+        "text": text,
+        "before": before.strip(),
+        "after": after.strip(),
+        "hint": _bounds(reader, terms, choice),
+    }
+
+
+def _posted(
+    order: payer_form.PayerOrder | None, values: dict[str, int], terms: request.Terms
+) -> tuple[str | None, str]:
+    """Return the button that is pressed and the text; on a new page the first suggestion."""
+    if order is None:
+        return next(iter(values), payer_form.OTHER), ""
+    given = [value.strip() for value in order.amounts]
+    if order.chosen.problem is payer_form.AmountProblem.BOTH:
+        return None, ""  # both are buttons now
+    text = next(
+        (value for value in reversed(given) if value not in {payer_form.OTHER, *values}), ""
+    )
+    if order.chosen.problem is payer_form.AmountProblem.AMBIGUOUS:
+        return None, text
+    button = next((value for value in given if value in {payer_form.OTHER, *values}), None)
+    if button is None and not order.chosen.problem:
+        same = payer_form.written(order.chosen.amount or terms.amount, terms.currency)
+        return (same, "") if same in values else (payer_form.OTHER, text)
+    return button or payer_form.OTHER, text
+
+
+def _bounds(reader: payer_form.Reader, terms: request.Terms, choice: request.AmountChoice) -> str:
+    minimum = page_texts.short_text(choice.minimum, terms.currency, reader.tag)
+    if choice.maximum is None:
+        return reader.t("page-amount-from", minimum=minimum)
+    maximum = page_texts.short_text(choice.maximum, terms.currency, reader.tag)
+    return reader.t("page-amount-between", minimum=minimum, maximum=maximum)
+
+
+def _quantity(
+    reader: payer_form.Reader, terms: request.Terms, most: int, order: payer_form.PayerOrder | None
+) -> dict[str, Any]:
+    """Return the quantities to choose from; the payer's own is cut to what is left."""
+    wished = (order and order.quantity) or 1
+    each = page_texts.money_text(terms.amount, terms.currency, reader.tag)
+    key = "page-quantity-chosen" if terms.choice else "page-quantity-each"
+    return {
+        "options": range(1, max(most, 1) + 1),
+        "chosen": max(1, min(wished, most)),
+        "hint": reader.t(key, amount=each),
+    }
+
+
+def _word(reader: payer_form.Reader, name: str, typed: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "value": typed.get(name, ""),
+        "hint": reader.t("page-up-to", limit=WORDS[name]),
+        "most": WORDS[name],
+    }
+
+
+def _sums(reader: payer_form.Reader, terms: request.Terms) -> dict[str, Any]:
+    """Return what pay.js writes sums with: the price, and how money is written here."""
+    before, after = page_texts.affixes(terms.currency, reader.tag)
+    return {
+        "price": payer_form.written(terms.amount, terms.currency),
+        "least": terms.choice and payer_form.written(terms.choice.minimum, terms.currency),
+        "most": terms.choice
+        and terms.choice.maximum
+        and payer_form.written(terms.choice.maximum, terms.currency),
+        "before": before,
+        "after": after,
+        "decimals": amounts.exponent(terms.currency),
+        "shown": amounts.shown_decimals(terms.currency),
+        "tag": reader.tag,
+    }

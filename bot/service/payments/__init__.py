@@ -1,0 +1,1 @@
+"""Payments: how money that arrived is settled, stored, marked and reported."""

@@ -1,0 +1,157 @@
+"""What a seller marks on a payment, and the letters that its payer gets about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bot.core import errors
+from bot.core.database import database
+from bot.core.ops import audit
+from bot.service.notifications import payer_letters
+from bot.service.payments import payment_reports, payment_rows
+from bot.service.requests import changes, idempotency, request, request_commands, request_rows
+
+# What a seller marks on a payment: sent, paid back, its message hidden.
+
+
+LONGEST_NOTE = 200
+"""Characters of a note: a tracking number, or a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkEdit:
+    """A mark to set, or the note of one to change; KEEP leaves the note, None removes it."""
+
+    note: str | changes.Keep | None = changes.KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class MarksEdit:
+    """A checked body: None takes a mark back, KEEP leaves it.
+
+    `notify_payer`: the payer gets a letter about what is new, if they left an address.
+    """
+
+    sent: MarkEdit | changes.Keep | None = changes.KEEP
+    paid_back: MarkEdit | changes.Keep | None = changes.KEEP
+    message_hidden: bool | changes.Keep = changes.KEEP
+    notify_payer: bool = True
+
+
+def edit(marks: request.Marks, change: MarksEdit, now: int) -> request.Marks:
+    """Return the marks after an edit; one that is set already keeps its time."""
+    hidden = change.message_hidden
+    return request.Marks(
+        marks.message_hidden if isinstance(hidden, changes.Keep) else hidden,
+        *_mark(marks.sent_at, marks.sent_note, change.sent, now),
+        *_mark(marks.paid_back_at, marks.paid_back_note, change.paid_back, now),
+    )
+
+
+def _mark(
+    at: int | None, note: str | None, change: MarkEdit | changes.Keep | None, now: int
+) -> tuple[int | None, str | None]:
+    if isinstance(change, changes.Keep):
+        return at, note
+    if change is None:
+        return None, None
+    kept = note if isinstance(change.note, changes.Keep) else change.note
+    return now if at is None else at, kept
+
+
+def mark_news(before: request.Marks, after: request.Marks) -> Iterator[payment_reports.News]:
+    """Yield what the payer should hear of: marks that are new, or have a note that is new."""
+    if _is_news(before.sent_at, after.sent_at, before.sent_note, after.sent_note):
+        yield payment_reports.News.SENT
+    if _is_news(
+        before.paid_back_at, after.paid_back_at, before.paid_back_note, after.paid_back_note
+    ):
+        yield payment_reports.News.PAID_BACK
+
+
+def _is_news(was: int | None, at: int | None, old: str | None, note: str | None) -> bool:
+    if at is None:
+        return False
+    return was is None or (note is not None and note != old)
+
+
+NOTIFIED = "notified"
+"""What a marking call notes under its Idempotency-Key if the payer gets a letter."""
+
+UNKNOWN = "The application has no such payment of such a request."
+
+
+def mark(
+    tx: database.Transaction,
+    caller: request_commands.Caller,
+    request_id: str,
+    transaction_id: str,
+    change: MarksEdit,
+    key: idempotency.CallKey | None = None,
+) -> tuple[request.Payment, bool]:
+    """Change the marks of a payment; return it, and whether its payer gets a letter.
+
+    The call's `key` keeps the latter for repeats. An edit that changes nothing does nothing. The
+    receipts of a deleted request stay, and so do the marks on them. Raises NotFound.
+    """
+    request_rows.lock(tx, request_id)
+    request = request_rows.find_ever(tx, request_id, caller.now)
+    payment = find_own(tx, caller, request_id, transaction_id)
+    if request is None:
+        raise errors.NotFound(UNKNOWN)
+    marks = edit(payment.marks, change, caller.now)
+    if marks == payment.marks:
+        return payment, False
+    payment_rows.write_mark(tx, payment, marks)
+    marked = replace(payment, marks=marks)
+    notifies = change.notify_payer and caller.policy.mails
+    notified = notifies and _notify(tx, request, payment, marked, caller.now)
+    _audit(tx, caller, payment, marks)
+    if notified:
+        idempotency.keep(tx, key, NOTIFIED)
+    return marked, notified
+
+
+def find_own(
+    tx: database.Transaction, caller: request_commands.Caller, request_id: str, transaction_id: str
+) -> request.Payment:
+    """Return a payment of the application. Raises NotFound."""
+    payment = payment_rows.find_of_app(tx, caller.app_id, request_id, transaction_id)
+    if payment is None:
+        raise errors.NotFound(UNKNOWN)
+    return payment
+
+
+def _notify(
+    tx: database.Transaction,
+    request: request.PaymentRequest,
+    before: request.Payment,
+    after: request.Payment,
+    now: int,
+) -> bool:
+    """Queue the letters about what is new; return whether there is one."""
+    news = mark_news(before.marks, after.marks)
+    queued = [payer_letters.queue_notice(tx, request, after, one, now) for one in news]
+    return any(queued)
+
+
+def _audit(
+    tx: database.Transaction,
+    caller: request_commands.Caller,
+    payment: request.Payment,
+    marks: request.Marks,
+) -> None:
+    """Record which marks are set; notes may name the payer, so only that they changed."""
+    before, details = payment.marks, {"request": payment.request_id}
+    told = {
+        "sent": (before.sent_at, marks.sent_at),
+        "paid_back": (before.paid_back_at, marks.paid_back_at),
+    }
+    changed = {name: new is not None for name, (old, new) in told.items() if old != new}
+    if before.message_hidden != marks.message_hidden:
+        changed["message_hidden"] = marks.message_hidden
+    if (before.sent_note, before.paid_back_note) != (marks.sent_note, marks.paid_back_note):
+        changed["note"] = True
+    actor = audit.app(caller.app_id)
+    audit.record(tx, actor, "payment.marked", payment.id, caller.now, details | changed)

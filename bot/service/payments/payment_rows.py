@@ -1,0 +1,269 @@
+"""SQL of payments: each settlement is stored once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from decimal import Decimal
+
+from bot.core import exact_json
+from bot.core.database import database, tables
+from bot.service.checkouts import checkout, inventory, order
+from bot.service.requests import request, request_rows
+
+COLUMNS = (
+    "id, request_id, checkout_id, rail, external_id, state, amount, currency, receivers,"
+    " instrument_amount, instrument_currency, instrument_shares, rate, rate_source, rated_at,"
+    " user_data, completed_at, quantity, first_unit, payer_name, message, message_hidden, sent_at,"
+    " sent_note, paid_back_at, paid_back_note"
+)
+SELECT = f"SELECT {COLUMNS} FROM payments WHERE"  # noqa: S608 - our own names
+BY_ID = f"{SELECT} request_id = :request_id AND id = :id"
+# The payment that took a unit comes first, also if another has the same millisecond.
+OF_CHECKOUT = (
+    f"{SELECT} checkout_id = :id"
+    " ORDER BY CASE state WHEN 'underpaid' THEN 2 WHEN 'oversold' THEN 1 ELSE 0 END,"
+    " completed_at, id LIMIT 1"
+)
+# Payers are numbered at their first payment: the highest number is their count.
+PAYERS = (
+    "SELECT COALESCE(MAX(payer_number), 0) AS payers FROM payments"
+    " WHERE request_id = :request_id AND payer_number IS NOT NULL"
+)
+PAYMENT = f"""
+    INSERT INTO payments (id, request_id, checkout_id, rail, external_id, state, amount, currency,
+                          receivers, instrument_amount, instrument_currency, instrument_shares,
+                          rate, rate_source, rated_at, user_data, payer, payer_number,
+                          completed_at, quantity, first_unit, payer_name, message,
+                          message_hidden)
+    VALUES (:id, :request_id, :checkout_id, :rail, :external_id, :state, :amount, :currency,
+            :receivers, :instrument_amount, :instrument_currency, :instrument_shares,
+            :rate, :rate_source, :rated_at, :user_data, :payer,
+            CASE WHEN CAST(:payer AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM payments
+                 WHERE request_id = :request_id AND payer = :payer)
+            THEN NULL ELSE 1 + ({PAYERS}) END, :completed_at, :quantity, :first_unit, :payer_name,
+            :message, :message_hidden)
+"""  # noqa: S608 - our own words
+OF_APP_EVER = (
+    f"SELECT {tables.of_table('p', COLUMNS)}, CASE r.expiration_type WHEN 'limit'"  # noqa: S608 - our own names
+    " THEN r.total_units - r.decreased_units END AS of_units FROM payments p"
+    " JOIN payment_requests r ON r.id = p.request_id"
+    " WHERE p.request_id = :request_id AND r.app_id = :app_id"
+)
+OF_APP = f"{OF_APP_EVER} AND r.deleted_at IS NULL"
+# The payment that has unit number :first, and those after it: no number is missing.
+FROM_UNIT = (
+    "request_id = :request_id AND first_unit >= (SELECT MAX(first_unit) FROM payments"
+    " WHERE request_id = :request_id AND first_unit <= :first)"
+)
+WITH_LAST_UNIT = (
+    f"{SELECT} {FROM_UNIT} AND first_unit <= :last AND first_unit + quantity - 1 >= :first"
+    " AND first_unit + quantity - 1 <= :last AND paid_back_at IS NULL AND user_data <> '{}'"
+    " ORDER BY first_unit LIMIT :most"
+)
+BY_ID_OF_APP = f"{OF_APP} AND p.id = :id"
+BY_ID_OF_APP_EVER = f"{OF_APP_EVER} AND p.id = :id"
+
+
+def insert(
+    tx: database.Transaction, payment: request.Payment, settlement: checkout.Settlement
+) -> None:
+    """Store a payment. Raises ConstraintError if its settlement was stored before."""
+    rate, took = payment.paid.rate, payment.state is not request.PaymentState.UNDERPAID
+    tx.execute(
+        PAYMENT,
+        id=payment.id,
+        request_id=payment.request_id,
+        checkout_id=settlement.checkout_id,
+        rail=settlement.rail,
+        external_id=settlement.external_id,
+        state=payment.state.value,
+        amount=payment.amount,
+        currency=payment.currency,
+        receivers=request_rows.write_receivers(payment.receivers),
+        instrument_amount=payment.paid.amount,
+        instrument_currency=payment.paid.currency,
+        instrument_shares=json.dumps(payment.paid.shares),
+        rate=str(rate.rate) if rate else None,
+        rate_source=rate.source if rate else None,
+        rated_at=rate.at if rate else None,
+        user_data=json.dumps(payment.user_data),
+        payer=order.payer_key(payment.user_data) if took else None,
+        completed_at=payment.completed_at,
+        quantity=payment.quantity,
+        first_unit=payment.first_unit,
+        payer_name=payment.words.name,
+        message=payment.words.message,
+        message_hidden=int(payment.marks.message_hidden),
+    )
+
+
+def of_settlement(
+    tx: database.Transaction, settlement: checkout.Settlement
+) -> request.Payment | None:
+    """Return the payment that a settlement has made, None if it is new."""
+    row = tx.one(f"{SELECT} external_id = :external_id", external_id=settlement.external_id)
+    return read_row(row) if row else None
+
+
+def find_of_app(
+    tx: database.Transaction, app_id: str, request_id: str, payment_id: str
+) -> request.Payment | None:
+    """Return one payment of the application's own request, also of a deleted one."""
+    row = tx.one(BY_ID_OF_APP_EVER, app_id=app_id, request_id=request_id, id=payment_id)
+    return read_row(row) if row else None
+
+
+def find(tx: database.Transaction, request_id: str, payment_id: str) -> request.Payment | None:
+    """Return a payment of a request."""
+    row = tx.one(BY_ID, request_id=request_id, id=payment_id)
+    return read_row(row) if row else None
+
+
+def with_last_unit(
+    tx: database.Transaction, request_id: str, units: range, most: int
+) -> list[request.Payment]:
+    """Return up to `most` payments whose last unit is one of these, in the order of their units.
+
+    Only those that are not paid back, and whose payers said who they are.
+    """
+    place = {"first": units[0], "last": units[-1], "most": most}
+    rows = tx.query(WITH_LAST_UNIT, request_id=request_id, **place)
+    return [read_row(row) for row in rows]
+
+
+def delete_underpaid(tx: database.Transaction, payment_id: str) -> None:
+    """Delete an underpaid payment, for the one that takes its place under its id."""
+    tx.execute("DELETE FROM payments WHERE id = :id AND state = 'underpaid'", id=payment_id)
+
+
+def first_of_checkout(tx: database.Transaction, checkout_id: str) -> request.Payment | None:
+    """Return the payment that paid a checkout first."""
+    row = tx.one(OF_CHECKOUT, id=checkout_id)
+    return read_row(row) if row else None
+
+
+async def read_of_checkout(db: database.Database, checkout_id: str) -> request.Payment | None:
+    """Return the payment that paid a checkout first, without waiting for the writer."""
+    row = await db.one(OF_CHECKOUT, id=checkout_id)
+    return read_row(row) if row else None
+
+
+async def read(db: database.Database, request_id: str, payment_id: str) -> request.Payment | None:
+    """Return a payment by both of its ids, which its payer knows."""
+    row = await db.one(BY_ID, request_id=request_id, id=payment_id)
+    return read_row(row) if row else None
+
+
+async def read_of_app(
+    db: database.Database, app_id: str, request_id: str, payment_id: str
+) -> request.Payment | None:
+    """Return one payment of the application's own request."""
+    row = await db.one(BY_ID_OF_APP, app_id=app_id, request_id=request_id, id=payment_id)
+    return read_row(row) if row else None
+
+
+async def page(
+    db: database.Database,
+    app_id: str,
+    request_id: str,
+    *,
+    limit: int,
+    after: request_rows.Place | None,
+) -> list[request.Payment]:
+    """Return the payments of the application's own request, newest first, after a place."""
+    place = {"at": after.at, "after_id": after.id} if after else {}
+    rows = await db.query(
+        page_sql(after), app_id=app_id, request_id=request_id, limit=limit, **place
+    )
+    return [read_row(row) for row in rows]
+
+
+def page_sql(after: request_rows.Place | None) -> str:
+    """Return the statement of a page."""
+    narrowed = " AND (p.completed_at, p.id) < (:at, :after_id)" if after else ""
+    return f"{OF_APP}{narrowed} ORDER BY p.completed_at DESC, p.id DESC LIMIT :limit"
+
+
+async def count_payers(db: database.Database, request_id: str) -> int:
+    """Return how many payers who entered who they are have paid a request."""
+    row = await db.one(PAYERS, request_id=request_id)
+    return row["payers"] if row else 0
+
+
+def read_row(row: database.Row) -> request.Payment:
+    """Return the payment of a row of its table."""
+    return request.Payment(
+        id=row["id"],
+        request_id=row["request_id"],
+        amount=row["amount"],
+        currency=row["currency"],
+        receivers=request_rows.read_receivers(row["receivers"]),
+        user_data=exact_json.loads(row["user_data"]),
+        completed_at=row["completed_at"],
+        paid=_paid(row),
+        state=request.PaymentState(row["state"]),
+        rail=row["rail"],
+        external_id=row["external_id"],
+        checkout_id=row["checkout_id"],
+        quantity=row["quantity"],
+        first_unit=row["first_unit"],
+        of_units=row.get("of_units"),
+        words=request.PayerWords(row["payer_name"], row["message"]),
+        marks=_marks(row),
+    )
+
+
+def _marks(row: database.Row) -> request.Marks:
+    return request.Marks(
+        message_hidden=bool(row["message_hidden"]),
+        sent_at=row["sent_at"],
+        sent_note=row["sent_note"],
+        paid_back_at=row["paid_back_at"],
+        paid_back_note=row["paid_back_note"],
+    )
+
+
+def _paid(row: database.Row) -> request.Quote:
+    rate = None
+    if row["rate"] is not None:
+        rate = request.ExchangeRate(Decimal(row["rate"]), row["rate_source"], row["rated_at"])
+    return request.Quote(
+        amount=row["instrument_amount"],
+        currency=row["instrument_currency"],
+        shares=tuple(exact_json.loads(row["instrument_shares"])),
+        rate=rate,
+    )
+
+
+# SQL of the seller's marks on payments, and of the sum that they change.
+
+
+WRITE = """
+    UPDATE payments SET message_hidden = :message_hidden, sent_at = :sent_at,
+      sent_note = :sent_note, paid_back_at = :paid_back_at, paid_back_note = :paid_back_note
+    WHERE id = :id
+"""
+HIDDEN = "SELECT id FROM payments WHERE message_hidden = 1 AND id IN ({ids})"
+
+
+def write_mark(tx: database.Transaction, payment: request.Payment, marks: request.Marks) -> None:
+    """Store the marks of a payment; what is paid back is not raised any more.
+
+    The request is locked, so that the marks of `payment` are those stored.
+    """
+    fields = asdict(marks) | {"message_hidden": int(marks.message_hidden)}
+    tx.execute(WRITE, id=payment.id, **fields)
+    was, is_back = payment.marks.paid_back_at is not None, marks.paid_back_at is not None
+    if was != is_back:
+        inventory.count_raised(tx, payment, back=is_back)
+
+
+def is_hidden(tx: database.Transaction, payment_ids: Sequence[str]) -> set[str]:
+    """Return those of the payments whose words their seller has hidden."""
+    given = {f"id{place}": one for place, one in enumerate(payment_ids)}
+    if not given:
+        return set()
+    sql = HIDDEN.format(ids=", ".join(f":{name}" for name in given))
+    return {row["id"] for row in tx.query(sql, **given)}

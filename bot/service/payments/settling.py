@@ -1,0 +1,194 @@
+"""Money that arrived: it takes its units and is stored with its queued deliveries, once.
+
+Units, payment and deliveries commit together; every settlement is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import structlog
+
+from bot.core import errors
+from bot.core.database import database
+from bot.core.money import amounts
+from bot.core.ops import log_setup
+from bot.service.checkouts import checkout_rows, inventory
+from bot.service.checkouts.checkout import Checkout, CheckoutState, Holder, Settlement
+from bot.service.checkouts.order import ONE, Order, quote, unconvertible, with_amount
+from bot.service.notifications import notification_queues, payer_letters
+from bot.service.payments import payment_rows
+from bot.service.payouts import payout_account
+from bot.service.rails import exchange_rates, rail
+from bot.service.requests import request_commands, request_rows
+from bot.service.requests.request import (
+    UNPRICED,
+    Marks,
+    Payment,
+    PaymentRequest,
+    PaymentState,
+    Quote,
+)
+
+# What payments are taken with: the rails, the exchange rates and the times of units.
+
+
+CLAIMS_HELD = 168 * 3600 * 1000
+"""Milliseconds for which a claimed unit is held unless CLAIM_HOURS says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentContext:
+    """How payments are taken: a checkout reserves its unit for `reservation` ms.
+
+    `holds` is PAYER_HOLDS, 0 for no limit; a payment that its seller has to confirm keeps its unit
+    for `claims` ms. `details_of` unseals an account, and `hint_url` returns where a wallet may
+    announce the money of a checkout.
+    """
+
+    rails: rail.Rails
+    exchange: exchange_rates.Exchange
+    reservation: int
+    holds: int = 0
+    claims: int = CLAIMS_HELD
+    details_of: Callable[[payout_account.PayoutAccount], dict[str, Any]] = lambda _account: {}
+    hint_url: Callable[[str], str | None] = lambda _checkout_id: None
+
+    def holder(self, holder: Holder, request: PaymentRequest) -> Holder:
+        """Return a request's holder as it is stored, which caps count where there are any."""
+        site = holder.site or holder.network
+        counted = self.holds > 0 and site is not None and request.units is not None
+        return replace(holder, site=site, is_counted=counted)
+
+    def quote(
+        self, request: PaymentRequest, currency: str | None = None, order: Order = ONE
+    ) -> Quote:
+        """Return what a payer pays now, in another currency than the request's where one is given.
+
+        Raises NotPayable if the exchange rate is unknown, and InvalidBody for an order of an
+        amount that comes to nothing in the currency, or to too much.
+        """
+        terms = order.terms(request.terms)
+        if currency is not None:
+            terms = replace(terms, instrument=currency, denomination=terms.currency)
+        try:
+            return quote(terms, self.exchange.rate(terms.currency, terms.instrument))
+        except errors.MoneyError as error:
+            raise (unconvertible(order, error) or errors.NotPayable(UNPRICED)) from None
+
+
+log = structlog.get_logger()
+
+
+def record_settlement(tx: database.Transaction, settlement: Settlement, now: int) -> Payment | None:
+    """Record the payment of a settlement; return None if it was recorded before.
+
+    One payment is one row and one transaction number: what completes an underpaid payment, or
+    raises it, takes its place. Locks the request. Raises NotFound for an unknown checkout.
+    """
+    checkout_rows.lock_request(tx, settlement.checkout_id)
+    checkout = checkout_rows.find(tx, settlement.checkout_id)
+    if checkout is None:
+        raise errors.NotFound(f"There is no checkout {settlement.checkout_id}.")
+    known = payment_rows.of_settlement(tx, settlement)
+    if known and known.checkout_id != checkout.id:
+        raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
+    paid = known.paid if known and settlement.confirmed else _paid(checkout, settlement.amount)
+    short = paid.amount < checkout.quote.amount and not settlement.confirmed
+    if known and not _adds(known, paid, short=short):
+        return None
+    state = PaymentState.UNDERPAID if short else inventory.take_units(tx, checkout, now)
+    request = request_rows.find_ever(tx, checkout.request_id, now)
+    if request is None:
+        raise RuntimeError(f"checkout {checkout.id} has no request")
+    payment = replace(_payment(request, checkout, settlement, state, now), paid=paid)
+    if known:
+        payment_rows.delete_underpaid(tx, known.id)
+        marks = Marks(message_hidden=known.marks.message_hidden)
+        payment = replace(payment, id=known.id, marks=marks)
+    return _record(tx, request, checkout, settlement, payment)
+
+
+def _adds(known: Payment, paid: Quote, *, short: bool) -> bool:
+    """Return whether a report of `paid` in all completes a recorded payment, or raises it."""
+    return known.state is PaymentState.UNDERPAID and (not short or paid.amount > known.paid.amount)
+
+
+def record_at_once(
+    tx: database.Transaction,
+    request: PaymentRequest,
+    checkout: Checkout,
+    settlement: Settlement,
+    now: int,
+) -> Payment:
+    """Record the payment of a checkout just stored as paid; `request` has its units as sold."""
+    tx.count("checkouts", checkout.kind, CheckoutState.OPEN.value)
+    payment = _payment(request, checkout, settlement, PaymentState.PAID, now)
+    return _record(tx, request, checkout, settlement, payment)
+
+
+def log_payment(payment: Payment) -> None:
+    """Log a payment that was recorded."""
+    write = log.info if payment.took_unit else log.warning
+    write(
+        "payment recorded",
+        request=payment.request_id,
+        payment=log_setup.shorten(payment.id),
+        settlement=payment.state.value,
+    )
+
+
+def _paid(checkout: Checkout, amount: int | None) -> Quote:
+    """Return what a payer gave: exactly what was asked unless the rail knows another amount."""
+    asked = checkout.quote
+    if amount is None or amount == asked.amount:
+        return asked
+    return with_amount(asked, min(max(amount, 0), amounts.MAX_MINOR))
+
+
+def _payment(
+    request: PaymentRequest,
+    checkout: Checkout,
+    settlement: Settlement,
+    state: PaymentState,
+    now: int,
+) -> Payment:
+    """Return a payment; its units are the last that `request` has sold."""
+    terms = checkout.order.terms(request.terms)
+    took = state in {PaymentState.PAID, PaymentState.LATE}
+    return Payment(
+        id=request_commands.new_id(now),
+        request_id=request.id,
+        amount=terms.amount,
+        currency=terms.currency,
+        receivers=terms.receivers,
+        user_data=checkout.user_data,
+        completed_at=now,
+        paid=checkout.quote,
+        state=state,
+        rail=settlement.rail,
+        external_id=settlement.external_id,
+        checkout_id=checkout.id,
+        quantity=checkout.quantity,
+        first_unit=request.paid_count - checkout.quantity + 1 if took else None,
+        words=checkout.words,
+    )
+
+
+def _record(
+    tx: database.Transaction,
+    request: PaymentRequest,
+    checkout: Checkout,
+    settlement: Settlement,
+    payment: Payment,
+) -> Payment:
+    """Store a payment and queue its deliveries; `request` is as it is after the payment."""
+    payment_rows.insert(tx, payment, settlement)
+    tx.count("payments", payment.state.value)
+    notification_queues.queue_deliveries(tx, request, payment)
+    if checkout.language is not None and payment.state is not PaymentState.UNDERPAID:
+        test_money = settlement.rail == payout_account.SANDBOX
+        payer_letters.queue_receipt(tx, request, payment, checkout.language, test_money=test_money)
+    return payment

@@ -1,0 +1,1 @@
+"""Payout accounts: where the money of a seller's payments goes."""

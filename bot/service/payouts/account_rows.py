@@ -1,0 +1,190 @@
+"""SQL of payout accounts, and of the kinds of real money that are offered.
+
+A replaced or removed account is retired: money asked for before may still arrive. It is deleted,
+with its secret, once no checkout needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bot.core.database import database, tables
+from bot.service.checkouts import checkout
+from bot.service.payouts import payout_account
+from bot.service.rails import rail
+
+# Whether a request can be paid as far as money goes: with real money, if an account of the owner
+# that it names takes its currency; with test money, unless that owner has connected an account and
+# so expects real money. A request of one seller is never paid to another's accounts: only an
+# application that vouches for its sellers need not name whose request it is. `{request}` is the
+# name of its table. The condition on the kind lets SQLite search an index instead of the table;
+# asked for one value, PostgreSQL searches that of the applications instead of hashing them all.
+PAYABLE = """
+    CASE WHEN {request}.payout <> {request}.owner AND ({request}.owner <> '' OR 1 = (
+        SELECT p.confirms FROM apps p WHERE p.id = {request}.app_id
+    )) THEN 0
+    WHEN EXISTS (SELECT 1 FROM offered_rails WHERE kind > '') THEN CASE WHEN EXISTS (
+        SELECT 1 FROM payout_accounts a JOIN offered_rails o ON o.kind = a.kind
+        WHERE a.app_id = {request}.app_id AND a.owner = {request}.payout AND a.retired_at IS NULL
+          AND (a.kind <> 'bank' OR ' ' || a.currencies || ' ' LIKE '% '
+               || COALESCE({request}.denomination_currency, {request}.instrument_currency) || ' %')
+    ) THEN 1 ELSE 0 END
+    WHEN {request}.payout IS NULL THEN 1
+    WHEN EXISTS (
+        SELECT 1 FROM payout_accounts a
+        WHERE a.app_id = {request}.app_id AND a.owner = {request}.payout AND a.retired_at IS NULL
+    ) THEN 0 ELSE 1 END
+"""
+INSERT = """
+    INSERT INTO payout_accounts (id, app_id, owner, kind, scheme, automatic, currencies, label,
+      details, since, created_at)
+    VALUES (:id, :app_id, :owner, :kind, :scheme, :automatic, :currencies, :label,
+      :details, :since, :created_at)
+"""
+COLUMNS = (
+    "id, app_id, owner, kind, scheme, automatic, currencies, label, details, since, created_at,"
+    " retired_at"
+)
+SELECT = f"SELECT {tables.of_table('a', COLUMNS)} FROM payout_accounts a WHERE"  # noqa: S608 - our own names
+LIVE = f"{SELECT} a.app_id = :app_id AND a.retired_at IS NULL"
+OWN = f"{LIVE} AND a.owner = :owner ORDER BY a.since, a.id"
+OFFERED = OWN.replace("ORDER", "AND a.kind IN (SELECT kind FROM offered_rails) ORDER")
+SAME_WAY = f"{LIVE} AND a.owner = :owner AND a.kind = :kind AND a.scheme = :scheme"
+OFFER = "INSERT INTO offered_rails (kind) VALUES (:kind) ON CONFLICT DO NOTHING"
+# Who retires an account waits, and finds the checkout that has chosen it meanwhile.
+KEEP = (
+    "SELECT id FROM payout_accounts"
+    " WHERE app_id = :app_id AND owner = :owner AND retired_at IS NULL ORDER BY id FOR SHARE"
+)
+COUNT = """
+    SELECT kind, COUNT(*) AS number FROM payout_accounts WHERE retired_at IS NULL
+    GROUP BY kind ORDER BY kind
+"""
+# Retired accounts whose checkouts hold no unit and are looked at no more.
+FORGET = f"""
+    DELETE FROM payout_accounts WHERE id IN (
+      SELECT a.id FROM payout_accounts a WHERE a.retired_at IS NOT NULL {{narrowed}}
+        AND NOT EXISTS (SELECT 1 FROM checkouts c WHERE c.account_id = a.id
+                        AND ({checkout.HOLDS}
+                             OR (c.looked_at IS NOT NULL AND c.expires_at > :looked_at_until)))
+      ORDER BY a.retired_at LIMIT :most)
+"""  # noqa: S608 - our own words
+RETIRE = "UPDATE payout_accounts SET retired_at = :now WHERE id = :id AND retired_at IS NULL"
+
+
+def write_offered(tx: database.Transaction, kinds: Iterable[str]) -> None:
+    """Store the kinds of real money that are offered; none with test money.
+
+    Each replica does so at its start, and payments read them: nothing is written that is there.
+    """
+    wanted, stored = {*kinds}, {row["kind"] for row in tx.query("SELECT kind FROM offered_rails")}
+    for kind in sorted(stored - wanted):
+        tx.execute("DELETE FROM offered_rails WHERE kind = :kind", kind=kind)
+    for kind in sorted(wanted - stored):
+        tx.execute(OFFER, kind=kind)
+
+
+def insert(tx: database.Transaction, account: payout_account.PayoutAccount) -> None:
+    """Store a new account. Raises ConstraintError if the owner has another of this way."""
+    tx.execute(
+        INSERT,
+        id=account.id,
+        app_id=account.app_id,
+        owner=account.owner,
+        kind=account.kind,
+        scheme=account.scheme,
+        automatic=int(account.automatic),
+        currencies=" ".join(account.currencies),
+        label=account.label,
+        details=account.sealed,
+        since=account.since,
+        created_at=account.created_at,
+    )
+
+
+def ways(tx: database.Transaction, app_id: str, owner: str) -> list[payout_account.PayoutAccount]:
+    """Return the owner's accounts of kinds that are offered, the first connected way first."""
+    return [_account(row) for row in tx.query(OFFERED, app_id=app_id, owner=owner)]
+
+
+def keep(tx: database.Transaction, app_id: str, owner: str) -> None:
+    """Keep others from retiring the owner's accounts until the transaction ends."""
+    tx.lock(KEEP, app_id=app_id, owner=owner)
+
+
+async def read_ways(
+    db: database.Database, app_id: str, owner: str
+) -> list[payout_account.PayoutAccount]:
+    """Return what `ways` does, without waiting for the writer."""
+    return [_account(row) for row in await db.query(OFFERED, app_id=app_id, owner=owner)]
+
+
+async def read_own(
+    db: database.Database, app_id: str, owner: str
+) -> list[payout_account.PayoutAccount]:
+    """Return the owner's accounts of all kinds, the first connected way first."""
+    return [_account(row) for row in await db.query(OWN, app_id=app_id, owner=owner)]
+
+
+def find(tx: database.Transaction, account_id: str) -> payout_account.PayoutAccount | None:
+    """Return an account, also a retired one."""
+    row = tx.one(f"{SELECT} a.id = :id", id=account_id)
+    return _account(row) if row else None
+
+
+def find_of_app(
+    tx: database.Transaction, app_id: str, account_id: str
+) -> payout_account.PayoutAccount | None:
+    """Return an application's account that is not retired."""
+    row = tx.one(f"{LIVE} AND a.id = :id", app_id=app_id, id=account_id)
+    return _account(row) if row else None
+
+
+def find_way(
+    tx: database.Transaction, app_id: str, owner: str, connected: rail.Connected
+) -> payout_account.PayoutAccount | None:
+    """Return the account that the owner has of the way of one just connected."""
+    kind, scheme = connected.kind, connected.scheme
+    row = tx.one(SAME_WAY, app_id=app_id, owner=owner, kind=kind, scheme=scheme)
+    return _account(row) if row else None
+
+
+def retire(tx: database.Transaction, account_id: str, now: int) -> bool:
+    """Mark an account as retired; return False, unchanged, if it is unknown or retired."""
+    return tx.execute(RETIRE, id=account_id, now=now) == 1
+
+
+def count_by_kind(tx: database.Transaction) -> dict[str, int]:
+    """Return the numbers of accounts in use, of all owners."""
+    return {row["kind"]: row["number"] for row in tx.query(COUNT)}
+
+
+def forget_retired(
+    tx: database.Transaction, looked_at_until: int, most: int, account_id: str | None = None
+) -> int:
+    """Delete up to `most` retired accounts that no checkout needs; return how many.
+
+    Wallets are asked for the money of invoices that ended after `looked_at_until` (epoch ms). With
+    `account_id`, only this account.
+    """
+    narrowed = "" if account_id is None else "AND a.id = :id"
+    wanted = {} if account_id is None else {"id": account_id}
+    sql = FORGET.format(narrowed=narrowed)
+    return tx.execute(sql, looked_at_until=looked_at_until, most=most, **wanted)
+
+
+def _account(row: database.Row) -> payout_account.PayoutAccount:
+    return payout_account.PayoutAccount(
+        id=row["id"],
+        app_id=row["app_id"],
+        owner=row["owner"],
+        kind=row["kind"],
+        scheme=row["scheme"],
+        automatic=bool(row["automatic"]),
+        currencies=tuple(row["currencies"].split()),
+        label=row["label"],
+        sealed=row["details"],
+        since=row["since"],
+        created_at=row["created_at"],
+        retired_at=row["retired_at"],
+    )

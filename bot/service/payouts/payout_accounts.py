@@ -1,0 +1,207 @@
+"""Payout accounts of sellers: connected after a probe, listed, removed.
+
+An account's details are sealed from the moment that its rail has accepted them: no answer, log or
+audit line has them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from bot.core import errors, exact_json
+from bot.core.database import database, vault
+from bot.core.ops import audit
+from bot.service.checkouts import checkout
+from bot.service.payouts import account_rows, payout_account
+from bot.service.rails import rail
+from bot.service.requests import changes, idempotency, request_commands
+
+PROBES = 8
+"""Probes of sellers' wallets that run at once for one application."""
+
+PROBE_SECONDS = 30
+"""Seconds after which a probe is given up: it asks a wallet several times."""
+
+TEST_MONEY = "This server takes test money, which needs no payout account: see its setting RAILS."
+UNKNOWN = "There is no such payout account."
+SLOW = errors.FieldProblem(
+    "details", "The wallet took too long to answer.", payout_account.DetailError.HOST_SILENT.value
+)
+
+
+class Payouts:
+    """The payout accounts of all applications; `now` returns UTC epoch ms."""
+
+    def __init__(
+        self, db: database.Database, vault: vault.Vault, rails: rail.Rails, now: Callable[[], int]
+    ) -> None:
+        self._db = db
+        self._vault = vault
+        self._rails = rails
+        self._now = now
+        self._probing = Counter[str]()
+
+    async def connect(
+        self,
+        app_id: str,
+        owner: str,
+        kind: str,
+        details: Mapping[str, Any],
+        key: idempotency.CallKey | None = None,
+    ) -> payout_account.PayoutAccount:
+        """Connect an account in the place of the owner's account of the same way.
+
+        The same details again change nothing, and a call repeated under its key asks no wallet.
+        Raises the errors of `check`, NotFound for a repeat whose account is gone, and
+        IdempotencyMismatch.
+        """
+        made = await idempotency.read_made(self._db, key)
+        if made is not None:
+            return await self._db.read(lambda tx: _find_own(tx, app_id, made))
+        connected = await self.check(app_id, kind, details)
+
+        def store_new(tx: database.Transaction) -> payout_account.PayoutAccount:
+            account = self._store(tx, app_id, owner, connected)
+            idempotency.keep(tx, key, account.id)
+            return account
+
+        return await self._db.transaction(
+            lambda tx: idempotency.once(
+                tx, key, lambda: store_new(tx), lambda made: _find_own(tx, app_id, made)
+            )
+        )
+
+    async def check(self, app_id: str, kind: str, details: Mapping[str, Any]) -> rail.Connected:
+        """Check the details of an account, and ask its wallet; store nothing.
+
+        Raises InvalidBody, and RateLimited while too many probes of the application run.
+        """
+        self.check_real_money()
+        if kind not in self._rails.kinds:
+            raise changes.invalid_field("kind", f"must be one of {', '.join(self._rails.kinds)}")
+        return await self._probe(app_id, kind, details)
+
+    async def list(self, app_id: str, owner: str) -> list[payout_account.PayoutAccount]:
+        """Return the owner's accounts, the first connected way first. Raises InvalidBody."""
+        self.check_real_money()
+        return await account_rows.read_own(self._db, app_id, owner)
+
+    async def remove(
+        self, app_id: str, account_id: str, key: idempotency.CallKey | None = None
+    ) -> None:
+        """Remove an account of the application.
+
+        Raises NotFound, InvalidBody and IdempotencyMismatch.
+        """
+        self.check_real_money()
+        await self._db.transaction(
+            lambda tx: idempotency.once(
+                tx, key, lambda: self._remove(tx, app_id, account_id), lambda _: None
+            )
+        )
+
+    def details_of(self, account: payout_account.PayoutAccount) -> dict[str, Any]:
+        """Return the details of an account, as its rail has them."""
+        details: dict[str, Any] = exact_json.loads(self._vault.open(account.sealed))
+        return details
+
+    def check_real_money(self) -> None:
+        """Raise InvalidBody where test money is taken."""
+        if self._rails.test_money:
+            raise errors.InvalidBody(TEST_MONEY)
+
+    async def _probe(self, app_id: str, kind: str, details: Mapping[str, Any]) -> rail.Connected:
+        with self._slot(app_id):
+            try:
+                async with asyncio.timeout(PROBE_SECONDS):
+                    return await self._rails.of(kind).connect(details)
+            except TimeoutError:
+                raise errors.InvalidBody(info=[SLOW]) from None
+
+    @contextmanager
+    def _slot(self, app_id: str) -> Iterator[None]:
+        if self._probing[app_id] >= PROBES:
+            raise errors.RateLimited(1)
+        self._probing[app_id] += 1
+        try:
+            yield
+        finally:
+            self._probing[app_id] -= 1
+            self._probing += Counter()  # drops applications without a probe
+
+    def _store(
+        self, tx: database.Transaction, app_id: str, owner: str, connected: rail.Connected
+    ) -> payout_account.PayoutAccount:
+        now = self._now()
+        former = account_rows.find_way(tx, app_id, owner, connected)
+        if former is not None:
+            if self._is_same(former, connected):
+                return former
+            _retire(tx, former, now)
+        account = payout_account.PayoutAccount(
+            id=request_commands.new_id(now),
+            app_id=app_id,
+            owner=owner,
+            kind=connected.kind,
+            scheme=connected.scheme,
+            automatic=connected.automatic,
+            currencies=connected.currencies,
+            label=connected.label,
+            sealed=self._vault.seal(exact_json.dumps(connected.details)),
+            since=former.since if former else now,
+            created_at=now,
+        )
+        account_rows.insert(tx, account)
+        _record(tx, "replaced" if former else "connected", account, now)
+        return account
+
+    def _is_same(self, former: payout_account.PayoutAccount, connected: rail.Connected) -> bool:
+        known = (former.automatic, former.currencies, former.label, self.details_of(former))
+        new = (connected.automatic, connected.currencies, connected.label, connected.details)
+        return known == new
+
+    def _remove(self, tx: database.Transaction, app_id: str, account_id: str) -> None:
+        account, now = _find_own(tx, app_id, account_id), self._now()
+        if not _retire(tx, account, now):
+            raise errors.NotFound(UNKNOWN)
+        _record(tx, "removed", account, now)
+
+
+def _find_own(
+    tx: database.Transaction, app_id: str, account_id: str
+) -> payout_account.PayoutAccount:
+    account = account_rows.find_of_app(tx, app_id, account_id)
+    if account is None:
+        raise errors.NotFound(UNKNOWN)
+    return account
+
+
+def sweep(tx: database.Transaction, now: int, most: int) -> int:
+    """Delete up to `most` retired accounts, with their secrets, that no checkout needs any more.
+
+    Return how many.
+    """
+    return account_rows.forget_retired(tx, now - checkout.LAST, most)
+
+
+def _retire(tx: database.Transaction, account: payout_account.PayoutAccount, now: int) -> bool:
+    """Mark an account as retired, and delete it at once if nobody is paying to it.
+
+    Return False, unchanged, if it was retired before. A payment that is about to choose it keeps
+    it: only after that one is its checkout found.
+    """
+    if not account_rows.retire(tx, account.id, now):
+        return False
+    account_rows.forget_retired(tx, now - checkout.LAST, 1, account.id)
+    return True
+
+
+def _record(
+    tx: database.Transaction, change: str, account: payout_account.PayoutAccount, now: int
+) -> None:
+    details = {"kind": account.way, "label": account.label, "owner": account.owner}
+    audit.record(tx, audit.app(account.app_id), f"payout.{change}", account.id, now, details)

@@ -1,0 +1,477 @@
+"""Bank accounts: what a seller types, checked and brought into the form that codes need.
+
+A scheme is the format of the code: each has its fields, its currencies and its masked label.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from babel import Locale
+from stdnum import iban, numdb
+from stdnum.br import cnpj, cpf
+from stdnum.exceptions import ValidationError
+from stdnum.iso7064 import mod_97_10
+
+from bot.core import errors
+from bot.core.text import contacts, sanitize
+from bot.service.payouts import payout_account
+from bot.service.rails import rail
+
+# Characters that bank formats take, and how other letters are written with them.
+#
+# Banks refuse or mangle what their formats don't know, so a code has the folded text; pages show
+# the true one. Greek and Bulgarian follow the conversion table EPC217-08 of the European Payments
+# Council.
+
+
+SEPA_CHARACTERS = re.compile(r"[A-Za-z0-9/?:().,'+ -]")
+"""The Latin character set of SEPA messages (EPC217-08, section 6.1)."""
+
+PIX_CHARACTERS = re.compile(r"[A-Za-z0-9$%*+./: -]")
+"""What banks take in the texts of a BR Code, of the EMV set "ANS"."""
+
+SWISS_CHARACTERS = re.compile(r"[\x20-\x7e\xa0-\u017fȘșȚț€]")
+"""The Latin characters of the Swiss QR code (SIX, Guidelines QR-bill 2.3, section 4.1.1)."""
+
+_GREEK_OU = re.compile("(?<=[\u03bf\u039f])[\u03c5\u03cd]")
+"""The second half of a Greek `u`: Παπαδοπούλου is Papadopoulou."""
+
+_GERMAN = {"ä": "ae", "ö": "oe", "ü": "ue"}
+_DATA = Path(__file__).with_name("letters.json")
+
+
+def fold(text: str, taken: re.Pattern[str], *, german: bool = False) -> str | None:
+    """Return a text on one line with only the characters `taken`, without accents if need be.
+
+    With `german`, `ü` becomes `ue` and not `u`. Letters and digits of scripts that have no
+    conversion can't be left out: the result is then None, as it is for a text without any.
+    """
+    parts = []
+    for char in _GREEK_OU.sub("u", unicodedata.normalize("NFC", text)):
+        part = _folded(char, taken, german=german)
+        if part == "" and char.isalnum():
+            return None
+        parts.append(part or " " if not unicodedata.combining(char) else part)
+    line = " ".join("".join(parts).split())
+    return line if any(char.isalnum() for char in line) else None
+
+
+def _folded(char: str, taken: re.Pattern[str], *, german: bool) -> str:
+    """Return what a character is written as, '' if that is nothing."""
+    if taken.fullmatch(char):
+        return char
+    table = _table() | _GERMAN if german else _table()
+    found = _spelled(char, table)
+    if found is None:
+        bare = unicodedata.normalize("NFKD", char)
+        found = "".join(_spelled(one, table) or one for one in bare)
+    return "".join(one for one in found if taken.fullmatch(one))
+
+
+def _spelled(char: str, table: dict[str, str]) -> str | None:
+    found = table.get(char.lower())
+    return found.capitalize() if found and char.isupper() else found
+
+
+@cache
+def _table() -> dict[str, str]:
+    """Return what each lower-case letter and each mark is written as."""
+    table: dict[str, str] = json.loads(_DATA.read_text("utf-8"))
+    return table
+
+
+# IBANs: checked as banks do, by country, length, structure and check digits.
+
+
+_SEPA = (
+    "AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GI GR HR HU IE IS IT LI LT LU LV MC MD ME MK MT"
+    " NL NO PL PT RO RS SE SI SK SM VA"
+)
+SEPA_COUNTRIES = frozenset(_SEPA.split())
+"""Countries whose accounts receive SEPA transfers (European Payments Council, EPC409-09, 2025)."""
+
+SWISS_COUNTRIES = frozenset({"CH", "LI"})
+GERMAN = frozenset({"DE", "AT", "CH", "LI"})
+"""Countries where `ü` without its dots is written `ue`."""
+
+_FORM = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{1,30}")
+_LENGTH_OF_PART = re.compile(r"([0-9]+)!")
+_QR_BANKS = range(30_000, 32_000)
+_TYPO = "Compare it with a bank statement."
+
+
+def check_iban(text: str) -> str:
+    """Return an IBAN without spaces, of any country.
+
+    Raises BadDetail. The banks of a
+    country are not looked up: new ones would be refused.
+    """
+    number = iban.compact(text)
+    if not _FORM.fullmatch(number):
+        raise payout_account.BadDetail(
+            payout_account.DetailError.IBAN_FORM,
+            "An IBAN starts with two letters and two digits: DE89 3704 0044 …",
+        )
+    form = numdb.get("iban").info(number)[0][1].get("bban")
+    if not form:
+        raise payout_account.BadDetail(
+            payout_account.DetailError.IBAN_COUNTRY,
+            f"No country's IBANs start with {number[:2]}. {_TYPO}",
+        )
+    country = country_name(number)
+    length = 4 + sum(map(int, _LENGTH_OF_PART.findall(form)))
+    if len(number) != length:
+        raise payout_account.BadDetail(
+            payout_account.DetailError.IBAN_LENGTH,
+            f"That IBAN has {len(number)} characters; IBANs from {country} have {length}. {_TYPO}",
+        )
+    if not mod_97_10.is_valid(number[4:] + number[:4]):
+        raise payout_account.BadDetail(
+            payout_account.DetailError.IBAN_TYPO,
+            f"That IBAN has a typo: its check digits don't match. {_TYPO}",
+        )
+    try:
+        return iban.validate(number, check_country=False)
+    except ValidationError:
+        message = f"IBANs from {country} have letters and digits in other places. {_TYPO}"
+        raise payout_account.BadDetail(payout_account.DetailError.IBAN_LETTERS, message) from None
+
+
+def country_name(number: str) -> str:
+    """Return the English name of an IBAN's country, its code for one without a name."""
+    return str(Locale("en").territories.get(number[:2], number[:2]))
+
+
+def is_qr_iban(number: str) -> bool:
+    """Return whether a Swiss IBAN takes only payments with a QR reference (SIX, section 4.2.2)."""
+    return number[:2] in SWISS_COUNTRIES and int(number[4:9]) in _QR_BANKS
+
+
+def grouped_iban(number: str) -> str:
+    """Return an IBAN in groups of four, as people read it."""
+    return iban.format(number)
+
+
+# Pix keys: the five kinds by which Brazilian accounts are found.
+
+
+LONGEST = 77
+"""Characters of a key (Banco Central do Brasil, Manual of the BR Code)."""
+
+_NATIONAL_DIGITS = range(10, 12)
+_BRAZIL = "55"
+_CPF_DIGITS = 11
+_RANDOM = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
+_KINDS = (
+    "A Pix key is a CPF, a CNPJ, a phone number that starts with +55, an email address or a random"
+    " key."
+)
+
+
+class KeyKind(StrEnum):
+    """The kind of a key."""
+
+    CPF = "cpf"
+    CNPJ = "cnpj"
+    PHONE = "phone"
+    EMAIL = "email"
+    RANDOM = "random"
+
+
+def check_pix_key(text: str) -> tuple[KeyKind, str]:
+    """Return the kind of a key and the key in the one spelling that codes have.
+
+    Eleven digits are a CPF: a phone number starts with `+`. Raises BadDetail.
+    """
+    if "@" in text:
+        return KeyKind.EMAIL, _email(text)
+    if text.startswith("+"):
+        return KeyKind.PHONE, _phone(text)
+    if _RANDOM.fullmatch(text):
+        return KeyKind.RANDOM, str(UUID(text))
+    if cnpj.is_valid(text):
+        return KeyKind.CNPJ, cnpj.compact(text)
+    number = cpf.compact(text)
+    if cpf.is_valid(number) and len(set(number)) > 1:
+        return KeyKind.CPF, number
+    if number.isdecimal() and len(number) == _CPF_DIGITS:
+        raise payout_account.BadDetail(
+            payout_account.DetailError.PIX_CPF,
+            "That isn't a CPF: its check digits don't match. If it's a phone number, start it with"
+            " +55.",
+        )
+    raise payout_account.BadDetail(payout_account.DetailError.PIX_KEY, _KINDS)
+
+
+def _email(text: str) -> str:
+    address = contacts.ascii_address(text)
+    if address is None:
+        raise payout_account.BadDetail(
+            payout_account.DetailError.PIX_EMAIL,
+            "That isn't an email address. Enter the key as your bank's app shows it.",
+        )
+    if len(address) > LONGEST:
+        raise payout_account.BadDetail(
+            payout_account.DetailError.TOO_LONG,
+            f"That's {len(address)} characters; the limit is {LONGEST}.",
+        )
+    return address.lower()
+
+
+def _phone(text: str) -> str:
+    number = contacts.phone_digits(text) or ""
+    national = number.removeprefix(_BRAZIL)
+    if not number.startswith(_BRAZIL) or len(national) not in _NATIONAL_DIGITS:
+        raise payout_account.BadDetail(
+            payout_account.DetailError.PIX_PHONE,
+            "Enter the phone number with +55, the area code and the number: +55 11 98765-4321.",
+        )
+    return f"+{number}"
+
+
+LONGEST_NAME = 70
+"""Characters of a holder's name in EPC and Swiss codes; the other formats cut theirs."""
+
+LONGEST_ID, LONGEST_CITY = 100, 60
+SHORTEST_IBAN = 15
+ADDRESS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35}
+"""Fields of a Swiss holder's address, with their lengths (SIX, section 4.3.1); the country, a code
+of two letters, follows them."""
+
+_NEEDED = {
+    "name": "Enter the account holder's name exactly as the bank has it.",
+    "iban": "Enter the account's IBAN, as on a bank statement.",
+    "key": "Enter the account's Pix key, as your bank's app shows it.",
+    "city": "Enter the account holder's city.",
+    "id": "Enter the UPI ID, as your app shows it: anna@okbank.",
+    "postalCode": "Enter the postcode: a QR-bill needs it.",
+    "town": "Enter the town: a QR-bill needs it.",
+}
+_LATIN = "Use Latin letters: this kind of code has no others."
+_UPI_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,255}@[A-Za-z][A-Za-z0-9]{1,63}")
+_BIC = re.compile(r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?")
+_COUNTRY = re.compile(r"[A-Z]{2}")
+_QR_IBAN = (
+    "That's a QR-IBAN, which only takes invoices with a QR reference. Use the same account's"
+    " ordinary IBAN, which is on its bank statements."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheme:
+    """How one scheme reads details; `label` masks them."""
+
+    currencies: tuple[str, ...]
+    read: Callable[[_Fields], dict[str, Any]]
+    label: Callable[[dict[str, Any]], str]
+
+
+class _Fields:
+    """Details as they were typed, and the problems found in them."""
+
+    def __init__(self, details: Mapping[str, Any], path: str = "details") -> None:
+        self._details = details
+        self._path = path
+        self._known = {"scheme"}
+        self.problems: list[errors.FieldProblem] = []
+
+    def text(self, name: str, most: int, *, needed: bool = True, code: bool = False) -> str:
+        """Return a field's text on one line, '' with a problem if it is missing or too long.
+
+        That of a `code` is in plain characters.
+        """
+        self._known.add(name)
+        value = self._details.get(name, "")
+        typed = value.translate(sanitize.INVISIBLE_MARKS) if isinstance(value, str) else ""
+        line = sanitize.typed(typed, digits="@" not in typed) if code else " ".join(typed.split())
+        if not line and (needed or value not in ("", None)):
+            told = _NEEDED.get(name, "Send it as text, or leave it out.")
+            self.problem(name, payout_account.DetailError.MISSING, told)
+        elif len(line) > most:
+            told = f"That's {len(line)} characters; the limit is {most}."
+            self.problem(name, payout_account.DetailError.TOO_LONG, told)
+        elif line.isprintable():
+            return line
+        else:
+            self.problem(
+                name, payout_account.DetailError.INVISIBLE, "Leave out the invisible characters."
+            )
+        return ""
+
+    def foldable(self, name: str, most: int, taken: re.Pattern[str], *, needed: bool = True) -> str:
+        """Return a text that can be written with the characters of the format."""
+        line = self.text(name, most, needed=needed)
+        if line and fold(line, taken) is None:
+            self.problem(name, payout_account.DetailError.NOT_LATIN, _LATIN)
+        return line
+
+    def checked(self, name: str, check: Callable[[str], Any]) -> Any:
+        """Return what `check` makes of a text, None with the problem that it raises."""
+        line = self.text(name, LONGEST_ID, code=True)
+        try:
+            return check(line) if line else None
+        except payout_account.BadDetail as error:
+            self.problem(name, error.wrong, str(error))
+            return None
+
+    def below(self, name: str) -> _Fields:
+        """Return the fields of an object, whose problems are kept here."""
+        self._known.add(name)
+        value = self._details.get(name)
+        fields = _Fields(value if isinstance(value, dict) else {}, f"{self._path}.{name}")
+        fields.problems = self.problems
+        return fields
+
+    def refuse_others(self) -> None:
+        """Add a problem for each field that nobody has asked for."""
+        self.problems += payout_account.unknown_fields(self._details, self._known, self._path)
+
+    def problem(self, name: str, wrong: payout_account.DetailError, message: str) -> None:
+        self.problems.append(errors.FieldProblem(f"{self._path}.{name}", message, wrong.value))
+
+
+def connect(details: Mapping[str, Any]) -> rail.Connected:
+    """Return the account that these details name, checked as banks do.
+
+    `scheme` is one of SCHEMES: sepa `{iban, name, bic?}`, pix `{key, name, city}`, upi
+    `{id, name}`, swiss `{iban, name, address {street?, houseNumber?, postalCode, town, country?}}`.
+    Raises InvalidBody with a problem for each wrong field: `details.iban`.
+    """
+    fields = _Fields(details)
+    name = str(details.get("scheme"))
+    scheme = SCHEMES.get(name)
+    if scheme is None:
+        fields.problem(
+            "scheme", payout_account.DetailError.SCHEME, f"Must be one of {', '.join(SCHEMES)}."
+        )
+        raise errors.InvalidBody(info=fields.problems)
+    read = {"scheme": name, **scheme.read(fields)}
+    fields.refuse_others()
+    if fields.problems:
+        raise errors.InvalidBody(info=fields.problems)
+    return rail.Connected(
+        payout_account.BANK,
+        read,
+        scheme.label(read),
+        scheme.currencies,
+        automatic=False,
+        scheme=name,
+    )
+
+
+def _read_sepa(fields: _Fields) -> dict[str, Any]:
+    read = {
+        "iban": fields.checked("iban", _sepa_iban),
+        "name": fields.foldable("name", LONGEST_NAME, SEPA_CHARACTERS),
+    }
+    bic = fields.text("bic", LONGEST_ID, needed=False, code=True).replace(" ", "").upper()
+    if bic and not _BIC.fullmatch(bic):
+        told = "A BIC has 8 or 11 letters and digits. You can leave it out."
+        fields.problem("bic", payout_account.DetailError.BIC_FORM, told)
+    return read | ({"bic": bic} if bic else {})
+
+
+def _sepa_iban(text: str) -> str:
+    number = check_iban(text)
+    if number[:2] not in SEPA_COUNTRIES:
+        country = country_name(number)
+        raise payout_account.BadDetail(
+            payout_account.DetailError.NOT_SEPA,
+            f"Accounts in {country} can't receive SEPA transfers.",
+        )
+    return _no_qr_iban(number)
+
+
+def _no_qr_iban(number: str) -> str:
+    if is_qr_iban(number):
+        raise payout_account.BadDetail(payout_account.DetailError.QR_IBAN, _QR_IBAN)
+    return number
+
+
+def _read_pix(fields: _Fields) -> dict[str, Any]:
+    _, key = fields.checked("key", check_pix_key) or (None, "")
+    return {
+        "key": key,
+        "name": fields.foldable("name", LONGEST_NAME, PIX_CHARACTERS),
+        "city": fields.foldable("city", LONGEST_CITY, PIX_CHARACTERS),
+    }
+
+
+def _read_upi(fields: _Fields) -> dict[str, Any]:
+    return {"id": fields.checked("id", _upi_id), "name": fields.text("name", LONGEST_NAME)}
+
+
+def _upi_id(text: str) -> str:
+    if not _UPI_ID.fullmatch(text):
+        raise payout_account.BadDetail(
+            payout_account.DetailError.UPI_FORM,
+            "A UPI ID is a name, @ and the name of a bank or app: anna@okbank.",
+        )
+    return text
+
+
+def _read_swiss(fields: _Fields) -> dict[str, Any]:
+    number = fields.checked("iban", _swiss_iban)
+    name = fields.foldable("name", LONGEST_NAME, SWISS_CHARACTERS)
+    return {"iban": number, "name": name, "address": _address(fields.below("address"), number)}
+
+
+def _swiss_iban(text: str) -> str:
+    number = check_iban(text)
+    if number[:2] not in SWISS_COUNTRIES:
+        raise payout_account.BadDetail(
+            payout_account.DetailError.NOT_SWISS,
+            "A Swiss QR-bill needs an account in Switzerland or Liechtenstein, whose IBAN starts"
+            " with CH or LI.",
+        )
+    return _no_qr_iban(number)
+
+
+def _address(fields: _Fields, number: str | None) -> dict[str, str]:
+    """Read the structured address, in the IBAN's country if it names none."""
+    found = {
+        name: fields.foldable(name, most, SWISS_CHARACTERS, needed=name in _NEEDED)
+        for name, most in ADDRESS.items()
+    }
+    named = fields.text("country", LONGEST_ID, needed=False, code=True).upper()
+    country = named or (number or "CH")[:2]
+    if not _COUNTRY.fullmatch(country):
+        fields.problem(
+            "country",
+            payout_account.DetailError.COUNTRY_FORM,
+            "Use the two letters of the country: CH.",
+        )
+    fields.refuse_others()
+    return found | {"country": country}
+
+
+def _mask(text: str) -> str:
+    """Return the ends of a number or an address, enough for its owner to know it."""
+    name, mark, host = text.rpartition("@")
+    if mark:
+        return f"{name[:2]} … @{host}"
+    return f"{text[:4]} … {text[-4:]}" if len(text) >= SHORTEST_IBAN else f"… {text[-4:]}"
+
+
+def _pix_label(read: dict[str, Any]) -> str:
+    kind, masked = check_pix_key(read["key"])[0], _mask(read["key"])
+    return f"{kind.upper()} {masked}" if kind in {KeyKind.CPF, KeyKind.CNPJ} else masked
+
+
+SCHEMES = {
+    "sepa": _Scheme(("EUR",), _read_sepa, lambda read: _mask(read["iban"])),
+    "pix": _Scheme(("BRL",), _read_pix, _pix_label),
+    "upi": _Scheme(("INR",), _read_upi, lambda read: _mask(read["id"])),
+    "swiss": _Scheme(("CHF", "EUR"), _read_swiss, lambda read: _mask(read["iban"])),
+}
+"""The schemes of banks, in the order that they are offered in."""

@@ -1,0 +1,382 @@
+"""The rail of Lightning addresses: LNURL-pay, with the verify address where the wallet has one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from http import HTTPStatus
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from bot.core import errors
+from bot.core.text import sanitize
+from bot.service.payouts import payout_account
+from bot.service.rails import invoices, rail, wallet_http
+
+# Read Lightning addresses as people type and paste them (LUD-16).
+
+
+FIELD = "details.address"
+LONGEST = 320  # characters
+
+_USER = re.compile(r"(?![.]+$)[a-z0-9._-]{1,64}(\+[a-z0-9._-]{1,64})?", re.ASCII)
+_HOST = re.compile(r"(?P<host>[^\s/?#@:\\\[\]]+|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?")
+_SCHEME = re.compile(r"(lightning|lnurlp|mailto):(//)?")
+_EXAMPLE = "It looks like an email address, such as maria@wallet.example."
+
+
+@dataclass(frozen=True, slots=True)
+class LightningAddress:
+    """A user at a host, both in lower case; `port` None is that of the scheme."""
+
+    user: str
+    host: str
+    port: int | None = None
+
+    def __str__(self) -> str:
+        """Return the address as its seller knows it."""
+        return f"{self.user}@{self.server}"
+
+    @property
+    def server(self) -> str:
+        """Return the host, with the port if there is one."""
+        return self.host if self.port is None else f"{self.host}:{self.port}"
+
+    def url(self, scheme: str) -> str:
+        """Return where the service says what it takes."""
+        return f"{scheme}://{self.server}/.well-known/lnurlp/{self.user}"
+
+
+def parse_address(text: str) -> LightningAddress:
+    """Read `maria@wallet.example`, in any case and with `lightning:` before it.
+
+    Raises InvalidBody with what is wrong; whether the host may be reached is checked elsewhere.
+    """
+    plain = _SCHEME.sub("", sanitize.typed(text).lower().removeprefix("⚡").strip(), count=1)
+    if not plain:
+        raise address_refusal(
+            payout_account.DetailError.MISSING, f"Enter the Lightning address. {_EXAMPLE}"
+        )
+    if len(plain) > LONGEST:
+        raise address_refusal(
+            payout_account.DetailError.TOO_LONG,
+            f"That's {len(plain)} characters; the limit is {LONGEST}.",
+        )
+    user, at, server = plain.rpartition("@")
+    if not at:
+        raise _without_at(plain)
+    host = _HOST.fullmatch(server)
+    if not host:
+        raise address_refusal(
+            payout_account.DetailError.ADDRESS_FORM,
+            f"The part after the @ isn't a domain. {_EXAMPLE}",
+        )
+    if not _USER.fullmatch(user):
+        raise address_refusal(
+            payout_account.DetailError.ADDRESS_FORM,
+            "The part before the @ can only have letters from a to z, digits and . _ - +",
+        )
+    port = None if host["port"] is None else int(host["port"])
+    if port is not None and not 0 < port < 1 << 16:
+        raise address_refusal(
+            payout_account.DetailError.ADDRESS_PORT, "The number after the colon isn't a port."
+        )
+    return LightningAddress(user, host["host"], port)
+
+
+def address_refusal(wrong: payout_account.DetailError, message: str) -> errors.InvalidBody:
+    """Return the error for an address that can't be used."""
+    return errors.InvalidBody(info=[errors.FieldProblem(FIELD, message, wrong.value)])
+
+
+def _without_at(plain: str) -> errors.InvalidBody:
+    instead = f"Enter the Lightning address instead. {_EXAMPLE}"
+    if plain.startswith("lnurl1"):
+        return address_refusal(payout_account.DetailError.LNURL, f"That's an LNURL code. {instead}")
+    if plain.startswith(("lnbc", "lno1")):
+        return address_refusal(
+            payout_account.DetailError.INVOICE, f"That's an invoice or an offer. {instead}"
+        )
+    return address_refusal(
+        payout_account.DetailError.ADDRESS_FORM, f"A Lightning address has an @. {_EXAMPLE}"
+    )
+
+
+# Read the answers of LNURL-pay services (LUD-06, LUD-12, LUD-16, LUD-21).
+#
+# HTTP statuses have no meaning there (LUD-01): an error is the field `status`. Unknown fields are
+# skipped, because services add their own.
+
+
+LONGEST_REASON = 200  # characters
+LONGEST_URL = 2_000  # characters
+MOST_COMMENT = 2_000  # characters
+_MOST = 10**20
+"""Millisatoshi, more than all there are: a longer number fills memory, logs and messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class PayOffer:
+    """What a service takes: `least` and `most` in millisatoshi, comments of so many characters."""
+
+    callback: str
+    least: int
+    most: int
+    comment_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedInvoice:
+    """An invoice, unread; `verify` is the address that reports its payment, if there is one."""
+
+    text: str
+    verify: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A service's word on an invoice; preimage and invoice are None where it names none."""
+
+    settled: bool
+    preimage: str | None
+    invoice: str | None
+
+
+def read_offer(answer: Mapping[str, Any]) -> PayOffer:
+    """Read the answer of an address (LUD-06). Raises PeerRefusal and BadAnswer."""
+    _check_status(answer)
+    if answer.get("tag") != "payRequest":
+        raise errors.BadAnswer("the answer is no LNURL-pay request")
+    least, most = _whole(answer.get("minSendable")), _whole(answer.get("maxSendable"))
+    if not 0 < least <= most:
+        raise errors.BadAnswer("minSendable and maxSendable are no range of amounts")
+    comment_length = min(max(_whole(answer.get("commentAllowed"), 0), 0), MOST_COMMENT)
+    return PayOffer(_url(answer, "callback"), least, most, comment_length)
+
+
+def callback_url(offer: PayOffer, msat: int, comment: str) -> str:
+    """Return the address that answers with an invoice; the service's own query stays as it is."""
+    query = {"amount": str(msat)}
+    if offer.comment_length and comment:
+        query["comment"] = comment[: offer.comment_length]
+    plain = offer.callback.partition("#")[0]
+    return f"{plain}{'&' if '?' in plain else '?'}{urlencode(query)}"
+
+
+def read_invoice(answer: Mapping[str, Any]) -> OfferedInvoice:
+    """Read the answer of a callback. Raises PeerRefusal and BadAnswer."""
+    _check_status(answer)
+    text = answer.get("pr")
+    if not isinstance(text, str):
+        raise errors.BadAnswer("the answer holds no invoice")
+    return OfferedInvoice(text, _url(answer, "verify") if answer.get("verify") else None)
+
+
+def read_verification(answer: Mapping[str, Any]) -> Verification:
+    """Read the answer of a verify address (LUD-21). Raises PeerRefusal and BadAnswer."""
+    _check_status(answer)
+    settled = answer.get("settled")
+    if not isinstance(settled, bool):
+        raise errors.BadAnswer("the answer does not say whether the invoice is settled")
+    return Verification(settled, _text(answer, "preimage"), _text(answer, "pr"))
+
+
+def _check_status(answer: Mapping[str, Any]) -> None:
+    if str(answer.get("status", "")).upper() == "ERROR":
+        reason = sanitize.line(str(answer.get("reason") or ""), LONGEST_REASON)
+        raise errors.PeerRefusal(reason or "no reason given")
+
+
+def _whole(value: Any, missing: int | None = None) -> int:
+    if value is None and missing is not None:
+        return missing
+    if isinstance(value, Decimal) and -_MOST < value < _MOST and value == value.to_integral_value():
+        value = int(value)
+    if type(value) is not int or not -_MOST < value < _MOST:
+        raise errors.BadAnswer("an amount of the answer is no whole number")
+    return value
+
+
+def _url(answer: Mapping[str, Any], name: str) -> str:
+    value = answer.get(name)
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_URL:
+        raise errors.BadAnswer(f"{name} is no address")
+    return value
+
+
+def _text(answer: Mapping[str, Any], name: str) -> str | None:
+    value = answer.get(name)
+    if value is not None and not isinstance(value, str):
+        raise errors.BadAnswer(f"{name} is no text")
+    return value or None
+
+
+Read = TypeVar("Read")
+
+
+class LightningAddressRail(wallet_http.HttpRail):
+    """Asks the wallet of a Lightning address for invoices; `allow` is RAIL_ALLOW.
+
+    A wallet that announces a verify address is asked there for the payment; of any other, the
+    seller confirms payments.
+    """
+
+    kind = payout_account.LIGHTNING
+
+    async def connect(self, details: Mapping[str, Any]) -> rail.Connected:
+        """Ask the wallet for its smallest invoice, which says whether payments are reported.
+
+        Raises InvalidBody.
+        """
+        payout_account.check_names(details, "address")
+        typed = details.get("address")
+        wanted = parse_address(typed if isinstance(typed, str) else "")
+        if wanted.port is not None and not self._http.permits(wanted.host):
+            raise address_refusal(
+                payout_account.DetailError.ADDRESS_PORT,
+                "Leave the port out: a Lightning address has none.",
+            )
+        offer = None
+        try:
+            url, offer = await self._find(wanted)
+            offered, _ = await self._invoice(offer, -(-offer.least // invoices.MSAT), "")
+            await self._try_verify(offered)
+        except wallet_http.FAILURES as error:
+            raise _refusal(wanted.server, error, is_found=offer is not None) from None
+        return rail.Connected(
+            self.kind,
+            {
+                "address": str(wanted),
+                "url": url,
+                "verify": offered.verify is not None,
+                "host": wallet_http.lane(offer.callback),
+            },
+            str(wanted),
+            ("SAT",),
+            automatic=offered.verify is not None,
+        )
+
+    def host(self, details: Mapping[str, Any]) -> str:
+        """Return the host that makes invoices, often another than that of the address."""
+        return details.get("host") or super().host(details)
+
+    async def look(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+        """Ask the verify address; a settled invoice with a preimage of another is a lie."""
+        del asked
+        try:
+            found = await self._read(opened.look["verify"], read_verification)
+        except wallet_http.FAILURES as error:
+            return wallet_http.unanswered(error)
+        shown = opened.pay_with and opened.pay_with.lightning_invoice
+        if found.invoice and shown and found.invoice.lower() != shown:
+            return rail.Waiting(
+                "the wallet answers for another invoice", rail.InvalidWalletAnswer.OTHER_INVOICE
+            )
+        if not found.settled:
+            return rail.Waiting()
+        if found.preimage and not invoices.fits(found.preimage, opened.external_id):
+            return rail.Waiting(
+                "the wallet's preimage does not fit the invoice", rail.InvalidWalletAnswer.PREIMAGE
+            )
+        return rail.Arrived()
+
+    async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:
+        """Return where the wallet says what it takes, and its answer.
+
+        A host that may use http is asked so first; its answer counts if there is none over https.
+        """
+        plain: errors.PeerError | None = None
+        if self._http.permits(wanted.host):
+            url = wanted.url("http")
+            try:
+                return url, await self._read(url, read_offer)
+            except errors.PeerRefusal:
+                raise
+            except errors.PeerError as error:
+                plain = error
+        url = wanted.url("https")
+        try:
+            return url, await self._read(url, read_offer)
+        except errors.NotReached:
+            if plain is None or isinstance(plain, errors.NotReached | wallet_http.BrokenOff):
+                raise
+            raise plain from None
+
+    async def _read(self, url: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
+        """Ask an address and read its answer, whose HTTP status counts if it makes no sense."""
+        answer = await self._http.get(url)
+        try:
+            return read(answer.fields)
+        except errors.BadAnswer:
+            if answer.status < HTTPStatus.BAD_REQUEST:
+                raise
+            raise wallet_http.failure(wallet_http.lane(url), answer.status) from None
+
+    async def _open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
+        offer = await self._read(asked.details["url"], read_offer)
+        msat = asked.amount * invoices.MSAT
+        if msat < offer.least:
+            return rail.Unavailable(
+                "tooSmall", f"the wallet takes {offer.least} millisatoshi or more"
+            )
+        if msat > offer.most:
+            return rail.Unavailable(
+                "tooLarge", f"the wallet takes {offer.most} millisatoshi or less"
+            )
+        offered, made = await self._invoice(offer, asked.amount, asked.memo)
+        if asked.details["verify"] and not offered.verify:  # nobody would learn of the money
+            return rail.Unavailable("refused", "the wallet no longer reports payments")
+        return rail.Opened(
+            made.payment_hash,
+            rail.PayWith(lightning_invoice=made.text),
+            made.lapses_at,
+            look={"verify": offered.verify} if offered.verify else {},
+            looks=None if offered.verify else (),
+            host=wallet_http.lane(offered.verify) if offered.verify else "",
+        )
+
+    async def _invoice(
+        self, offer: PayOffer, satoshi: int, memo: str
+    ) -> tuple[OfferedInvoice, invoices.Invoice]:
+        url = callback_url(offer, satoshi * invoices.MSAT, memo)
+        offered = await self._read(url, read_invoice)
+        if offered.verify:
+            self._http.check(offered.verify)
+        return offered, invoices.check_invoice(offered.text, satoshi, self._now())
+
+    async def _try_verify(self, offered: OfferedInvoice) -> None:
+        """Raise ForbiddenAddress and Moved for a verify address that can never be asked.
+
+        Any answer will do: some wallets know an invoice only once its payment has begun.
+        """
+        if offered.verify:
+            try:
+                await self._http.get(offered.verify)
+            except wallet_http.Moved:
+                raise
+            except errors.PeerError:
+                return
+
+
+def _refusal(server: str, error: Exception, *, is_found: bool) -> errors.InvalidBody:
+    """Return what the seller reads; `server` is a part of what the seller typed."""
+    match error:
+        case errors.InvoiceError():
+            wrong = payout_account.DetailError.WRONG_INVOICE
+            message = f"The test invoice from {server} was wrong: {error}."
+        case wallet_http.Missing() if not is_found:
+            wrong = payout_account.DetailError.NO_SUCH_ADDRESS
+            message = (
+                f"There's no Lightning address with this name at {server}. Check the spelling."
+            )
+        case _:
+            told = (
+                f"{server} doesn't answer as a Lightning wallet does. Check the part after the @."
+            )
+            wrong, message = wallet_http.host_problem(server, error) or (
+                payout_account.DetailError.NOT_LNURL,
+                told,
+            )
+    return address_refusal(wrong, message)

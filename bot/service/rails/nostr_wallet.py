@@ -1,0 +1,325 @@
+"""Calls of a wallet by Nostr Wallet Connect (NIP-47)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from bot.core import errors, exact_json
+from bot.core.net import webhook_addresses
+from bot.core.text import contacts, sanitize
+from bot.service.payouts import payout_account
+from bot.service.rails import nostr, relay_connection, relays
+
+# Connection strings of Nostr Wallet Connect: `nostr+walletconnect://WALLET?relay=URL&secret=KEY`.
+#
+# A string is a key to a wallet. It is sealed in the database and never shown again.
+
+
+_SCHEMES = ("nostr+walletconnect", "nostrwalletconnect")
+"""The second is what wallets wrote before; both occur with and without the two slashes."""
+
+LONGEST = 2_000
+"""Characters of a string; wallets write about 250."""
+
+MOST_RELAYS = 3
+"""Relays of a string that are used: each is asked at the same time, and wallets name one or two."""
+
+_HTTP = {"wss": "https", "ws": "http"}
+
+
+class BadConnection(payout_account.BadDetail):
+    """A connection string that can't be used; the message says what to do, without the secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalletConnection:
+    """A connection to a wallet: its public key, its relays, and our key, which signs for us."""
+
+    wallet: str
+    relays: tuple[str, ...]
+    key: nostr.SecretKey
+    address: str = ""
+
+    @property
+    def relay_host(self) -> str:
+        return urlsplit(self.relays[0]).hostname or ""
+
+    @property
+    def label(self) -> str:
+        """Return what names it to its owner: the wallet's Lightning address, or relay and key.
+
+        The key is the public half of ours; the wallet's own may be the same for all its users.
+        """
+        return self.address or f"{self.relay_host} · {self.key.public[:4]}…{self.key.public[-4:]}"
+
+
+def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletConnection:
+    """Read a string as a wallet shows it. Raises BadConnection."""
+    text = sanitize.typed(text)
+    scheme, _, rest = text.partition(":")
+    if scheme.lower() not in _SCHEMES or len(text) > LONGEST:
+        raise BadConnection(
+            payout_account.DetailError.CONNECTION_FORM,
+            "This isn't a wallet connection. Copy the whole text that starts with "
+            "nostr+walletconnect:// from your wallet.",
+        )
+    wallet, _, query = rest.removeprefix("//").partition("?")
+    fields = parse_qsl(query.replace("+", "%2B"))
+    wallet, values = wallet.strip("/").lower(), dict(fields)
+    if not nostr.is_public_key(wallet):
+        raise BadConnection(
+            payout_account.DetailError.CONNECTION_FORM,
+            "The wallet's key in this connection is damaged. Copy the whole text from your wallet.",
+        )
+    relays = [value for name, value in fields if name == "relay"]
+    key = _read_key(values.get("secret", ""))
+    return WalletConnection(wallet, _read_relays(relays, allow), key, _read_name(values))
+
+
+def _read_key(secret: str) -> nostr.SecretKey:
+    try:
+        return nostr.SecretKey(secret.lower())
+    except ValueError:
+        raise BadConnection(
+            payout_account.DetailError.CONNECTION_FORM,
+            "The secret in this connection is missing or damaged. "
+            "Copy the whole text from your wallet.",
+        ) from None
+
+
+def _read_name(values: dict[str, str]) -> str:
+    return contacts.ascii_address(values.get("lud16", "")) or ""
+
+
+def _read_relays(urls: list[str], allow: webhook_addresses.AllowList) -> tuple[str, ...]:
+    relays = tuple(dict.fromkeys(urls))[:MOST_RELAYS]
+    if not relays:
+        raise BadConnection(
+            payout_account.DetailError.CONNECTION_FORM,
+            "This connection names no relay. Copy the whole text from your wallet.",
+        )
+    for url in relays:
+        _check_relay(url, allow)
+    return relays
+
+
+def _check_relay(url: str, allow: webhook_addresses.AllowList) -> None:
+    scheme, _, rest = url.partition("://")
+    scheme = scheme.lower()
+    try:
+        host = webhook_addresses.check_url(f"{_HTTP.get(scheme, scheme)}://{rest}", allow)
+    except errors.ForbiddenAddress:
+        raise BadConnection(
+            payout_account.DetailError.RELAY_PRIVATE,
+            "This connection names a relay that can't be reached from here. "
+            "Use a wallet whose relay has a public address that starts with wss://.",
+        ) from None
+    address = webhook_addresses.literal_address(host)
+    listed = allow.permits_address(address) if address else allow.permits_host(host)
+    if scheme != "wss" and not (scheme == "ws" and listed):
+        raise BadConnection(
+            payout_account.DetailError.RELAY_PLAIN,
+            "This connection names a relay without encryption. "
+            "Use a wallet whose relay address starts with wss://.",
+        )
+
+
+INFO, REQUEST, RESPONSE = 13194, 23194, 23195
+"""Kinds of events."""
+
+INFO_SECONDS = 2.0
+"""Seconds for the info event, which relays store; they forget it after days."""
+
+TOO_FAST = "rate-limited"
+"""How a relay begins its refusal where too much is asked of it (NIP-01)."""
+
+CLOSED_SECONDS = 15
+"""Seconds without a call of a relay after that: it names no time."""
+
+EXPIRES_AFTER = 60
+"""Seconds after which a request is worthless; some wallets refuse one that does not tell."""
+
+UNKNOWN_SCHEME = "UNSUPPORTED_ENCRYPTION"
+
+
+class Calls(Protocol):
+    """The budgets of hosts (service/rails/host_calls.py)."""
+
+    async def take(self, host: str) -> None:
+        """Wait until a call may go. Raises Throttled."""
+
+    async def close(self, host: str, seconds: float) -> None:
+        """Call a host no more for so many seconds."""
+
+
+class WalletError(errors.PeerError):
+    """An error that the wallet answered; `code` is one of NIP-47's, or the wallet's own."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(f"the wallet answered {code}")
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A method of a wallet and its parameters.
+
+    `patience` are the seconds of each try. A wallet or relay that was just restarted lost the
+    request, and drops one that it knows: so each try is a new event, and what only reads has two.
+    """
+
+    method: str
+    params: dict[str, Any]
+    patience: Sequence[float]
+
+
+class Wallets:
+    """Calls wallets over relays; `now` is in epoch ms, `calls` has the budgets of relays."""
+
+    def __init__(
+        self, relays: relays.Relays, now: Callable[[], int], calls: Calls | None = None
+    ) -> None:
+        self._relays = relays
+        self._now = now
+        self._calls = calls
+
+    async def find_scheme(self, connection: WalletConnection) -> nostr.Scheme:
+        """Return the best encryption that the wallet announces.
+
+        Without an announcement it is NIP-04, as NIP-47 says; `call` finds out if that is wrong.
+        """
+        newest: nostr.Event | None = None
+        urls = await self._take_calls(connection)
+        left = set(urls)
+        try:
+            async with (
+                asyncio.timeout(INFO_SECONDS),
+                self._relays.asking(urls, nostr.Filter(INFO, connection.wallet)) as heard,
+            ):
+                while left:
+                    match await heard.get():
+                        case relay_connection.NoMore(url) | relay_connection.Refusal(url, _):
+                            left.discard(url)
+                        case nostr.Event() as event:
+                            newest = max(newest or event, event, key=lambda info: info.created_at)
+        except TimeoutError:
+            pass
+        return _scheme_of(newest)
+
+    async def call(
+        self, connection: WalletConnection, scheme: nostr.Scheme, call: Call
+    ) -> dict[str, Any]:
+        """Return the wallet's result.
+
+        Raises Unreachable for silence, WalletError for an error and BadAnswer for nonsense.
+        """
+        try:
+            return await self._call(connection, scheme, call)
+        except WalletError as error:
+            if error.code != UNKNOWN_SCHEME:
+                raise
+        return await self._call(connection, scheme.other, call)
+
+    async def _call(
+        self, connection: WalletConnection, scheme: nostr.Scheme, call: Call
+    ) -> dict[str, Any]:
+        *first, last = call.patience
+        for seconds in first:
+            try:
+                return await self._try(connection, scheme, call, seconds)
+            except errors.Unreachable:
+                continue
+        return await self._try(connection, scheme, call, last)
+
+    async def _try(
+        self, connection: WalletConnection, scheme: nostr.Scheme, call: Call, seconds: float
+    ) -> dict[str, Any]:
+        cryptor = nostr.Cryptor(connection.key.shared_with(connection.wallet))
+        text = exact_json.dumps({"method": call.method, "params": call.params})
+        now = self._now() // 1000
+        tags = (
+            ("p", connection.wallet),
+            ("encryption", scheme.value),
+            ("expiration", str(now + EXPIRES_AFTER)),
+        )
+        event = nostr.sign_event(connection.key, REQUEST, tags, cryptor.seal(scheme, text), now)
+        answer = await self._answer(connection, event, seconds)
+        return _result_of(cryptor.open(answer.content), call.method)
+
+    async def _answer(
+        self, connection: WalletConnection, event: nostr.Event, seconds: float
+    ) -> nostr.Event:
+        """Return the first event that the wallet signed as the answer to this very request."""
+        tags = (("p", connection.key.public), ("e", event.id))
+        where = nostr.Filter(RESPONSE, connection.wallet, tags)
+        refused: dict[str, str] = {}
+        urls = await self._take_calls(connection)
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._relays.asking(urls, where, event) as heard,
+            ):
+                while True:
+                    match await heard.get():
+                        case nostr.Event() as answer:
+                            return answer
+                        case relay_connection.Refusal(url, why):
+                            refused[url] = why
+                            if self._calls and why.startswith(TOO_FAST):
+                                await self._calls.close(_host(url), CLOSED_SECONDS)
+                            if len(refused) == len(urls):
+                                raise errors.Unreachable(f"no relay takes the request: {why}")
+        except TimeoutError:
+            raise errors.Unreachable(f"no answer within {seconds:g} seconds") from None
+
+    async def _take_calls(self, connection: WalletConnection) -> list[str]:
+        """Return the relays that may be asked now. Raises Throttled where none may."""
+        urls: list[str] = []
+        for url in connection.relays:
+            try:
+                if self._calls:
+                    await self._calls.take(_host(url))
+            except errors.Throttled:
+                if not urls and url == connection.relays[-1]:
+                    raise
+            else:
+                urls.append(url)
+        return urls
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or ""
+
+
+def _scheme_of(info: nostr.Event | None) -> nostr.Scheme:
+    """Return the best scheme of an info event; wallets write them in any order."""
+    tags = info.values("encryption") if info else ()
+    schemes = tags[0].replace(",", " ").split() if tags else ()
+    return nostr.Scheme.NIP44 if nostr.Scheme.NIP44 in schemes else nostr.Scheme.NIP04
+
+
+def _result_of(text: str, method: str) -> dict[str, Any]:
+    """Read a decrypted answer; an early error names no method."""
+    try:
+        answer = exact_json.loads(text)
+    except exact_json.JsonError:
+        raise errors.BadAnswer("The wallet's answer is no JSON.") from None
+    if not isinstance(answer, dict):
+        raise errors.BadAnswer("The wallet's answer is no object.")
+    if error := answer.get("error"):
+        code = error.get("code") if isinstance(error, dict) else None
+        raise WalletError(_code(code))
+    result = answer.get("result")
+    if answer.get("result_type") != method or not isinstance(result, dict):
+        raise errors.BadAnswer("The wallet's answer is to another question.")
+    return result
+
+
+def _code(code: Any) -> str:
+    """Return a code that can be logged: others' text is not."""
+    known = isinstance(code, str) and code.isascii() and code.replace("_", "").isalpha()
+    return code[:40] if known else "OTHER"

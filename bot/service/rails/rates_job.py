@@ -1,0 +1,185 @@
+"""The job that keeps exchange rates fresh: it asks each source every minute or two.
+
+Prices are stored, so that a restart goes on with them. One replica asks, and all read what it has
+stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing
+from decimal import Decimal
+from functools import partial
+from http import HTTPStatus
+
+import httpx
+import structlog
+
+from bot.core import errors
+from bot.core.database import database
+from bot.core.net import http_client
+from bot.service.rails import exchange_rates
+
+log = structlog.get_logger()
+
+SHORTEST_WAIT, LONGEST_WAIT = 60.0, 120.0
+"""Seconds between two rounds, chosen at random: many installations ask the same sources."""
+
+READ_SECONDS = 60.0
+"""Seconds after which a replica reads what the asking one has stored: far less than prices last."""
+
+QUIET = 3_600_000
+"""Milliseconds that prices have to agree until their next disagreement is news for the log."""
+
+RECENT = 55_000
+"""Milliseconds: a source that another process has asked since is not asked again."""
+
+SECONDS = 10.0
+"""Limit of a call, however slowly the answer drips."""
+
+LONGEST_ANSWER = 256 * 1024
+"""Bytes; the longest of the known sources has some 30,000."""
+
+HEADERS = {
+    "User-Agent": "payment-request-bot",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a compressed answer may be a thousand times as large
+}
+
+
+class RatesJob:
+    """Asks the sources at `urls` and hands their prices to `rates`; `now` in epoch ms."""
+
+    def __init__(
+        self,
+        db: database.Database,
+        rates: exchange_rates.StoredRates,
+        urls: Iterable[str],
+        now: Callable[[], int],
+    ) -> None:
+        self._db = db
+        self._rates = rates
+        self._urls = {exchange_rates.name_of(url): url for url in urls}
+        self._now = now
+        self._failing: set[str] = set()
+        # by source, and "" for all: currencies in which they disagree, and when they did last
+        self._disagreeing: dict[str, tuple[set[str], int]] = {}
+        rates.replace(db.run(exchange_rates.read))
+
+    async def run(self) -> None:
+        """Ask the sources until cancelled; an error is a line in the log."""
+        while True:
+            await _attempt(self.tick)
+            await asyncio.sleep(random.uniform(SHORTEST_WAIT, LONGEST_WAIT))  # noqa: S311 - no secret
+
+    async def follow(self) -> None:
+        """Read what another replica has stored, until cancelled; for a replica that doesn't ask."""
+        while True:
+            await asyncio.sleep(READ_SECONDS)
+            await _attempt(self.read)
+
+    async def read(self) -> None:
+        """Take over the stored prices. Raises StorageError."""
+        self._rates.replace(await self._db.read(exchange_rates.read))
+
+    async def tick(self) -> None:
+        """Ask each source that nobody has asked for a minute, all at once. Raises StorageError."""
+        stored = await self._db.read(exchange_rates.read)
+        self._rates.replace(stored)
+        due = [
+            name
+            for name in self._urls
+            if name not in stored or abs(self._now() - stored[name][0]) > RECENT
+        ]
+        await asyncio.gather(*map(self._refresh, due))
+        await self.read()
+        self._log_disagreements()
+
+    async def _refresh(self, name: str) -> None:
+        """Ask one source and store its prices; log its first failure, and the end of them."""
+        try:
+            prices = await ask(self._urls[name])
+        except errors.PeerError as error:
+            if name not in self._failing:
+                log.warning("no exchange rates from a source", source=name, reason=str(error))
+            self._failing.add(name)
+            return
+        replace = partial(exchange_rates.replace, source=name, prices=prices, now=self._now())
+        await self._db.transaction(replace)
+        if name in self._failing:
+            log.info("exchange rates from a source again", source=name)
+            self._failing.remove(name)
+
+    def _log_disagreements(self) -> None:
+        """Log each price that is not used, and each currency that isn't converted, once."""
+        medians = self._rates.medians()
+        disputed = [code for code, median in medians.items() if not median.agrees]
+        for source, currencies in {**self._rates.outlying(), "": disputed}.items():
+            known, since = self._disagreeing.get(source, (set(), 0))
+            if currencies:
+                self._disagreeing[source] = (known | set(currencies), self._now())
+            elif known and self._now() - since > QUIET:
+                del self._disagreeing[source]
+                log.info("exchange rates agree again", source=source or "all")
+            if not (news := [code for code in currencies if code not in known]):
+                continue
+            if source:
+                median = medians[news[0]]
+                (price,) = [one.price for one in median.outliers if one.source == source]
+                log.warning(
+                    "a source of exchange rates is too far from the others, and not used",
+                    source=source,
+                    currencies=news,
+                    example=f"1 BTC is {price:f} {news[0]}, for others {median.price:f}",
+                )
+            else:
+                log.warning("exchange rates are too far apart to convert", currencies=news)
+
+
+async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await work()
+    except errors.StorageError as error:
+        log.debug("exchange rates wait", reason=str(error))
+    except Exception:
+        log.exception("exchange rates wait")
+
+
+async def ask(url: str) -> dict[str, Decimal]:
+    """Return what a source asks for one bitcoin, by currency. Raises PeerError."""
+    try:
+        async with asyncio.timeout(SECONDS), _client(url) as client:
+            response = await client.send(client.build_request("GET", url), stream=True)
+            async with aclosing(response):
+                body = await _read(response)
+    except (httpx.TimeoutException, TimeoutError):
+        raise errors.Unreachable(f"no answer within {SECONDS:.0f} seconds") from None
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise errors.Unreachable(f"not reached: {error or type(error).__name__}") from None
+    return exchange_rates.read_prices(body)
+
+
+def _client(url: str) -> httpx.AsyncClient:
+    """Return a client of its own: a connection would not be kept from minute to minute."""
+    return httpx.AsyncClient(
+        timeout=SECONDS,
+        follow_redirects=False,
+        verify=http_client.ssl_context(),
+        trust_env=http_client.may_use_proxy(url),
+        headers=HEADERS,
+    )
+
+
+async def _read(response: httpx.Response) -> bytes:
+    if response.status_code != HTTPStatus.OK:
+        raise errors.BadAnswer(f"it answered {response.status_code}")
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise errors.BadAnswer("its answer is compressed")
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > LONGEST_ANSWER:
+            raise errors.BadAnswer(f"its answer is longer than {LONGEST_ANSWER} bytes")
+    return bytes(body)

@@ -1,1 +1,0 @@
-"""Exchange rates of real money: public sources, their median, and the job that keeps it fresh."""

@@ -1,0 +1,1 @@
+"""Payment requests: their rules, their rows, the commands of applications, idempotent calls."""

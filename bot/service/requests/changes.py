@@ -1,0 +1,258 @@
+"""Rules of creating and editing a request (interface sections 3 and 4.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import Enum
+from typing import TypeVar
+
+from bot.core import errors
+from bot.core.money import amounts
+from bot.service.goods import contents
+from bot.service.requests.request import (
+    AmountChoice,
+    Kind,
+    PaymentRequest,
+    Product,
+    SellerProfile,
+    Terms,
+    Units,
+    Webhook,
+    WebhookEvent,
+)
+
+T = TypeVar("T")
+
+
+class Keep(Enum):
+    """Marks a field that an edit does not name."""
+
+    KEEP = "keep"
+
+
+KEEP = Keep.KEEP
+
+
+AT_ONCE = 1_000
+"""Milliseconds to the nearest end that an edit can set: `expirationInSeconds` is at least 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """A checked body of create; times in UTC epoch ms."""
+
+    terms: Terms
+    total_units: int | None = None
+    enabled_at: int | None = None
+    expires_at: int | None = None
+    goods: contents.Goods | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SellerEdit:
+    """The fields of a seller's profile to change."""
+
+    name: str | Keep = KEEP
+    image_url: str | Keep | None = KEEP
+    contact: str | Keep | None = KEEP
+    description: str | Keep | None = KEEP
+    accent: str | Keep | None = KEEP
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A checked body of edit; None clears a field, KEEP leaves it.
+
+    `price_before_discount` and `goal` are in major units of the request's currency.
+    """
+
+    name: str | Keep = KEEP
+    description: str | Keep | None = KEEP
+    long_description: str | Keep | None = KEEP
+    image_url: str | Keep | None = KEEP
+    price_before_discount: Decimal | Keep | None = KEEP
+    redirect_url: str | Keep | None = KEEP
+    goal: Decimal | Keep | None = KEEP
+    max_quantity: int | Keep | None = KEEP
+    thanks: str | Keep | None = KEEP
+    keep_url: str | Keep | None = KEEP
+    goods: contents.Goods | Keep | None = KEEP
+    webhook_url: str | Keep | None = KEEP
+    custom_parameters: str | Keep | None = KEEP
+    webhook_events: tuple[WebhookEvent, ...] | Keep | None = KEEP
+    email: str | Keep | None = KEEP
+    seller: SellerEdit | Keep | None = KEEP
+    expires_at: int | Keep | None = KEEP
+    paused: bool | Keep = KEEP
+    decrease: int = 0
+
+
+def create(creation: Creation, request_id: str, app_id: str, now: int) -> PaymentRequest:
+    """Return a new request; a one-off is a request of one unit.
+
+    Raises InvalidBody if `totalUnits`, the goal or the quantity does not fit the kind, or the
+    amounts to choose don't fit each other and the price.
+    """
+    kind, total = creation.terms.kind, creation.total_units
+    _check_extras(creation.terms)
+    if kind is Kind.LIMIT and total is None:
+        raise invalid_field("totalUnits", "is required with expirationType limit")
+    if kind is not Kind.LIMIT and total is not None:
+        raise invalid_field("totalUnits", f"goes with expirationType limit, not with {kind}")
+    if kind is Kind.ONCE:
+        total = 1
+    return PaymentRequest(
+        id=request_id,
+        app_id=app_id,
+        created_at=now,
+        terms=creation.terms,
+        units=None if total is None else Units(total, total),
+        enabled_at=creation.enabled_at,
+        expires_at=creation.expires_at,
+    )
+
+
+def _check_extras(terms: Terms) -> None:
+    if terms.goal is not None and terms.kind is not Kind.NEVER:
+        raise invalid_field("goal", f"goes with expirationType never, not with {terms.kind}")
+    if terms.max_quantity is not None and terms.kind is not Kind.LIMIT:
+        raise invalid_field("maxQuantity", f"goes with expirationType limit, not with {terms.kind}")
+    if terms.amount * (terms.max_quantity or 1) > amounts.most_minor(terms.currency):
+        message = f"of this price come to more than {amounts.MAX_AMOUNT} {terms.currency}"
+        raise invalid_field("maxQuantity", message)
+    if terms.choice:
+        _check_choice(terms, terms.choice)
+
+
+def _check_choice(terms: Terms, choice: AmountChoice) -> None:
+    if terms.price_before_discount is not None:
+        raise invalid_field("priceBeforeDiscount", "does not go together with amountChoice")
+    if choice.maximum is not None and choice.maximum < choice.minimum:
+        raise invalid_field("amountChoice.maximum", "is less than the minimum")
+    for place, amount in enumerate(choice.suggested):
+        if not choice.allows(amount):
+            field = f"amountChoice.suggested.{place}"
+            raise invalid_field(field, "does not lie between the minimum and the maximum")
+    if terms.amount != choice.first:
+        meant = "the first suggestion" if choice.suggested else "the minimum"
+        raise invalid_field("receivers", f"must add up to {meant} of amountChoice")
+
+
+def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
+    """Return the request after an edit; fields that the edit does not name stay.
+
+    Raises NotLimited, NotEnoughUnits and InvalidBody.
+    """
+    terms = request.terms
+    product = Product(
+        name=_or(change.name, terms.product.name),
+        description=_or(change.description, terms.product.description),
+        long_description=_or(change.long_description, terms.product.long_description),
+        image_url=_or(change.image_url, terms.product.image_url),
+    )
+    edited = replace(
+        terms,
+        product=product,
+        price_before_discount=_price(terms, change.price_before_discount),
+        redirect_url=_or(change.redirect_url, terms.redirect_url),
+        webhook=_webhook(terms.webhook, change),
+        email=_or(change.email, terms.email),
+        seller=_seller(terms.seller, change.seller),
+        goal=_goal(terms, change.goal),
+        max_quantity=_or(change.max_quantity, terms.max_quantity),
+        thanks=_or(change.thanks, terms.thanks),
+        keep_url=_or(change.keep_url, terms.keep_url),
+    )
+    _check_extras(edited)
+    return replace(
+        request,
+        terms=edited,
+        units=_decreased(request, change.decrease),
+        expires_at=_or(change.expires_at, request.expires_at),
+        paused=_or(change.paused, request.paused),
+    )
+
+
+def pauses(expires_at: int | None, now: int) -> bool:
+    """Return whether an edit that sets this end stops the request at once, as its seller does."""
+    return expires_at is not None and expires_at <= now + AT_ONCE
+
+
+def edit_seller(seller: SellerProfile | None, change: SellerEdit) -> SellerProfile:
+    """Return the profile after an edit. Raises InvalidBody for a new one without a name."""
+    name = _or(change.name, seller.name if seller else "")
+    if not name:
+        raise invalid_field("seller.name", "is required: there is none yet")
+    kept = seller or SellerProfile(name)
+    return SellerProfile(
+        name=name,
+        image_url=_or(change.image_url, kept.image_url),
+        contact=_or(change.contact, kept.contact),
+        description=_or(change.description, kept.description),
+        accent=_or(change.accent, kept.accent),
+    )
+
+
+def _seller(seller: SellerProfile | None, change: SellerEdit | Keep | None) -> SellerProfile | None:
+    if isinstance(change, SellerEdit):
+        return edit_seller(seller, change)
+    return _or(change, seller)
+
+
+def _or(value: T | Keep, kept: T) -> T:
+    return kept if isinstance(value, Keep) else value
+
+
+def _price(terms: Terms, price: Decimal | Keep | None) -> int | None:
+    if isinstance(price, Keep):
+        return terms.price_before_discount
+    return None if price is None else minor(price, terms.currency, "priceBeforeDiscount")
+
+
+def _goal(terms: Terms, goal: Decimal | Keep | None) -> int | None:
+    if isinstance(goal, Keep):
+        return terms.goal
+    return None if goal is None else minor(goal, terms.currency, "goal")
+
+
+def minor(amount: Decimal, currency: str, field: str) -> int:
+    """Return the minor units of an amount. Raises InvalidBody with the name of its field."""
+    try:
+        return amounts.to_minor(amount, currency)
+    except errors.MoneyError as error:
+        raise invalid_field(field, str(error)) from None
+
+
+def _webhook(webhook: Webhook | None, change: Edit) -> Webhook | None:
+    if change.webhook_url is None:
+        return None
+    url = _or(change.webhook_url, webhook.url if webhook else None)
+    if url is None:
+        if change.custom_parameters is change.webhook_events is KEEP:
+            return None
+        raise invalid_field("notifications.webhook.webhookUrl", "is required: there is none yet")
+    kept = webhook or Webhook(url)
+    return Webhook(
+        url,
+        _or(change.custom_parameters, kept.custom_parameters),
+        _or(change.webhook_events, kept.events),
+    )
+
+
+def _decreased(request: PaymentRequest, count: int) -> Units | None:
+    units = request.units
+    if not count:
+        return units
+    if units is None or request.terms.kind is not Kind.LIMIT:
+        raise errors.NotLimited
+    if count > units.remaining:
+        raise errors.NotEnoughUnits(
+            f"{units.remaining} units remain, {count} were to be taken out."
+        )
+    return replace(units, remaining=units.remaining - count, decreased=units.decreased + count)
+
+
+def invalid_field(field: str, message: str) -> errors.InvalidBody:
+    """Return an InvalidBody about one field."""
+    return errors.InvalidBody(info=[errors.FieldProblem(field, message)])

@@ -1,0 +1,451 @@
+"""SQL of payment requests.
+
+Lapsed reservations are read as remaining units; changes are guarded statements.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache
+from operator import itemgetter
+from typing import Any
+
+from bot.core import exact_json
+from bot.core.database import database, tables
+from bot.service.checkouts import checkout
+from bot.service.notifications import notification
+from bot.service.payouts import account_rows
+from bot.service.requests import request
+
+INSERT = """
+    INSERT INTO payment_requests (id, app_id, created_at, name, description, long_description,
+      image_url, instrument_currency, denomination_currency, receivers, amount,
+      price_before_discount, requested_user_data, redirect_url, webhook_url, custom_parameters,
+      email, expiration_type, total_units, remaining_units, enabled_at, expires_at, owner,
+      recipient_id, seller, payout, webhook_events, amount_choice, goal, max_quantity, thanks,
+      keep_url)
+    VALUES (:id, :app_id, :created_at, :name, :description, :long_description,
+      :image_url, :instrument_currency, :denomination_currency, :receivers, :amount,
+      :price_before_discount, :requested_user_data, :redirect_url, :webhook_url, :custom_parameters,
+      :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
+      :recipient_id, :seller, :payout, :webhook_events, :amount_choice, :goal, :max_quantity,
+      :thanks, :keep_url)
+"""
+COLUMNS = (
+    "id, app_id, created_at, name, description, long_description, image_url, instrument_currency,"
+    " denomination_currency, receivers, amount, price_before_discount, requested_user_data,"
+    " redirect_url, webhook_url, custom_parameters, email, expiration_type, total_units,"
+    " remaining_units, reserved_units, decreased_units, paid_count, oversold_count, enabled_at,"
+    " expires_at, owner, recipient_id, paused, seller, webhook_events, deleted_at, amount_choice,"
+    " goal, max_quantity, thanks, keep_url, delivery, codes_count, codes_skipped, raised_billions,"
+    " raised_rest, sales_count, volume_billions, volume_rest"
+)
+"""Columns that `read_row` needs, and exports."""
+
+TERMS = (
+    "expiration_type", "name", "description", "long_description", "image_url", "receivers",
+    "instrument_currency", "denomination_currency", "price_before_discount", "requested_user_data",
+    "redirect_url", "webhook_url", "custom_parameters", "webhook_events", "email", "seller",
+    "amount_choice", "goal", "max_quantity", "thanks", "keep_url",
+)  # fmt: skip
+"""Those that no payment changes."""
+
+PAYABLE = account_rows.PAYABLE.format(request="r")
+# A lapsed reservation counts as remaining although no statement has returned it yet. Where none
+# remain, the next payer gets units of a claim that is not the first of its site.
+EVERY = (
+    f"SELECT {tables.of_table('r', COLUMNS)},"  # noqa: S608 - our own words
+    " CASE WHEN r.reserved_units > 0 THEN (SELECT COALESCE(SUM(c.quantity), 0) FROM checkouts c"
+    f" WHERE c.request_id = r.id AND {checkout.HOLDS} AND c.lapses_at <= :now AND c.held = 1)"
+    " ELSE 0 END AS lapsed,"
+    " CASE WHEN r.reserved_units > 0 AND r.remaining_units = 0 THEN"
+    " (SELECT COALESCE(SUM(c.quantity), 0) FROM checkouts c"
+    " WHERE c.request_id = r.id AND c.state = 'claimed' AND c.held = 1 AND c.lapses_at > :now"
+    " AND c.counted_until IS NOT NULL"
+    " AND EXISTS (SELECT 1 FROM checkouts o WHERE o.request_id = c.request_id AND o.site = c.site"
+    " AND o.state = 'claimed' AND o.held = 1 AND o.lapses_at > :now"
+    " AND (o.claimed_at, o.id) < (c.claimed_at, c.id))) ELSE 0 END AS yielding,"
+    " CASE WHEN r.seller IS NULL THEN (SELECT a.seller FROM apps a WHERE a.id = r.app_id) END"
+    f" AS app_seller, {PAYABLE} AS payable, n.state AS notice_state, n.confirmed_at AS notice_at"
+    " FROM payment_requests r LEFT JOIN recipients n ON n.id = r.recipient_id WHERE"
+)
+EVER = f"{EVERY} r.id = :id"
+SELECT = f"{EVERY} r.deleted_at IS NULL"
+BY_ID = f"{SELECT} AND r.id = :id"
+LOCK = "SELECT id FROM payment_requests WHERE id = :id FOR NO KEY UPDATE"
+BY_ID_OF_APP = f"{BY_ID} AND r.app_id = :app_id"
+NEWEST = " ORDER BY r.created_at DESC, r.id DESC LIMIT :limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place where a page of a list ended: its last row."""
+
+    at: int
+    id: str
+
+
+def lock(tx: database.Transaction, request_id: str) -> None:
+    """Lock a request until the transaction ends: what is read of it from now on stays true.
+
+    Its checkouts, payments and units are changed only under this lock, which comes before any
+    other (docs/decisions/0069-one-lock-order.md).
+    """
+    tx.lock(LOCK, id=request_id)
+
+
+def insert(tx: database.Transaction, request: request.PaymentRequest) -> None:
+    """Store a new request."""
+    tx.execute(INSERT, **_row(request))
+
+
+def find(tx: database.Transaction, request_id: str, now: int) -> request.PaymentRequest | None:
+    """Return the request of any application, None for an unknown or deleted one."""
+    return _found(tx.one(BY_ID, id=request_id, now=now))
+
+
+def find_ever(tx: database.Transaction, request_id: str, now: int) -> request.PaymentRequest | None:
+    """Return the request, also a deleted one: money may still arrive for it."""
+    return _found(tx.one(EVER, id=request_id, now=now))
+
+
+def find_of_app(
+    tx: database.Transaction, app_id: str, request_id: str, now: int
+) -> request.PaymentRequest | None:
+    """Return the application's own request."""
+    return _found(tx.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now))
+
+
+async def read(db: database.Database, request_id: str, now: int) -> request.PaymentRequest | None:
+    """Return what `find` does, without waiting for the writer."""
+    return _found(await db.one(BY_ID, id=request_id, now=now))
+
+
+async def read_ever(
+    db: database.Database, request_id: str, now: int
+) -> request.PaymentRequest | None:
+    """Return what `find_ever` does, without waiting for the writer."""
+    return _found(await db.one(EVER, id=request_id, now=now))
+
+
+async def read_of_app(
+    db: database.Database, app_id: str, request_id: str, now: int
+) -> request.PaymentRequest | None:
+    """Return what `find_of_app` does, without waiting for the writer."""
+    return _found(await db.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now))
+
+
+async def page(
+    db: database.Database,
+    app_id: str,
+    now: int,
+    *,
+    limit: int,
+    after: Place | None = None,
+    status: request.Status | None = None,
+) -> list[request.PaymentRequest]:
+    """Return the application's requests, newest first, after a place.
+
+    With a `status`, the ones whose stored status it is: call `status_index.refresh` before. A
+    request that has changed since then is left out.
+    """
+    place = {"at": after.at, "after_id": after.id} if after else {}
+    wanted = {"app_id": app_id, "now": now, "limit": limit, "status": status}
+    rows = await db.query(page_sql(after, status), **wanted, **place)
+    return [read_row(row) for row in rows]
+
+
+def page_sql(after: Place | None, status: request.Status | None) -> str:
+    """Return the statement of a page."""
+    sql = f"{SELECT} AND r.app_id = :app_id"
+    if after:
+        sql += " AND (r.created_at, r.id) < (:at, :after_id)"
+    if status:
+        sql += f" AND {IN_STATUS}"
+    return sql + NEWEST
+
+
+def write_edit(
+    tx: database.Transaction,
+    before: request.PaymentRequest,
+    after: request.PaymentRequest,
+    decrease: int,
+) -> bool:
+    """Store an edit and remove `decrease` units; return False, unchanged, if too few remain."""
+    old, new = _row(before), _row(after)
+    new["remaining_units"] = old["remaining_units"]  # changed by the guarded statement only
+    changed = {name: value for name, value in new.items() if value != old[name]}
+    sets = [f"{name} = :{name}" for name in changed]
+    guard = ""
+    if decrease:
+        sets.append("remaining_units = remaining_units - :decrease")
+        sets.append("decreased_units = decreased_units + :decrease")
+        guard = " AND expiration_type = 'limit' AND remaining_units >= :decrease"
+        changed["decrease"] = decrease
+    if not sets:
+        return True
+    sql = (
+        f"UPDATE payment_requests SET {', '.join(sets)}"  # noqa: S608 - our own names
+        f" WHERE id = :id AND app_id = :app_id AND deleted_at IS NULL{guard}"
+    )
+    return tx.execute(sql, id=before.id, app_id=before.app_id, **changed) == 1
+
+
+def delete(tx: database.Transaction, request_id: str, now: int) -> None:
+    """Delete the request, unless it is deleted, and keep its payments."""
+    tx.execute(
+        "UPDATE payment_requests SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL",
+        id=request_id,
+        now=now,
+    )
+
+
+def read_row(row: database.Row) -> request.PaymentRequest:
+    """Return the request of a row of its table with the columns `lapsed` and `payable`."""
+    return request.PaymentRequest(
+        id=row["id"],
+        app_id=row["app_id"],
+        created_at=row["created_at"],
+        terms=_terms(row),
+        units=_units(row),
+        paid_count=row["paid_count"],
+        sales_count=row["sales_count"],
+        oversold_count=row["oversold_count"],
+        enabled_at=row["enabled_at"],
+        expires_at=row["expires_at"],
+        owner=row["owner"],
+        recipient=_recipient(row),
+        paused=bool(row["paused"]),
+        app_seller=read_seller(row.get("app_seller")),
+        payable=bool(row["payable"]),
+        volume=row["volume_billions"] * tables.BILLION + row["volume_rest"],
+        raised=row["raised_billions"] * tables.BILLION + row["raised_rest"],
+        delivers=request.DeliveryKind(row["delivery"]) if row["delivery"] else None,
+        codes_count=row["codes_count"],
+        codes_skipped=row["codes_skipped"],
+    )
+
+
+def _found(row: database.Row | None) -> request.PaymentRequest | None:
+    return read_row(row) if row else None
+
+
+def _recipient(row: database.Row) -> notification.RecipientStatus | None:
+    """Return the recipient's status; a row read for a payment has only its id."""
+    if row["recipient_id"] is None:
+        return None
+    state = notification.RecipientState(
+        row.get("notice_state") or notification.RecipientState.TRUSTED
+    )
+    return notification.RecipientStatus(row["recipient_id"], state, row.get("notice_at"))
+
+
+_values_of_terms = itemgetter(*TERMS)
+
+
+def _terms(row: database.Row) -> request.Terms:
+    """Return the terms of a row: made once, for each payment reads the same several times."""
+    return _terms_of(*_values_of_terms(row))
+
+
+@lru_cache(maxsize=256)
+def _terms_of(*values: Any) -> request.Terms:
+    row = dict(zip(TERMS, values, strict=True))
+    url = row["webhook_url"]
+    return request.Terms(
+        kind=request.Kind(row["expiration_type"]),
+        product=request.Product(
+            row["name"], row["description"], row["long_description"], row["image_url"]
+        ),
+        receivers=read_receivers(row["receivers"]),
+        instrument=row["instrument_currency"],
+        denomination=row["denomination_currency"],
+        price_before_discount=row["price_before_discount"],
+        requested_user_data=tuple(exact_json.loads(row["requested_user_data"])),
+        redirect_url=row["redirect_url"],
+        webhook=request.Webhook(url, row["custom_parameters"], _events(row)) if url else None,
+        email=row["email"],
+        seller=read_seller(row["seller"]),
+        choice=_read_choice(row["amount_choice"]),
+        goal=row["goal"],
+        max_quantity=row["max_quantity"],
+        thanks=row["thanks"],
+        keep_url=row["keep_url"],
+    )
+
+
+def _units(row: database.Row) -> request.Units | None:
+    if row["total_units"] is None:
+        return None
+    free = row["lapsed"]
+    if row["remaining_units"] + free == 0:
+        free = row.get("yielding", 0)
+    return request.Units(
+        total=row["total_units"],
+        remaining=row["remaining_units"] + free,
+        reserved=row["reserved_units"] - free,
+        decreased=row["decreased_units"],
+    )
+
+
+def _row(request: request.PaymentRequest) -> dict[str, Any]:
+    terms, product, webhook = request.terms, request.terms.product, request.terms.webhook
+    return {
+        "id": request.id,
+        "app_id": request.app_id,
+        "created_at": request.created_at,
+        "name": product.name,
+        "description": product.description,
+        "long_description": product.long_description,
+        "image_url": product.image_url,
+        "instrument_currency": terms.instrument,
+        "denomination_currency": terms.denomination,
+        "receivers": write_receivers(terms.receivers),
+        "amount": terms.amount,
+        "price_before_discount": terms.price_before_discount,
+        "requested_user_data": json.dumps(terms.requested_user_data),
+        "redirect_url": terms.redirect_url,
+        "webhook_url": webhook.url if webhook else None,
+        "custom_parameters": webhook.custom_parameters if webhook else None,
+        "email": terms.email,
+        "expiration_type": terms.kind.value,
+        "total_units": request.units.total if request.units else None,
+        "remaining_units": request.units.remaining if request.units else None,
+        "enabled_at": request.enabled_at,
+        "expires_at": request.expires_at,
+        "owner": request.owner,
+        "recipient_id": request.recipient.id if request.recipient else None,
+        "paused": int(request.paused),
+        "seller": write_seller(terms.seller),
+        "payout": terms.payout,
+        "webhook_events": _write_events(webhook),
+        "amount_choice": json.dumps(asdict(terms.choice)) if terms.choice else None,
+        "goal": terms.goal,
+        "max_quantity": terms.max_quantity,
+        "thanks": terms.thanks,
+        "keep_url": terms.keep_url,
+    }
+
+
+def _read_choice(text: str | None) -> request.AmountChoice | None:
+    """Read the amounts to choose from JSON."""
+    if text is None:
+        return None
+    kept = exact_json.loads(text)
+    return request.AmountChoice(kept["minimum"], tuple(kept["suggested"]), kept["maximum"])
+
+
+def _events(row: database.Row) -> tuple[request.WebhookEvent, ...] | None:
+    text = row["webhook_events"]
+    return None if text is None else tuple(map(request.WebhookEvent, exact_json.loads(text)))
+
+
+def _write_events(webhook: request.Webhook | None) -> str | None:
+    return json.dumps(webhook.events) if webhook and webhook.events is not None else None
+
+
+def write_receivers(receivers: Iterable[request.Receiver]) -> str:
+    """Write receivers as JSON, amounts in minor units."""
+    return json.dumps([[one.destination, one.amount, *one.tags] for one in receivers])
+
+
+def read_receivers(text: str) -> tuple[request.Receiver, ...]:
+    """Read receivers from JSON."""
+    return tuple(
+        request.Receiver(name, amount, tuple(tags))
+        for name, amount, *tags in exact_json.loads(text)
+    )
+
+
+def write_seller(seller: request.SellerProfile | None) -> str | None:
+    """Write a seller's profile as JSON, None without one."""
+    if seller is None:
+        return None
+    fields = asdict(seller).items()
+    return json.dumps({name: value for name, value in fields if value is not None})
+
+
+def read_seller(text: str | None) -> request.SellerProfile | None:
+    """Read a seller's profile from JSON; most requests of a seller have the same."""
+    return None if text is None else _seller(text)
+
+
+@lru_cache(maxsize=1024)
+def _seller(text: str) -> request.SellerProfile:
+    return request.SellerProfile(**exact_json.loads(text))
+
+
+# SQL of the status of requests, stored in `stage` so that a list of one status reads an index.
+#
+# Time and the last unit change a status without a statement that stores it. So before a list by
+# status, `refresh` stores the changes since the last such list, each change once.
+
+
+# The same rule as `PaymentRequest.status`: a test compares the two.
+STATUS = f"""
+    CASE WHEN r.remaining_units = 0 AND r.reserved_units = 0
+              THEN CASE r.expiration_type WHEN 'limit' THEN '{request.Status.SOLD_OUT}'
+                   ELSE '{request.Status.COMPLETED}' END
+         WHEN r.expires_at <= :now THEN '{request.Status.EXPIRED}'
+         WHEN r.enabled_at > :now THEN '{request.Status.SCHEDULED}'
+         ELSE '{request.Status.ACTIVE}' END
+"""
+# Nothing about times: SQLite would use the index by time.
+IN_STATUS = f"r.stage = :status AND {STATUS} = :status"
+
+# The ways in which a stored stage becomes outdated, by an edit and a clock set back too; each with
+# the columns by which its index is ordered. A spent request stays spent.
+SPENT = "r.remaining_units = 0 AND r.reserved_units = 0 AND r.stage NOT IN ('soldOut', 'completed')"
+_WAYS = (
+    (SPENT, "r.id"),
+    (
+        "r.stage IN ('active', 'scheduled') AND r.expires_at IS NOT NULL AND r.expires_at <= :now",
+        "r.expires_at",
+    ),
+    ("r.stage = 'expired' AND r.expires_at > :now", "r.expires_at"),
+    ("r.stage = 'expired' AND r.expires_at IS NULL", "r.expires_at, r.id"),
+    ("r.stage = 'scheduled' AND r.enabled_at <= :now", "r.enabled_at"),
+    ("r.stage = 'active' AND r.enabled_at > :now", "r.enabled_at"),
+)
+UPDATE = f"UPDATE payment_requests AS r SET stage = {STATUS} WHERE r.id = :id"  # noqa: S608 - our own words
+MANY = 100
+"""Requests whose stages are stored in one transaction: payers wait for it."""
+
+
+@cache
+def has_outdated_status(most: int) -> str:
+    """Return the statement that finds up to `most` requests whose stored stage is outdated.
+
+    PostgreSQL takes these conditions for much likelier than they are, and would look for the first
+    row in the whole table: only an index has them in order.
+    """
+    ways = " UNION ALL ".join(
+        "SELECT id FROM (SELECT r.id FROM payment_requests r"  # noqa: S608 - our own conditions
+        f" WHERE r.app_id = :app_id AND r.deleted_at IS NULL AND {condition}"
+        f" ORDER BY {order} LIMIT {most}) AS way{number}"
+        for number, (condition, order) in enumerate(_WAYS)
+    )
+    return f"SELECT id FROM ({ways}) AS outdated LIMIT {most}"  # noqa: S608 - as above
+
+
+async def refresh_status(db: database.Database, app_id: str, clock: Callable[[], int]) -> int:
+    """Store the present status of the application's requests; return the time (epoch ms) of it.
+
+    A concurrent refresh may use another time and undo this one: so each transaction reads the
+    clock, and the last one is that which finds nothing new.
+    """
+    stored: set[str] = set()
+    if await db.one(has_outdated_status(1), app_id=app_id, now=clock()):
+        while found := await db.bulk(lambda tx: refresh_some(tx, app_id, clock())) - stored:
+            stored |= found
+    return clock()
+
+
+def refresh_some(tx: database.Transaction, app_id: str, now: int) -> set[str]:
+    """Store the status of at most MANY requests; return their ids."""
+    found = {row["id"] for row in tx.query(has_outdated_status(MANY), app_id=app_id, now=now)}
+    for request_id in sorted(found):  # whoever locks several requests locks them in this order
+        tx.execute(UPDATE, id=request_id, now=now)
+    return found

@@ -1,1 +1,0 @@
-"""SQL of the service: its other rooms use the database through these functions only."""

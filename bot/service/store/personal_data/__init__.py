@@ -1,1 +1,0 @@
-"""What operators' commands take out of the service: exports, and erasures."""

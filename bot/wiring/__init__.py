@@ -1,1 +1,0 @@
-"""The composition root: Settings in, a running application out."""

@@ -1,1 +1,0 @@
-"""The application put together: the service, the Telegram side, the demo."""

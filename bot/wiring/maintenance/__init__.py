@@ -1,1 +1,0 @@
-"""Work on the database by command: backups, dead letters, erasure, resuming."""

@@ -1,1 +1,0 @@
-"""The web server: process, protocol, connections and their turns."""

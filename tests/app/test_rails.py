@@ -1,0 +1,82 @@
+"""The rails that RAILS names are built, and nothing of the others is loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from bot.app.demo import prepare_demo
+from bot.app.rails import BUILDERS, build_rails
+from bot.app.resources import SharedResources
+from bot.app.service_side import ServiceSide
+from bot.config import Settings
+from bot.core.database.database import Database
+from bot.core.database.vault import Vault
+from bot.core.errors import ConfigError
+from bot.service.payouts.payout_account import KINDS, SANDBOX
+from tests.support.paths import ROOT
+from tests.support.service_harness import Clock
+
+
+def now() -> int:
+    return int(time.time() * 1000)
+
+
+def settings_with(rails: str) -> Settings:
+    return Settings(_env_file=None, rails=rails)
+
+
+async def test_a_wallet_over_nostr_is_offered_where_it_is_named() -> None:
+    rails = build_rails(settings_with("nwc"), now)
+    assert (rails.kinds, rails.test_money) == (("nwc",), False)
+    await rails.close()
+
+
+async def test_each_start_stores_which_real_money_is_offered(
+    db: Database, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands beside the process read it there; with test money there is none."""
+    monkeypatch.chdir(tmp_path)
+    for named, offered in (("lightning,bank", {"bank", "lightning"}), ("sandbox", set())):
+        foundation = SharedResources(settings_with(named), db, Vault("key"), clock)
+        side = ServiceSide(foundation, None)
+        rows = await db.query("SELECT kind FROM offered_rails")
+        assert {row["kind"] for row in rows} == offered
+        for close in side.closers:
+            await close()
+
+
+async def test_the_demo_takes_test_money_whatever_rails_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stage = prepare_demo(settings_with("bank"))
+    assert stage.settings.test_money
+    await stage.close()
+
+
+def test_every_kind_of_account_has_a_rail() -> None:
+    assert BUILDERS.keys() == {SANDBOX, *KINDS}
+
+
+def test_a_python_without_the_library_of_nostr_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bot.service.rails.nwc", None)
+    monkeypatch.delattr("bot.service.rails.nwc", raising=False)
+    with pytest.raises(ConfigError, match=r"RAILS: nwc needs .* leave nwc out"):
+        build_rails(settings_with("nwc"), now)
+
+
+@pytest.mark.process
+def test_test_money_loads_nothing_of_wallets() -> None:
+    look = "import sys, bot.app.application; print([*sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "bot.app.rails" in loaded.stdout
+    assert not [
+        name for name in ("coincurve", "stdnum", "websockets") if f"'{name}'" in loaded.stdout
+    ]

@@ -1,0 +1,28 @@
+"""A role is a replica's share of the work; a process alone does all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.app.resources import Role, check_role
+from bot.core.errors import ConfigProblem
+
+
+@pytest.mark.parametrize(
+    ("role", "serves", "stands"),
+    [(Role.ALL, True, True), (Role.API, True, False), (Role.LEAD, False, True)],
+)
+def test_a_role_serves_or_stands_or_both(role: Role, *, serves: bool, stands: bool) -> None:
+    assert (role.serves, role.stands) == (serves, stands)
+
+
+@pytest.mark.parametrize("role", Role)
+def test_replicas_of_one_database_may_have_any_role(role: Role) -> None:
+    check_role(role, "postgresql://bot@db.example/bot")
+
+
+def test_a_sqlite_file_has_one_process_that_does_everything() -> None:
+    check_role(Role.ALL, "sqlite:///bot.db")
+    for role in (Role.API, Role.LEAD):
+        with pytest.raises(ConfigProblem, match=f"--role {role}: .* set DATABASE_URL"):
+            check_role(role, "sqlite:///bot.db")

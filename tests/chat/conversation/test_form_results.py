@@ -1,0 +1,96 @@
+"""What follows from a form: settings saved, photos fetched, pictures kept, old forms offered."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.chat.conversation.event_context import EventContext
+from bot.chat.conversation.events import Person as Who
+from bot.chat.conversation.form_effects import apply_outcome
+from bot.chat.forms.flow import FormResult, Setting
+from bot.chat.model import local_time
+from bot.chat.model.drafts import Seller
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.store import seller_images, seller_rows
+from bot.core.database.database import Transaction
+from tests.support.chat_harness import VAULT, ChatHarness
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.people import Person
+
+
+WISH = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
+
+
+def act(chat: ChatHarness, sam: Person, *outcomes: FormResult) -> None:
+    """Follow outcomes one after the other, each in its transaction."""
+
+    def work(tx: Transaction, outcome: FormResult) -> None:
+        seller = seller_rows.ensure_seller(tx, sam.id, "en", chat.clock())
+        who = Who(sam.id, sam.id, private=True, tag=None)
+        apply_outcome(
+            EventContext(tx, chat.queues, who, seller, None, chat.clock(), VAULT), outcome
+        )
+
+    for outcome in outcomes:
+        chat.db.run(partial(work, outcome=outcome))
+
+
+def saved(chat: ChatHarness, sam: Person) -> Seller:
+    found = chat.db.run(lambda tx: seller_rows.find_seller(tx, sam.id))
+    assert found is not None
+    return found
+
+
+def setting(name: str, value: str | tuple[int, int] | int | None) -> FormResult:
+    return FormResult(None, setting=Setting(name, value))
+
+
+async def test_settings_are_saved_and_switched_off(chat: ChatHarness, sam: Person) -> None:
+    act(chat, sam, setting("zone", "Europe/Berlin"), setting("quiet", (1320, 420)))
+    assert (saved(chat, sam).zone, saved(chat, sam).quiet) == ("Europe/Berlin", (1320, 420))
+    act(chat, sam, setting("quiet", None))
+    assert saved(chat, sam).quiet is None
+
+
+async def test_the_next_summary_follows_its_hour_and_the_zone(
+    chat: ChatHarness, sam: Person
+) -> None:
+    def due() -> int | None:
+        found: int | None = chat.rows("sellers")[0]["summary_at"]
+        return found
+
+    act(chat, sam, setting("zone", "Europe/Berlin"), setting("summary", 1200))
+    assert due() == local_time.next_epoch_at(1200, chat.clock(), "Europe/Berlin")
+    act(chat, sam, setting("zone", "Asia/Tokyo"))
+    assert due() == local_time.next_epoch_at(1200, chat.clock(), "Asia/Tokyo")
+    assert saved(chat, sam).summary == 1200
+    act(chat, sam, setting("summary", None))
+    assert (saved(chat, sam).summary, due()) == (None, None)
+
+
+async def test_the_picture_of_a_wish_is_kept(chat: ChatHarness, sam: Person) -> None:
+    image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
+    wish = replace(WISH, image=image)
+    act(chat, sam, FormResult(None, wish=wish))
+    assert [row["kept"] for row in chat.rows("images")] == [1]
+
+
+async def test_a_text_a_day_after_is_no_answer(chat: ChatHarness, sam: Person) -> None:
+    """The row says when the form was last touched."""
+    await chat.says(sam, "/new")
+    draft = chat.db.run(lambda tx: seller_rows.find_draft(tx, sam.id, sam.id))
+    assert draft is not None
+    await chat.presses(sam, f"draft:{draft.id}:kind:donation")
+    chat.clock.advance(24 * 3600 + 1)
+    chat.clear_messages()
+    await chat.says(sam, "Coffee")
+    assert "You've already started a payment link" in chat.texts[0]
+    stored = chat.db.run(lambda tx: seller_rows.find_draft(tx, sam.id, sam.id))
+    assert stored is not None
+    assert (stored.step, stored.name, stored.must_resume) == ("name", None, True)
+    chat.clear_messages()
+    await chat.says(sam, "/start")
+    assert "You've already started a payment link" in chat.texts[0]

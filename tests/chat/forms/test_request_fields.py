@@ -1,0 +1,247 @@
+"""Each request field is described once: form, review, wire, edit menu and edit follow from it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from bot import chat as bot_chat
+from bot.chat.cards import menus
+from bot.chat.cards.request_card import Card
+from bot.chat.forms.flow import Change
+from bot.chat.forms.form import ExistingRequest, duplicate, edit_form, reopen, take_picture
+from bot.chat.forms.registry import BY_NAME, EDITS, FIELDS, MENU, OPTIONS, PATH
+from bot.chat.jobs.dialects import Addresses
+from bot.chat.jobs.request_bodies import edit_body, request_body
+from bot.chat.jobs.request_changes import apply_edit
+from bot.chat.model.drafts import Seller
+from bot.chat.model.request_spec import KINDS, RequestSpec
+from bot.chat.store.link_rows import LIVE, PaymentLink
+from tests.support.form_harness import (
+    BERLIN,
+    NOW,
+    OTHER,
+    MessageInput,
+    Talk,
+    form_at_step,
+    kind_with,
+    open_option,
+)
+from tests.support.telegram_limits import actions, check
+
+SAM = Seller("en", "$anna", "USD", zone=BERLIN)
+LISTING = "abcdefghij"
+ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
+IMAGE = "0" * 24
+HOUR = 3_600_000
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a seller answers, as a text or by buttons, and the value on the wire."""
+
+    answer: str | tuple[tuple[str, ...], ...]
+    sent: object
+
+
+SAMPLES = {
+    "description": Sample("Warm", "Warm"),
+    "picture": Sample("", f"https://bot.example/images/{IMAGE}"),
+    "instrument": Sample("BSV", None),
+    "receivers": Sample(
+        "$anna 60%\n$ben 40%",
+        [
+            {"sendAmount": Decimal("3.00"), "destination": "$anna"},
+            {"sendAmount": Decimal("2.00"), "destination": "$ben"},
+        ],
+    ),
+    "starts": Sample("in 1 h", "2027-01-15T09:00:00.000Z"),
+    "ends": Sample("in 2 h", 7200),
+    "asks": Sample((("ask", "email", "on"), ("options",)), ["email"]),
+    "redirect": Sample("https://a.example/b", "https://a.example/b"),
+    "email": Sample("anna@example.org", "anna@example.org"),
+    "goods": Sample("https://a.example/album", {"text": "https://a.example/album"}),
+    "goal": Sample("1000", Decimal("1000.00")),
+    "perbuyer": Sample("3", 3),
+    "thanks": Sample("Thanks!\nSee you", "Thanks!\nSee you"),
+}
+CHANGES: dict[str, tuple[str, object]] = {
+    "name": ("Tea", "Tea"),
+    "description": ("Hot", "Hot"),
+    "picture": ("", f"https://bot.example/images/{IMAGE}"),
+    "redirect": ("https://a.example/c", "https://a.example/c"),
+    "email": ("ben@example.org", "ben@example.org"),
+    "end": ("in 3 h", 3 * 3600),
+    "units": ("2", 2),
+    "postertext": ("Open daily", None),
+    "goods": ("The key is 4711", {"text": "The key is 4711"}),
+    "goal": ("2,500.50", Decimal("2500.50")),
+    "perbuyer": ("4", 4),
+    "thanks": ("Bye", "Bye"),
+}
+"""What a seller answers to each edit, and the value on the wire."""
+
+
+def answer(talk: Talk, sample: Sample) -> Talk:
+    if isinstance(sample.answer, tuple):
+        for words in sample.answer:
+            talk.press(*words)
+    elif sample.answer:
+        talk.say(sample.answer)
+    else:
+        talk.give(MessageInput("", photo="file"))
+        talk.take(take_picture(talk.draft, talk.photos[-1].draft_id, IMAGE, None, talk.seller))
+    return talk
+
+
+def at_path(body: dict[str, object], path: str) -> object:
+    found: object = body
+    for part in path.split("."):
+        found = found.get(part) if isinstance(found, dict) else None
+    return found
+
+
+def listing_of(wish: RequestSpec) -> PaymentLink:
+    return PaymentLink(LISTING, 1, 1, "token", LIVE, wish, "r", None, 0, NOW)
+
+
+def full_wish(kind: str = "drop") -> RequestSpec:
+    """A request with every option of its kind."""
+    talk = form_at_step("review", kind)
+    talk.seller = SAM
+    for name, sample in SAMPLES.items():
+        if kind in BY_NAME[name].kinds:
+            answer(talk.press("open", name), sample)
+    (wish,) = talk.press("done").press_label("✅").wishes
+    return wish
+
+
+def test_every_option_and_every_edit_is_walked_below() -> None:
+    assert set(SAMPLES) == set(OPTIONS)
+    assert set(CHANGES) == set(EDITS)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_option_goes_from_the_menu_to_review_and_wire_and_is_cleared(name: str) -> None:
+    field, sample = BY_NAME[name], SAMPLES[name]
+    talk = answer(open_option(name, seller=SAM), sample)
+    assert talk.step == "options"
+    line = field.line(talk.form, SAM)
+    assert line
+    cleared = Talk(SAM, talk.draft).press("open", name).press("clear", name)
+    assert getattr(cleared.form, field.attribute) == field.empty
+    review = talk.press("done").replies[-1]
+    assert line in review.text
+    (wish,) = talk.press_label("✅").wishes
+    assert getattr(wish, field.attribute) != field.empty
+    body = request_body(listing_of(wish), ADDRESSES, None, NOW)
+    assert field.wire
+    if field.wire.path:
+        assert at_path(body, field.wire.path) == sample.sent
+    again = Talk(SAM)
+    again.take(duplicate(wish, OTHER, SAM))
+    assert line in again.replies[-1].text or field.name == "receivers"
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_refusal_of_an_option_leads_to_its_step(name: str) -> None:
+    field, talk = BY_NAME[name], Talk(SAM)
+    wire = field.wire
+    assert wire
+    talk.take(reopen(full_wish(kind_with(field)), OTHER, wire.path or wire.refused_as, "No", SAM))
+    assert talk.step == name
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_wish(name: str) -> None:
+    field = EDITS[name]
+    wish = full_wish(kind_with(field))
+    said, sent = CHANGES[name]
+    card = Card(LISTING, wish.kind, wish.name, None, 500, "USD", 10, 10, 0, "active", "x")
+    assert ("edit", LISTING, name) in actions(menus.edit_menu(card, "en").rows)
+    talk = Talk(SAM)
+    talk.take(edit_form(OTHER, ExistingRequest(LISTING, wish, "Open"), name, SAM))
+    change = answer(talk, Sample(said, sent)).changes[-1]
+    assert (change.listing_id, change.field) == (LISTING, name)
+    check(menus.saved_reply(card, change, SAM, NOW))
+    if field.wire is None:
+        return
+    assert field.edit
+    body = edit_body(change, listing_of(wish), ADDRESSES, NOW)
+    assert at_path(body, field.edit.path or field.wire.path) == sent
+    after = apply_edit(wish, change)
+    before = {field.attribute: getattr(wish, field.attribute)}
+    assert replace(after, **before) == wish
+
+
+@pytest.mark.parametrize("name", [name for name, field in EDITS.items() if field.is_optional])
+def test_an_optional_field_is_cleared_by_its_edit(name: str) -> None:
+    field, talk = EDITS[name], Talk(SAM)
+    wish = full_wish(kind_with(field))
+    talk.take(edit_form(OTHER, ExistingRequest(LISTING, wish, "Open"), name, SAM))
+    assert talk.press("clear", name).changes == [Change(LISTING, name, None)]
+    if field.wire is None:
+        return
+    change = Change(LISTING, name, None)
+    assert at_path(edit_body(change, listing_of(wish), ADDRESSES, NOW), field.wire.path) is None
+    assert getattr(apply_edit(wish, change), field.attribute) is None
+
+
+def test_what_only_some_kinds_have_is_offered_for_them_alone() -> None:
+    for kind in KINDS:
+        talk = form_at_step("review", kind).press("options")
+        offered = {words[3] for words in talk.offered if words[2:3] == ("open",)}
+        assert offered == {field.name for field in MENU if kind in field.kinds}
+
+
+def test_places_in_a_menu_are_taken_once() -> None:
+    places = [field.option for field in MENU], [field.edit.place for field in FIELDS if field.edit]
+    assert all(len(set(each)) == len(each) for each in places)
+
+
+NAMES = {*OPTIONS, *EDITS, *(field.attribute for field in FIELDS)} - {*PATH, ""}
+SPELLED = {
+    "forms/registry.py": NAMES,
+    # The words of buttons that set a field outside of its question.
+    "forms/wording.py": {"instrument", "goal", "goods"},
+    "forms/goods_form.py": {"goods"},
+    "forms/inputs.py": {"instrument", "goal", "goods"},
+    # The first part of the keys of problems.
+    "forms/typed_text.py": {"description", "postertext", "thanks"},
+    # Stored attributes that are not of a plain type.
+    "forms/stored_draft.py": {"receivers", "payer_fields", "goods"},
+    "model/request_spec.py": {"receivers", "payer_fields", "email", "goods"},
+    "store/link_rows.py": {"poster_text"},
+    # Words of the interface, and payers' email addresses.
+    "alerts/alert_text.py": {"email"},
+    "jobs/request_bodies.py": {"description"},
+    "jobs/client.py": {"email"},
+    "jobs/payment_jobs.py": {"email"},
+    "forms/form.py": {"receivers"},
+    "model/remote_request.py": {"receivers", "goal", "max_quantity"},
+    "model/receipt.py": {"thanks"},
+    # Whether a message has a picture; the column of a profile's; an error of Telegram's.
+    "store/post_rows.py": {"picture"},
+    "store/personal_data.py": {"image"},
+    "telegram/intake.py": {"description"},
+}
+"""Where the name of a field may be spelled out beside the registry, and why."""
+
+
+@pytest.mark.long
+def test_no_other_module_names_a_field() -> None:
+    """A module that asks `if field == "redirect"` has to be found for every new field."""
+    chat = Path(bot_chat.__path__[0])
+    found = {
+        f"{module}:{node.lineno} {node.value}"
+        for path in chat.rglob("*.py")
+        for module in [str(path.relative_to(chat))]
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value in NAMES and node.value not in SPELLED.get(module, ())
+    }
+    assert not found

@@ -1,0 +1,68 @@
+"""Walks the field `motto`, which test_new_field.py adds to a copy of the product."""
+
+from __future__ import annotations
+
+from bot.chat.cards import menus
+from bot.chat.cards.request_card import Card
+from bot.chat.forms.flow import Change
+from bot.chat.forms.form import ExistingRequest, edit_form, reopen
+from bot.chat.jobs.dialects import Addresses
+from bot.chat.jobs.request_bodies import edit_body, request_body
+from bot.chat.jobs.request_changes import apply_edit
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.store.link_rows import LIVE, PaymentLink
+from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, open_option
+from tests.support.telegram_limits import actions, labels
+
+FIELD, LISTING = "motto", "abcdefghij"
+ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
+
+
+def listing(wish: RequestSpec) -> PaymentLink:
+    return PaymentLink(LISTING, 1, 1, "token", LIVE, wish, "r", None, 0, NOW)
+
+
+def walk_form() -> RequestSpec:
+    """Answer, review and create."""
+    talk = open_option(FIELD)
+    assert talk.last.startswith("What do payers read after paying?")
+    assert "Skip" in labels(talk.replies[-1].rows)
+    assert "Motto: See you" in talk.say("See you").last
+    assert "✓ Motto: See you" in labels(talk.replies[-1].rows)
+    assert talk.press("done").last.endswith("Motto: See you")
+    (wish,) = talk.press_label("✅").wishes
+    assert getattr(wish, FIELD) == "See you"
+    assert request_body(listing(wish), ADDRESSES, None, NOW)["mottoText"] == "See you"
+    return wish
+
+
+def walk_edit(wish: RequestSpec) -> None:
+    """Open the edit from its menu, change the field and clear it."""
+    card = Card(LISTING, wish.kind, wish.name, None, 500, "USD", 10, 10, 0, "active", "x")
+    assert ("edit", LISTING, FIELD) in actions(menus.edit_menu(card, "en").rows)
+    talk, request = Talk(KNOWN), ExistingRequest(LISTING, wish)
+    talk.take(edit_form(OTHER, request, FIELD, KNOWN))
+    assert talk.last.endswith("Motto: See you")
+    (change,) = talk.say("Bye").changes
+    assert getattr(apply_edit(wish, change), FIELD) == "Bye"
+    assert edit_body(change, listing(wish), ADDRESSES, NOW) == {"mottoText": "Bye"}
+    assert "Payers now read: Bye" in menus.saved_reply(card, change, KNOWN, NOW).text
+    talk.take(edit_form(OTHER, request, FIELD, KNOWN))
+    cleared = talk.press_label("🗑").changes[-1]
+    assert cleared == Change(LISTING, FIELD, None)
+    assert edit_body(cleared, listing(wish), ADDRESSES, NOW) == {"mottoText": None}
+    assert "Payers read nothing more." in menus.saved_reply(card, cleared, KNOWN, NOW).text
+
+
+def walk_refusal(wish: RequestSpec) -> None:
+    """Come back to the field after a refusal, and clear it there."""
+    talk = Talk(KNOWN)
+    talk.take(reopen(wish, FORM, "mottoText", "No", KNOWN))
+    assert talk.step == FIELD
+    assert getattr(talk.press_label("🗑").form, FIELD) is None
+
+
+if __name__ == "__main__":
+    created = walk_form()
+    walk_edit(created)
+    walk_refusal(created)

@@ -1,0 +1,356 @@
+"""The service over HTTP: every form of answer read, every failure typed, credentials kept."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from bot.chat.jobs.client import LONGEST_EXPIRATION, Client
+from bot.chat.model.remote_request import RemoteRequest, ServerPrice
+from bot.core import errors, exact_json
+from bot.core.errors import BotError, FieldProblem
+from tests.support.chat_harness import REQUEST_ID as ID
+from tests.support.chat_harness import URL
+from tests.support.chat_harness import service_answer as answer_with
+from tests.support.http_messages import http_response
+from tests.support.scripted_server import CUT, ScriptedServer, open_scripted_server
+from tests.support.service_harness import NOON
+
+LEAST = {"id": ID, "paymentRequestUrl": URL}
+
+
+async def created(client: Client, peer: ScriptedServer, **fields: Any) -> RemoteRequest:
+    """Return what the client parses from an answer with these fields."""
+    await peer.add_answers(http_response(200, LEAST | fields))
+    return await client.create({}, "key")
+
+
+async def test_a_call_carries_credentials_body_and_key(
+    client: Client, peer: ScriptedServer
+) -> None:
+    await peer.add_answers(http_response(200, LEAST))
+    await client.create({"product": {"name": "Tee & Kaffee"}}, "listing-1")
+    (call,) = peer.calls
+    assert (call.method, call.path) == ("POST", "/v3/paymentRequests")
+    names = ("app-id", "app-secret", "idempotency-key", "content-type", "accept")
+    assert [call.headers[name] for name in names] == [
+        *("app-1", "s3cret", "listing-1", "application/json", "application/json"),
+    ]
+    assert json.loads(call.body) == {"product": {"name": "Tee & Kaffee"}}
+
+
+async def test_a_lost_answer_about_a_mark_does_not_name_the_receipt(
+    client: Client, peer: ScriptedServer
+) -> None:
+    """The error is logged, and both ids together are the address of what was delivered."""
+    await peer.add_answers(CUT)
+    with pytest.raises(errors.Unreachable) as lost:
+        await client.mark_payment(ID, "t" * 24, {"messageHidden": True})
+    assert ID not in str(lost.value)
+    assert "t" * 24 not in str(lost.value)
+
+
+async def test_an_address_with_a_path_is_kept(peer: ScriptedServer) -> None:
+    client = Client(f"{peer.url}/cloud", "a", "b")
+    await peer.add_answers(http_response(200, {"items": []}))
+    assert [page async for page in client.request_pages()] == []
+    await client.close()
+    assert peer.calls[0].path == "/cloud/v3/paymentRequests?limit=100"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_redirect_is_followed_so_credentials_stay_at_the_origin(
+    client: Client, peer: ScriptedServer, status: int
+) -> None:
+    async with open_scripted_server() as other:
+        await peer.add_answers(http_response(status, Location=f"{other.url}/v3/paymentRequests"))
+        with pytest.raises(errors.BadAnswer, match="check PAYMENTS_URL"):
+            await client.create({}, "key")
+        assert other.calls == []
+
+
+@pytest.mark.parametrize(
+    "other", ["//evil.test/x", "http://evil.test/", "../../x", "a/b?c#d", "ü "]
+)
+async def test_an_id_of_any_form_stays_one_part_of_the_path(
+    client: Client, peer: ScriptedServer, other: str
+) -> None:
+    await peer.add_answers(http_response(200, LEAST))
+    await client.get(other)
+    path = peer.calls[0].path
+    assert path.startswith("/v3/paymentRequests/")
+    assert path.count("/") == 3
+    assert "?" not in path
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        Decimal("0.1") + Decimal("0.2"),
+        Decimal("0.00000001"),
+        Decimal(1000000000),
+        Decimal("999999999.99999999"),
+        Decimal("5.00"),
+    ],
+)
+async def test_amounts_go_out_exact_and_as_numbers(
+    client: Client, peer: ScriptedServer, amount: Decimal
+) -> None:
+    await peer.add_answers(http_response(200, LEAST))
+    await client.create({"sendAmount": amount}, "key")
+    assert b'"sendAmount":"' not in peer.calls[0].body
+    assert exact_json.loads(peer.calls[0].body) == {"sendAmount": amount}
+
+
+async def test_missing_fields_are_none(client: Client, peer: ScriptedServer) -> None:
+    assert await created(client, peer) == answer_with()
+
+
+async def test_every_present_field_is_parsed(client: Client, peer: ScriptedServer) -> None:
+    webhook = {"webhookUrl": "x", "customParameters": {"listing": "abc"}}
+    answer = await created(
+        client, peer, isEnabled=False, totalUnits=10, remainingUnits=7,
+        enabledAt="2027-01-15T08:00:00Z", expiresAt="2027-01-15T08:00:01.500Z",
+        notifications={"webhook": webhook},
+    )  # fmt: skip
+    assert answer == answer_with(
+        is_enabled=False, total_units=10, remaining_units=7,
+        enabled_at=NOON, expires_at=NOON + 1500, listing_id="abc",
+    )  # fmt: skip
+    assert RemoteRequest.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+@pytest.fixture
+def _far_from_greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("told_at", "read_at"),
+    [
+        (None, None),
+        ("", None),
+        (" ", None),
+        ("2027-01-15T08:00:00Z", NOON),
+        ("2027-01-15T08:00:00.000Z", NOON),
+        ("2027-01-15T09:00:00+01:00", NOON),
+        ("2027-01-15T08:00:00", NOON),
+        (1_800_000_000, NOON),
+        (1_800_000_000.5, NOON + 500),
+        (0, 0),
+    ],
+)
+@pytest.mark.usefixtures("_far_from_greenwich")
+async def test_times_are_parsed_as_text_and_as_seconds(
+    client: Client, peer: ScriptedServer, told_at: Any, read_at: int | None
+) -> None:
+    """A time without a zone is UTC, whatever this machine's zone."""
+    assert (await created(client, peer, expiresAt=told_at)).expires_at == read_at
+
+
+SHARES: list[dict[str, Any]] = [{"sendAmount": 2}, {"sendAmount": "0.50"}]
+PRICES: list[tuple[dict[str, Any], ServerPrice | None]] = [
+    ({}, None),
+    ({"paymentAmount": None}, None),
+    ({"paymentAmount": {"amount": 5}}, None),
+    ({"paymentAmount": {"amount": 5, "currencyCode": "USD"}}, ServerPrice("5", "USD")),
+    (
+        {"paymentAmount": {"amount": "5.00", "currencyCode": "bsv", "denominatedIn": "usd"}},
+        ServerPrice("5.00", "USD", "BSV"),
+    ),
+    (
+        {"currencyCode": "MNEE", "paymentAmount": {"amount": 5, "denominatedIn": "USD"}},
+        ServerPrice("5", "USD", "MNEE"),
+    ),
+    ({"paymentAmount": {"amount": True, "denominatedIn": "USD"}}, None),
+    ({"paymentAmount": {"amount": "much", "denominatedIn": "USD"}}, None),
+    ({"paymentAmount": {"amount": 5, "denominatedIn": "x" * 17}}, None),
+    ({"receivers": SHARES}, None),
+    ({"receivers": [one | {"currencyCode": "USD"} for one in SHARES]}, ServerPrice("2.50", "USD")),
+    ({"receivers": [SHARES[0] | {"currencyCode": "USD"}, SHARES[1]]}, None),
+    ({"receivers": [{"currencyCode": "USD"}]}, None),
+    ({"receivers": []}, None),
+    ({"receivers": ["$anna"]}, None),
+    ({"receivers": 5}, None),
+]
+
+
+@pytest.mark.parametrize(("fields", "price"), PRICES, ids=range(len(PRICES)))
+async def test_a_price_is_found_wherever_the_server_sends_it(
+    client: Client, peer: ScriptedServer, fields: dict[str, Any], price: ServerPrice | None
+) -> None:
+    answer = await created(client, peer, **fields)
+    assert answer.price == price
+    assert RemoteRequest.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"customParameters": {"listing": "abc"}},
+        {"notifications": {"webhook": {"customParameters": {"listing": "abc"}}}},
+    ],
+)
+async def test_the_listing_is_found_wherever_the_server_echoes_it(
+    client: Client, peer: ScriptedServer, parameters: dict[str, Any]
+) -> None:
+    assert (await created(client, peer, **parameters)).listing_id == "abc"
+
+
+NO_REQUEST: list[Any] = [
+    *(None, [], 5, "x", {}, {"id": ID}, {"paymentRequestUrl": URL}, LEAST | {"id": 5}),
+    *(LEAST | {"id": ""}, LEAST | {"id": "a\x00b"}, LEAST | {"paymentRequestUrl": "x" * 2049}),
+    *(LEAST | {"expiresAt": "soon"}, LEAST | {"expiresAt": [1]}, LEAST | {"totalUnits": "many"}),
+    *(LEAST | {"notifications": 5}, LEAST | {"id": "a\ud800"}),
+]
+
+
+@pytest.mark.parametrize("body", NO_REQUEST, ids=range(len(NO_REQUEST)))
+async def test_an_answer_that_is_no_payment_request_is_a_bad_answer(
+    client: Client, peer: ScriptedServer, body: Any
+) -> None:
+    await peer.add_answers(http_response(200, body))
+    with pytest.raises(errors.BadAnswer):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"{", b"NaN", b"\xff"])
+async def test_a_success_that_is_no_json_is_a_bad_answer(
+    client: Client, peer: ScriptedServer, body: bytes
+) -> None:
+    await peer.add_answers(http_response(200, body))
+    with pytest.raises(errors.BadAnswer, match="no JSON"):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (400, "invalidBody", errors.InvalidBody),
+        (400, "emailUnavailable", errors.EmailUnavailable),
+        (400, "somethingNew", errors.InvalidBody),
+        (400, None, errors.InvalidBody),
+        (422, None, errors.InvalidBody),
+        (401, "unauthorized", errors.Unauthorized),
+        (403, None, errors.Unauthorized),
+        (404, "notFound", errors.NotFound),
+        (405, None, errors.MethodNotAllowed),
+        (409, "notLimited", errors.NotLimited),
+        (409, "notEnoughUnits", errors.NotEnoughUnits),
+        (409, "idempotencyMismatch", errors.IdempotencyMismatch),
+        (413, None, errors.BodyTooLarge),
+        (415, None, errors.UnsupportedMediaType),
+        (418, None, errors.BadAnswer),
+        (429, "rateLimited", errors.Throttled),
+        (500, "internal", errors.Overloaded),
+        (503, None, errors.Overloaded),
+    ],
+)
+async def test_each_refusal_raises_its_own_error(
+    client: Client, peer: ScriptedServer, status: int, code: str | None, kind: type[BotError]
+) -> None:
+    await peer.add_answers(http_response(status, {"code": code, "message": "Words.", "info": []}))
+    with pytest.raises(BotError) as caught:
+        await client.create({}, "key")
+    assert type(caught.value) is kind
+
+
+async def test_a_refusal_carries_its_field_and_message(
+    client: Client, peer: ScriptedServer
+) -> None:
+    info = [{"field": "product.name", "message": "Too long."}, "odd", {"message": 5}]
+    await peer.add_answers(
+        http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
+    )
+    with pytest.raises(errors.InvalidBody, match=r"^Words\.$") as caught:
+        await client.create({}, "key")
+    assert caught.value.info == (FieldProblem("product.name", "Too long."), FieldProblem("", "5"))
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"", b"[1]", b'{"message": 5, "info": 7, "code": {}}'])
+async def test_a_refusal_without_a_message_has_our_own(
+    client: Client, peer: ScriptedServer, body: bytes
+) -> None:
+    await peer.add_answers(http_response(400, body))
+    with pytest.raises(errors.InvalidBody, match=r"^The body is not valid\.$"):
+        await client.create({}, "key")
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        *(("17", 17), ("soon", None), ("-1", None), ("", None), ("1.5", None), ("0", None)),
+        ("Fri, 15 Jan 2027 08:02:00 GMT", 120),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", None),
+    ],
+)
+async def test_retry_after_is_parsed_as_seconds(
+    client: Client, peer: ScriptedServer, header: str, seconds: float | None
+) -> None:
+    """It is sent as seconds or as a date, which is compared with the server's own Date."""
+    await peer.add_answers(
+        http_response(429, Retry_After=header, Date="Fri, 15 Jan 2027 08:00:00 GMT")
+    )
+    with pytest.raises(errors.Overloaded) as caught:
+        await client.create({}, "key")
+    assert caught.value.retry_after == seconds
+
+
+async def test_a_lost_answer_and_a_refused_connection_are_unreachable(
+    client: Client, peer: ScriptedServer
+) -> None:
+    await peer.add_answers(CUT)
+    with pytest.raises(errors.Unreachable) as caught:
+        await client.create({}, "key")
+    assert "s3cret" not in str(caught.value)
+    nobody = Client("http://127.0.0.1:1", "a", "b")
+    with pytest.raises(errors.Unreachable, match="ConnectError"):
+        await anext(nobody.request_pages())
+    await nobody.close()
+
+
+async def test_stopping_is_an_edit_that_ends_it_in_a_second(
+    client: Client, peer: ScriptedServer
+) -> None:
+    await peer.add_answers(http_response(200, LEAST))
+    await client.stop(ID)
+    (call,) = peer.calls
+    assert (call.method, call.path) == ("PUT", f"/v3/paymentRequests/{ID}")
+    assert json.loads(call.body) == {"expirationInSeconds": 1}
+
+
+async def test_resuming_removes_the_end_or_sets_a_distant_one(
+    client: Client, peer: ScriptedServer
+) -> None:
+    """The distant end is for servers that take no null."""
+    await peer.add_answers(http_response(400, {"code": "invalidBody"}), http_response(200, LEAST))
+    await client.resume(ID, None)
+    assert [json.loads(call.body) for call in peer.calls] == [
+        {"expirationInSeconds": None},
+        {"expirationInSeconds": LONGEST_EXPIRATION},
+    ]
+
+
+@pytest.mark.parametrize("status", [200, 204, 404])
+async def test_deleting_a_missing_request_is_no_error(
+    client: Client, peer: ScriptedServer, status: int
+) -> None:
+    await peer.add_answers(http_response(status))
+    await client.delete(ID)
+    assert (peer.calls[0].method, peer.calls[0].body) == ("DELETE", b"")
+
+
+@pytest.mark.parametrize("units", [-1, 10**30, 1e300])
+async def test_impossible_numbers_of_units_are_unknown(
+    client: Client, peer: ScriptedServer, units: float
+) -> None:
+    assert (await created(client, peer, remainingUnits=units)).remaining_units is None

@@ -1,0 +1,393 @@
+"""Calls of the service: one request a wish, whatever is lost, and the seller always told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.jobs.client import Client
+from bot.chat.jobs.create_job import PATIENCE, TIDYING
+from bot.chat.jobs.job_outcomes import RETRIES
+from bot.chat.model.payloads import CardMessage
+from bot.chat.model.remote_request import ServerPrice
+from bot.chat.model.replies import TEXT_LIMIT, shown_units
+from bot.chat.model.request_spec import RequestSpec
+from bot.chat.store import post_rows, seller_rows
+from bot.chat.store.link_rows import CREATING, DELETED, FAILED, LIVE, STOPPED
+from bot.core import exact_json
+from bot.core.text.translations import t
+from tests.support.chat_harness import (
+    COFFEE,
+    PAINTING,
+    REQUEST_ID,
+    STICKERS,
+    URL,
+    ChatHarness,
+    service_answer,
+)
+from tests.support.http_messages import http_response
+from tests.support.request_jobs import (
+    PLACE,
+    RECEIVER,
+    ScriptedJobs,
+    create_answer,
+    list_answer,
+    price_fields,
+)
+from tests.support.scripted_server import CUT, open_scripted_server
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.people import Person
+
+
+@pytest.fixture
+async def asking(chat: ChatHarness) -> AsyncIterator[ScriptedJobs]:
+    async with open_scripted_server() as peer:
+        client = Client(peer.url, "app", "secret")
+        yield ScriptedJobs(chat, peer, client)
+        await client.close()
+
+
+async def test_create_sends_the_wish_as_the_interface_has_it(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    listing = chat.add_listing(sam, STICKERS)
+    await asking.ask("create", listing, create_answer(STICKERS))
+    (call,) = asking.peer.calls
+    assert call.headers["idempotency-key"] == listing.id
+    assert exact_json.loads(call.body) == {
+        "product": {"name": "Stickers", "description": "A pack"},
+        "instrumentCurrencyCode": "USD",
+        "receivers": [{"sendAmount": Decimal("2.50"), "destination": "$anna"}],
+        "notifications": {
+            "webhook": {
+                "webhookUrl": f"{RECEIVER}/{listing.token}",
+                "customParameters": {"listing": listing.id},
+            }
+        },
+        "expirationType": "limit",
+        "totalUnits": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("wish", "expiration"), [(COFFEE, "never"), (PAINTING, "onPaymentCompleted")]
+)
+async def test_only_a_drop_sends_units_and_an_empty_description_is_left_out(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, wish: RequestSpec, expiration: str
+) -> None:
+    await asking.ask("create", chat.add_listing(sam, wish), create_answer(wish))
+    body = exact_json.loads(asking.peer.calls[0].body)
+    assert body["expirationType"] == expiration
+    assert "totalUnits" not in body
+    assert body["product"] == {"name": wish.name}
+    assert "denominationCurrencyCode" not in body
+
+
+async def test_another_instrument_makes_the_price_a_denomination(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    asking.handler = asking.made(asking.client, instrument="BSV")
+    await asking.ask("create", chat.add_listing(sam), create_answer(COFFEE, "BSV"))
+    body = exact_json.loads(asking.peer.calls[0].body)
+    assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
+
+
+@pytest.mark.parametrize(
+    ("minor", "currency", "amount"),
+    [
+        (1, "USD", "0.01"),
+        (30, "USD", "0.3"),
+        (1, "BSV", "0.00000001"),
+        (100_000_000_000_000_000, "BSV", "1000000000"),
+        (99_999_999_999_999_999, "BTC", "999999999.99999999"),
+        (5, "JPY", "5"),
+    ],
+)
+async def test_amounts_are_sent_exactly(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, minor: int, currency: str, amount: str
+) -> None:
+    wish = RequestSpec("donation", "Coffee", None, minor, currency, None, "$anna")
+    await asking.ask("create", chat.add_listing(sam, wish), create_answer(wish))
+    (receiver,) = exact_json.loads(asking.peer.calls[0].body)["receivers"]
+    assert receiver["sendAmount"] == Decimal(amount)
+
+
+async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    listing = chat.add_listing(sam, STICKERS)
+    await asking.ask("create", listing, create_answer(STICKERS))
+    kept = chat.listing(listing.id)
+    assert (kept.state, kept.request_id, kept.answer) == (
+        LIVE,
+        REQUEST_ID,
+        service_answer(remaining_units=3, price=ServerPrice("2.50", "USD", "USD")),
+    )
+    (card,) = chat.said
+    assert card == CardMessage(listing.id, "en")
+    assert chat.states(chat.queues.jobs) == []
+
+
+async def test_a_new_requests_end_is_scheduled(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    """Its cards expire even if nothing else ever happens to it."""
+    end = chat.clock() + 3_600_000
+    listing = chat.add_listing(sam, replace(STICKERS, ends_at=end))
+    made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
+    answer = exact_json.dumps(made | price_fields(STICKERS)).encode()
+    await asking.ask("create", listing, http_response(200, answer))
+    assert chat.db.run(post_rows.next_due) == end // 1000 * 1000
+
+
+async def test_a_lost_answer_makes_no_second_request(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    """The server's list is searched before anything is created."""
+    listing = chat.add_listing(sam)
+    asking.put("create", listing)
+    assert await asking.work(CUT) == [("POST", "paymentRequests")]
+    chat.clock.advance(60)
+    assert await asking.work(list_answer(listing)) == [("GET", "paymentRequests")]
+    assert (asking.state(listing), len(chat.said)) == (LIVE, 2)
+
+
+async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    listing = chat.add_listing(sam)
+    asking.put("create", listing)
+    await asking.work(CUT)
+    chat.clock.advance(60)
+    asked = await asking.work(list_answer(), create_answer(COFFEE))
+    assert asked == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
+    keys = {call.headers["idempotency-key"] for call in asking.peer.calls if call.method == "POST"}
+    assert keys == {listing.id}
+
+
+async def test_a_create_that_a_crash_cut_short_is_searched_for_first(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    listing = chat.add_listing(sam)
+    asking.put("create", listing)
+    asking.crash()
+    assert await asking.work(list_answer(listing)) == [("GET", "paymentRequests")]
+    assert asking.state(listing) == LIVE
+
+
+DOWN = [
+    *(
+        CUT,
+        http_response(500),
+        http_response(503),
+        http_response(429),
+        http_response(302, Location="http://x.test/"),
+        http_response(418),
+    ),
+    *(http_response(404), http_response(405)),
+    *(http_response(200, b"<html>"), http_response(200, {}), http_response(200, {"id": 5})),
+]
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [*zip(DOWN, ["waiting"] * 3 + ["busy"] + ["odd"] * 7, strict=True)],
+    ids=range(len(DOWN)),
+)
+async def test_during_an_outage_the_seller_gets_one_text_and_then_the_card(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, failure: bytes, words: str
+) -> None:
+    listing = chat.add_listing(sam)
+    asking.put("create", listing)
+    for wait in RETRIES.delays:
+        await asking.work(failure)
+        assert asking.waits == wait
+        assert chat.texts == [t("en", f"service-{words}", name="Coffee")]
+        chat.clock.advance(wait / 1000)
+    await asking.work(list_answer(), create_answer(COFFEE))
+    assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, LIVE)
+    assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wait"), [("1", 1000), ("17", 17_000), ("0", 1000), ("999999", RETRIES.longest_asked)]
+)
+async def test_the_services_retry_after_is_respected(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, asked: str, wait: int
+) -> None:
+    await asking.ask("create", chat.add_listing(sam), http_response(429, Retry_After=asked))
+    assert asking.waits == wait
+
+
+async def test_a_create_is_given_up_after_a_day_of_outage(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    """The service forgets idempotency keys after 24 hours."""
+    listing = chat.add_listing(sam)
+    await asking.ask("create", listing, CUT)
+    chat.clock.advance(PATIENCE / 1000 + 1)
+    await asking.work(CUT)
+    assert (asking.waiting, asking.state(listing)) == (["tidy"], FAILED)
+    assert chat.texts[1:] == [t("en", "service-given-up", name=COFFEE.name)]
+
+
+@pytest.mark.parametrize(
+    ("field", "step"),
+    [
+        ("product.name", "name"),
+        ("receivers[0].sendAmount", "amount"),
+        ("receivers[0].destination", "destination"),
+        ("instrumentCurrencyCode", "currency"),
+        ("totalUnits", "units"),
+        ("somethingElse", "review"),
+    ],
+)
+async def test_a_refusal_opens_the_form_at_the_step_it_is_about(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, field: str, step: str
+) -> None:
+    listing = chat.add_listing(sam, STICKERS)
+    chat.db.run(lambda tx: seller_rows.save_destination(tx, sam.id, "$anna"))
+    info = [{"field": field, "message": "Up to <25> characters."}]
+    refusal = http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
+    await asking.ask("create", listing, refusal)
+    (row,) = chat.rows("drafts")
+    assert exact_json.loads(row["body"])["step"] == step
+    assert (asking.state(listing), asking.waits) == (FAILED, None)
+    (text,) = chat.texts
+    assert "Up to &lt;25&gt; characters." in text
+
+
+@pytest.mark.parametrize("call", ["create", "stop"])
+async def test_a_refusal_of_any_length_is_shown(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
+) -> None:
+    """Telegram refuses longer texts."""
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    await asking.ask(call, listing, http_response(409, {"message": "<" * 5000}))
+    (text,) = chat.texts
+    assert shown_units(text) <= TEXT_LIMIT
+    assert text.endswith("&lt;…")
+
+
+@pytest.mark.parametrize("status", [409, 413, 415])
+async def test_another_refusal_ends_a_create_and_is_shown(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, status: int
+) -> None:
+    listing = chat.add_listing(sam)
+    await asking.ask("create", listing, http_response(status, {"message": "No <way>."}))
+    assert chat.texts == [t("en", "service-refused", words="No &lt;way&gt;.")]
+    assert (asking.state(listing), asking.waits) == (FAILED, None)
+    assert chat.rows("drafts") == []
+
+
+@pytest.mark.parametrize(
+    ("call", "state", "asked"),
+    [
+        ("stop", STOPPED, ["PUT", "GET"]),
+        ("resume", LIVE, ["PUT", "GET"]),
+        ("refresh", LIVE, ["GET"]),
+        ("delete-yes", DELETED, ["DELETE"]),
+    ],
+)
+async def test_a_change_is_made_and_shown_in_place(
+    asking: ScriptedJobs,
+    chat: ChatHarness,
+    sam: Person,
+    *,
+    call: str,
+    state: str,
+    asked: list[str],
+) -> None:
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    await asking.ask(call, listing, *[create_answer(COFFEE)] * len(asked), **PLACE)
+    assert [one.method for one in asking.peer.calls] == asked
+    assert asking.state(listing) == state
+    (shown,) = chat.said
+    assert (shown.method, shown.message_id) == ("editMessageCaption", 5)
+
+
+async def test_a_card_that_is_asked_for_is_a_new_message_with_fresh_data(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=2))
+    fresh = http_response(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 1})
+    await asking.ask("card", listing, fresh, **PLACE)
+    assert chat.listing(listing.id).answer == service_answer(remaining_units=1)
+    assert [body.method for body in chat.said] == ["sendPhoto"]
+
+
+@pytest.mark.parametrize("call", ["card", "refresh", "stop", "resume"])
+async def test_a_request_that_is_gone_at_the_service_leaves_the_list_with_a_text(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
+) -> None:
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    answers = [http_response(404), http_response(200, {"items": []})]
+    await asking.ask(call, listing, *answers, **PLACE)
+    asking.peer.answers.clear()
+    assert asking.state(listing) == DELETED
+    assert chat.texts == [t("en", "service-gone", name="Coffee")]
+
+
+@pytest.mark.parametrize("call", ["stop", "resume", "delete-yes"])
+@pytest.mark.parametrize("failure", DOWN[:3], ids=range(3))
+async def test_a_change_with_an_unknown_outcome_is_not_confirmed(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str, failure: bytes
+) -> None:
+    """Both the change and the fetch after it fail."""
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    await asking.ask(call, listing, failure, failure, **PLACE)
+    assert chat.texts == [t("en", "service-silent")]
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
+    assert len(asking.peer.calls) == 2
+
+
+@pytest.mark.parametrize("call", ["stop", "resume", "delete-yes"])
+async def test_a_throttled_change_is_reported_as_not_done(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
+) -> None:
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    await asking.ask(call, listing, http_response(429), **PLACE)
+    assert chat.texts == [t("en", "service-not-done")]
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
+
+
+@pytest.mark.parametrize("failure", DOWN[:4], ids=range(4))
+async def test_a_card_that_cannot_be_refreshed_stays_with_a_text(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, failure: bytes
+) -> None:
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    await asking.ask("refresh", listing, failure, **PLACE)
+    assert chat.texts == [t("en", "service-no-news", name="Coffee")]
+    assert (asking.state(listing), asking.waits) == (LIVE, None)
+
+
+async def test_during_an_outage_a_card_is_sent_as_last_known_with_a_text(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    await asking.ask("card", listing, CUT, **PLACE)
+    assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
+    assert chat.texts[0] == t("en", "service-stale", name="Coffee")
+
+
+async def test_a_waiting_listing_delays_no_other(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    waits, goes = chat.add_listing(sam), chat.add_listing(sam, STICKERS)
+    await asking.ask("create", waits, CUT)
+    await asking.ask("create", goes, create_answer(STICKERS))
+    assert (asking.state(waits), asking.state(goes)) == (CREATING, LIVE)
+
+
+async def test_a_job_of_an_unknown_listing_ends(
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person
+) -> None:
+    listing = chat.add_listing(sam)
+    asking.put("create", listing)
+    chat.db.run(lambda tx: tx.execute("DELETE FROM listings"))
+    assert (await asking.work(), asking.waits, chat.said) == ([], None, [])

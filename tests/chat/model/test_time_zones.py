@@ -1,0 +1,193 @@
+"""Time zones: parsed as sellers name them, asked about where several fit, shown with an offset."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from babel import Locale
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.chat.model import zones
+from bot.chat.model.replies import Problem
+from bot.chat.model.zones import is_zone, read_zone, shown_zone, suggested_zones, zone_info
+from bot.core.text.translations import languages
+
+WINTER = int(datetime(2026, 11, 22, 12, tzinfo=UTC).timestamp() * 1000)
+SUMMER = int(datetime(2026, 7, 1, 12, tzinfo=UTC).timestamp() * 1000)
+NAMES = sorted({*zones._names().values()})
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        *[("Europe/Berlin", "Europe/Berlin"), ("europe/BERLIN", "Europe/Berlin")],
+        *[(" america/new york ", "America/New_York"), ("US/Eastern", "America/New_York")],
+        *[("Asia/Calcutta", "Asia/Kolkata"), ("Europe/Kiev", "Europe/Kyiv")],
+        *[
+            ("Berlin", "Europe/Berlin"),
+            ("berlin", "Europe/Berlin"),
+            ("NEW YORK", "America/New_York"),
+        ],
+        *[("Wien", "Europe/Vienna"), ("Vienna", "Europe/Vienna"), ("Zürich", "Europe/Zurich")],
+        *[("Mexiko-Stadt", "America/Mexico_City"), ("St. John's", "America/St_Johns")],
+        *[("Sao Paulo", "America/Sao_Paulo"), ("São Paulo", "America/Sao_Paulo")],
+        *[("Moscú", "Europe/Moscow"), ("Moscou", "Europe/Moscow"), ("Londres", "Europe/London")],
+        *[("Calcutta", "Asia/Kolkata"), ("Kolkata", "Asia/Kolkata"), ("Roma", "Europe/Rome")],
+        *[
+            ("München", "Europe/Berlin"),
+            ("munchen", "Europe/Berlin"),
+            ("Boston", "America/New_York"),
+        ],
+        *[
+            ("Deutschland", "Europe/Berlin"),
+            ("Germany", "Europe/Berlin"),
+            ("Suiza", "Europe/Zurich"),
+        ],
+        *[("Österreich", "Europe/Vienna"), ("UK", "Europe/London"), ("Indien", "Asia/Kolkata")],
+        *[("UTC", "Etc/UTC"), ("utc", "Etc/UTC"), ("GMT", "Etc/UTC"), ("UTC+0", "Etc/UTC")],
+        *[("UTC+2", "Etc/GMT-2"), ("gmt-3", "Etc/GMT+3"), ("utc +02:00", "Etc/GMT-2")],
+        *[("UTC\u22125", "Etc/GMT+5"), ("+14", "Etc/GMT-14"), ("-12", "Etc/GMT+12")],
+        *[("UTC+\u0662", "Etc/GMT-2"), ("\uff35\uff34\uff23", "Etc/UTC")],
+    ],
+)
+def test_a_zone_is_parsed_as_people_name_it(text: str, zone: str) -> None:
+    assert read_zone(text) == zone
+    assert is_zone(zone)
+
+
+@pytest.mark.parametrize(
+    ("text", "some"),
+    [
+        ("Brazil", ["America/Sao_Paulo", "America/Manaus"]),
+        ("USA", ["America/New_York", "America/Chicago", "America/Los_Angeles"]),
+        ("Spanien", ["Europe/Madrid", "Atlantic/Canary"]),
+        ("Australia", ["Australia/Sydney", "Australia/Perth"]),
+        ("CET", ["Europe/Berlin", "Europe/Paris"]),
+        ("est", ["America/New_York", "America/Panama"]),
+        ("IST", ["Asia/Kolkata", "Europe/Dublin", "Asia/Jerusalem"]),
+    ],
+)
+def test_several_zones_are_asked_about_the_likeliest_first(text: str, some: list[str]) -> None:
+    """An abbreviation does not name the rules of summer time, a large country not one zone."""
+    found = read_zone(text)
+    assert isinstance(found, tuple)
+    assert found[0] == some[0]
+    assert {*some} <= {*found}
+
+
+@pytest.mark.parametrize("language", ["en", "de", "es", "fr", "it", "pt"])
+def test_a_country_has_at_most_six_candidates(language: str) -> None:
+    for name in Locale(language).territories.values():
+        found = read_zone(name)
+        if isinstance(found, tuple):
+            assert 2 <= len(found) <= zones.MAX_CANDIDATES, name
+            assert all(map(is_zone, found)), name
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        *[("", "problem-zone"), ("  ", "problem-zone"), ("asdf", "problem-zone")],
+        *[("UTC+15", "problem-zone"), ("UTC-13", "problem-zone"), ("5", "problem-zone")],
+        *[("Etc/Unknown", "problem-zone"), ("Berlin" * 20, "problem-zone")],
+        *[("UTC+5:30", "problem-zone-minutes"), ("gmt-3:30", "problem-zone-minutes")],
+    ],
+)
+def test_a_text_that_names_no_zone_is_answered_by_a_problem(text: str, key: str) -> None:
+    assert read_zone(text) == Problem(key)
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_parsed_or_answered_by_a_problem(text: str) -> None:
+    found = read_zone(text)
+    known = (found,) if isinstance(found, str) else found
+    assert isinstance(known, Problem) or all(map(is_zone, known))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_zone_has_rules_and_is_parsed_from_its_name(name: str) -> None:
+    """The database and CLDR agree on every name that is shown."""
+    assert zone_info(name).key == name
+    assert is_zone(name)
+    assert read_zone(name) == name
+    for language in languages():
+        assert shown_zone(name, WINTER, language)
+
+
+@pytest.mark.parametrize(
+    ("zone", "winter", "summer"),
+    [
+        ("Europe/Berlin", "Berlin (UTC+1)", "Berlin (UTC+2)"),
+        ("America/St_Johns", "St. John\u2019s (UTC-3:30)", "St. John\u2019s (UTC-2:30)"),
+        ("Asia/Kathmandu", "Kathmandu (UTC+5:45)", "Kathmandu (UTC+5:45)"),
+        ("Europe/London", "London (UTC+0)", "London (UTC+1)"),
+        *[("Etc/UTC", "UTC", "UTC"), ("Etc/GMT-2", "UTC+2", "UTC+2")],
+        ("Etc/GMT+5", "UTC-5", "UTC-5"),
+    ],
+)
+def test_a_zone_is_shown_with_its_present_offset(zone: str, winter: str, summer: str) -> None:
+    assert shown_zone(zone, WINTER, "en") == winter
+    assert shown_zone(zone, SUMMER, "en") == summer
+
+
+def test_a_zone_is_shown_in_the_sellers_language() -> None:
+    assert shown_zone("Europe/Vienna", WINTER, "de-AT") == "Wien (UTC+1)"
+    assert shown_zone("Europe/Vienna", WINTER, "xx") == "Vienna (UTC+1)"
+
+
+@pytest.mark.parametrize("name", ["", "Berlin", "europe/berlin", "Asia/Calcutta", "EST", "Etc/GMT"])
+def test_only_present_names_are_zones(name: str) -> None:
+    assert not is_zone(name)
+
+
+@pytest.mark.parametrize("tag", ["en", "de-AT", "DE", "pt_BR", "es", "fr", "it", "ru", "xx", ""])
+def test_suggestions_are_up_to_six_zones(tag: str) -> None:
+    assert 2 <= len(suggested_zones(tag)) <= zones.MAX_CANDIDATES
+    assert all(map(is_zone, suggested_zones(tag)))
+
+
+def test_suggestions_follow_the_language() -> None:
+    assert suggested_zones("de") == ("Europe/Berlin", "Europe/Vienna", "Europe/Zurich")
+    assert suggested_zones("pt-br")[0] == "America/Sao_Paulo"
+    assert suggested_zones("ja") == suggested_zones("")
+
+
+def test_suggested_zones_need_no_file_after_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flood may use up all file handles; the rules of any zone stay cached."""
+    zone_info.cache_clear()
+    zones.load()
+    zone_info("Asia/Kathmandu")
+    ZoneInfo.clear_cache()
+
+    def refuse(*_: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("io.open", refuse)
+    for tag in ("en", "de", "es", "fr", "it", "pt", ""):
+        assert [zone_info(name).key for name in suggested_zones(tag)] == [*suggested_zones(tag)]
+    assert zone_info("Asia/Kathmandu").key == "Asia/Kathmandu"
+
+
+def test_a_city_in_a_loaded_language_needs_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of a language whose file can't be opened are looked up the next time."""
+    for language in languages():
+        assert Locale(language).time_zones
+    zones._cities.cache_clear()
+    zones._countries.cache_clear()
+    real = Locale.parse
+    with monkeypatch.context() as patch:
+        patch.setattr(Locale, "parse", staticmethod(lambda tag: _parsed(real, tag)))
+        assert read_zone("Wien") == "Europe/Vienna"
+        assert read_zone("Moscú") == Problem("problem-zone")
+    assert read_zone("Moscú") == "Europe/Moscow"
+
+
+def _parsed(real: object, tag: str) -> object:
+    assert callable(real)
+    if tag not in languages():
+        raise OSError(24, "Too many open files")
+    return real(tag)

@@ -1,0 +1,194 @@
+"""Openings: a job asks the wallet for an invoice, whatever the wallet answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.core.outbox import outbox
+from bot.core.outbox.outbox import Message
+from bot.core.outbox.worker import Worker
+from bot.service.checkouts.opening import OpeningHandler
+from bot.service.rails.rail import Arrived, Opened, PayWith, Unavailable
+from tests.support.checkout_steps import begin, begun, found, hear, open_due, state_of, units
+from tests.support.product_process import until
+from tests.support.real_rails import EUROS, RESERVATION, ScriptedRail, connect
+from tests.support.service_harness import DROP, NOON, ServiceHarness
+
+
+async def test_a_checkout_is_opening_until_its_wallet_has_answered(service: ServiceHarness) -> None:
+    made = await service.create(**EUROS, **DROP)
+    standing = await begin(service, made["id"])
+    opening = await found(service, standing)
+    assert (opening.stored_state.value, opening.pay_with, opening.opened_at) == (
+        "opening", None, None,
+    )  # fmt: skip
+    assert await units(service) == (2, 1, 0, 0)
+    assert await open_due(service) == 1
+    it = await found(service, standing)
+    assert (it.stored_state.value, it.external_id, it.pay_with) == (
+        "open", f"hash-{it.id}", PayWith(f"lnbc{it.id}"),
+    )  # fmt: skip
+    assert (it.kind, it.way, it.automatic, it.reference) == ("lightning", "lightning", True, None)
+    assert (it.quote.currency, it.opened_at, it.looked_at) == ("SAT", NOON, NOON)
+    assert it.quote.rate is not None
+
+
+async def test_the_wallet_is_asked_for_the_quoted_amount_with_the_details(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service)
+    (asked,) = wallet.asked
+    assert (asked.checkout_id, asked.amount, asked.currency) == (it.id, it.quote.amount, "SAT")
+    assert (asked.memo, asked.lapses_at) == ("Coffee", NOON + RESERVATION * 1000)
+    assert asked.details["name"] == "Anna"
+
+
+@pytest.mark.parametrize("reason", ["slow", "refused", "lied", "tooSmall", "tooLarge"])
+async def test_a_wallet_that_opens_nothing_gives_the_unit_back_at_once(
+    service: ServiceHarness, wallet: ScriptedRail, reason: str
+) -> None:
+    wallet.unavailable = Unavailable(reason, "no route")
+    with capture_logs() as lines:
+        it = await begun(service, **DROP)
+    (line,) = lines
+    assert (line["event"], line["checkout"], line["kind"]) == (
+        "checkout not opened", it.id, "lightning",
+    )  # fmt: skip
+    assert (line["reason"], line["detail"], "host" in line) == (reason, "no route", True)
+    assert (it.stored_state.value, it.failure) == ("failed", reason)
+    assert await units(service) == (3, 0, 0, 0)
+    assert await hear(service) == 0
+
+
+async def test_an_invoice_that_was_handed_out_before_is_refused(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """By any rail, paid or not: its money could be of either payer."""
+    first = await begun(service)
+    again = Opened(first.settles_as, PayWith("lnbc2"), service.clock() + 60_000)
+    wallet.opens = [again]
+    assert (await begun(service)).failure == "lied"
+    wallet.looks = [Arrived()]
+    service.clock.advance(5)
+    await hear(service)
+    wallet.opens = [again]
+    assert (await begun(service)).failure == "lied"
+    assert await state_of(service, first.id) == "paid"
+
+
+async def test_an_invoice_that_has_ended_is_refused(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    wallet.opens = [Opened("old", PayWith("lnbc"), NOON)]
+    with capture_logs() as lines:
+        it = await begun(service)
+    assert [(line["event"], line["detail"]) for line in lines] == [
+        ("checkout not opened", "the invoice was used before, or has ended")
+    ]
+    assert (it.stored_state.value, it.failure, it.external_id) == ("failed", "lied", None)
+
+
+async def test_an_invoice_that_ends_earlier_shortens_the_reservation(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    wallet.opens = [Opened("short", PayWith("lnbc"), NOON + 60_000)]
+    it = await begun(service, **DROP)
+    assert (it.lapses_at, it.expires_at) == (NOON + 60_000, NOON + 60_000)
+    service.clock.advance(60)
+    assert await state_of(service, it.id) == "lapsed"
+
+
+async def test_an_invoice_that_never_ends_is_looked_at_for_a_day(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    wallet.opens = [Opened("endless", PayWith("lnbc"), NOON + 10**12)]
+    it = await begun(service)
+    assert (it.lapses_at, it.expires_at) == (NOON + RESERVATION * 1000, NOON + 24 * 3_600_000)
+
+
+async def claim_opening(service: ServiceHarness) -> tuple[OpeningHandler, Message]:
+    opener = OpeningHandler(service.db, service.context, service.clock)
+    (message,) = await service.db.transaction(
+        lambda tx: outbox.claim(tx, opener.job.queue, service.clock(), 1)
+    )
+    return opener, message
+
+
+async def test_a_reservation_that_lapsed_while_opening_stays_lapsed_and_its_money_is_late(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    made = await service.create(**EUROS, **DROP)
+    standing = await begin(service, made["id"])
+    opener, message = await claim_opening(service)
+    wallet.opening_gate = asyncio.Event()
+    opening = asyncio.create_task(opener.handle(message))
+    await wallet.begun_opening.acquire()
+    service.clock.advance(RESERVATION)
+    wallet.opening_gate.set()
+    await opening
+    assert await state_of(service, standing) == "lapsed"
+    assert (await service.get(made["id"]))["remainingUnits"] == 3
+    wallet.looks = [Arrived()]
+    service.clock.advance(5)
+    assert await hear(service) == 1
+    assert await state_of(service, standing) == "late"
+    assert await units(service) == (2, 0, 1, 0)
+
+
+async def test_a_repeated_opening_shows_no_second_invoice(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """As after a lease that ended while a slow wallet was asked: the first invoice stays."""
+    made = await service.create(**EUROS, **DROP)
+    standing = await begin(service, made["id"])
+    opener, message = await claim_opening(service)
+    wallet.opens = [Opened("one", PayWith("lnbc1")), Opened("two", PayWith("lnbc2"))]
+    wallet.opening_gate = asyncio.Event()
+    both = [asyncio.create_task(opener.handle(message)) for _ in range(2)]
+    for _ in both:
+        await wallet.begun_opening.acquire()
+    wallet.opening_gate.set()
+    await asyncio.gather(*both)
+    opened = await found(service, standing)  # either: on PostgreSQL they are stored at once
+    assert opened.external_id in {"one", "two"}
+    assert [row["id"] for row in await service.rows("outbox")] == [f"look-{standing}"]
+    await opener.handle(message)
+    assert len(wallet.asked) == 2
+    assert await found(service, standing) == opened
+
+
+async def test_a_wallet_that_hangs_delays_no_other(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """Its own openings wait in its own lane; those of another host are open meanwhile."""
+    await connect(service, owner="hung", name="Hung", host="hung.example")
+    await connect(service, owner="good", name="Good", host="good.example")
+    requests_of = {
+        owner: await service.create(
+            **EUROS | {"receivers": [{"sendAmount": 5, "destination": f"account:{owner}"}]}
+        )
+        for owner in ("hung", "good")
+    }
+    wallet.hung_hosts = {"hung.example"}
+    for number in range(30):
+        await begin(service, requests_of["hung"]["id"], token=f"{number:032d}")
+    job = OpeningHandler(service.db, service.context, service.clock).job
+    worker = Worker(service.db, job, service.clock)
+    running = asyncio.create_task(worker.run())
+    try:
+        for _ in range(8):
+            await wallet.begun_opening.acquire()
+        standing = await begin(service, requests_of["good"]["id"])
+
+        async def is_open() -> bool:
+            return await state_of(service, standing) == "open"
+
+        await until(is_open, 5)
+        leased = await service.db.query("SELECT lane FROM outbox WHERE state = 'leased'")
+        assert [row["lane"] for row in leased] == ["hung.example  opening"] * 8
+    finally:
+        await worker.stop(0)
+        await running

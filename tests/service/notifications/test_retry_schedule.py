@@ -1,0 +1,96 @@
+"""The outcome of an attempt: the retry table, Retry-After, and the stored answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.core.net.http_client import read_retry_after
+from bot.service.notifications.notification import Attempt
+from bot.service.notifications.outcomes import RETRIES, AttemptOutcome
+from tests.support.service_harness import NOON
+
+
+@pytest.mark.parametrize(
+    ("made", "retry_after", "jitter", "wait"),
+    [
+        (1, 0, 0, 5),
+        (1, 0, -200, 4),
+        (1, 0, 200, 6),
+        (1, 3, 0, 5),
+        (1, 60, 0, 60),
+        (1, 10**8, 0, 86_400),
+        (7, 0, 0, 36_000),
+        (8, 0, 0, None),
+        (9, 60, 0, None),
+    ],
+)
+def test_the_delay_before_the_next_attempt(
+    made: int, retry_after: int, jitter: int, wait: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`jitter` per mille is drawn from both sides of 0; `made` attempts have failed."""
+    monkeypatch.setattr("secrets.randbelow", lambda _bound: jitter + RETRIES.jitter)
+    delay = None if wait is None else wait * 1000
+    assert RETRIES.delay(made, retry_after) == delay
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, 0),
+        ("", 0),
+        ("120", 120),
+        ("-5", 0),
+        ("soon", 0),
+        ("9" * 50, 999_999_999),
+        ("Fri, 15 Jan 2027 08:02:00 GMT", 120),
+        ("Fri, 15 Jan 2027 07:00:00 GMT", 0),
+        ("Fri, 99 Jan 2027 07:00:00 GMT", 0),
+        ("Mon, 01 Jan 2024 00:00:99999999999999999999 GMT", 0),
+        ("Fri, 15 Jan 2027 07:00:00 +99999999999999999999", 0),
+        ("Fri, 15 Jan 99999999999999999999 07:00:00 GMT", 0),
+    ],
+)
+def test_retry_after_is_read_in_both_forms(header: str | None, seconds: int) -> None:
+    assert read_retry_after(header, NOON) == seconds
+
+
+@pytest.mark.parametrize(
+    ("outcome", "delivered", "note"),
+    [
+        (AttemptOutcome(200), True, "answered 200"),
+        (AttemptOutcome(250), True, "answered 250"),
+        (AttemptOutcome(299), True, "answered 299"),
+        (AttemptOutcome(199), False, "answered 199"),
+        (AttemptOutcome(300), False, "answered 300"),
+        (AttemptOutcome(trouble="cut off"), False, "cut off"),
+        (AttemptOutcome(trouble="a\nb\x1b[31m" + "c" * 300), False, "a b\ufffd[31m" + "c" * 192),
+    ],
+)
+def test_2xx_is_success_by_http_and_by_smtp(
+    outcome: AttemptOutcome, *, delivered: bool, note: str
+) -> None:
+    assert (outcome.delivered, outcome.note) == (delivered, note)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        (b"", ""),
+        (b"taken\r\nthank you\t!", "taken\nthank you\t!"),
+        (b"\x00\x1b[2J\x07\x9b\r", "\ufffd\ufffd[2J\ufffd\ufffd\n"),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+        ("\u202egnp.exe\u2028\ufeff".encode(), "\ufffdgnp.exe\n\ufffd"),
+        ("grüße €".encode(), "grüße €"),
+        (b"x" * 5000, "x" * 1024),
+        (b"x" * 1023 + "€".encode(), "x" * 1023 + "\ufffd"),
+    ],
+)
+def test_a_stored_answer_is_sanitized_and_cut(answer: bytes, kept: str) -> None:
+    """Its first KiB, without NUL, which PostgreSQL refuses, and ESC, which controls terminals."""
+    assert AttemptOutcome(200, answer).attempt(NOON, NOON + 3) == Attempt(NOON, 3, 200, kept)
+
+
+def test_an_attempt_without_an_answer_has_its_trouble() -> None:
+    """Its duration is never negative, also if the clock was set back."""
+    tried = AttemptOutcome(trouble="no\x00 answer").attempt(NOON, NOON - 5)
+    assert tried == Attempt(NOON, 0, None, None, "no\ufffd answer")

@@ -1,0 +1,368 @@
+"""Webhooks: signed, retried until accepted, never sent to a forbidden address."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+from structlog.testing import capture_logs
+
+from bot.core import exact_json, signing
+from bot.core.database.database import Transaction
+from bot.core.database.vault import Vault
+from bot.core.net.webhook_addresses import AllowList
+from bot.service.app import create_app
+from bot.service.notifications import notification_queues, outcomes, webhooks
+from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.requests import applications
+from bot.service.wire.answer_schemas import WebhookEvent
+from tests.support.http_messages import HttpRequest
+from tests.support.service_harness import (
+    DROP,
+    LOOPBACK,
+    NOON,
+    ServiceHarness,
+    client,
+    make_service,
+    open_service,
+)
+from tests.support.webhook_delivery import attempt, pay_with_webhook, request_with_own_webhook
+from tests.support.webhook_receiver import Receiver, empty_answer
+
+
+@pytest.fixture
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_service(database_url, allow=LOOPBACK) as it:
+        yield it
+
+
+async def test_a_webhook_is_signed_with_the_applications_secret(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
+    """The secret itself is never sent."""
+    request_id = await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    (received,) = receiver.received
+    (payment,) = await service.rows("payments")
+    assert received.line == "POST /hook HTTP/1.1"
+    assert received.headers["content-type"] == "application/json"
+    assert received.headers["webhook-id"] == row["id"]
+    assert exact_json.loads(received.body) == exact_json.loads(
+        exact_json.dumps(
+            {
+                "paymentRequestId": request_id,
+                "transactionId": payment["id"],
+                "customParameters": {"listing": "a", "price": 1.25},
+                "userData": {},
+                "amount": 5,
+                "currencyCode": "USD",
+                "remainingUnits": 2,
+                "completedAt": "2027-01-15T08:00:00.000Z",
+            }
+        )
+    )
+    WebhookEvent.model_validate(exact_json.loads(received.body))
+    now = datetime.fromtimestamp(NOON / 1000, UTC)
+    secret = service.credentials.webhook_secret
+    signing.verify([secret], received.headers, received.body, now)
+    whole = str(received.headers) + received.body.decode()
+    assert secret not in whole
+    assert service.credentials.app_secret not in whole
+    assert (row["state"], row["attempts"], row["settled_at"]) == ("done", 1, NOON)
+
+
+@pytest.mark.parametrize("status", [200, 201, 204, 299])
+async def test_any_2xx_is_success(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
+) -> None:
+    receiver.answers = [empty_answer(status)]
+    await pay_with_webhook(service, receiver.url)
+    assert (await attempt(service, notifier.job))["state"] == "done"
+
+
+@pytest.mark.parametrize("status", [301, 307, 400, 401, 404, 429, 500, 503])
+async def test_every_other_answer_is_retried(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
+) -> None:
+    """A redirect too, which is not followed."""
+    receiver.answers = [empty_answer(status, f"Location: {receiver.url}/elsewhere")]
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    assert (row["state"], row["note"]) == ("waiting", f"answered {status}")
+    assert NOON + 4000 <= row["due_at"] <= NOON + 6000
+    assert len(receiver.received) == 1
+
+
+async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
+    """Eight attempts, all with one id and one body, each with its own time."""
+    receiver.answers = [empty_answer(500)] * 8
+    await pay_with_webhook(service, receiver.url)
+    waits = []
+    for number in range(1, 9):
+        row = await attempt(service, notifier.job)
+        assert row["attempts"] == number
+        waits.append((row["due_at"] - service.clock.at) / 1000)
+        service.clock.at = max(service.clock.at, row["due_at"])
+    assert row["state"] == "dead"
+    for wait, planned in zip(waits, outcomes.RETRIES.delays, strict=False):
+        assert 0.8 * planned <= wait * 1000 <= 1.2 * planned
+    assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
+    assert len({one.body for one in receiver.received}) == 1
+    assert len({one.headers["webhook-timestamp"] for one in receiver.received}) == 8
+    again = service.db.run(lambda tx: notification_queues.retry(tx, row["id"], service.clock()))
+    assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
+    assert (await attempt(service, notifier.job))["state"] == "done"
+
+
+async def test_410_ends_it(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
+    receiver.answers = [empty_answer(410)]
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    assert (row["state"], row["note"]) == ("dead", "answered 410")
+
+
+async def test_a_later_retry_after_delays_the_attempt(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
+    receiver.answers = [empty_answer(503, "Retry-After: 3600")]
+    await pay_with_webhook(service, receiver.url)
+    assert (await attempt(service, notifier.job))["due_at"] == NOON + 3_600_000
+
+
+async def test_a_host_that_resolves_to_a_forbidden_address_makes_the_webhook_dead(
+    service: ServiceHarness, receiver: Receiver
+) -> None:
+    """The address is checked again at the connection, and nothing is sent."""
+    await pay_with_webhook(service, receiver.url)
+    async with WebhookDelivery(service.db, service.vault, service.clock, AllowList()) as strict:
+        row = await attempt(service, strict.job)
+    assert row["state"] == "dead"
+    assert "127.0.0.1" in row["note"]
+    assert receiver.received == []
+
+
+async def test_a_webhook_waits_while_its_secret_cannot_be_opened(
+    service: ServiceHarness, receiver: Receiver
+) -> None:
+    """An unsigned webhook is never sent."""
+    await pay_with_webhook(service, receiver.url)
+    async with WebhookDelivery(service.db, Vault("other"), service.clock, LOOPBACK) as wrong:
+        row = await attempt(service, wrong.job)
+    assert row["state"] == "waiting"
+    assert "SECRET_KEY" in row["note"]
+    assert receiver.received == []
+
+
+async def test_a_refused_connection_is_retried(
+    service: ServiceHarness, notifier: WebhookDelivery
+) -> None:
+    await pay_with_webhook(service, "http://127.0.0.1:1/")
+    row = await attempt(service, notifier.job)
+    assert (row["state"], row["note"].split(":")[0]) == ("waiting", "ConnectError")
+
+
+async def test_a_silent_endpoint_is_given_up_and_retried(
+    service: ServiceHarness,
+    notifier: WebhookDelivery,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The whole attempt has 15 seconds."""
+    assert webhooks.TIMEOUT == 15
+    monkeypatch.setattr(webhooks, "TIMEOUT", 0.2)
+    receiver.silent = True
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    assert (row["state"], row["note"]) == ("waiting", "no answer within 0.2 seconds")
+
+
+async def test_an_endless_answer_is_not_read(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
+    receiver.answers = [b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 100_000]
+    await pay_with_webhook(service, receiver.url)
+    assert (await attempt(service, notifier.job))["state"] == "done"
+
+
+async def test_cookies_are_not_kept_between_deliveries(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
+    receiver.answers = [empty_answer(500, "Set-Cookie: who=me; Path=/")]
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    service.clock.at = row["due_at"]
+    await attempt(service, notifier.job)
+    assert [one.headers.get("cookie") for one in receiver.received] == [None, None]
+
+
+async def test_during_an_overlap_a_webhook_is_signed_with_both_secrets(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
+    """In one header, the new signature first, as the Standard Webhooks library reads it."""
+    app_id, former = service.credentials.app_id, service.credentials.webhook_secret
+    service.clock.at = int(time.time() * 1000)
+    receiver.answers = [empty_answer(500)]
+    new = service.db.run(
+        lambda tx: applications.rotate(tx, service.vault, app_id, service.clock(), 5000)
+    )
+    service.seller.headers["App-Secret"] = new.app_secret
+    await pay_with_webhook(service, receiver.url)
+    row = await attempt(service, notifier.job)
+    service.clock.at = row["due_at"] + 5000
+    await attempt(service, notifier.job)
+    during, after = receiver.received
+    signatures = during.headers["webhook-signature"].split(" ")
+    assert [one.partition(",")[0] for one in signatures] == ["v1", "v1"]
+    assert proves(new.webhook_secret, during)
+    assert proves(former, during)
+    assert proves(new.webhook_secret, during, signatures[0])
+    assert proves(new.webhook_secret, after)
+    assert not proves(former, after)
+    assert " " not in after.headers["webhook-signature"]
+
+
+def proves(secret: str, received: HttpRequest, signature: str | None = None) -> bool:
+    headers = dict(received.headers)
+    headers["webhook-signature"] = signature or headers["webhook-signature"]
+    try:
+        Webhook(secret).verify(received.body, headers)
+    except WebhookVerificationError:
+        return False
+    return True
+
+
+async def test_the_bots_receiver_gets_what_it_would_get_over_a_socket(
+    service: ServiceHarness, receiver: Receiver
+) -> None:
+    """Line, headers, signature and body are the same; no socket is opened."""
+    await service.pay(await request_with_own_webhook(service))
+    async with listening_inside(service, receiver, service.credentials.app_id) as bots:
+        assert (await attempt(service, bots.own_job))["state"] == "done"
+    (received,) = receiver.received
+    assert received.line == "POST /w HTTP/1.1"
+    assert received.headers["host"] == "bot.internal"
+    assert received.headers["user-agent"] == "payment-request-bot"
+    assert received.headers["content-type"] == "application/json"
+    assert int(received.headers["content-length"]) == len(received.body)
+    now = datetime.fromtimestamp(service.clock() / 1000, UTC)
+    secret = service.credentials.webhook_secret
+    signing.verify([secret], received.headers, received.body, now)
+    assert receiver.open == {}
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 410, 500, 503])
+async def test_the_bots_receiver_refuses_as_any_endpoint_does(
+    service: ServiceHarness, receiver: Receiver, status: int
+) -> None:
+    receiver.answers = [empty_answer(status, "Retry-After: 60")]
+    await service.pay(await request_with_own_webhook(service))
+    async with listening_inside(service, receiver, service.credentials.app_id) as bots:
+        row = await attempt(service, bots.own_job)
+    assert row["note"] == f"answered {status}"
+    assert row["state"] == ("dead" if status == 410 else "waiting")
+    assert status == 410 or row["due_at"] >= NOON + 60_000
+
+
+async def test_a_bug_of_the_bots_receiver_is_a_failed_attempt(service: ServiceHarness) -> None:
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    await service.pay(await request_with_own_webhook(service))
+    async with WebhookDelivery(
+        service.db, service.vault, service.clock, AllowList(), broken,
+        embedded_app_id=service.credentials.app_id,
+    ) as bots:  # fmt: skip
+        with capture_logs() as lines:
+            row = await attempt(service, bots.own_job)
+    assert (row["state"], row["note"]) == ("waiting", "answered 500")
+    assert [one["event"] for one in lines] == ["application failed", "webhook failed"]
+
+
+async def test_a_receiver_of_the_bot_that_hangs_is_given_up(
+    service: ServiceHarness, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its request is cancelled, as the server does when a client leaves."""
+    monkeypatch.setattr(webhooks, "TIMEOUT", 0.05)
+    receiver.silent = True
+    await service.pay(await request_with_own_webhook(service))
+    async with listening_inside(service, receiver, service.credentials.app_id) as bots:
+        row = await attempt(service, bots.own_job)
+    assert (row["state"], row["note"]) == ("waiting", "no answer within 0.05 seconds")
+
+
+def listening_inside(
+    service: ServiceHarness, receiver: Receiver, embedded: str | None
+) -> WebhookDelivery:
+    """Return a notifier whose own receiver is this one."""
+    return WebhookDelivery(
+        service.db, service.vault, service.clock, AllowList(), receiver.app,
+        embedded_app_id=embedded,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("embedded", [None, "another"])
+async def test_no_other_application_reaches_the_bots_receiver(
+    service: ServiceHarness, receiver: Receiver, embedded: str | None
+) -> None:
+    """Also if its request has the internal address."""
+    await service.pay(await request_with_own_webhook(service, "bot。internal"))
+    async with listening_inside(service, receiver, embedded) as bots:
+        assert (await attempt(service, bots.own_job))["state"] == "waiting"
+    assert receiver.received == []
+
+
+async def test_each_outcome_is_one_line_in_the_log_without_secrets(
+    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+) -> None:
+    receiver.answers = [empty_answer(500), empty_answer(200)]
+    await pay_with_webhook(service, receiver.url)
+    with capture_logs() as lines:
+        service.clock.at = (await attempt(service, notifier.job))["due_at"]
+        await attempt(service, notifier.job)
+    assert [(one["event"], one["log_level"]) for one in lines] == [
+        ("webhook failed", "warning"),
+        ("webhook delivered", "info"),
+    ]
+    assert service.credentials.webhook_secret not in str(lines)
+    assert lines[0]["host"] == "127.0.0.1"
+    assert lines[0]["why"] == "answered 500"
+
+
+async def test_a_payment_has_the_time_of_its_transaction(
+    service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forms overtake each other before the writer; their deliveries sort by transaction.
+
+    The clock is read there, not when the form arrives.
+    """
+    running: set[object] = set()
+    transaction = service.db.transaction
+
+    async def noted(work: Callable[[Transaction], object], about: str = "") -> object:
+        def run(tx: Transaction) -> object:
+            running.add(tx)
+            try:
+                return work(tx)
+            finally:
+                running.discard(tx)
+
+        return await transaction(run, about)
+
+    def now() -> int:
+        return NOON + 1000 * bool(running)
+
+    monkeypatch.setattr(service.db, "transaction", noted)
+    request_id = await request_with_own_webhook(service, **DROP)
+    app = create_app(make_service(service.db, now))
+    async with client(app) as payer:
+        paid = await payer.post(f"/pay/{request_id}", data={"token": "t" * 32})
+    assert paid.status_code == 303
+    (row,) = await service.rows("outbox")
+    assert row["due_at"] == NOON + 1000
