@@ -1,4 +1,4 @@
-"""What the product imports is what pyproject.toml declares."""
+"""What pyproject.toml declares: the packages that the product imports, and its version."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import tomllib
 from importlib.metadata import packages_distributions
 
+from bot import __version__
 from tests.support.import_graph import imports, module_of
 from tests.support.paths import ROOT
 
@@ -15,9 +16,15 @@ PART_OF = {"pydantic_core": "pydantic"}
 """Packages that come with another one and are pinned by it."""
 
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def test_the_package_has_the_version_of_the_project() -> None:
+    assert __version__ == PROJECT["version"]
+
+
 def test_every_package_imported_is_a_declared_dependency() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = {_distribution(line) for line in project["dependencies"]}
+    declared = {_distribution(line) for line in PROJECT["dependencies"]}
     known = packages_distributions()
     imported = {
         PART_OF.get(package, package)

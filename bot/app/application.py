@@ -103,10 +103,10 @@ class Application:
             app.add_middleware(readiness.EndCancelled)
         self._chat = self._make_chat(foundation) if chat else None
         self._parts = self._make_parts()
-        standing = resources.make_standing(
-            self._replica, role, queues.SLICE if chat else resources.SERVICE
+        election = resources.make_election(
+            self._replica, role, queues.WRITE_SCOPE if chat else resources.SERVICE
         )
-        self._leadership = running_parts.Leadership(standing, self._lead, self._make_parts)
+        self._leadership = running_parts.Leadership(election, self._lead, self._make_parts)
 
     def wrap(self, middleware: Callable[[ASGIApp], ASGIApp]) -> None:
         """Put ASGI middleware around all routes, before `run`."""

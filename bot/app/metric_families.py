@@ -1,4 +1,4 @@
-"""The counters of the two slices and the database, by the names under which the code counts.
+"""The counters of the service, the chat and the database, by the names under which the code counts.
 
 A test checks that each count in the code has a family here, with as many labels.
 """

@@ -13,8 +13,8 @@ from secrets import token_hex
 import structlog
 from pydantic import SecretStr
 
-from bot import config
-from bot.core import errors, version
+from bot import __version__, config
+from bot.core import errors
 from bot.core.database import database, migrations, opening, private_files, timelines, urls
 from bot.core.database.vault import (
     Vault,
@@ -63,7 +63,7 @@ def _digest(key: str, name: str, settings: config.Settings) -> str:
     return hmac.digest(key.encode(), text.encode(), "sha256").hex()[:DIGITS]
 
 
-# Roles of a process: whether it serves requests, and whether it stands for the lead.
+# Roles of a process: whether it serves requests, and whether it may become the lead.
 
 
 SERVICE = "service"
@@ -83,7 +83,7 @@ class Role(StrEnum):
         return self is not Role.LEAD
 
     @property
-    def stands(self) -> bool:
+    def may_lead(self) -> bool:
         """Return whether it may become the lead, which does what one replica does for all."""
         return self is not Role.API
 
@@ -100,13 +100,15 @@ def check_role(role: Role, database_url: str) -> None:
 def make_replica(foundation: SharedResources, role: Role) -> replica.Replica:
     """Return this process as a replica, not started yet."""
     settings = digest_settings(foundation.settings)
-    info = membership.ReplicaInfo(role, version.VERSION, len(migrations.MIGRATIONS), settings)
+    info = membership.ReplicaInfo(role, __version__, len(migrations.MIGRATIONS), settings)
     return replica.open_replica(foundation.db, info, foundation.now)
 
 
-def make_standing(replica: replica.Replica, role: Role, lead: str) -> leadership.LeaderElection:
-    """Return a replica's standing for a lead; that of a role that doesn't stand is never won."""
-    return replica.stand(lead) if role.stands else leadership.LeaderElection(_hand_over_nothing)
+def make_election(replica: replica.Replica, role: Role, lead: str) -> leadership.LeaderElection:
+    """Join the election of a lead; return one that is never won for a role that can't lead."""
+    if role.may_lead:
+        return replica.join_election(lead)
+    return leadership.LeaderElection(_hand_over_nothing)
 
 
 async def _hand_over_nothing() -> None:

@@ -107,19 +107,19 @@ LOST_PATIENCE = 0.5
 
 
 class Leadership:
-    """Runs the parts that `begin` starts for each lead that `standing` wins.
+    """Runs the parts that `begin` starts for each lead that `election` wins.
 
     `begin` is called with the lead and with a new set of parts, which it starts.
     """
 
     def __init__(
         self,
-        standing: leadership.LeaderElection,
+        election: leadership.LeaderElection,
         begin: Callable[[database.WriteLease, RunningParts], None],
         parts: Callable[[], RunningParts],
     ) -> None:
         self.parts: RunningParts | None = None
-        self._standing = standing
+        self._election = election
         self._begin = begin
         self._make_parts = parts
         self._task: asyncio.Task[None] | None = None
@@ -131,7 +131,7 @@ class Leadership:
 
     def holds(self, lead: database.WriteLease) -> bool:
         """Return whether a lead that was won is held at this moment."""
-        return self._standing.holds(lead)
+        return self._election.holds(lead)
 
     def ended(self) -> list[str]:
         """Return the names of the lead's queues whose workers have ended before their stop."""
@@ -141,12 +141,12 @@ class Leadership:
         """Run the parts whenever the lead is won, until `stop`."""
         self._task = asyncio.current_task()
         while True:
-            lead = await self._standing.won()
+            lead = await self._election.won()
             if lead.term:  # a process alone has none
                 log.info("lead won", term=lead.term)
             self.parts = self._make_parts()
             self._begin(lead, self.parts)
-            await self._standing.lost.wait()
+            await self._election.lost.wait()
             log.warning("lead lost", term=lead.term)
             await self._end(LOST_PATIENCE)
 
@@ -158,7 +158,7 @@ class Leadership:
         try:
             await self._end(patience)
         finally:
-            await self._standing.hand_over()
+            await self._election.hand_over()
 
     async def _end(self, patience: float) -> None:
         if self.parts is not None:

@@ -28,7 +28,7 @@ from bot.chat.model.queues import (
     JOBS_AT_ONCE,
     SEEN_FOR,
     SENT_AT_ONCE,
-    SLICE,
+    WRITE_SCOPE,
     Queues,
     make_queues,
 )
@@ -393,7 +393,7 @@ class TelegramSide:
             )
         )
         self._parts = parts = TelegramParts.of(foundation, client, receiver, secret)
-        self._db = db = foundation.db.alone(SLICE)
+        self._db = db = foundation.db.in_write_scope(WRITE_SCOPE)
         claims = claim_recording.ClaimRecorder(
             db, parts.queues, settings.claim_hours * 3600 * 1000, now
         )
@@ -438,7 +438,7 @@ class TelegramSide:
 
     def lead(self, lead: database.WriteLease, holds: Callable[[], bool]) -> TelegramLead:
         """Return what this replica does for all while it has this lead, as `holds` says."""
-        view = self._whole_db.alone(SLICE, lead)
+        view = self._whole_db.in_write_scope(WRITE_SCOPE, lead)
         return TelegramLead(self._parts, view, self._searching.take, holds)
 
     async def close(self) -> None:

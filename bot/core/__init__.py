@@ -1,1 +1,1 @@
-"""The floor under both slices. It knows neither of them."""
+"""The floor under the service and the chat. It knows neither of them."""

@@ -1,7 +1,7 @@
 """Personal data erased from tables, batch by batch, while the bot works on them.
 
-Each slice describes its tables with such data. They are read beside the writer, and only rows that
-change are written, some in each transaction, so that no payment waits for it.
+The service and the chat describe their tables with such data. These are read beside the writer, and
+only rows that change are written, some in each transaction, so that no payment waits for it.
 """
 
 from __future__ import annotations

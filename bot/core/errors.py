@@ -14,7 +14,7 @@ BotError
 ├── StorageError           the database can't be used just now: locked, full, read-only
 │   └── CommitUnknown          a commit whose answer was lost: it may be stored or not
 ├── ConstraintError        a row that breaks a rule of the schema
-├── NoLongerLead           a slice of the data has another lead
+├── NoLongerLead           a write scope has another lead
 ├── Refused                a call that can't be carried out
 │   ├── InvalidBody            400 invalidBody
 │   ├── EmailUnavailable       400 emailUnavailable
@@ -114,22 +114,22 @@ class InvoiceError(BotError):
 class MailRefused(BotError):
     """An email that the mail server did not accept.
 
-    `told` is for the operator: at most 1 KiB, without the recipient, so that it can be logged.
+    `reason` is for the operator: at most 1 KiB, without the recipient, so that it can be logged.
     `final` is true if a retry is useless; `code` and `answer` are the server's; `remedy` says what
-    to check, if `told` does not.
+    to check, if `reason` does not.
     """
 
     def __init__(
         self,
-        told: str,
+        reason: str,
         *,
         final: bool = False,
         code: int | None = None,
         answer: str = "",
         remedy: str = "",
     ) -> None:
-        super().__init__(told)
-        self.told = told
+        super().__init__(reason)
+        self.reason = reason
         self.final = final
         self.code = code
         self.answer = answer
@@ -149,7 +149,7 @@ class CommitUnknown(StorageError):
 
 
 class NoLongerLead(BotError):
-    """Another replica leads the slice: this one changes nothing there any more."""
+    """Another replica leads the write scope: this one can't change its data any more."""
 
 
 @dataclass(frozen=True, slots=True)

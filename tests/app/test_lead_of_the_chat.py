@@ -19,7 +19,7 @@ from bot.chat.alerts.schedule import Schedule
 from bot.core.errors import BotError
 from bot.sandbox.world.errors import NO_LIMITS
 from bot.sandbox.world.world import TOKEN, World
-from tests.support.fake_standing import FakeStanding
+from tests.support.fake_election import FakeElection
 from tests.support.free_ports import free_port
 from tests.support.product_process import until
 from tests.support.sandbox_server import serving
@@ -27,18 +27,18 @@ from tests.support.sellers_and_payers import link_of, pay, seller_with_destinati
 
 
 class Product:
-    """The product on a sandbox, with a standing that the test decides."""
+    """The product on a sandbox, with a election that the test decides."""
 
     def __init__(self, folder: Path, telegram: str, world: World) -> None:
         self.world = world
-        self.standing = FakeStanding()
+        self.election = FakeElection()
         self.settings = config.load(
             database_url=f"sqlite:///{folder}/bot.db", port=int(free_port()),
             bot_token=SecretStr(TOKEN), telegram_api_url=telegram, payer_rate=None,
         )  # fmt: skip
         self.application = Application(self.settings)
         self.application._leadership = Leadership(
-            self.standing, self.application._lead, self.application._make_parts
+            self.election, self.application._lead, self.application._make_parts
         )
 
     async def ready(self) -> dict[str, Any]:
@@ -87,21 +87,21 @@ async def test_the_lead_works_until_it_is_lost_and_again_when_it_is_won_again(
     product: Product,
 ) -> None:
     async with running(product):
-        await product.standing.win()
+        await product.election.win()
         sam = await seller_with_destination(product.world)
         card = await sam.card("/donation 5 USD Coffee", "Coffee")
         await sam.alert(pay(link_of(card)))
-        await product.standing.lose()
-        await product.standing.stands.wait()
+        await product.election.lose()
+        await product.election.is_candidate.wait()
         polls = product.called("getUpdates")
         assert (await pay(link_of(card))).status_code == 303
         assert (await product.ready())["lead"] is False
         assert (product.called("getUpdates"), len(sam.alerts)) == (polls, 1)
-        await product.standing.win()
+        await product.election.win()
         await product.world.wait_for(lambda: len(sam.alerts) == 2, 15)
         assert product.called("deleteWebhook") == 2
-        assert product.standing.hand_overs == 0
-    assert product.standing.hand_overs == 1
+        assert product.election.hand_overs == 0
+    assert product.election.hand_overs == 1
 
 
 async def test_an_error_in_a_part_of_the_lead_hands_it_over_and_ends_the_process(
@@ -112,7 +112,7 @@ async def test_an_error_in_a_part_of_the_lead_hands_it_over_and_ends_the_process
 
     monkeypatch.setattr(Schedule, "run", fail)
     async with running(product) as task:
-        await product.standing.win()
+        await product.election.win()
         with pytest.raises(BotError, match="a part of the application failed"):
             await task
-    assert product.standing.hand_overs == 1
+    assert product.election.hand_overs == 1

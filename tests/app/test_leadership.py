@@ -17,7 +17,7 @@ from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.worker import Job, Worker
 from bot.core.replicas.replica import SoleReplica
-from tests.support.fake_standing import FakeStanding, settle
+from tests.support.fake_election import FakeElection, settle
 from tests.support.outbox_queue import MESSAGES
 from tests.support.service_harness import Clock
 
@@ -28,8 +28,8 @@ class Office:
     def __init__(self, db: Database, clock: Clock) -> None:
         self.db = db
         self.clock = clock
-        self.standing = FakeStanding()
-        self.leadership = Leadership(self.standing, self._begin, self._make_parts)
+        self.election = FakeElection()
+        self.leadership = Leadership(self.election, self._begin, self._make_parts)
         self.events: list[str] = []
         self.go_on = asyncio.Event()
         self.at_work = asyncio.Event()
@@ -87,7 +87,7 @@ async def office(db: Database, clock: Clock) -> AsyncIterator[Office]:
 
 async def test_nothing_begins_before_the_lead_is_won(office: Office) -> None:
     assert (office.events, office.leadership.leads) == ([], False)
-    await office.standing.win()
+    await office.election.win()
     assert (office.events, office.leadership.leads) == (["begins 1"], True)
 
 
@@ -96,13 +96,13 @@ async def test_a_lost_lead_ends_its_parts_and_may_be_won_again(
 ) -> None:
     monkeypatch.setattr(running_parts, "LOST_PATIENCE", 0)
     for term in (1, 2, 3):
-        await office.standing.win()
-        await office.standing.lose()
-        await office.standing.stands.wait()
+        await office.election.win()
+        await office.election.lose()
+        await office.election.is_candidate.wait()
         assert office.events == [f"begins {term}", f"ends {term}", "closes"]
         assert not office.leadership.leads
         office.events.clear()
-    assert office.failures == office.standing.hand_overs == 0
+    assert office.failures == office.election.hand_overs == 0
 
 
 async def test_a_lost_lead_cancels_what_is_under_way_and_releases_it(
@@ -111,29 +111,29 @@ async def test_a_lost_lead_cancels_what_is_under_way_and_releases_it(
     """Two seconds later another replica leads, so nothing is waited for."""
     monkeypatch.setattr(running_parts, "LOST_PATIENCE", 0)
     office.put()
-    await office.standing.win()
+    await office.election.win()
     await office.at_work.wait()
-    await office.standing.lose()
-    await office.standing.stands.wait()
+    await office.election.lose()
+    await office.election.is_candidate.wait()
     assert office.states() == ["waiting"]
 
 
 async def test_a_stop_lets_messages_finish_and_then_hands_the_lead_over(office: Office) -> None:
     office.put()
-    await office.standing.win()
+    await office.election.win()
     await office.at_work.wait()
     stopping = asyncio.create_task(office.leadership.stop(10))
     await settle()
-    assert (office.events, office.standing.hand_overs) == (["begins 1", "ends 1"], 0)
+    assert (office.events, office.election.hand_overs) == (["begins 1", "ends 1"], 0)
     office.go_on.set()
     await stopping
-    assert (office.states(), office.standing.hand_overs) == ([], 1)
+    assert (office.states(), office.election.hand_overs) == ([], 1)
     assert office.events[-1] == "closes"
 
 
 async def test_a_stop_of_who_never_led_begins_nothing(office: Office) -> None:
     await office.leadership.stop(10)
-    await office.standing.win()
+    await office.election.win()
     assert (office.events, office.leadership.leads) == ([], False)
 
 
@@ -142,19 +142,19 @@ async def test_a_stop_amid_a_loss_ends_everything(
 ) -> None:
     monkeypatch.setattr(running_parts, "LOST_PATIENCE", 3600)
     office.put()
-    await office.standing.win()
+    await office.election.win()
     await office.at_work.wait()
-    await office.standing.lose()
+    await office.election.lose()
     await office.leadership.stop(0)
     assert (office.states(), office.leadership.leads) == (["waiting"], False)
-    assert office.standing.hand_overs == 1
+    assert office.election.hand_overs == 1
 
 
 async def test_an_error_of_a_part_is_a_failure(office: Office) -> None:
     office.error = ValueError("broken")
     office.go_on.set()
     with capture_logs() as logs:
-        await office.standing.win()
+        await office.election.win()
     assert office.failures == 1
     assert [line["event"] for line in logs] == ["lead won", "a part of the application failed"]
 
@@ -163,7 +163,7 @@ async def test_a_part_that_finds_another_lead_waits_for_its_stop(office: Office)
     office.error = NoLongerLead("chat")
     office.go_on.set()
     with capture_logs() as logs:
-        await office.standing.win()
+        await office.election.win()
     assert (office.failures, office.leadership.leads) == (0, True)
     assert [line["event"] for line in logs] == ["lead won"]
 
@@ -188,7 +188,7 @@ async def test_a_loop_that_loses_a_cancellation_is_cancelled_again(
 
 async def test_a_worker_that_was_ended_is_named(office: Office) -> None:
     assert office.leadership.ended() == []
-    await office.standing.win()
+    await office.election.win()
     parts = office.leadership.parts
     assert parts
     assert office.leadership.ended() == []
@@ -201,7 +201,7 @@ async def test_a_process_alone_leads_at_once_and_says_nothing_of_it(
     db: Database, clock: Clock
 ) -> None:
     office = Office(db, clock)
-    alone = Leadership(SoleReplica().stand("chat"), office._begin, office._make_parts)
+    alone = Leadership(SoleReplica().join_election("chat"), office._begin, office._make_parts)
     with capture_logs() as logs:
         running = asyncio.create_task(alone.run())
         await settle()

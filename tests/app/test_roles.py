@@ -9,11 +9,11 @@ from bot.core.errors import ConfigProblem
 
 
 @pytest.mark.parametrize(
-    ("role", "serves", "stands"),
+    ("role", "serves", "may_lead"),
     [(Role.ALL, True, True), (Role.API, True, False), (Role.LEAD, False, True)],
 )
-def test_a_role_serves_or_stands_or_both(role: Role, *, serves: bool, stands: bool) -> None:
-    assert (role.serves, role.stands) == (serves, stands)
+def test_a_role_serves_or_may_lead_or_both(role: Role, *, serves: bool, may_lead: bool) -> None:
+    assert (role.serves, role.may_lead) == (serves, may_lead)
 
 
 @pytest.mark.parametrize("role", Role)

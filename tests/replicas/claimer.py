@@ -61,7 +61,7 @@ class Order:
             limited = make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)).messages
             queue = dataclasses.replace(limited, payloads=None)
         # Who claims alone in a slice takes no locks: that is what is tried without it.
-        return dataclasses.replace(queue, slice=None if self.locked else "chat")
+        return dataclasses.replace(queue, write_scope=None if self.locked else "chat")
 
 
 @dataclass(slots=True)

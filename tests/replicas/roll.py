@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 
+from bot import __version__
 from tests.replicas.cluster import Cluster, Stage, open_cluster
 from tests.replicas.payers import Payers, open_files
 from tests.replicas.proof import Figures, Size
@@ -106,10 +107,8 @@ def next_version(folder: Path) -> Path:
     """Copy the package to a folder, and give it one more migration and another version."""
     package = folder / "bot"
     shutil.copytree(ROOT / "bot", package, ignore=shutil.ignore_patterns("__pycache__"))
-    migrations = package / "core" / "database" / "schema" / "migrations.py"
+    migrations = package / "core" / "database" / "migrations.py"
     migrations.write_text(migrations.read_text("utf-8") + ADDED.format(tables=WIDENED), "utf-8")
-    version = package / "core" / "version.py"
-    lines = version.read_text("utf-8").splitlines()
-    changed = [f'VERSION = "{NEXT_VERSION}"' if one.startswith("VERSION") else one for one in lines]
-    version.write_text("\n".join(changed) + "\n", "utf-8")
+    init = package / "__init__.py"
+    init.write_text(init.read_text("utf-8").replace(__version__, NEXT_VERSION), "utf-8")
     return folder

@@ -49,7 +49,7 @@ def test_a_burst_is_measured_from_its_first_message() -> None:
 
 def test_the_next_version_has_one_migration_more(tmp_path: Path) -> None:
     code = next_version(tmp_path)
-    assert f'"{NEXT_VERSION}"' in (code / "bot/core/version.py").read_text()
+    assert f'"{NEXT_VERSION}"' in (code / "bot/__init__.py").read_text()
     assert "ADD COLUMN" in (code / "bot/core/database/migrations.py").read_text()
 
 

@@ -394,7 +394,7 @@ async def check_mail(settings: config.Settings, unsent: int) -> list[finding.Fin
     try:
         await smtp_sender.Mailer(server, timeout=MAIL_TIMEOUT).check(sender.addr_spec)
     except errors.MailRefused as error:
-        return [finding.fix("SMTP_URL", "; ".join(filter(None, (error.told, error.remedy))))]
+        return [finding.fix("SMTP_URL", "; ".join(filter(None, (error.reason, error.remedy))))]
     return [
         finding.ok(
             "SMTP_URL", f"{server.name} accepts our login and emails from {sender.addr_spec}"

@@ -26,7 +26,7 @@ def survey_replicas(tx: database.Transaction) -> ReplicaSurvey:
     """Read the replicas and the lead: of the chat, or of a service that has never had a chat."""
     leads = membership.find_leads(tx)
     return ReplicaSurvey(
-        membership.find_all(tx), leads.get(queues.SLICE, leads.get(resources.SERVICE))
+        membership.find_all(tx), leads.get(queues.WRITE_SCOPE, leads.get(resources.SERVICE))
     )
 
 

@@ -137,7 +137,7 @@ async def erase(db: database.Database, scope: erasure.Scope, found: Found, now: 
 
     Data that the same people gave outside `scope` stays, in messages too.
     """
-    chats = db.alone(queues.SLICE)
+    chats = db.in_write_scope(queues.WRITE_SCOPE)
     for one in await db.read(lambda tx: personal_data.kept_receipts(tx, scope, found.paid)):
         await chats.transaction(partial(personal_data.forget_receipts, found=one, now=now))
     for place in (payments_table(scope), checkouts_table(scope)):

@@ -32,8 +32,8 @@ from bot.chat.model import jobs, payloads
 from bot.core.net import rates
 from bot.core.outbox import queue_policy
 
-SLICE = "chat"
-"""The slice of the chat: its transactions run one at a time, whichever replica runs them."""
+WRITE_SCOPE = "chat"
+"""The write scope of the chat: its transactions run one at a time, whichever replica runs them."""
 
 INLINE = "inline:"
 """Prefix of the lanes of messages posted inline; the inline_message_id follows."""
@@ -138,7 +138,7 @@ def make_queues(
         class_width=CLASS_WIDTH,
         gather=gather,
         payloads=payloads.MESSAGES,
-        slice=SLICE,
+        write_scope=WRITE_SCOPE,
     )
     return Queues(
         updates=queue_policy.Queue(
@@ -153,7 +153,7 @@ def make_queues(
             )
             if chat
             else None,
-            slice=SLICE,
+            write_scope=WRITE_SCOPE,
         ),
         jobs=queue_policy.Queue(
             "jobs",
@@ -161,16 +161,27 @@ def make_queues(
             group=_slow,
             group_width=MOST_IN_GROUP,
             payloads=jobs.JOBS,
-            slice=SLICE,
+            write_scope=WRITE_SCOPE,
         ),
         messages=messages,
         answers=queue_policy.Queue(
-            "answers", lease=60_000, ordered=False, width=4, payloads=payloads.ANSWERS, slice=SLICE
+            "answers",
+            lease=60_000,
+            ordered=False,
+            width=4,
+            payloads=payloads.ANSWERS,
+            write_scope=WRITE_SCOPE,
         ),
         photos=queue_policy.Queue(
-            "photos", lease=60_000, crashes=PHOTO_CRASHES, payloads=payloads.PHOTOS, slice=SLICE
+            "photos",
+            lease=60_000,
+            crashes=PHOTO_CRASHES,
+            payloads=payloads.PHOTOS,
+            write_scope=WRITE_SCOPE,
         ),
-        files=queue_policy.Queue("files", lease=FILE_LEASE, payloads=payloads.FILES, slice=SLICE),
+        files=queue_policy.Queue(
+            "files", lease=FILE_LEASE, payloads=payloads.FILES, write_scope=WRITE_SCOPE
+        ),
     )
 
 

@@ -73,10 +73,10 @@ class Health:
             self._reason = reason
 
 
-# Slices: parts of the data whose transactions run one at a time, whoever runs them.
+# Write scopes: parts of the data whose transactions run one at a time in all replicas.
 #
-# A slice is a row of the table `slices`, which each of its transactions locks first. The row
-# names the replica that leads the slice, so that a former lead finds out before it changes
+# A write scope is a row of the table `slices`, which each of its transactions locks first. The row
+# names the replica that leads the scope, so that a former lead finds out before it changes
 # anything.
 
 
@@ -197,10 +197,11 @@ class Database(ABC):
         """Run a transaction from code without an event loop: commands, the start."""
 
     @abstractmethod
-    def alone(self, slice_: str, lead: WriteLease | None = None) -> Database:
+    def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:
         """Return a view whose transactions run one at a time among all replicas.
 
-        With a `lead` they raise NoLongerLead as soon as the slice has another one.
+        `name` is the write scope's. With a `lead` they raise NoLongerLead as soon as the scope has
+        another one.
         """
 
     @abstractmethod

@@ -126,8 +126,8 @@ class SqliteDatabase(Database):
     def run(self, work: Callable[[Transaction], T]) -> T:
         return self._writer.submit(work).result()
 
-    def alone(self, slice_: str, lead: WriteLease | None = None) -> Database:  # noqa: ARG002
-        """Return this database: its one writer is alone in every slice, and the only lead."""
+    def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:  # noqa: ARG002
+        """Return this database: its one writer serves every write scope, and leads."""
         return self
 
     def own_writer(self) -> OwnWriter:

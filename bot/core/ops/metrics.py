@@ -24,7 +24,7 @@ from prometheus_client import (
 )
 from prometheus_client.core import GaugeMetricFamily
 
-from bot.core import version
+from bot import __version__
 from bot.core.database import database
 from bot.core.outbox import queries
 
@@ -195,7 +195,7 @@ class Metrics:
                 family.add_metric(labels, value)
             yield family
         build = GaugeMetricFamily("bot_build_info", "This program, always 1.", labels=["version"])
-        build.add_metric([version.VERSION], 1)
+        build.add_metric([__version__], 1)
         yield build
 
     def _outbox(self) -> Iterator[Metric]:

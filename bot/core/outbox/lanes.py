@@ -16,8 +16,8 @@ from bot.core.outbox import queue_policy
 #
 # A message is put, claimed and settled under the lock of its lane: otherwise two claims take the
 # same message, or a put doesn't see that the lane has just become empty. Nothing is locked on
-# SQLite, where one transaction writes at a time, and in queues whose transactions are alone in a
-# slice.
+# SQLite, where one transaction writes at a time, and in queues whose transactions run in a write
+# scope.
 #
 # The order is the same everywhere, so that transactions don't wait for each other in a circle:
 # the whole queue, its accounts, its lanes by name. A claim waits for no lane: it passes over
@@ -47,7 +47,7 @@ def lock(tx: database.Transaction, queue: queue_policy.Queue, *lanes: str) -> No
 
     A transaction that reads what it then puts or settles there calls this first.
     """
-    if queue.slice is None:
+    if queue.write_scope is None:
         for lane in sorted(set(lanes), key=_order):
             tx.lock(LOCK, queue=queue.name, lane=lane)
 
@@ -75,7 +75,7 @@ def lock_lanes_of(tx: database.Transaction, where: str, **given: object) -> None
 
 def skipping_locked(tx: database.Transaction, queue: queue_policy.Queue, sql: str) -> str:
     """Return a statement whose SELECTs of `:most` lanes lock these, and leave out locked ones."""
-    if tx.engine == "sqlite" or queue.slice:
+    if tx.engine == "sqlite" or queue.write_scope:
         return sql
     return sql.replace(MOST, f"{MOST} FOR NO KEY UPDATE SKIP LOCKED")
 

@@ -232,8 +232,8 @@ class Queue:
     `failures`: the retries of a message whose handler raises. `crashes`: attempts in a row whose
     worker died before a message is a dead letter, for it may be what ends the process.
     `payloads`: the kinds of bodies; None for a queue of plain JSON objects.
-    `slice`: the slice in which all transactions of the queue run, one at a time; None for a queue
-    of which several transactions may run at once (core/database/database.py).
+    `write_scope`: the scope in which all transactions of the queue run, one at a time; None for a
+    queue of which several transactions may run at once (core/database/database.py).
     """
 
     name: str
@@ -256,7 +256,7 @@ class Queue:
     failures: RetryTable = FAILURES
     crashes: int = 10
     payloads: payload_kinds.PayloadKinds | None = None
-    slice: str | None = None
+    write_scope: str | None = None
 
     def encode(self, body: Any) -> str:
         """Write a message's body as JSON."""

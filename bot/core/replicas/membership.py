@@ -53,8 +53,8 @@ class _Silence:
 class SilenceObservation:
     """What one replica saw of the others."""
 
-    def __init__(self, times: HeartbeatTimeouts) -> None:
-        self._times = times
+    def __init__(self, timeouts: HeartbeatTimeouts) -> None:
+        self._timeouts = timeouts
         self._silences: dict[str, _Silence] = {}
         self._looked_at: float | None = None
 
@@ -63,7 +63,7 @@ class SilenceObservation:
 
         Return the last beats of those that are gone.
         """
-        longest = 2 * self._times.beat
+        longest = 2 * self._timeouts.beat
         gap = 0.0 if self._looked_at is None else min(now - self._looked_at, longest)
         self._looked_at = now
         seen = self._silences
@@ -76,7 +76,7 @@ class SilenceObservation:
         return {
             owner: silence.beat
             for owner, silence in self._silences.items()
-            if silence.seconds >= self._times.gone
+            if silence.seconds >= self._timeouts.gone
         }
 
     def interrupt(self) -> None:
@@ -104,9 +104,9 @@ TAKE_OVER = """
     RETURNING term
 """
 SHORT_WAIT = "SELECT set_config('lock_timeout', '1s', true)"
-"""A takeover that has to wait longer for the slice is tried again: beats wait behind it."""
+"""A takeover that has to wait longer for the write scope is tried again: beats wait behind it."""
 
-LEAD_SLICE = """
+LEAD_SCOPE = """
     INSERT INTO slices (name, owner, term) VALUES (:role, :owner, :term)
     ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, term = excluded.term
 """
@@ -192,14 +192,14 @@ def take_over_lead(
 ) -> database.WriteLease | None:
     """Make a replica the lead in place of one that is gone; None if that is not so any more.
 
-    It waits for the transaction of the slice that is under way, the former lead's last one.
+    It waits for the transaction that is under way in the write scope, the former lead's last one.
     """
     tx.lock(SHORT_WAIT)
     tx.execute("INSERT INTO leads (role) VALUES (:role) ON CONFLICT DO NOTHING", role=role)
     row = tx.one(TAKE_OVER, owner=owner, role=role, former=former.owner, term=former.term)
     if row is None:
         return None
-    tx.execute(LEAD_SLICE, role=role, owner=owner, term=row["term"])
+    tx.execute(LEAD_SCOPE, role=role, owner=owner, term=row["term"])
     return database.WriteLease(owner, row["term"])
 
 
@@ -207,7 +207,7 @@ def hand_over_lead(tx: database.Transaction, role: str, lead: database.WriteLeas
     """Release a lead for any other replica, if it is still this one's."""
     sql = "UPDATE leads SET owner = '' WHERE role = :role AND owner = :owner AND term = :term"
     if tx.execute(sql, role=role, owner=lead.owner, term=lead.term):
-        tx.execute(LEAD_SLICE, role=role, owner="", term=lead.term)
+        tx.execute(LEAD_SCOPE, role=role, owner="", term=lead.term)
         tx.wake(TOPIC)
 
 
@@ -232,12 +232,16 @@ class Membership:
     """
 
     def __init__(
-        self, run: database.Run, info: ReplicaInfo, times: HeartbeatTimeouts, now: Callable[[], int]
+        self,
+        run: database.Run,
+        info: ReplicaInfo,
+        timeouts: HeartbeatTimeouts,
+        now: Callable[[], int],
     ) -> None:
         self._run = run
         self._info = info
         self._now = now
-        self._observation = SilenceObservation(times)
+        self._observation = SilenceObservation(timeouts)
         self.owner = ""
         self.began_at = float("-inf")
         self.others: tuple[ReplicaRow, ...] = ()

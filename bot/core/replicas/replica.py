@@ -35,8 +35,8 @@ class Replica(ABC):
         """Release every lead, and leave the others."""
 
     @abstractmethod
-    def stand(self, role: str) -> leadership.LeaderElection:
-        """Join those who stand for the lead of a role, until it is handed over."""
+    def join_election(self, role: str) -> leadership.LeaderElection:
+        """Join the election of a role's lead, until the lead is handed over."""
 
     @abstractmethod
     def others(self) -> Sequence[membership.ReplicaRow]:
@@ -55,7 +55,7 @@ class SoleReplica(Replica):
     async def stop(self) -> None:
         """Ignore the end: nobody waits for it."""
 
-    def stand(self, role: str) -> leadership.LeaderElection:  # noqa: ARG002 - it leads in every role
+    def join_election(self, role: str) -> leadership.LeaderElection:  # noqa: ARG002 - it leads in every role
         return SoleLeader()
 
     def others(self) -> Sequence[membership.ReplicaRow]:
@@ -109,11 +109,11 @@ class ReplicaOwners:
     ) -> set[str]:
         """Return those whose replica is gone, and stopped workers of this one.
 
-        In a queue with a slice all others are dead, for none of them can settle anything there.
+        In a queue with a write scope all others are dead: they can't settle anything there.
         """
         ours = self._replica()
         own = {f"{ours}:{worker}" for worker in tuple(self._workers)}
-        if queue.slice:
+        if queue.write_scope:
             return set() if ours is None else {name for name in names if name not in own}
         living = {one.owner for one in membership.find_all(tx)}
         return {
@@ -146,17 +146,17 @@ class BeatingReplica(Replica):
         database: database.Database,
         info: membership.ReplicaInfo,
         now: Callable[[], int],
-        times: membership.HeartbeatTimeouts = membership.HEARTBEAT_TIMEOUTS,
+        timeouts: membership.HeartbeatTimeouts = membership.HEARTBEAT_TIMEOUTS,
     ) -> None:
         self._database = database
         self._writer = database.own_writer()
-        self._membership = membership.Membership(self._writer.run, info, times, now)
-        self._times = times
+        self._membership = membership.Membership(self._writer.run, info, timeouts, now)
+        self._timeouts = timeouts
         self._lock = threading.Lock()
         self._soon = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._beat, name="replica", daemon=True)
-        self._standings: dict[str, leadership.LeaderElection] = {}
+        self._elections: dict[str, leadership.LeaderElection] = {}
         self.owners = ReplicaOwners(self._name)
 
     @property
@@ -172,8 +172,8 @@ class BeatingReplica(Replica):
 
     async def stop(self) -> None:
         self._stopping = True
-        for standing in list(self._standings.values()):
-            await standing.hand_over()
+        for election in list(self._elections.values()):
+            await election.hand_over()
         self._soon.set()
         await asyncio.to_thread(self._thread.join, LEAVE_SECONDS)
         self._listening.cancel()
@@ -183,18 +183,18 @@ class BeatingReplica(Replica):
         if not self._thread.is_alive():
             self._writer.close()
 
-    def stand(self, role: str) -> leadership.LeaderElection:
-        standing = self._standings[role] = leadership.LeaderElection(lambda: self._hand_over(role))
+    def join_election(self, role: str) -> leadership.LeaderElection:
+        election = self._elections[role] = leadership.LeaderElection(lambda: self._hand_over(role))
         self._membership.roles |= {role}
         self._soon.set()
-        return standing
+        return election
 
     def others(self) -> Sequence[membership.ReplicaRow]:
         return self._membership.others
 
     def _name(self) -> str | None:
         """Return the owner of new leases; None while the others may take it for gone."""
-        is_known = time.monotonic() < self._membership.began_at + self._times.lead
+        is_known = time.monotonic() < self._membership.began_at + self._timeouts.lead
         return self._membership.owner if is_known else None
 
     async def _listen(self) -> None:
@@ -206,7 +206,7 @@ class BeatingReplica(Replica):
             self._soon.set()
 
     async def _hand_over(self, role: str) -> None:
-        self._standings.pop(role, None)
+        self._elections.pop(role, None)
         with suppress(errors.StorageError, TimeoutError):
             async with asyncio.timeout(LEAVE_SECONDS):
                 if lead := await asyncio.to_thread(self._resign, role):
@@ -231,20 +231,20 @@ class BeatingReplica(Replica):
                 log.exception("replica can't beat")
             else:
                 self._report()
-            self._soon.wait(max(0.0, began + self._times.beat - time.monotonic()))
+            self._soon.wait(max(0.0, began + self._timeouts.beat - time.monotonic()))
 
     def _report(self) -> None:
-        """Pass on to the standings, on their event loop, what the last beat found."""
-        until = self._membership.began_at + self._times.lead
+        """Pass on to the elections, on their event loop, what the last beat found."""
+        until = self._membership.began_at + self._timeouts.lead
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._update, dict(self._membership.leads), until)
 
     def _update(self, leads: dict[str, database.WriteLease], until: float) -> None:
-        for role, standing in self._standings.items():
+        for role, election in self._elections.items():
             if role in leads:
-                standing.hold(leads[role], until)
+                election.hold(leads[role], until)
             else:
-                standing.end()
+                election.end()
 
 
 # Which kind of replica a process is.

@@ -75,7 +75,7 @@ class LetterDelivery:
             code, text = await self._mailer.send(self._written(message, letter))
         except errors.MailRefused as error:
             return outcomes.AttemptOutcome(
-                error.code, error.answer.encode(), error.told, error.final
+                error.code, error.answer.encode(), error.reason, error.final
             )
         return outcomes.AttemptOutcome(code, text.encode())
 
@@ -142,7 +142,7 @@ class ReceiptDelivery:
             code, text = await self._mailer.send(letter)
         except errors.MailRefused as error:
             return outcomes.AttemptOutcome(
-                error.code, error.answer.encode(), error.told, error.final
+                error.code, error.answer.encode(), error.reason, error.final
             )
         return outcomes.AttemptOutcome(code, text.encode())
 

@@ -72,7 +72,7 @@ async def replica(url: str, role: str = "all", **given: Any) -> AsyncIterator[Be
     try:
         await one.start()
         if role != "api":
-            await asyncio.wait_for(one.stand("chat").won(), 10)
+            await asyncio.wait_for(one.join_election("chat").won(), 10)
         yield one
     finally:
         await one.stop()

@@ -40,7 +40,9 @@ async def test_work_that_comes_at_once_has_all_connections(db: Database) -> None
 
     await db.transaction(write)
     await asyncio.gather(*[db.transaction(meet) for _ in range(WRITERS)])
-    await asyncio.gather(*[db.alone("chat").transaction(write) for _ in range(2 * WRITERS)])
+    await asyncio.gather(
+        *[db.in_write_scope("chat").transaction(write) for _ in range(2 * WRITERS)]
+    )
     await asyncio.gather(*[db.transaction(meet) for _ in range(WRITERS)])
 
 

@@ -68,7 +68,7 @@ class Candidate:
 
     database: Database
     replica: BeatingReplica
-    standing: LeaderElection
+    election: LeaderElection
 
 
 @asynccontextmanager
@@ -77,7 +77,7 @@ async def candidate(url: str) -> AsyncIterator[Candidate]:
     try:
         replica = BeatingReplica(database, INFO, lambda: int(time.time() * 1000), QUICK)
         await replica.start()
-        yield Candidate(database, replica, replica.stand("chat"))
+        yield Candidate(database, replica, replica.join_election("chat"))
         await replica.stop()
     finally:
         await asyncio.to_thread(database.close)
@@ -88,10 +88,10 @@ async def lead_for_ever(url: str) -> None:
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     async with candidate(url) as one:
         while True:
-            lead = await one.standing.won()
+            lead = await one.election.won()
             sys.stdout.write(f"won {lead.term}\n")
             sys.stdout.flush()
-            await one.standing.lost.wait()
+            await one.election.lost.wait()
             sys.stdout.write("lost\n")
             sys.stdout.flush()
 
@@ -109,7 +109,7 @@ def lead_elsewhere(server: PostgresServer, name: str) -> Iterator[subprocess.Pop
 
 async def won(*candidates: Candidate, within: float) -> tuple[Candidate, WriteLease]:
     """Return the first that leads, and its lead."""
-    waiting = {asyncio.create_task(one.standing.won()): one for one in candidates}
+    waiting = {asyncio.create_task(one.election.won()): one for one in candidates}
     try:
         async with asyncio.timeout(within + BUSY):
             done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -122,7 +122,7 @@ async def won(*candidates: Candidate, within: float) -> tuple[Candidate, WriteLe
 
 async def lost(one: Candidate) -> None:
     async with asyncio.timeout(QUICK.lead + BUSY):
-        await one.standing.lost.wait()
+        await one.election.lost.wait()
 
 
 async def test_a_killed_lead_is_replaced(
@@ -144,7 +144,7 @@ async def test_a_stopped_lead_is_replaced_and_notices_when_it_wakes(
         lead_elsewhere.send_signal(signal.SIGCONT)
         assert lead_elsewhere.stdout
         assert await asyncio.to_thread(lead_elsewhere.stdout.readline) == "lost\n"
-        assert (other.standing.lead, lead.term) == (lead, 2)
+        assert (other.election.lead, lead.term) == (lead, 2)
 
 
 async def test_a_lead_behind_a_partition_stops_before_another_one_leads(
@@ -153,13 +153,13 @@ async def test_a_lead_behind_a_partition_stops_before_another_one_leads(
     with WireProxy(server) as proxy:
         async with candidate(proxy.url(name)) as one, candidate(server.url(name)) as other:
             await won(one, other, within=0)
-            if other.standing.lead:
-                await other.standing.hand_over()
+            if other.election.lead:
+                await other.election.hand_over()
                 await won(one, within=FAILOVER)
-                other.standing = other.replica.stand("chat")
+                other.election = other.replica.join_election("chat")
             proxy.stall()
             first, _ = await won(other, within=FAILOVER)
-            assert one.standing.lost.is_set()
+            assert one.election.lost.is_set()
             assert first is other
             proxy.flow()
 
@@ -169,8 +169,8 @@ async def test_a_lead_that_stops_hands_over_at_once(server: PostgresServer, name
         leading, lead = await won(one, other, within=0)
         follower = other if leading is one else one
         began = time.monotonic()
-        await leading.standing.hand_over()
-        assert leading.standing.lost.is_set()
+        await leading.election.hand_over()
+        assert leading.election.lost.is_set()
         _, following = await won(follower, within=QUICK.beat)
         assert following.term == lead.term + 1
         assert time.monotonic() - began < QUICK.gone
@@ -193,7 +193,7 @@ async def test_an_outage_of_the_server_changes_no_lead(
         await asyncio.sleep(QUICK.gone)
         living = await leading.database.read(membership.find_all)
         assert {one.owner for one in living} == {one.replica.owner for one in candidates}
-        assert leading.standing.lead == lead
+        assert leading.election.lead == lead
 
 
 async def test_a_busy_event_loop_does_not_look_dead(server: PostgresServer, name: str) -> None:
@@ -202,7 +202,7 @@ async def test_a_busy_event_loop_does_not_look_dead(server: PostgresServer, name
         _, lead = await won(one, within=0)
         owner = one.replica.owner
         time.sleep(QUICK.gone + QUICK.beat)  # noqa: ASYNC251 - it blocks the loop on purpose
-        assert (one.replica.owner, await one.standing.won()) == (owner, lead)
+        assert (one.replica.owner, await one.election.won()) == (owner, lead)
 
 
 async def test_replicas_see_each_other_until_they_leave(server: PostgresServer, name: str) -> None:

@@ -87,16 +87,16 @@ def test_another_one_leads_within_twelve_seconds_of_the_last_beat(cluster: Clust
     assert cluster.living() == {second.owner}
 
 
-def test_a_former_lead_changes_nothing_in_its_slice(cluster: Cluster) -> None:
-    """It was stopped, so that it doesn't know; the slice's row does."""
+def test_a_former_lead_changes_nothing_in_its_write_scope(cluster: Cluster) -> None:
+    """It was stopped, so that it doesn't know; the row of the write scope does."""
     first, second = cluster.join("chat"), cluster.join("chat")
     cluster.beat(4)
-    former = cluster.database.alone("chat", lead=first.leads["chat"])
+    former = cluster.database.in_write_scope("chat", lead=first.leads["chat"])
     former.run(lambda _tx: None)
     cluster.beat(12, second)
     with pytest.raises(NoLongerLead):
         former.run(lambda _tx: None)
-    cluster.database.alone("chat", lead=second.leads["chat"]).run(lambda _tx: None)
+    cluster.database.in_write_scope("chat", lead=second.leads["chat"]).run(lambda _tx: None)
 
 
 def test_one_that_was_declared_gone_begins_again_under_a_new_name(cluster: Cluster) -> None:
@@ -205,7 +205,7 @@ def test_a_lead_that_was_handed_over_is_free_at_once(cluster: Cluster) -> None:
     assert lead
     cluster.database.run(lambda tx: membership.hand_over_lead(tx, "chat", lead))
     with pytest.raises(NoLongerLead):
-        cluster.database.alone("chat", lead=lead).run(lambda _tx: None)
+        cluster.database.in_write_scope("chat", lead=lead).run(lambda _tx: None)
     cluster.beat(2)
     assert (first.leads, second.leads) == ({}, {"chat": WriteLease(second.owner, 2)})
 
@@ -220,7 +220,7 @@ def test_a_hand_over_of_a_lead_that_is_another_s_changes_nothing(cluster: Cluste
 
 
 @pytest.mark.long
-def test_a_takeover_waits_a_second_for_the_slice_and_is_tried_again(cluster: Cluster) -> None:
+def test_a_takeover_waits_a_second_for_the_write_scope_and_is_tried_again(cluster: Cluster) -> None:
     """The former lead may be in the middle of its last transaction; beats must not wait for it."""
     first, second = cluster.join("chat"), cluster.join("chat")
     cluster.beat(4)
@@ -231,7 +231,7 @@ def test_a_takeover_waits_a_second_for_the_slice_and_is_tried_again(cluster: Clu
         with pytest.raises(StorageError, match="lock"):
             second.beat(cluster.now)
 
-    cluster.database.alone("chat", lead=first.leads["chat"]).run(last_transaction)
+    cluster.database.in_write_scope("chat", lead=first.leads["chat"]).run(last_transaction)
     assert cluster.lead().owner == first.owner
     cluster.beat(2, second)
     assert cluster.lead() == WriteLease(second.owner, 2)

@@ -17,7 +17,7 @@ NOW = 1_800_000_000_000
 DAY = 24 * 3600 * 1000
 INFO = ReplicaInfo(role="all", version="1.0", migration=1, settings="digest")
 QUEUE = Queue("test", lease=60_000)
-SLICED = replace(QUEUE, slice="chat")
+IN_SCOPE = replace(QUEUE, write_scope="chat")
 
 
 @dataclass
@@ -110,19 +110,19 @@ def test_leases_from_before_there_were_replicas_end(one: Process) -> None:
     assert one.release() == [0, 1, 0]
 
 
-def test_in_a_slice_only_the_lead_s_own_leases_hold(one: Process, other: Process) -> None:
+def test_in_a_write_scope_only_the_lead_s_own_leases_hold(one: Process, other: Process) -> None:
     """The former lead is alive, but can settle nothing there any more."""
-    one.claim(SLICED)
-    assert one.release(SLICED) == [0, 0, 0]
-    assert other.release(SLICED) == [0, 1, 0]
+    one.claim(IN_SCOPE)
+    assert one.release(IN_SCOPE) == [0, 0, 0]
+    assert other.release(IN_SCOPE) == [0, 1, 0]
 
 
 def test_a_replica_that_may_be_gone_claims_and_releases_nothing(
     one: Process, other: Process
 ) -> None:
     one.claim()
-    one.claim(replace(SLICED, name="chat"))
+    one.claim(replace(IN_SCOPE, name="chat"))
     one.name = None
     assert one.owners.name_of(one.worker) is None
-    assert one.release() == one.release(replace(SLICED, name="chat")) == [0, 0, 0]
+    assert one.release() == one.release(replace(IN_SCOPE, name="chat")) == [0, 0, 0]
     assert other.release() == [0, 0, 0]

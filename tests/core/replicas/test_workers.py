@@ -25,7 +25,7 @@ NOW = 1_800_000_000_000
 SECONDS = 15.0
 INFO = ReplicaInfo(role="all", version="1.0", migration=1, settings="digest")
 QUEUE = Queue("test", lease=60_000)
-SLICED = Queue("test", lease=60_000, slice="chat")
+IN_SCOPE = Queue("test", lease=60_000, write_scope="chat")
 
 
 @dataclass(eq=False)
@@ -80,7 +80,7 @@ async def test_a_former_lead_s_worker_ends_by_itself_and_settles_nothing(
     join(shared, "one", "other")
     lead = take_over(shared, "one", WriteLease("", 0))
     put(shared)
-    one = Process(shared.alone("chat", lead=lead), SLICED, "one")
+    one = Process(shared.in_write_scope("chat", lead=lead), IN_SCOPE, "one")
     message = await one.took()
     shared.run(lambda tx: membership.leave(tx, "one"))
     lead = take_over(shared, "other", lead)
@@ -91,7 +91,7 @@ async def test_a_former_lead_s_worker_ends_by_itself_and_settles_nothing(
     assert [line for line in logs if line["log_level"] != "debug"] == []
     (row,) = await shared.query("SELECT state, lease FROM outbox")
     assert row == {"state": "leased", "lease": message.lease}
-    other = Process(shared.alone("chat", lead=lead), SLICED, "other")
+    other = Process(shared.in_write_scope("chat", lead=lead), IN_SCOPE, "other")
     assert (await other.took()).uncertain
     other.may_go.set()
     await other.worker.stop(SECONDS)

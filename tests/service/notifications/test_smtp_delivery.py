@@ -80,7 +80,7 @@ async def test_across_the_network_an_unknown_certificate_ends_it(
         error = await refusal(post.server(tls=tls, near=False))
     assert (error.final, error.code) == (False, None)
     told = f"127.0.0.1:{post.port} has no certificate that we trust (self-signed certificate)"
-    assert error.told.startswith(told)
+    assert error.reason.startswith(told)
     assert (post.logins, post.letters) == ([], [])
 
 
@@ -89,7 +89,7 @@ async def test_without_starttls_nothing_is_sent_across_the_network() -> None:
     async with mail_server(account=LOGIN) as post:
         error = await refusal(post.server(near=False))
     assert (error.final, error.code) == (False, None)
-    assert "offers no STARTTLS" in error.told
+    assert "offers no STARTTLS" in error.reason
     assert (post.asked, post.logins, post.letters) == (["EHLO"], [], [])
 
 
@@ -107,7 +107,7 @@ async def test_a_wrong_password_is_tried_once_and_can_be_corrected() -> None:
     async with mail_server(account=LOGIN) as post:
         error = await refusal(replace(post.server(), password="sesame, open"))
     assert (error.final, error.code) == (False, 535)
-    assert error.told == (
+    assert error.reason == (
         f"127.0.0.1:{post.port} answered 535 to the login: 5.7.8 Authentication credentials invalid"
     )
     assert (len(post.logins), post.letters) == (1, [])
@@ -118,7 +118,7 @@ async def test_a_server_without_a_known_login_method_is_named() -> None:
         post.account = LOGIN
         error = await refusal(post.server())
     assert (error.final, error.code) == (False, None)
-    assert "offers none of the logins plain, login, cram-md5" in error.told
+    assert "offers none of the logins plain, login, cram-md5" in error.reason
 
 
 FINAL = {
@@ -135,7 +135,7 @@ async def test_a_letter_refused_for_good_is_not_tried_again(command: str) -> Non
         error = await refusal(post.server())
     assert (error.final, error.code) == (True, int(answer[:3]))
     words = f": {answer[4:]}" if command == "MAIL" else ""
-    assert error.told == f"127.0.0.1:{post.port} answered {answer[:3]} to {step}{words}"
+    assert error.reason == f"127.0.0.1:{post.port} answered {answer[:3]} to {step}{words}"
     assert error.answer == answer[4:]
     assert post.letters == []
 
@@ -145,7 +145,7 @@ async def test_a_refusal_does_not_repeat_the_recipient(command: str) -> None:
     """Servers repeat it in answers; those are stored with the delivery, and the log has none."""
     async with mail_server(answers={command: "550 5.1.1 <seller@example.org>: unknown"}) as post:
         error = await refusal(post.server())
-    assert "seller" not in error.told
+    assert "seller" not in error.reason
     assert error.answer == "5.1.1 <seller@example.org>: unknown"
 
 
@@ -182,7 +182,7 @@ async def test_a_refusal_in_the_greeting_is_reported() -> None:
         async with scripted_smtp_server(greeting) as server:
             error = await refusal(server)
         assert (error.final, error.code) == (False, code)
-        assert error.told.endswith(f"answered {code} to the connection: {greeting[4:]}")
+        assert error.reason.endswith(f"answered {code} to the connection: {greeting[4:]}")
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ async def test_a_server_that_hangs_up_is_tried_again(replies: tuple[str, ...]) -
     async with scripted_smtp_server(*replies) as server:
         error = await refusal(server)
     assert (error.final, error.code) == (False, None)
-    assert error.told.startswith(server.name)
+    assert error.reason.startswith(server.name)
 
 
 @pytest.mark.parametrize(
@@ -213,14 +213,14 @@ async def test_a_silent_server_is_given_up_in_time(replies: tuple[str, ...]) -> 
     async with scripted_smtp_server(*replies, silent=True) as server:
         error = await refusal(server, timeout=0.1)
     assert (error.final, error.code) == (False, None)
-    assert error.told == f"{server.name} did not answer within 0.1 s"
+    assert error.reason == f"{server.name} did not answer within 0.1 s"
 
 
 async def test_the_timeout_is_for_the_whole_session() -> None:
     """A server that sends a line now and then is given up too."""
     async with scripted_smtp_server(GREETING, "250-mail.test", silent=True) as server:
         error = await refusal(server, timeout=0.1)
-    assert error.told.endswith("did not answer within 0.1 s")
+    assert error.reason.endswith("did not answer within 0.1 s")
 
 
 async def test_an_unreachable_server_is_retried() -> None:
@@ -228,7 +228,7 @@ async def test_an_unreachable_server_is_retried() -> None:
         gone = post.server()
     error = await refusal(gone)
     assert (error.final, error.code) == (False, None)
-    assert error.told.startswith(f"127.0.0.1:{gone.port}: ")
+    assert error.reason.startswith(f"127.0.0.1:{gone.port}: ")
 
 
 @pytest.mark.parametrize("goodbye", ["421 Out of order", "500 What?"])
@@ -255,7 +255,7 @@ async def test_the_password_is_never_in_a_refusal(said: str) -> None:
     assert error.answer == "you said [hidden]"
     async with mail_server(account=LOGIN, answers={"MAIL": f"550 you said {said}"}) as post:
         error = await refusal(post.server())
-    assert error.told.endswith("answered 550 to the sender: you said [hidden]")
+    assert error.reason.endswith("answered 550 to the sender: you said [hidden]")
     async with mail_server(account=LOGIN, answers={"DATA": f"250 you said {said}"}) as post:
         assert await Mailer(post.server()).send(letter()) == (250, "you said [hidden]")
 
@@ -264,8 +264,8 @@ async def test_a_servers_answer_is_cut_to_one_line() -> None:
     lines = "\r\n".join(f"554-{'ü' * 300}\t\x1b[31m" for _ in range(9))
     async with scripted_smtp_server(f"{lines}\r\n554 end") as server:
         error = await refusal(server)
-    assert (error.code, len(error.told.encode()) // 4) == (554, (LONGEST_REPLY - 1) // 4)
-    assert error.told.isprintable()
+    assert (error.code, len(error.reason.encode()) // 4) == (554, (LONGEST_REPLY - 1) // 4)
+    assert error.reason.isprintable()
 
 
 async def test_letters_side_by_side_each_arrive_once() -> None:
@@ -340,4 +340,4 @@ async def test_a_refusal_with_its_remedy_has_no_second_one(
     async with mail_server(tls=sealed.server if tls else None) as post:
         error = await refusal(post.server(tls=tls, near=False))
     assert error.remedy == ""
-    assert "write smtps://" in error.told or "SSL_CERT_FILE" in error.told
+    assert "write smtps://" in error.reason or "SSL_CERT_FILE" in error.reason

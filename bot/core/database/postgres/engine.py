@@ -38,10 +38,10 @@ from bot.core.database.postgres import (
 
 # The threads of an engine: each takes the next piece of work and performs it on its connection.
 #
-# Transactions of one slice would wait for each other at the slice's row, and hold every thread;
-# so would those about the same thing, such as the payments of one request. So of a slice one is
-# in a thread at a time, and two about the same thing: the second has begun when the first is
-# over. The next one is queued then.
+# Transactions of one write scope would wait for each other at its row, and hold every thread; so
+# would those about the same thing, such as the payments of one request. So one transaction of a
+# write scope is in a thread at a time, and two about the same thing: the second has begun when the
+# first is over. The next one is queued then.
 
 
 log = structlog.get_logger()
@@ -60,11 +60,11 @@ STOP_SECONDS = 5.0
 class QueuedWork:
     """Work for a thread; `loop` is None where its caller has none, and `future` is for a thread.
 
-    `place` is the slice or the thing where only `width` at once get anywhere, empty for none.
+    `place` is the scope or the thing of which `width` transactions run at once, "" without one.
     """
 
     work: Callable[[Transaction], Any]
-    entry: transactions.Entry | None
+    scope: transactions.WriteScope | None
     loop: asyncio.AbstractEventLoop | None
     future: Future[Any] | asyncio.Future[Any]
     about: str = ""
@@ -72,11 +72,11 @@ class QueuedWork:
 
     @property
     def place(self) -> str:
-        return f"slice {self.entry.name}" if self.entry else self.about
+        return f"scope {self.scope.name}" if self.scope else self.about
 
     @property
     def width(self) -> int:
-        return 1 if self.entry else ABOUT_THE_SAME
+        return 1 if self.scope else ABOUT_THE_SAME
 
     def begin(self) -> bool:
         """Return False where it was cancelled."""
@@ -113,21 +113,21 @@ class Threads:
     async def ask(
         self,
         work: Callable[[Transaction], Any],
-        entry: transactions.Entry | None = None,
+        scope: transactions.WriteScope | None = None,
         about: str = "",
     ) -> Any:
         """Perform `work` in a thread; return its result once it is durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._put(QueuedWork(work, entry, loop, future, about))
+        self._put(QueuedWork(work, scope, loop, future, about))
         return await future
 
     def run(
-        self, work: Callable[[Transaction], Any], entry: transactions.Entry | None = None
+        self, work: Callable[[Transaction], Any], scope: transactions.WriteScope | None = None
     ) -> Any:
         """Perform `work` in a thread, and wait for it in this one."""
         future: Future[Any] = Future()
-        self._put(QueuedWork(work, entry, None, future))
+        self._put(QueuedWork(work, scope, None, future))
         return future.result()
 
     def close(self) -> None:
@@ -200,7 +200,7 @@ class Threads:
     def _perform(self, runner: transactions.Runner, queued: QueuedWork) -> None:
         try:
             try:
-                result, tx = runner.perform(queued.work, queued.entry, queued.deadline)
+                result, tx = runner.perform(queued.work, queued.scope, queued.deadline)
             finally:
                 self._idle.release()  # first: what the answer leads to can have this thread
         except BaseException as error:  # noqa: BLE001 - its caller gets it
@@ -279,20 +279,23 @@ class PostgresDatabase(Database):
     def run(self, work: Callable[[Transaction], T]) -> T:
         return self.run_in(work, None)
 
-    def alone(self, slice_: str, lead: WriteLease | None = None) -> Database:
-        return SliceView(self, transactions.Entry(slice_, lead))
+    def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:
+        return ScopedView(self, transactions.WriteScope(name, lead))
 
     async def enter(
-        self, work: Callable[[Transaction], T], entry: transactions.Entry | None, about: str = ""
+        self,
+        work: Callable[[Transaction], T],
+        scope: transactions.WriteScope | None,
+        about: str = "",
     ) -> T:
-        """Run a transaction that enters a slice first."""
+        """Run a transaction in a write scope."""
         self._loop = asyncio.get_running_loop()
-        result: T = await self._writers.ask(work, entry, about)
+        result: T = await self._writers.ask(work, scope, about)
         return result
 
-    def run_in(self, work: Callable[[Transaction], T], entry: transactions.Entry | None) -> T:
-        """Run a transaction that enters a slice first, without an event loop."""
-        result: T = self._writers.run(work, entry)
+    def run_in(self, work: Callable[[Transaction], T], scope: transactions.WriteScope | None) -> T:
+        """Run a transaction in a write scope, without an event loop."""
+        result: T = self._writers.run(work, scope)
         return result
 
     def own_writer(self) -> OwnWriter:
@@ -396,24 +399,24 @@ class SeparateWriter(OwnWriter):
             self._lock.release()  # who comes later is refused, and does not wait for ever
 
 
-class SliceView(Database):
-    """A view of a database whose transactions enter a slice first; all else is the database's."""
+class ScopedView(Database):
+    """A view of a database whose transactions run in a write scope; all else is the database's."""
 
     engine: Engine = "postgresql"
 
-    def __init__(self, database: PostgresDatabase, entry: transactions.Entry) -> None:
+    def __init__(self, database: PostgresDatabase, scope: transactions.WriteScope) -> None:
         super().__init__()
-        self._database, self._entry = database, entry
+        self._database, self._scope = database, scope
         self.health = database.health
 
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
-        return await self._database.enter(work, self._entry, about)
+        return await self._database.enter(work, self._scope, about)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
-        return self._database.run_in(work, self._entry)
+        return self._database.run_in(work, self._scope)
 
-    def alone(self, slice_: str, lead: WriteLease | None = None) -> Database:
-        return self._database.alone(slice_, lead)
+    def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:
+        return self._database.in_write_scope(name, lead)
 
     def own_writer(self) -> OwnWriter:
         return self._database.own_writer()

@@ -45,10 +45,10 @@ XID = b"SELECT pg_current_xact_id_if_assigned()"
 
 STATUS = b"SELECT pg_xact_status('%s')"
 
-LOCK_SLICE = (
+LOCK_SCOPE = (
     b"SELECT owner, term, pg_current_xact_id() FROM slices WHERE name = '%s' FOR NO KEY UPDATE"
 )
-CREATE_SLICE = b"INSERT INTO slices (name) VALUES ('%s') ON CONFLICT DO NOTHING"
+CREATE_SCOPE = b"INSERT INTO slices (name) VALUES ('%s') ON CONFLICT DO NOTHING"
 """Both are sent together with others, so that they can't have parameters."""
 
 
@@ -85,25 +85,25 @@ class PostgresTransaction(database.Transaction):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """The slice that a transaction enters, and the lead that it has to have, if any."""
+class WriteScope:
+    """The write scope that a transaction enters, and the lead that it must have, if any."""
 
     name: str
     lead: database.WriteLease | None = None
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
-            raise ValueError(f"{self.name!r} can't name a slice")
+            raise ValueError(f"{self.name!r} can't name a write scope")
 
     @property
     def lock(self) -> bytes:
-        """Return the statement that locks the slice's row."""
-        return LOCK_SLICE % self.name.encode()
+        """Return the statement that locks the scope's row."""
+        return LOCK_SCOPE % self.name.encode()
 
     @property
     def creation(self) -> bytes:
-        """Return the statement that creates the slice's row."""
-        return CREATE_SLICE % self.name.encode()
+        """Return the statement that creates the scope's row."""
+        return CREATE_SCOPE % self.name.encode()
 
 
 class Runner:
@@ -116,7 +116,7 @@ class Runner:
         self._connection: Connection | None = None
 
     def perform(
-        self, work: Callable[[database.Transaction], Any], entry: Entry | None, deadline: float
+        self, work: Callable[[database.Transaction], Any], scope: WriteScope | None, deadline: float
     ) -> tuple[Any, PostgresTransaction]:
         """Run `work` until it is committed; return its result and its last transaction.
 
@@ -129,7 +129,7 @@ class Runner:
             try:
                 if time.monotonic() >= deadline:
                     self._server.check_presence()
-                return self._attempt(work, entry)
+                return self._attempt(work, scope)
             except SqlError as error:
                 if not _may_repeat(error, runs, deadline):
                     raise translated(error) from None
@@ -147,14 +147,14 @@ class Runner:
             self._connection = None
 
     def _attempt(
-        self, work: Callable[[database.Transaction], Any], entry: Entry | None
+        self, work: Callable[[database.Transaction], Any], scope: WriteScope | None
     ) -> tuple[Any, PostgresTransaction]:
         connection = self._connected()
         tx = PostgresTransaction(connection)
         try:
             if self._reads and not self._server.is_pooled:
                 return work(tx), tx  # each statement is a transaction
-            xid = self._begin(connection, entry)
+            xid = self._begin(connection, scope)
             result = work(tx)
             if tx.writes and xid is None:
                 xid = connection.command(XID).get_value(0, 0)
@@ -172,18 +172,18 @@ class Runner:
             self._connection = self._server.connect(reads=self._reads, patience=self._patience)
         return self._connection
 
-    def _begin(self, connection: Connection, entry: Entry | None) -> bytes | None:
-        """Begin, and enter the slice; return the transaction's number, None if it has none yet."""
+    def _begin(self, connection: Connection, scope: WriteScope | None) -> bytes | None:
+        """Begin in the write scope; return the transaction's number, None if it has none yet."""
         opening = self._server.opening(connection, reads=self._reads)
-        if entry is None:
+        if scope is None:
             connection.command(opening)
             return None
-        result = connection.command(opening + b"; " + entry.lock)
+        result = connection.command(opening + b"; " + scope.lock)
         if not result.ntuples:
-            result = connection.command(entry.creation + b"; " + entry.lock)
+            result = connection.command(scope.creation + b"; " + scope.lock)
         owner, term, xid = (result.get_value(0, column) or b"" for column in range(3))
-        if entry.lead is not None and entry.lead != database.WriteLease(owner.decode(), int(term)):
-            raise errors.NoLongerLead(entry.name)
+        if scope.lead is not None and scope.lead != database.WriteLease(owner.decode(), int(term)):
+            raise errors.NoLongerLead(scope.name)
         return xid
 
     def _give_up(self, connection: Connection, error: BaseException) -> None:

@@ -1,4 +1,4 @@
-"""A standing for the lead whose fortune the test decides."""
+"""An election of the lead whose outcome the test decides."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from bot.core.replicas.leadership import LeaderElection
 HOUR = 3600
 
 
-class FakeStanding(LeaderElection):
+class FakeElection(LeaderElection):
     """Wins a lead at each `win`, until `lose`; `hand_overs` counts how often it was handed over.
 
-    `stands` is set while the replica wants to win: after a loss, once nothing of the lead runs.
+    `is_candidate` is set while the replica wants to win: after a loss, once nothing of the lead
+    runs.
     """
 
     def __init__(self) -> None:
         super().__init__(self._count)
         self.term = 0
         self.hand_overs = 0
-        self.stands = asyncio.Event()
+        self.is_candidate = asyncio.Event()
 
     async def won(self) -> WriteLease:
-        self.stands.set()
+        self.is_candidate.set()
         lead = await super().won()
-        self.stands.clear()
+        self.is_candidate.clear()
         return lead
 
     async def win(self) -> None:

@@ -1,4 +1,4 @@
-"""Slices: one transaction at a time, in all replicas, and under their lead alone."""
+"""Write scopes: one transaction at a time, in all replicas, and under their lead alone."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def count_up(tx: Transaction) -> None:
     tx.execute(COUNT_UP, sealed=str(int(row["sealed"]) + 1))
 
 
-async def test_transactions_of_a_slice_run_one_at_a_time_in_all_replicas(
+async def test_transactions_of_a_write_scope_run_one_at_a_time_in_all_replicas(
     db: PostgresDatabase, other: PostgresDatabase
 ) -> None:
     await db.transaction(partial(put, name="counter"))
     await db.transaction(lambda tx: tx.execute(COUNT_UP, sealed="0"))
-    views = [db.alone("chat"), other.alone("chat")]
+    views = [db.in_write_scope("chat"), other.in_write_scope("chat")]
     await asyncio.gather(*(view.transaction(count_up) for view in views for _ in range(ROUNDS)))
     assert await db.one(COUNTER) == {"sealed": str(2 * ROUNDS)}
 
 
-async def test_a_slice_under_way_leaves_threads_to_other_transactions(
+async def test_a_write_scope_under_way_leaves_threads_to_other_transactions(
     db: PostgresDatabase,
 ) -> None:
     began, may_end = threading.Event(), threading.Event()
@@ -60,7 +60,7 @@ async def test_a_slice_under_way_leaves_threads_to_other_transactions(
         began.set()
         may_end.wait(SECONDS)
 
-    chat = db.alone("chat")
+    chat = db.in_write_scope("chat")
     held = [asyncio.create_task(chat.transaction(hold)) for _ in range(2 * WRITERS)]
     await asyncio.to_thread(began.wait, SECONDS)
     await asyncio.wait_for(db.transaction(partial(put, name="a")), SECONDS)
@@ -92,12 +92,14 @@ async def test_transactions_about_the_same_leave_threads_to_others_and_all_end(
     assert not db._writers._waiting
 
 
-async def test_only_the_lead_of_a_slice_changes_it(db: PostgresDatabase) -> None:
+async def test_only_the_lead_of_a_write_scope_changes_it(db: PostgresDatabase) -> None:
     lead = WriteLease("replica", 2)
-    chat = db.alone("chat", lead)
+    chat = db.in_write_scope("chat", lead)
     with pytest.raises(NoLongerLead):
         await chat.transaction(partial(put, name="before"))
-    await db.alone("chat").transaction(lambda tx: tx.execute(APPOINT, owner="replica", term=2))
+    await db.in_write_scope("chat").transaction(
+        lambda tx: tx.execute(APPOINT, owner="replica", term=2)
+    )
     await chat.transaction(partial(put, name="lead"))
     await db.transaction(lambda tx: tx.execute(APPOINT, owner="replica", term=3))
     with pytest.raises(NoLongerLead) as raised:
@@ -106,8 +108,8 @@ async def test_only_the_lead_of_a_slice_changes_it(db: PostgresDatabase) -> None
     assert await chat.query("SELECT name FROM kept_secrets") == [{"name": "lead"}]
 
 
-async def test_an_error_in_a_slice_lets_the_next_one_in(db: PostgresDatabase) -> None:
-    chat = db.alone("chat")
+async def test_an_error_in_a_write_scope_lets_the_next_one_in(db: PostgresDatabase) -> None:
+    chat = db.in_write_scope("chat")
     found = await asyncio.gather(
         chat.transaction(lambda tx: tx.query("SELECT 1 / 0")),
         chat.transaction(partial(put, name="a")),
@@ -117,10 +119,10 @@ async def test_an_error_in_a_slice_lets_the_next_one_in(db: PostgresDatabase) ->
     assert found[1] == "a"
 
 
-def test_the_name_of_a_slice_is_a_word(db: PostgresDatabase) -> None:
+def test_the_name_of_a_write_scope_is_a_word(db: PostgresDatabase) -> None:
     """It stands in a statement as it is."""
-    with pytest.raises(ValueError, match="can't name a slice"):
-        db.alone("x' OR 'a' = 'a")
+    with pytest.raises(ValueError, match="can't name a write scope"):
+        db.in_write_scope("x' OR 'a' = 'a")
 
 
 @pytest.mark.parametrize("about", ["", "drop"])
@@ -128,7 +130,7 @@ async def test_transactions_that_wait_for_their_turn_are_finished_at_a_stop(
     url: str, about: str
 ) -> None:
     database = open_postgres(url)
-    chat = database if about else database.alone("chat")
+    chat = database if about else database.in_write_scope("chat")
     names = [f"{number:02d}" for number in range(ROUNDS)]
     asked = [
         asyncio.create_task(chat.transaction(partial(put, name=name), about)) for name in names
