@@ -137,7 +137,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-field-{}": [(field,) for field in BANK_FIELDS],
     "page-way-{}": [(name,) for name in (*WAYS, "other")],
     "page-way-{}-how": [(name,) for name in (*WAYS, TAP)],
-    "page-manner-{}": [(manner,) for manner in SandboxScenario],
+    "page-manner-{}": [(scenario,) for scenario in SandboxScenario],
     "page-{}-hint": [(field,) for field in PAYER],
     "page-{}-empty": [(field,) for field in PAYER],
     "page-{}-wrong": [(field,) for field in PAYER],

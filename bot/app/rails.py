@@ -74,7 +74,7 @@ Nothing of a kind is loaded that RAILS doesn't name: it would take memory and ti
 def build_rails(
     settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None = None
 ) -> rail.Rails:
-    """Build the rails of all kinds that the settings name, without `calls` for a look at them."""
+    """Build the rails of all kinds that the settings name, without `calls` just to read them."""
     return rail.Rails(*(BUILDERS[kind](settings, now, calls) for kind in settings.rails))
 
 

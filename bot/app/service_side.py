@@ -148,7 +148,7 @@ class ServiceSide:
             *notification_queues.QUEUES,
             payer_letters.SERVED,
             opening.OPENINGS,
-            polling.LOOKS,
+            polling.POLLS,
             groups.HOSTS,
         ):
             await worker.sweep_lanes(self._db, queue, moment)

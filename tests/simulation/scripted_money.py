@@ -46,17 +46,17 @@ class Wallet:
         raise NotImplementedError
 
     def open_offline(self, asked: Asked) -> Opened | None:
-        return Opened(asked.reference, looks=()) if self.kind == BANK else None
+        return Opened(asked.reference, poll_times=()) if self.kind == BANK else None
 
     async def open(self, asked: Asked) -> Opened | Unavailable:
         made = Opened(
             f"hash-{asked.checkout_id}",
             PayWith(f"lnbc-{asked.checkout_id}"),
-            looks=None if self.automatic else (),
+            poll_times=None if self.automatic else (),
         )
         return self.opens or made
 
-    async def look(self, asked: Asked, opened: Opened) -> PollAnswer:
+    async def poll(self, asked: Asked, opened: Opened) -> PollAnswer:
         self.asked.append(opened.external_id)
         assert opened.external_id == f"hash-{asked.checkout_id}"
         return Waiting() if self.amount is None else Arrived(self.amount)

@@ -22,7 +22,7 @@ from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Holder, Settlement
 from bot.service.checkouts.opening import OPENINGS, OpeningHandler
 from bot.service.checkouts.order import ONE, Order
 from bot.service.checkouts.paying import PaymentForm, PaymentProgress
-from bot.service.checkouts.polling import LOOKS, PaymentPoller
+from bot.service.checkouts.polling import POLLS, PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments import settling
 from bot.service.payouts.payout_account import LIGHTNING
@@ -52,7 +52,7 @@ class Payments(Shop):
     @rule(
         target=Shop.forms,
         twin=Shop.twins,
-        manner=st.sampled_from(SandboxScenario),
+        scenario=st.sampled_from(SandboxScenario),
         way=st.sampled_from([None, *WAYS]),
         holder=HOLDERS,
         slow=st.booleans(),
@@ -61,7 +61,7 @@ class Payments(Shop):
     def pay(
         self,
         twin: Twin,
-        manner: SandboxScenario,
+        scenario: SandboxScenario,
         way: str | None = None,
         holder: Holder = UNKNOWN_HOLDER,
         order: Order = ONE,
@@ -71,7 +71,7 @@ class Payments(Shop):
         """Post a form: the payer's own checkout, a new one, or a refusal that changes nothing."""
         way = way if self.real else None
         form = PaymentForm(
-            twin.id, self.token(), {"email": "p@example.org"}, manner, holder, way=way,
+            twin.id, self.token(), {"email": "p@example.org"}, scenario, holder, way=way,
             price=order.price, quantity=order.quantity, payer_name="Mia",
         )  # fmt: skip
         post = partial(paying.pay, context=self.context, form=form, now=self.now)
@@ -84,14 +84,14 @@ class Payments(Shop):
         before = deepcopy(twin.attempts)
         if former:
             former.give_up("cancelled" if former.state == "open" else "lapsed", self.now)
-        at_once = not self.real and manner.is_at_once
+        at_once = not self.real and scenario.is_at_once
         if refusal := self._refusal_to_pay(twin, holder, order, held, at_once=at_once):
             twin.attempts = before
             with pytest.raises(refusal):
                 self.db.run(post)
             return multiple()
         standing = self.db.run(post)
-        by_word = not WAYS[way or LIGHTNING] if self.real else manner is SandboxScenario.CLAIMED
+        by_word = not WAYS[way or LIGHTNING] if self.real else scenario is SandboxScenario.CLAIMED
         attempt = Attempt(
             (way or LIGHTNING) if self.real else "sandbox", UNKNOWN_HOLDER if at_once else holder,
             "opening" if self.real and way != "bank:sepa" else "open",
@@ -101,7 +101,7 @@ class Payments(Shop):
         twin.attempts[standing.checkout_id] = attempt
         if not self.real and by_word:
             self._claim(twin, standing.checkout_id, holder)
-        if not self.real and manner in {SandboxScenario.AT_ONCE, SandboxScenario.TWICE}:
+        if not self.real and scenario in {SandboxScenario.AT_ONCE, SandboxScenario.TWICE}:
             assert standing.payment is not None
             external = f"sandbox-{standing.checkout_id}"
             assert twin.arrive(standing.checkout_id, external, self.now) == "paid"
@@ -284,13 +284,13 @@ class Payments(Shop):
 
     @rule(arriving=st.sampled_from([None, None, -1, 0, 7]))
     def hear(self, arriving: int | None = None) -> None:
-        """Perform the looks that are due; wallets have got as much more or less than was asked."""
+        """Perform the polls that are due; wallets have got as much more or less than was asked."""
         handler = PaymentPoller(self.db, self.context, lambda: self.now)
-        for message in self.db.run(lambda tx: outbox.claim(tx, LOOKS, self.now, 50)):
+        for message in self.db.run(lambda tx: outbox.claim(tx, POLLS, self.now, 50)):
             checkout = message.body.checkout_id
             it = self._checkout(checkout)
             asked = it.quote.amount
-            amount = it.look.get("amount", asked)
+            amount = it.poll_details.get("amount", asked)
             if self.real:
                 amount = None if arriving is None else asked + arriving
                 self.wallets[0].amount = amount
@@ -334,8 +334,10 @@ class Payments(Shop):
         self.pay(twin, SandboxScenario.NEVER, holder=holder)
         self.pay(twin, SandboxScenario.AT_ONCE, holder=holder, order=Order(quantity=2))
 
-    @rule(twin=Shop.twins, manner=st.sampled_from([SandboxScenario.AT_ONCE, SandboxScenario.NEVER]))
-    def crowd(self, twin: Twin, manner: SandboxScenario) -> None:
+    @rule(
+        twin=Shop.twins, scenario=st.sampled_from([SandboxScenario.AT_ONCE, SandboxScenario.NEVER])
+    )
+    def crowd(self, twin: Twin, scenario: SandboxScenario) -> None:
         """Claim at one site, reserve what is left everywhere, and want one more: claims yield."""
         for network in ("venue", "home"):
             holder = make_holder(network, self.token())
@@ -344,7 +346,7 @@ class Payments(Shop):
                 self.claim(form, holder)
         for network in SITES:
             self.pay(twin, SandboxScenario.NEVER, "bank:sepa", make_holder(network, self.token()))
-        self.pay(twin, manner, "bank:sepa", make_holder("bar", self.token()))
+        self.pay(twin, scenario, "bank:sepa", make_holder("bar", self.token()))
 
     @rule()
     def sweep(self) -> None:

@@ -28,7 +28,7 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 
 async def hear(service: ServiceHarness) -> int:
-    """Look for all money that is due by now; return the number of looks."""
+    """Poll for all money that is due by now; return the number of polls."""
     return await perform(service, PaymentPoller(service.db, service.context, service.clock).job)
 
 

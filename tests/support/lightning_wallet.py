@@ -219,8 +219,8 @@ class WalletShop:
         assert isinstance(found, Unavailable), found
         return found.reason
 
-    async def look(self, opened: Opened) -> PollAnswer:
-        return await self.rail.look(asked(self.details, self.clock()), opened)
+    async def poll(self, opened: Opened) -> PollAnswer:
+        return await self.rail.poll(asked(self.details, self.clock()), opened)
 
 
 def asked(wallet_details: dict[str, Any], now: int, **changed: Any) -> Asked:

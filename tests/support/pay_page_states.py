@@ -54,7 +54,7 @@ class Scene:
     market: FlakyExchange
 
     async def settle(self) -> None:
-        """Look for all money that is due by now."""
+        """Poll for all money that is due by now."""
         await hear(self.service)
 
 
@@ -63,11 +63,11 @@ async def _path(scene: Scene, **fields: Any) -> str:
     return f"/pay/{made['id']}"
 
 
-async def _paid(scene: Scene, path: str, manner: str = "atOnce") -> str:
+async def _paid(scene: Scene, path: str, scenario: str = "atOnce") -> str:
     """Pay there; where the payer is led."""
     service = scene.service
     answer = await service.pay(
-        path.rpartition("/")[2], await service.token(path[5:]), manner=manner
+        path.rpartition("/")[2], await service.token(path[5:]), manner=scenario
     )
     return str(answer.headers["location"])
 
@@ -87,8 +87,8 @@ async def drop(scene: Scene) -> str:
 async def _paid_with(scene: Scene, path: str) -> None:
     given = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+442079460958"}
     request_id = path.rpartition("/")[2]
-    for number, manner in enumerate(("atOnce", "never")):
-        await scene.service.pay(request_id, str(number) * 32, manner=manner, **given)
+    for number, scenario in enumerate(("atOnce", "never")):
+        await scene.service.pay(request_id, str(number) * 32, manner=scenario, **given)
 
 
 async def exchanged(scene: Scene) -> str:

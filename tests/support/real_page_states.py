@@ -68,9 +68,9 @@ class WalletRail(ScriptedRail):
         self.asked.append(asked)
         if self.unavailable is not None:
             return self.unavailable
-        looks = None if self.automatic else ()
+        poll_times = None if self.automatic else ()
         hash_of = asked.checkout_id.ljust(64, "0")
-        return Opened(hash_of, PayWith(f"{INVOICE}{asked.checkout_id}"), looks=looks)
+        return Opened(hash_of, PayWith(f"{INVOICE}{asked.checkout_id}"), poll_times=poll_times)
 
 
 @dataclass
@@ -103,8 +103,8 @@ class RealScene:
             await handler.handle(message)
 
     async def arrive(self, amount: int | None = None) -> None:
-        """Let the money arrive, and look."""
-        self.wallet.looks = [Arrived(amount)]
+        """Let the money arrive, and poll."""
+        self.wallet.polls = [Arrived(amount)]
         self.service.clock.advance(5)
         await hear(self.service)
 

@@ -46,7 +46,7 @@ class ScriptedRail:
     """A rail that accepts any details with a `name`; `gate` holds its probes until it is set,
     `opening_gate` its openings; `hung_hosts` never answer.
 
-    Details may have a `scheme`; `begun` is released by each probe. `opens` and `looks` are the next
+    Details may have a `scheme`; `begun` is released by each probe. `opens` and `polls` are the next
     answers, an exception is raised.
     """
 
@@ -61,7 +61,7 @@ class ScriptedRail:
     begun: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     asked: list[Asked] = field(default_factory=list)
     opens: list[Opened | Unavailable | Exception] = field(default_factory=list)
-    looks: list[PollAnswer | Exception] = field(default_factory=list)
+    polls: list[PollAnswer | Exception] = field(default_factory=list)
     unavailable: Unavailable | None = None
     hung_hosts: set[str] = field(default_factory=set)
 
@@ -88,7 +88,7 @@ class ScriptedRail:
             return None
         self.asked.append(asked)
         pay_with = PayWith(qr_text=f"BCD {asked.reference}", fields=(("iban", "DE89"),))
-        return Opened(asked.reference, pay_with, looks=())
+        return Opened(asked.reference, pay_with, poll_times=())
 
     async def open(self, asked: Asked) -> Opened | Unavailable:
         self.asked.append(asked)
@@ -105,9 +105,9 @@ class ScriptedRail:
             raise answer
         return answer
 
-    async def look(self, asked: Asked, opened: Opened) -> PollAnswer:
+    async def poll(self, asked: Asked, opened: Opened) -> PollAnswer:
         del asked, opened
-        answer = self.looks.pop(0) if self.looks else Waiting()
+        answer = self.polls.pop(0) if self.polls else Waiting()
         if isinstance(answer, Exception):
             raise answer
         return answer

@@ -117,7 +117,7 @@ UNREADABLE = "its body could not be read"
 
 QUEUES = {
     queue.name: queue
-    for queue in (*notification_queues.QUEUES, payer_letters.SERVED, OPENINGS, polling.LOOKS)
+    for queue in (*notification_queues.QUEUES, payer_letters.SERVED, OPENINGS, polling.POLLS)
 }
 """The service's queues, whose messages have known payloads."""
 

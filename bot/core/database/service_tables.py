@@ -157,7 +157,7 @@ SERVICE = (
     # `automatic`: 0 where its seller has to confirm it, `host` the wallet's. `external_id` is the
     # invoice's, over all rails, null for test money that arrives at once, `reference` is written on
     # a bank transfer.
-    # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail looks for,
+    # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail polls with,
     # `failure` says why it could not be opened. `lapses_at` is the end of its units, `expires_at`
     # that of its invoice; `looked_at` is null where no wallet is asked. A claim lasts until
     # `claim_lapses_at`; it may outlast its units, and is `held` = 0 then. While it lasts, `network`

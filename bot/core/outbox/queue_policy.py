@@ -23,8 +23,8 @@ SECOND = 1_000
 """Milliseconds."""
 
 OPENING, ASKED, LATER, OTHER = "opening", "asked", "later", "other"
-"""Purposes: an invoice for a payer who waits; a look that an open page or the wallet asks for; any
-other look; probes, and calls of another host than the wallet's."""
+"""Purposes: an invoice for a payer who waits; a poll that an open page or the wallet asks for; any
+other poll; probes, and calls of another host than the wallet's."""
 
 SHARES = {OPENING: 350, ASKED: 400, LATER: 100, OTHER: 150}
 """Share of each purpose in the budget, per mille."""

@@ -181,7 +181,7 @@ async def remove(
     return Response(status_code=200, headers=responses.HEADERS)
 
 
-# `/hints`: a wallet says that money has arrived, which only makes us look sooner.
+# `/hints`: a wallet says that money has arrived, which only makes us poll sooner.
 
 
 hint_router = APIRouter(tags=["wallets"], route_class=routes.PlainRoute)
@@ -210,7 +210,7 @@ PARAMETERS = [
     openapi_extra=openapi.OPEN | {"parameters": PARAMETERS},
 )
 async def hear(request: Request) -> Response:
-    """Queue a look at the checkout's wallet, whatever the body says: it proves nothing."""
+    """Queue a poll of the checkout's wallet, whatever the body says: it proves nothing."""
     service = callers.state(request).service
     checkout_id, token = request.path_params["id"], request.path_params["token"]
     if not callers.is_genuine(service.payer_key, checkout_id, token):

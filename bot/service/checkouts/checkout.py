@@ -95,28 +95,28 @@ SECOND = 1_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND
 
 PACES = ((5 * MINUTE, 5 * SECOND), (15 * MINUTE, 15 * SECOND))
-"""Until an age of the invoice, the time between two looks that nobody asks for: many payers leave
+"""Until an age of the invoice, the time between two polls that nobody asks for: many payers leave
 the page for the app that pays."""
 
 SLOWEST = MINUTE
 GRACE = 10 * MINUTE
-"""After its end an invoice is looked at as often as before for so long: wallets settle late."""
+"""After its end an invoice is polled as often as before for so long: wallets settle late."""
 
 AFTERWARDS = (HOUR, DAY)
-"""The last looks, so long after the others."""
+"""The last polls, so long after the others."""
 
 LAST = GRACE + max(AFTERWARDS)
-"""After its end an invoice is looked at no more."""
+"""After its end an invoice is polled no more."""
 
 PATIENCE = LAST + DAY
 """After its end an invoice is given up at a host that takes no call: it may take none for a day."""
 
 CLOSEST = SECOND
-"""Between two looks at one checkout, however often an open page or its wallet asks for them."""
+"""Between two polls of one checkout, however often an open page or its wallet asks for them."""
 
 
 def next_poll(opened_at: int, expires_at: int, now: int) -> int | None:
-    """Return when to look after a look at `now`; None if no money is expected any more."""
+    """Return when to poll after a poll at `now`; None if no money is expected any more."""
     end = expires_at + GRACE
     if now < end:
         pace = next((pace for age, pace in PACES if now - opened_at < age), SLOWEST)
@@ -147,47 +147,78 @@ LONGEST_INVOICE = 24 * 3600 * 1000
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A checkout as it is stored; times in epoch ms, `token` is the form's hidden token.
-
-    `quote` is what the payer pays, by `way` (`bank:sepa`) of a `kind` (`bank`) to an account;
-    `automatic`: the rail learns of its money itself. `external_id` is the invoice's, over all
-    rails, or the `reference` that a bank transfer has. `pay_with` is what the payer is shown, None
-    while it is opening, `look` what the rail looks for, `failure` why it could not be opened.
-    `lie` is the first answer of its wallet that was not believed. `host` is asked for the money, ''
-    without a wallet. `lapses_at` is the end of its unit, `expires_at` that of its invoice;
-    `looked_at` is the time of the last look, None where no wallet is asked. `language`
-    is that of the receipt to email to the payer, None if none is. `price` is what the payer chose
-    to pay for one of `quantity` pieces, None for the request's price. A claim lasts until
-    `claim_lapses_at`; `is_held` tells whether units are reserved for it, until `lapses_at`.
-    """
+    """A checkout as it is stored; times in epoch ms."""
 
     id: str
     request_id: str
+
     token: str
+    """The hidden token of the payer's form."""
+
     user_data: dict[request.PayerField, str]
+
     quote: request.Quote
+    """What the payer pays."""
+
     created_at: int
+
     lapses_at: int
+    """The end of the reservation of its units."""
+
     stored_state: CheckoutState = CheckoutState.OPEN
+
     language: str | None = None
+    """Language of the receipt to email to the payer, None for no receipt."""
+
     kind: str = payout_account.SANDBOX
+    """Kind of the payout account, such as `bank`."""
+
     way: str = payout_account.SANDBOX
+    """Way to pay, such as `bank:sepa`."""
+
     account_id: str | None = None
+
     automatic: bool = True
+    """True if the rail learns of the money itself; otherwise the seller confirms it."""
+
     host: str = ""
+    """The host to poll for the money, "" without a wallet."""
+
     external_id: str | None = None
+    """Id of the invoice, unique over all rails."""
+
     reference: str | None = None
+    """What the payer writes on a bank transfer."""
+
     pay_with: rail.PayWith | None = None
-    look: dict[str, Any] = field(default_factory=dict)
+    """What the payer is shown, None while the checkout is opening."""
+
+    poll_details: dict[str, Any] = field(default_factory=dict)
+    """What the rail needs for its polls."""
+
     failure: str | None = None
+    """Why the checkout could not be opened."""
+
     lie: str | None = None
+    """The first answer of its wallet that was not believed."""
+
     opened_at: int | None = None
-    looked_at: int | None = None
+
+    polled_at: int | None = None
+    """Time of the last poll, None if no wallet is polled."""
+
     expires_at: int | None = None
+    """The end of the invoice."""
+
     claimed_at: int | None = None
     claim_lapses_at: int | None = None
+
     is_held: bool = True
+    """True if units are reserved for the claim, until `lapses_at`."""
+
     price: int | None = None
+    """What the payer chose to pay for one unit, None for the request's price."""
+
     quantity: int = 1
     words: request.PayerWords = request.NO_WORDS
 
@@ -226,7 +257,7 @@ class Checkout:
         self,
         memo: str,
         details: dict[str, Any],
-        manner: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE,
+        scenario: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE,
     ) -> rail.Asked:
         """Return what its rail is asked, for the product's name and the account's details."""
         return rail.Asked(
@@ -238,12 +269,12 @@ class Checkout:
             created_at=self.created_at,
             lapses_at=self.lapses_at,
             details=details,
-            manner=manner,
+            scenario=scenario,
         )
 
     def as_opened(self) -> rail.Opened:
-        """Return what its rail has opened, for a look."""
-        return rail.Opened(self.settles_as, self.pay_with, self.expires_at, self.look)
+        """Return what its rail has opened, for a poll."""
+        return rail.Opened(self.settles_as, self.pay_with, self.expires_at, self.poll_details)
 
     def open(
         self, opened: rail.Opened, now: int, state: CheckoutState = CheckoutState.OPEN
@@ -256,10 +287,10 @@ class Checkout:
             # Money that came with the opening is found by its payment.
             external_id=None if opened.arrived else opened.external_id,
             pay_with=opened.pay_with,
-            look=opened.look,
+            poll_details=opened.poll_details,
             host=opened.host or self.host,
             opened_at=now,
-            looked_at=now if opened.looks is None else None,
+            polled_at=now if opened.poll_times is None else None,
             expires_at=min(ends, now + LONGEST_INVOICE),
             lapses_at=min(self.lapses_at, ends),
         )

@@ -176,10 +176,10 @@ def _opened(checkout: Checkout) -> dict[str, Any]:
     return {
         "external_id": checkout.external_id,
         "pay_with": json.dumps(asdict(checkout.pay_with)) if checkout.pay_with else None,
-        "look": json.dumps(checkout.look) if checkout.look else None,
+        "look": json.dumps(checkout.poll_details) if checkout.poll_details else None,
         "host": checkout.host,
         "opened_at": checkout.opened_at,
-        "looked_at": checkout.looked_at,
+        "looked_at": checkout.polled_at,
         "expires_at": checkout.expires_at,
     }
 
@@ -332,11 +332,11 @@ def _found(row: database.Row | None) -> Checkout | None:
         external_id=row["external_id"],
         reference=row["reference"],
         pay_with=_pay_with(row["pay_with"]),
-        look=exact_json.loads(row["look"]) if row["look"] else {},
+        poll_details=exact_json.loads(row["look"]) if row["look"] else {},
         failure=row["failure"],
         lie=row["lie"],
         opened_at=row["opened_at"],
-        looked_at=row["looked_at"],
+        polled_at=row["looked_at"],
         expires_at=row["expires_at"],
         claimed_at=row["claimed_at"],
         claim_lapses_at=row["claim_lapses_at"],

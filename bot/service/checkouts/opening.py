@@ -54,7 +54,7 @@ OPENINGS = queue_policy.Queue(
     group_width=lambda name: WALLET_ROOM if name.startswith(polling.WALLET) else polling.ZONE_ROOM,
     payloads=payload_kinds.PayloadKinds(opening=DueOpening),
 )
-"""Checkouts to open; lanes, groups and turns as for looks."""
+"""Checkouts to open; lanes, groups and turns as for polls."""
 
 
 def queue_opening(tx: database.Transaction, checkout: Checkout, peer: str) -> None:
@@ -153,7 +153,7 @@ class OpeningHandler:
     ) -> Checkout | None:
         """Store what came, and return the checkout after it.
 
-        A reservation that lapsed meanwhile stays lapsed, but its invoice is looked at: its money
+        A reservation that lapsed meanwhile stays lapsed, but its invoice is polled: its money
         would be late.
         """
         now = self._now()

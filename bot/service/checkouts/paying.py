@@ -53,7 +53,7 @@ class PaymentForm:
     request_id: str
     token: str
     user_data: dict[PayerField, str]
-    manner: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE
+    scenario: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE
     holder: Holder = UNKNOWN_HOLDER
     language: str | None = None
     way: str | None = None
@@ -185,7 +185,7 @@ def pay(
 
 def _is_at_once(context: settling.PaymentContext, form: PaymentForm) -> bool:
     """Return whether the money is here with the form, as only test money can be."""
-    return context.rails.test_money and form.manner.is_at_once
+    return context.rails.test_money and form.scenario.is_at_once
 
 
 def _posted_before(tx: database.Transaction, form: PaymentForm) -> PaymentProgress | None:
@@ -227,7 +227,7 @@ def _begin(
         words=form.words,
         **_paid_to(tx, account, form),
     )
-    opened = rail.open_offline(checkout.asked(request.terms.product.name, details, form.manner))
+    opened = rail.open_offline(checkout.asked(request.terms.product.name, details, form.scenario))
     at_once = _is_at_once(context, form)
     if opened is not None:
         state = CheckoutState.PAID if at_once else CheckoutState.OPEN
@@ -326,7 +326,7 @@ def _paid_to(
     if account is None:
         return (
             {"reference": _free_reference(tx)}
-            if form.manner is rail.SandboxScenario.CLAIMED
+            if form.scenario is rail.SandboxScenario.CLAIMED
             else {}
         )
     return {

@@ -1,4 +1,4 @@
-"""Looking for the money of checkouts: due rows of a queue, so that a restart goes on."""
+"""Polling for the money of checkouts: due rows of a queue, so that a restart goes on."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from bot.service.requests import request
 log = structlog.get_logger()
 
 OF_CHECKOUT = f"SELECT id FROM {queries.QUEUED} AS queued WHERE id = :key AND state = 'waiting'"  # noqa: S608 - our own words
-"""The look that nobody asks for."""
+"""The poll that nobody asks for."""
 
-LOOK_SECONDS = 15
-"""Seconds after which a look is given up; a rail gives up earlier."""
+POLL_SECONDS = 15
+"""Seconds after which a poll is given up; a rail gives up earlier."""
 
 QUIET = 10 * MINUTE
 """Milliseconds after a warning about a host until the next about the same one."""
@@ -44,7 +44,7 @@ MOST_WARNED = 1_000
 """Hosts whose last warning is remembered."""
 
 ROOM = 256
-"""Looks at once in this process: wallets that never answer fill their own lanes only."""
+"""Polls at once in this process: wallets that never answer fill their own lanes only."""
 
 ZONE_ROOM = ROOM // 4
 """Of these, at wallets of one zone, whose owner can invent hosts and ports."""
@@ -63,7 +63,7 @@ TURN = queue_policy.Pace(1, WALLET_ROOM)
 
 @dataclass(frozen=True, slots=True)
 class DuePoll:
-    """A look for the money of a checkout; `once`: no other look follows it."""
+    """A poll for the money of a checkout; `once`: no other poll follows it."""
 
     checkout_id: str
     once: bool = False
@@ -119,7 +119,7 @@ def lane_pace(name: str) -> queue_policy.Pace | None:
     return TURN if name else None
 
 
-LOOKS = queue_policy.Queue(
+POLLS = queue_policy.Queue(
     "looks",
     lease=60_000,
     ordered=False,
@@ -131,7 +131,7 @@ LOOKS = queue_policy.Queue(
     group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,
     payloads=payload_kinds.PayloadKinds(look=DuePoll),
 )
-"""Looks for money. A wallet that hangs delays no other, and the calls that a host's budget allows
+"""Polls for money. A wallet that hangs delays no other, and the calls that a host's budget allows
 are shared: by the payers' networks, which take turns, and among those of one by their requests.
 """
 
@@ -139,46 +139,46 @@ are shared: by the payers' networks, which take turns, and among those of one by
 def queue_polls(
     tx: database.Transaction, checkout: Checkout, opened: Opened, peer: str, now: int
 ) -> None:
-    """Queue the looks that the rail asks for, or the first of those at a wallet."""
+    """Queue the polls that the rail asks for, or the first of those at a wallet."""
     lane = WalletLane(checkout.host, peer)
-    if opened.looks is None:
+    if opened.poll_times is None:
         due_at = next_poll(now, checkout.expires_at or now, now)
         _put(tx, checkout, lane, now, due_at, DuePoll(checkout.id), _key(checkout.id))
         return
-    for at in opened.looks:
+    for at in opened.poll_times:
         _put(tx, checkout, lane, now, at, DuePoll(checkout.id, once=True))
 
 
 def hint(tx: database.Transaction, checkout_id: str, now: int) -> None:
-    """Queue a look at a checkout's wallet as soon as may be: someone says that money arrived.
+    """Queue a poll of a checkout's wallet as soon as may be: someone says that money arrived.
 
     Nothing happens where no wallet is asked, or the money is known to have arrived.
     """
     checkout = checkout_rows.find(tx, checkout_id)
-    if checkout is None or not _may_look(checkout):
+    if checkout is None or not _may_poll(checkout):
         return
     found = queries.place_of(tx, _key(checkout_id))
     peer = WalletLane.parse(found[0]).peer if found else ""
     lane = WalletLane(checkout.host, peer, queue_policy.ASKED)
-    looked_at = min(checkout.looked_at or 0, now)  # a clock that was ahead may have stored it
-    due_at = max(now, looked_at + CLOSEST)
+    polled_at = min(checkout.polled_at or 0, now)  # a clock that was ahead may have stored it
+    due_at = max(now, polled_at + CLOSEST)
     body, asked = DuePoll(checkout_id, once=True), _asked_key(checkout_id)
     if _put(tx, checkout, lane, now, due_at, body, asked):
         return
-    if not bulk_changes.bring_forward(tx, LOOKS, asked, due_at):
+    if not bulk_changes.bring_forward(tx, POLLS, asked, due_at):
         # One is under way: what it finds may be older than the hint.
         later = max(due_at, now + CLOSEST)
         _put(tx, checkout, lane, now, later, body, f"look-again-{checkout_id}")
 
 
 async def hint_for_page(db: database.Database, checkout: Checkout, now: int) -> bool:
-    """Queue a look for a payer who has the checkout's page open, without a write for each ask.
+    """Queue a poll for a payer who has the checkout's page open, without a write for each ask.
 
     `checkout` is as it was just read. Return whether a wallet is asked for its money at all.
     """
-    if not _may_look(checkout):
+    if not _may_poll(checkout):
         return False
-    is_fresh = 0 <= now - (checkout.looked_at or 0) < CLOSEST
+    is_fresh = 0 <= now - (checkout.polled_at or 0) < CLOSEST
     if not is_fresh and not await db.read(
         partial(queries.place_of, message_id=_asked_key(checkout.id))
     ):
@@ -186,8 +186,8 @@ async def hint_for_page(db: database.Database, checkout: Checkout, now: int) -> 
     return True
 
 
-def _may_look(checkout: Checkout) -> bool:
-    return checkout.looked_at is not None and not checkout.stored_state.is_settled
+def _may_poll(checkout: Checkout) -> bool:
+    return checkout.polled_at is not None and not checkout.stored_state.is_settled
 
 
 def _key(checkout_id: str) -> str:
@@ -208,7 +208,7 @@ def _put(
     key: str | None = None,
 ) -> bool:
     return outbox.put(
-        tx, LOOKS, str(lane), body, now, key=key, due_at=due_at, subject=checkout.request_id
+        tx, POLLS, str(lane), body, now, key=key, due_at=due_at, subject=checkout.request_id
     )
 
 
@@ -226,7 +226,7 @@ class PaymentPoller:
         budget: queue_policy.HostBudget | None = None,
     ) -> None:
         self._db = db
-        self._queue = replace(LOOKS, budget=budget)
+        self._queue = replace(POLLS, budget=budget)
         self._context = context
         self._now = now
         self._warned: dict[str, int] = {}
@@ -237,12 +237,12 @@ class PaymentPoller:
         checkout, details = await self._db.read(lambda tx: self._read(tx, message))
         lane = WalletLane.parse(message.lane)
         with host_calls.claimed(lane.host, lane.purpose):
-            found = await self._look(checkout, details) if checkout else Waiting()
+            found = await self._poll(checkout, details) if checkout else Waiting()
         payment = await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, message, found)
         )
         lie = found.lie if isinstance(found, Waiting) else None
-        if checkout and lie and checkout.lie is None:  # later looks would only repeat it
+        if checkout and lie and checkout.lie is None:  # later polls would only repeat it
             log.warning(
                 "wallet's answer not believed",
                 checkout=checkout.id, kind=checkout.kind,
@@ -256,7 +256,7 @@ class PaymentPoller:
     def _read(
         self, tx: database.Transaction, message: outbox.Message
     ) -> tuple[Checkout | None, dict[str, Any]]:
-        """Return the checkout and its account's details; None if there is nothing to look for."""
+        """Return the checkout and its account's details; None if there is nothing to poll for."""
         checkout = checkout_rows.find(tx, message.body.checkout_id)
         if checkout is None or checkout.kind not in self._context.rails.kinds:
             return None, {}
@@ -265,12 +265,12 @@ class PaymentPoller:
         account = account_rows.find(tx, checkout.account_id)
         return (checkout, self._context.details_of(account)) if account else (None, {})
 
-    async def _look(self, checkout: Checkout, details: dict[str, Any]) -> PollAnswer:
-        """Ask the rail; a bug of it must not end the looking for money."""
+    async def _poll(self, checkout: Checkout, details: dict[str, Any]) -> PollAnswer:
+        """Ask the rail; a bug of it must not end the polling."""
         rail = self._context.rails.of(checkout.kind)
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                found = await rail.look(checkout.asked("", details), checkout.as_opened())
+            async with asyncio.timeout(POLL_SECONDS):
+                found = await rail.poll(checkout.asked("", details), checkout.as_opened())
         except TimeoutError:
             found = Waiting("no answer in time")
         except Exception:
@@ -285,7 +285,7 @@ class PaymentPoller:
         return found
 
     def _log_nothing(self, checkout: Checkout, found: Waiting | Gone) -> None:
-        """Log a look that found no money; a warning where the wallet could not say."""
+        """Log a poll that found no money; a warning where the wallet could not say."""
         facts = {"checkout": checkout.id, "kind": checkout.kind, "host": checkout.wallet_host}
         is_silent = isinstance(found, Waiting) and found.detail and not found.lie
         if is_silent and self._may_warn(checkout.wallet_host):
@@ -306,12 +306,12 @@ class PaymentPoller:
     def _settle(
         self, tx: database.Transaction, message: outbox.Message, found: PollAnswer
     ) -> request.Payment | None:
-        """Record what was found, and queue the next look."""
+        """Record what was found, and queue the next poll."""
         now, task = self._now(), message.body
         again_in = found.again_in if isinstance(found, Waiting) else None
         checkout = checkout_rows.find(tx, task.checkout_id)
         expires_at = checkout.expires_at if checkout else None
-        # Its host takes no call now, so the claim of the next look waits; but not for ever.
+        # Its host takes no call now, so the claim of the next poll waits; but not for ever.
         if again_in is not None and now < (expires_at or now + 1) + PATIENCE:
             later = now + max(int(again_in * 1000), CLOSEST)
             outbox.retry(tx, self._queue, message, later, NOT_YET)
@@ -322,14 +322,14 @@ class PaymentPoller:
             payment = settling.record_settlement(tx, settlement, now)
             checkout = checkout_rows.find(tx, task.checkout_id)
         due_at = None
-        if checkout is not None and _may_look(checkout):
+        if checkout is not None and _may_poll(checkout):
             lie = found.lie if isinstance(found, Waiting) else None
             checkout_rows.mark_polled(tx, checkout.id, now, lie)
             opened_at, expires_at = checkout.opened_at or now, checkout.expires_at or now
             due_at = next_poll(opened_at, expires_at, now)
         if due_at is None or checkout is None or task.once:
             outbox.done(tx, self._queue, message, now)
-            if due_at is not None:  # the looks that nobody asks for count from this one on
+            if due_at is not None:  # the polls that nobody asks for count from this one on
                 bulk_changes.postpone(tx, OF_CHECKOUT, due_at, key=_key(task.checkout_id))
             return payment
         lane = WalletLane.parse(message.lane)

@@ -168,7 +168,7 @@ AT_ONCE, SOON, LATER, LATE = 2, 3, 10, 30
 SOON_FOR, once it has ended."""
 
 ASKED = 0.6
-"""The same while an answer waits for the wallet: with its second, 1.6 between two looks."""
+"""The same while an answer waits for the wallet: with its second, 1.6 between two polls."""
 
 SOON_FOR, LATE_FOR = 60_000, 3_600_000
 """Milliseconds since the checkout was opened, and since it ended."""

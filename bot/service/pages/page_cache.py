@@ -91,7 +91,7 @@ def _written(
     more = page_texts.frame(reader, found, url, service.operator_contact) | {
         **ways,
         "quote": page_values.exchange_text(reader, found, offer.quote),
-        "manners": service.payment_context.rails.manners,
+        "manners": service.payment_context.rails.scenarios,
         "about": page_values.about(reader, found),
         "shared": page_values.link_preview(reader, found, url),
     }

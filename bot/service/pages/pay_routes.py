@@ -26,7 +26,7 @@ from bot.service.wire import json_answers
 WAITS = (0.05, 0.1, 0.15, 0.2, 0.5, 0.5, 0.5, 0.5)
 """Seconds between reads of a checkout whose invoice is being fetched: 2.5 together."""
 
-LOOK_WAITS = (0.1, 0.15, 0.25, 0.5)
+POLL_WAITS = (0.1, 0.15, 0.25, 0.5)
 """Seconds between reads for a page's script while the wallet is asked: 1 together."""
 
 log = structlog.get_logger()
@@ -41,7 +41,7 @@ async def show_checkout(request: Request) -> Response:
     if held.state(service.now()) is checkout.CheckoutState.OPEN:
         is_asked = await polling.hint_for_page(service.db, held, service.now())
         if is_asked and "live" in request.query_params:
-            held = await _changed(service, held, checkout.CheckoutState.OPEN, LOOK_WAITS)
+            held = await _changed(service, held, checkout.CheckoutState.OPEN, POLL_WAITS)
     now = service.now()
     found = await request_rows.read_ever(service.db, held.request_id, now)
     if found is None:
@@ -274,7 +274,7 @@ def _payment_form(
         request_id,
         form.get("token", ""),
         data,
-        _manner(service, form),
+        _scenario(service, form),
         callers.holder(request, request_id),
         payer_form.reader(request).language if mails else None,
         form.get("way"),
@@ -313,10 +313,10 @@ async def _pay(
     return RedirectResponse(onward, 303, render.HEADERS)
 
 
-def _manner(service: callers.Service, form: dict[str, str]) -> rail.SandboxScenario:
+def _scenario(service: callers.Service, form: dict[str, str]) -> rail.SandboxScenario:
     """Return how test money arrives, as the payer chose; real money offers no choice."""
     chosen = form.get("manner", rail.SandboxScenario.AT_ONCE)
-    known = {str(manner): manner for manner in service.payment_context.rails.manners}
+    known = {str(scenario): scenario for scenario in service.payment_context.rails.scenarios}
     if chosen != rail.SandboxScenario.AT_ONCE and chosen not in known:
         raise errors.InvalidBody("The form names no way in which test money arrives.")
     return known.get(chosen, rail.SandboxScenario.AT_ONCE)

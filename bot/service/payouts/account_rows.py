@@ -60,7 +60,7 @@ COUNT = """
     SELECT kind, COUNT(*) AS number FROM payout_accounts WHERE retired_at IS NULL
     GROUP BY kind ORDER BY kind
 """
-# Retired accounts whose checkouts hold no unit and are looked at no more.
+# Retired accounts whose checkouts hold no unit and are polled no more.
 FORGET = f"""
     DELETE FROM payout_accounts WHERE id IN (
       SELECT a.id FROM payout_accounts a WHERE a.retired_at IS NOT NULL {{narrowed}}
@@ -160,17 +160,17 @@ def count_by_kind(tx: database.Transaction) -> dict[str, int]:
 
 
 def forget_retired(
-    tx: database.Transaction, looked_at_until: int, most: int, account_id: str | None = None
+    tx: database.Transaction, polled_until: int, most: int, account_id: str | None = None
 ) -> int:
     """Delete up to `most` retired accounts that no checkout needs; return how many.
 
-    Wallets are asked for the money of invoices that ended after `looked_at_until` (epoch ms). With
+    Wallets are asked for the money of invoices that ended after `polled_until` (epoch ms). With
     `account_id`, only this account.
     """
     narrowed = "" if account_id is None else "AND a.id = :id"
     wanted = {} if account_id is None else {"id": account_id}
     sql = FORGET.format(narrowed=narrowed)
-    return tx.execute(sql, looked_at_until=looked_at_until, most=most, **wanted)
+    return tx.execute(sql, looked_at_until=polled_until, most=most, **wanted)
 
 
 def _account(row: database.Row) -> payout_account.PayoutAccount:

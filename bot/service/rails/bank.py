@@ -168,13 +168,13 @@ class BankRail:
         if asked.amount > MOST:
             return None
         shown = pay_with(asked.details, asked.amount, asked.currency, asked.reference)
-        return rail.Opened(asked.reference, shown, looks=())
+        return rail.Opened(asked.reference, shown, poll_times=())
 
     async def open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
         """Return why `open_offline` could not open it."""
         return self.open_offline(asked) or rail.Unavailable("tooLarge", f"more than {MOST}")
 
-    async def look(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
         """Return that nothing is known: the seller confirms."""
         del asked, opened
         return rail.Waiting()

@@ -1,6 +1,6 @@
 """The calls that rails make of hosts: each takes from its host's budget first.
 
-A claimed opening or look has taken its first call with its claim. What it needs beyond that waits
+A claimed opening or poll has taken its first call with its claim. What it needs beyond that waits
 for a slot of its own, so that it comes to an end; probes, and calls of other hosts than the
 wallet's, go when their purpose has room. All of them give up after a few seconds.
 """

@@ -262,11 +262,11 @@ class LightningAddressRail(wallet_http.HttpRail):
         """Return the host that makes invoices, often another than that of the address."""
         return details.get("host") or super().host(details)
 
-    async def look(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
         """Ask the verify address; a settled invoice with a preimage of another is a lie."""
         del asked
         try:
-            found = await self._read(opened.look["verify"], read_verification)
+            found = await self._read(opened.poll_details["verify"], read_verification)
         except wallet_http.FAILURES as error:
             return wallet_http.unanswered(error)
         shown = opened.pay_with and opened.pay_with.lightning_invoice
@@ -332,8 +332,8 @@ class LightningAddressRail(wallet_http.HttpRail):
             made.payment_hash,
             rail.PayWith(lightning_invoice=made.text),
             made.lapses_at,
-            look={"verify": offered.verify} if offered.verify else {},
-            looks=None if offered.verify else (),
+            poll_details={"verify": offered.verify} if offered.verify else {},
+            poll_times=None if offered.verify else (),
             host=wallet_http.lane(offered.verify) if offered.verify else "",
         )
 

@@ -58,7 +58,7 @@ class LNbitsRail(wallet_http.HttpRail):
             raise _refusal(where, error) from None
         return rail.Connected(self.kind, known, where, ("SAT",), automatic=True)
 
-    async def look(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
         """Ask the wallet for the payment of its invoice."""
         try:
             answer = await self._get(asked.details, f"payments/{opened.external_id}")
@@ -145,7 +145,9 @@ class LNbitsRail(wallet_http.HttpRail):
         if len(wallet) > LONGEST_WALLET:
             raise errors.BadAnswer("the wallet's id is too long")
         pay_with = rail.PayWith(lightning_invoice=made.text)
-        return rail.Opened(made.payment_hash, pay_with, made.lapses_at, look={"wallet": wallet})
+        return rail.Opened(
+            made.payment_hash, pay_with, made.lapses_at, poll_details={"wallet": wallet}
+        )
 
     async def _get(self, known: Mapping[str, Any], path: str) -> wallet_http.WalletReply:
         headers = {"X-Api-Key": known["key"]}
@@ -206,7 +208,7 @@ def _read_payment(
         return rail.Waiting("the wallet does not accept the key any more")
     ours = {
         "payment_hash": opened.external_id,
-        "wallet_id": opened.look.get("wallet") or details.get("wallet_id"),
+        "wallet_id": opened.poll_details.get("wallet") or details.get("wallet_id"),
         "external_id": details.get("external_id") and asked.checkout_id,
     }
     for name, value in ours.items():

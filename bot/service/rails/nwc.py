@@ -285,15 +285,15 @@ class NwcRail:
             )
         return rail.Opened(made.payment_hash, rail.PayWith(made.text), made.lapses_at)
 
-    async def look(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
         """Ask for the invoice's state; a wallet that says it unclearly is asked for its list."""
         try:
             params = {"payment_hash": opened.external_id}
             found = await self._call(asked, nostr_wallet.Call("lookup_invoice", params, _TWICE))
             ended = self._now() >= (opened.lapses_at or asked.lapses_at)
-            look = read_lookup(found, opened.external_id, ended=ended)
-            if look is None:
-                look = await self._look_in_list(asked, opened)
+            answer = read_lookup(found, opened.external_id, ended=ended)
+            if answer is None:
+                answer = await self._poll_list(asked, opened)
         except nostr_wallet.WalletError as error:
             return rail.Gone(str(error)) if error.code == "NOT_FOUND" else rail.Waiting(str(error))
         except errors.Throttled as error:
@@ -307,7 +307,7 @@ class NwcRail:
             nostr_wallet.BadConnection,
         ) as error:
             return rail.Waiting(str(error))
-        return look
+        return answer
 
     def host(self, details: Mapping[str, Any]) -> str:
         """Return relay and key: wallets share relays, and a slow wallet delays no other."""
@@ -321,7 +321,7 @@ class NwcRail:
         """Close the connections to relays."""
         await self._relays.close()
 
-    async def _look_in_list(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def _poll_list(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
         """Search the wallet's list of payments, which has only those that arrived."""
         made = asked.created_at // 1000
         params = {"from": made - 600, "until": made + 600, "type": "incoming", "limit": 20}

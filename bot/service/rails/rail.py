@@ -1,6 +1,6 @@
 """Rails: a rail moves the money of one kind of payout account.
 
-It opens checkouts and looks whether their money has arrived (see rails/rail.py).
+It opens checkouts and polls for their money has arrived (see rails/rail.py).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Asked:
     lapses_at: int
     details: dict[str, Any] = field(default_factory=dict, repr=False)
     hint_url: str | None = None
-    manner: SandboxScenario = SandboxScenario.AT_ONCE
+    scenario: SandboxScenario = SandboxScenario.AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +91,30 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a rail has opened, under an id that is unique over all rails.
-
-    `lapses_at` is the invoice's own end, None where it has none. `look` is what the rail needs to
-    look later, such as the address that verifies the invoice. `looks` are the times of the looks;
-    None: as often as a wallet is asked; empty: never, the seller confirms. `arrived` is money that
-    is here at once, `claimed` a payer's word that it was sent. `host` is asked for the money, '' if
-    that is the wallet's.
-    """
+    """What a rail has opened."""
 
     external_id: str
+    """Unique over all rails."""
+
     pay_with: PayWith | None = None
+
     lapses_at: int | None = None
-    look: dict[str, Any] = field(default_factory=dict)
-    looks: tuple[int, ...] | None = None
+    """The invoice's own end, None without one."""
+
+    poll_details: dict[str, Any] = field(default_factory=dict)
+    """What the rail needs for its polls, such as the address that verifies the invoice."""
+
+    poll_times: tuple[int, ...] | None = None
+    """Times of the polls; None: as often as wallets are polled; (): never, the seller confirms."""
+
     arrived: Arrived | None = None
+    """Money that is here at once."""
+
     claimed: bool = False
+    """True if the payer says that the money was sent."""
+
     host: str = ""
+    """The host to poll, "" for the wallet's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +153,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """The wallet doesn't know the invoice, or says that it ended; a later look may differ."""
+    """The wallet doesn't know the invoice, or says that it ended; a later poll may differ."""
 
     detail: str = ""
 
@@ -180,7 +187,7 @@ class Rail(Protocol):
     async def open(self, asked: Asked) -> Opened | Unavailable:
         """Ask the wallet for an invoice, for at most ten seconds."""
 
-    async def look(self, asked: Asked, opened: Opened) -> PollAnswer:
+    async def poll(self, asked: Asked, opened: Opened) -> PollAnswer:
         """Ask the wallet for the money, for at most ten seconds.
 
         Raises nothing for what a peer does.
@@ -210,7 +217,7 @@ class Rails:
         return any(rail.test_money for rail in self._rails.values())
 
     @property
-    def manners(self) -> tuple[SandboxScenario, ...]:
+    def scenarios(self) -> tuple[SandboxScenario, ...]:
         """Return how a payer may have the money arrive; nothing where it is real."""
         return tuple(SandboxScenario) if self.test_money else ()
 

@@ -1,4 +1,4 @@
-"""Test money, which arrives in the manner that the payer chose."""
+"""Test money, which arrives as the payer chose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DELAY = 5_000
 
 
 class SandboxRail:
-    """The rail of test money: it does no I/O, and its looks always find the money."""
+    """The rail of test money: it does no I/O, and its polls always find the money."""
 
     kind = payout_account.SANDBOX
     test_money = True
@@ -25,23 +25,23 @@ class SandboxRail:
         raise errors.InvalidBody("This server takes test money, which needs no payout account.")
 
     def open_offline(self, asked: rail.Asked) -> rail.Opened:
-        """Return a checkout with its reference, or an id made of its own, looked for when due."""
+        """Return a checkout with its reference, or an id made of its own, polled when due."""
         return rail.Opened(
             external_id=asked.reference or f"{self.kind}-{asked.checkout_id}",
-            look=_arriving(asked),
-            looks=_looks(asked),
-            claimed=asked.manner is rail.SandboxScenario.CLAIMED,
-            arrived=rail.Arrived() if asked.manner.is_at_once else None,
+            poll_details=_arriving(asked),
+            poll_times=_poll_times(asked),
+            claimed=asked.scenario is rail.SandboxScenario.CLAIMED,
+            arrived=rail.Arrived() if asked.scenario.is_at_once else None,
         )
 
     async def open(self, asked: rail.Asked) -> rail.Opened:
         """Return what `open_offline` does."""
         return self.open_offline(asked)
 
-    async def look(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
-        """Return the money: it is looked for only when it has arrived."""
+    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+        """Return the money: it is polled for only when it has arrived."""
         del asked
-        return rail.Arrived(opened.look.get("amount"))
+        return rail.Arrived(opened.poll_details.get("amount"))
 
     def host(self, details: Mapping[str, Any]) -> str:
         """Return '': there is no wallet."""
@@ -56,17 +56,17 @@ def _arriving(asked: rail.Asked) -> dict[str, Any]:
     """Return the amount that arrives where it is another than was asked: half of it."""
     return (
         {"amount": max(1, asked.amount // 2)}
-        if asked.manner is rail.SandboxScenario.UNDERPAID
+        if asked.scenario is rail.SandboxScenario.UNDERPAID
         else {}
     )
 
 
-def _looks(asked: rail.Asked) -> tuple[int, ...]:
+def _poll_times(asked: rail.Asked) -> tuple[int, ...]:
     """Return when the money is reported afterwards, in epoch ms."""
-    if asked.manner in {
+    if asked.scenario in {
         rail.SandboxScenario.LATER,
         rail.SandboxScenario.TWICE,
         rail.SandboxScenario.UNDERPAID,
     }:
         return (asked.created_at + DELAY,)
-    return (asked.lapses_at + DELAY,) if asked.manner is rail.SandboxScenario.LATE else ()
+    return (asked.lapses_at + DELAY,) if asked.scenario is rail.SandboxScenario.LATE else ()

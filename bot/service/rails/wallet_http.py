@@ -41,7 +41,7 @@ LONGEST_URL = 2_000
 
 DEPTH = 20
 CONNECTIONS = 600
-"""More than there are openings, looks and probes at once, which have bounds of their own: with
+"""More than there are openings, polls and probes at once, which have bounds of their own: with
 fewer, wallets that stay silent would hold the connections that others' calls wait for."""
 
 HEADERS = {
@@ -321,7 +321,7 @@ class HttpRail(ABC):
 
 
 def unanswered(error: Exception) -> rail.Waiting:
-    """Return what is known of the money if a look failed."""
+    """Return what is known of the money if a poll failed."""
     again_in = errors.requested_wait(error) if isinstance(error, errors.Throttled) else None
     return rail.Waiting(str(error), again_in=again_in)
 

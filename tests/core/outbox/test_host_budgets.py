@@ -78,7 +78,7 @@ def test_each_purpose_has_at_least_its_share_whatever_the_others_want(
     assert found.total() >= 3000 * 0.93
 
 
-def test_an_opening_goes_at_once_while_looks_use_all_that_is_left() -> None:
+def test_an_opening_goes_at_once_while_polls_use_all_that_is_left() -> None:
     usage = IDLE
     for now in range(NOW, NOW + 120_000, 10):
         for purpose in (LATER, ASKED, OTHER):

@@ -117,9 +117,9 @@ async def retry(service: ServiceHarness) -> Call:
     return Call("POST", f"/v3/deliveries/{row['id']}/retry")
 
 
-async def open_checkout(service: ServiceHarness, manner: str) -> str:
+async def open_checkout(service: ServiceHarness, scenario: str) -> str:
     made = await service.create(**DROP)
-    where = (await service.pay(made["id"], manner=manner)).headers["location"]
+    where = (await service.pay(made["id"], manner=scenario)).headers["location"]
     return where.rpartition("/")[2]
 
 

@@ -149,10 +149,12 @@ async def connect(app: FastAPI, service: ServiceHarness) -> list[str]:
     return made
 
 
-async def open_checkouts(service: ServiceHarness, manner: str) -> list[str]:
-    """Open checkouts whose test money comes in this manner; their ids."""
+async def open_checkouts(service: ServiceHarness, scenario: str) -> list[str]:
+    """Open checkouts whose test money comes by this scenario; their ids."""
     made = (await service.create(expirationType="never"))["id"]
-    opened = [await service.pay(made, f"{manner:>031}{it}", manner=manner) for it in range(MADE)]
+    opened = [
+        await service.pay(made, f"{scenario:>031}{it}", manner=scenario) for it in range(MADE)
+    ]
     return [one.headers["location"].rpartition("/")[2] for one in opened]
 
 

@@ -62,10 +62,10 @@ async def test_a_payment_after_a_cancel_is_late(
     assert payments[-1]["state"] == state
 
 
-@pytest.mark.parametrize("manner", ["atOnce", "later"])
-async def test_a_paid_checkout_cannot_be_cancelled(service: ServiceHarness, manner: str) -> None:
+@pytest.mark.parametrize("scenario", ["atOnce", "later"])
+async def test_a_paid_checkout_cannot_be_cancelled(service: ServiceHarness, scenario: str) -> None:
     made = await service.create(**ONE)
-    await service.pay(made["id"], manner=manner)
+    await service.pay(made["id"], manner=scenario)
     (checkout,) = await service.rows("checkouts")
     service.clock.advance(DELAY / 1000)
     await hear(service)

@@ -156,7 +156,7 @@ async def test_a_settlement_counts_although_the_request_was_deleted_since(
 async def test_one_form_posted_again_while_it_waits_gets_the_same_checkout(
     service: ServiceHarness,
 ) -> None:
-    """As by a double click, a refresh or a lost answer; another manner changes nothing."""
+    """As by a double click, a refresh or a lost answer; another scenario changes nothing."""
     made = await service.create(**DROP)
     first = await service.pay(made["id"], manner="later")
     second = await service.pay(made["id"])
@@ -221,20 +221,20 @@ async def test_a_settlement_of_an_unknown_checkout_is_refused(service: ServiceHa
     assert await service.rows("payments") == []
 
 
-async def test_an_unknown_manner_is_refused_and_pays_nothing(service: ServiceHarness) -> None:
+async def test_an_unknown_scenario_is_refused_and_pays_nothing(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     assert (await service.pay(made["id"], manner="gift")).status_code == 400
     assert await units(service) == (3, 0, 0, 0)
 
 
-async def test_the_page_offers_every_manner_of_test_money(service: ServiceHarness) -> None:
+async def test_the_page_offers_every_scenario_of_test_money(service: ServiceHarness) -> None:
     made = await service.create()
     page = (await service.anyone.get(f"/pay/{made['id']}")).text
-    for manner in SandboxScenario:
-        assert f'<option value="{manner}">' in page
+    for scenario in SandboxScenario:
+        assert f'<option value="{scenario}">' in page
 
 
-async def test_a_refused_form_keeps_the_chosen_manner(service: ServiceHarness) -> None:
+async def test_a_refused_form_keeps_the_chosen_scenario(service: ServiceHarness) -> None:
     made = await service.create(requestedUserData=["email"])
     answer = await service.pay(made["id"], email="nobody", manner="never")
     assert answer.status_code == 400

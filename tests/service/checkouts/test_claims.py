@@ -235,14 +235,14 @@ async def test_a_notice_after_a_confirmation_is_the_same_payment(
         service.clock.advance(5)
         if first == "seller":
             await confirm(service, it)
-        wallet.looks = [Arrived()]
+        wallet.polls = [Arrived()]
         assert await hear(service) == 1
         await confirm(service, it)
         rows = await service.db.query(
             "SELECT external_id, state FROM payments WHERE request_id = :id", id=made["id"]
         )
         assert [tuple(row.values()) for row in rows] == [(it.external_id, "paid")]
-        wallet.looks.clear()
+        wallet.polls.clear()
 
 
 async def test_a_failed_checkout_can_be_confirmed(
@@ -283,7 +283,7 @@ async def test_fifty_claimers_hold_half_of_a_drop_and_wallets_sell_the_rest(
     for number, holder in enumerate(holders[20:30], 20):
         await pay(service, made["id"], LIGHTNING, number, holder=holder)
     assert await units(service) == (0, 20, 0, 0)
-    wallet.looks = [Arrived()] * 10
+    wallet.polls = [Arrived()] * 10
     service.clock.advance(5)
     assert await hear(service) == 10
     assert await units(service) == (0, 10, 10, 0)

@@ -1,4 +1,4 @@
-"""The times of looks as a table: often at first, seldom later, and an end."""
+"""The times of polls as a table: often at first, seldom later, and an end."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ END = EXPIRES + 10 * MINUTE
         (END - OPENED + DAY, None),
     ],
 )
-def test_the_next_look_after_each_age(after: int, expected: int | None) -> None:
+def test_the_next_poll_after_each_age(after: int, expected: int | None) -> None:
     found = next_poll(OPENED, EXPIRES, OPENED + after)
     assert found == (None if expected is None else OPENED + expected)
 
 
-def test_a_whole_life_has_a_bounded_number_of_looks_never_closer_than_a_second() -> None:
+def test_a_whole_life_has_a_bounded_number_of_polls_never_closer_than_a_second() -> None:
     times, now = [OPENED], OPENED
     while (after := next_poll(OPENED, EXPIRES, now)) is not None:
         times.append(now := after)
@@ -44,6 +44,6 @@ def test_a_whole_life_has_a_bounded_number_of_looks_never_closer_than_a_second()
     assert times[-1] == END + DAY
 
 
-def test_a_restart_after_a_week_looks_once_more() -> None:
-    """The look that was due is performed; none follows it."""
+def test_a_restart_after_a_week_polls_once_more() -> None:
+    """The poll that was due is performed; none follows it."""
     assert next_poll(OPENED, EXPIRES, OPENED + 7 * DAY) is None

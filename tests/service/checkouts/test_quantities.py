@@ -44,7 +44,7 @@ async def open_checkout(
     service: ServiceHarness, request_id: str, token: str, quantity: int, **form: Any
 ) -> str:
     opened = await post(
-        service, request_id, token, quantity=quantity, manner=SandboxScenario.NEVER, **form
+        service, request_id, token, quantity=quantity, scenario=SandboxScenario.NEVER, **form
     )
     return opened.checkout_id
 
@@ -87,9 +87,9 @@ async def test_pieces_are_one_payment_of_their_sum(service: ServiceHarness) -> N
 async def test_too_few_left_names_the_number_and_changes_nothing(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     await post(service, made["id"], quantity=3)
-    for manner in (SandboxScenario.AT_ONCE, SandboxScenario.NEVER):
+    for scenario in (SandboxScenario.AT_ONCE, SandboxScenario.NEVER):
         with pytest.raises(NotPayable, match="Only 2 left") as refused:
-            await post(service, made["id"], "b", quantity=3, manner=manner)
+            await post(service, made["id"], "b", quantity=3, scenario=scenario)
         assert (refused.value.state, refused.value.left) == (TOO_FEW, 2)
     assert await units(service) == (2, 0, 3, 0)
     assert len(await service.rows("checkouts")) == 1
@@ -169,7 +169,7 @@ async def test_a_claim_of_pieces_is_confirmed_or_rejected_as_one(service: Servic
     app_id = service.credentials.app_id
     one = await open_checkout(service, made["id"], "a", 3, holder=ANN)
     two = (
-        await post(service, made["id"], "b", quantity=2, manner=SandboxScenario.CLAIMED)
+        await post(service, made["id"], "b", quantity=2, scenario=SandboxScenario.CLAIMED)
     ).checkout_id
     assert await units(service) == (0, 5, 0, 0)
     await service.db.transaction(lambda tx: claiming.reject(tx, app_id, two, NOON))
@@ -238,7 +238,7 @@ async def test_a_wish_that_can_t_be_had_leaves_the_payer_s_checkout(
 
 async def test_words_written_later_reach_the_open_checkout(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
-    mine: dict[str, Any] = {"holder": ANN, "quantity": 2, "manner": SandboxScenario.NEVER}
+    mine: dict[str, Any] = {"holder": ANN, "quantity": 2, "scenario": SandboxScenario.NEVER}
     first = await post(service, made["id"], "a", **mine)
     texts: dict[str, Any] = {"payer_name": "Mia", "message": "Hi!"}
     for token, words in (("b", texts), ("c", {})):
@@ -295,9 +295,9 @@ async def test_an_amount_that_is_not_offered_takes_nothing(
     service: ServiceHarness, fields: dict[str, Any], price: int
 ) -> None:
     made = await service.create(expirationType="onPaymentCompleted", **fields)
-    for manner in (SandboxScenario.AT_ONCE, SandboxScenario.NEVER):
+    for scenario in (SandboxScenario.AT_ONCE, SandboxScenario.NEVER):
         with pytest.raises(InvalidBody, match="amount"):
-            await post(service, made["id"], price=price, manner=manner)
+            await post(service, made["id"], price=price, scenario=scenario)
     assert (await service.get(made["id"]))["status"] == "active"
     assert await service.rows("checkouts") == []
 

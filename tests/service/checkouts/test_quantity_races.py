@@ -57,14 +57,14 @@ async def numbers(service: ServiceHarness) -> list[int]:
     return sorted(row["first_unit"] + n for row in rows for n in range(row["quantity"]))
 
 
-@pytest.mark.parametrize("manner", [SandboxScenario.AT_ONCE, SandboxScenario.NEVER])
+@pytest.mark.parametrize("scenario", [SandboxScenario.AT_ONCE, SandboxScenario.NEVER])
 async def test_with_two_left_nobody_of_many_gets_three(
-    service: ServiceHarness, manner: SandboxScenario
+    service: ServiceHarness, scenario: SandboxScenario
 ) -> None:
     request_id = await drop_of(service, 5)
     await post(service, request_id, 3, NOON)
     fine, refused = await outcomes(
-        post(service, request_id, 3, NOON, manner=manner) for _ in range(12)
+        post(service, request_id, 3, NOON, scenario=scenario) for _ in range(12)
     )
     assert fine == []
     assert {one.left for one in refused} == {2}
@@ -86,7 +86,7 @@ async def test_pieces_that_lapse_while_others_take_are_sold_once(service: Servic
     """Twelve of twelve are reserved; late money, sweeps and new payers meet at the same moment."""
     request_id = await drop_of(service, 12)
     opened = [
-        await post(service, request_id, 4, NOON, manner=SandboxScenario.NEVER) for _ in range(3)
+        await post(service, request_id, 4, NOON, scenario=SandboxScenario.NEVER) for _ in range(3)
     ]
     assert await checkout_steps.units(service) == (0, 12, 0, 0)
     sweep = partial(inventory.close_lapsed, now=LATE, most=9)
@@ -102,7 +102,7 @@ async def test_pieces_that_lapse_while_others_take_are_sold_once(service: Servic
     work = [
         *(post(service, request_id, 3, LATE) for _ in range(3)),
         *(service.db.transaction(one) for one in works),
-        *(post(service, request_id, 2, LATE, manner=SandboxScenario.NEVER) for _ in range(3)),
+        *(post(service, request_id, 2, LATE, scenario=SandboxScenario.NEVER) for _ in range(3)),
     ]
     await outcomes(work)
     remaining, reserved, sold, _ = await checkout_steps.units(service)
@@ -125,7 +125,7 @@ async def test_of_two_lapsed_checkouts_of_three_with_four_left_one_is_late_and_o
 ) -> None:
     request_id = await drop_of(service, 7)
     opened = [
-        await post(service, request_id, 3, NOON, manner=SandboxScenario.NEVER) for _ in range(2)
+        await post(service, request_id, 3, NOON, scenario=SandboxScenario.NEVER) for _ in range(2)
     ]
     await post(service, request_id, 3, LATE)
     states = await asyncio.gather(

@@ -12,7 +12,7 @@ from bot.core.database.database import Transaction
 from bot.core.database.sqlite import SqliteDatabase
 from bot.core.outbox import outbox
 from bot.service.checkouts import checkout_rows, inventory
-from bot.service.checkouts.polling import LOOKS, PaymentPoller
+from bot.service.checkouts.polling import POLLS, PaymentPoller
 from bot.service.notifications import notification_queues, recipients
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.rails.rail import Arrived
@@ -48,10 +48,10 @@ async def sell(post: LetterHarness) -> dict[str, Counter[str]]:
     for _ in range(2):
         await service.seller.post("/v3/paymentRequests", json=post_body(), headers=keyed)
     await service.edit(drop, {"decreaseRemainingUnits": 1, "product": {"name": "Tea"}})
-    manners = ("atOnce", "later", "never", "claimed", "twice", "underpaid")
+    scenarios = ("atOnce", "later", "never", "claimed", "twice", "underpaid")
     ever = (await service.create(**hook))["id"]
-    for number, manner in enumerate(manners):
-        await service.pay(ever, str(number) * 32, manner=manner)
+    for number, scenario in enumerate(scenarios):
+        await service.pay(ever, str(number) * 32, manner=scenario)
     for row in await service.rows("checkouts"):
         if row["state"] == "claimed":
             await service.seller.post(f"/v3/checkouts/{row['id']}/reject")
@@ -77,13 +77,13 @@ def post_body() -> dict[str, object]:
 
 
 async def work_off(post: LetterHarness) -> None:
-    """Look for money, and deliver webhooks to nobody."""
+    """Poll for money, and deliver webhooks to nobody."""
     service = post.service
-    looks = PaymentPoller(service.db, service.context, service.clock)
+    poller = PaymentPoller(service.db, service.context, service.clock)
 
     def settle(tx: Transaction) -> None:
-        for message in outbox.claim(tx, LOOKS, service.clock(), 9):
-            looks._settle(tx, message, Arrived())
+        for message in outbox.claim(tx, POLLS, service.clock(), 9):
+            poller._settle(tx, message, Arrived())
         for message in outbox.claim(tx, WEBHOOKS, service.clock(), 9):
             outbox.done(tx, WEBHOOKS, message, service.clock())
 

@@ -48,8 +48,8 @@ async def pay(service: ServiceHarness, request_id: str, token: str) -> Checkout:
 
 
 async def arrive(service: ServiceHarness, wallet: ScriptedRail, amount: int | None) -> None:
-    """Have the wallet report an amount at its next look."""
-    wallet.looks = [Arrived(amount)]
+    """Have the wallet report an amount at its next poll."""
+    wallet.polls = [Arrived(amount)]
     service.clock.advance(5)
     assert await hear(service) == 1
 
@@ -110,7 +110,7 @@ async def test_what_a_wallet_reports_after_the_confirmation_is_no_other_payment(
         if first == "money":
             await arrive(service, wallet, it.quote.amount - 2)
         await confirm(service, it)
-        wallet.looks = [Arrived(None if reported is None else it.quote.amount + reported)]
+        wallet.polls = [Arrived(None if reported is None else it.quote.amount + reported)]
         service.clock.advance(5)
         await hear(service)
         rows = await service.db.query("SELECT * FROM payments WHERE checkout_id = :id", id=it.id)

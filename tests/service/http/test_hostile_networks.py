@@ -194,9 +194,9 @@ async def test_one_hoarder_of_test_money_leaves_units_for_thirty(database_url: s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("manner", ["atOnce", "later"])
+@pytest.mark.parametrize("scenario", ["atOnce", "later"])
 async def test_200_browsers_of_one_venue_buy_100_units_without_waiting_longer(
-    database_url: str, manner: str
+    database_url: str, scenario: str
 ) -> None:
     """Money that comes at once is never refused; a crowd that reserves needs four rounds.
 
@@ -207,13 +207,13 @@ async def test_200_browsers_of_one_venue_buy_100_units_without_waiting_longer(
         rounds, waiting = 0, 200
         while (await units(it.service))[2] < 100:
             rounds += 1
-            tries = [await it.begin(one(number), manner=manner) for number in range(waiting)]
+            tries = [await it.begin(one(number), manner=scenario) for number in range(waiting)]
             waiting -= len([where for where in tries if where])
             it.service.clock.advance(6)
             while await hear(it.service):
                 pass
         assert await units(it.service) == (0, 0, 100, 0)
-        assert rounds == (1 if manner == "atOnce" else 4)
+        assert rounds == (1 if scenario == "atOnce" else 4)
 
 
 async def test_what_a_network_lets_lapse_counts_for_another_reservation_time(

@@ -79,12 +79,12 @@ async def market(
         yield Market(service, f"http://127.0.0.1:{site.port}", stack)
 
 
-async def buy(browser: httpx.AsyncClient, path: str, manner: str = "atOnce") -> httpx.Response:
+async def buy(browser: httpx.AsyncClient, path: str, scenario: str = "atOnce") -> httpx.Response:
     """Look at the page and post its form, as a browser does."""
     page = await browser.get(path)
     if "<form" not in page.text:
         return page
-    return await browser.post(path, data={"token": form_token(page.text), "manner": manner})
+    return await browser.post(path, data={"token": form_token(page.text), "manner": scenario})
 
 
 async def take(http: httpx.AsyncClient, path: str, number: int) -> httpx.Response:

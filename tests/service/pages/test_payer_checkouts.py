@@ -159,22 +159,22 @@ async def test_the_picture_of_a_bank_code_has_what_the_page_says(scene: RealScen
     assert "EUR18.50" in code.text
 
 
-async def test_open_pages_have_the_wallet_looked_at_once_a_second(scene: RealScene) -> None:
+async def test_open_pages_have_the_wallet_polled_once_a_second(scene: RealScene) -> None:
     """However many pages of one checkout are open."""
     where = await real_page_states.invoice(scene)
     scene.service.clock.advance(50)
     await hear(scene.service)
-    looks = 0
+    polls = 0
     for _ in range(7):
         for _ in range(3):
             await get(scene, where)
-        looks += await hear(scene.service)
+        polls += await hear(scene.service)
         scene.service.clock.advance(1)
-    assert looks == 6
+    assert polls == 6
 
 
 async def test_the_answer_to_a_script_waits_for_what_the_wallet_says(scene: RealScene) -> None:
-    """So that the page turns to Paid with the look and not with its next question."""
+    """So that the page turns to Paid with the poll and not with its next question."""
     where = await real_page_states.invoice(scene)
     asked = asyncio.create_task(get(scene, f"{where}?live"))
     await asyncio.sleep(0)

@@ -110,7 +110,7 @@ async def test_a_waiting_page_leads_to_the_receipt_once_money_arrives(
         it = await begun(service, LIGHTNING, redirectUrl=SHOP, **GOODS["text"])
         place = f"/pay/{it.request_id}/checkout/{it.id}{query}"
         assert (await service.anyone.get(place)).status_code == 200
-        wallet.looks = [Arrived(it.quote.amount)]
+        wallet.polls = [Arrived(it.quote.amount)]
         service.clock.advance(5)
         await hear(service)
         page = await receipt(service, await service.anyone.get(place))

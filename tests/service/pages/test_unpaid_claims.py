@@ -20,7 +20,7 @@ import pytest
 from bot.core.outbox import outbox
 from bot.service.checkouts import inventory
 from bot.service.checkouts.opening import OPENINGS, OpeningHandler
-from bot.service.checkouts.polling import LOOKS, PaymentPoller
+from bot.service.checkouts.polling import POLLS, PaymentPoller
 from bot.service.rails.bank import BankRail
 from bot.service.rails.rail import Arrived
 from tests.support.asgi_server import serve_asgi
@@ -77,10 +77,10 @@ async def crowd(url: str, numbers: range) -> AsyncIterator[list[Payer]]:
 
 
 async def work(service: ServiceHarness) -> None:
-    """Open what is due at the wallet, and look for its money."""
+    """Open what is due at the wallet, and poll for its money."""
     opener = OpeningHandler(service.db, service.context, service.clock)
-    looker = PaymentPoller(service.db, service.context, service.clock)
-    for queue, handle in ((OPENINGS, opener.handle), (LOOKS, looker.handle)):
+    poller = PaymentPoller(service.db, service.context, service.clock)
+    for queue, handle in ((OPENINGS, opener.handle), (POLLS, poller.handle)):
         claim = partial(outbox.claim, queue=queue, now=service.clock(), room=100)
         while due := await service.db.transaction(claim):
             for message in due:
@@ -108,7 +108,7 @@ async def reject_all(service: ServiceHarness, claimed: list[str]) -> None:
 @pytest.mark.simulation
 @pytest.mark.parametrize("end", [wait_for_the_end, reject_all])
 async def test_fifty_people_who_claim_and_never_pay(database_url: str, end: End) -> None:
-    wallet = ScriptedRail(currencies=("EUR",), looks=[Arrived()] * BUYERS)
+    wallet = ScriptedRail(currencies=("EUR",), polls=[Arrived()] * BUYERS)
     settings = {"holds": 5, "reservation": RESERVATION, "claims": CLAIM_HOURS * 3_600_000}
     async with open_real_service(database_url, wallet, BankRail(), **settings) as service:
         assert (await connect(service, "bank", **BANK)).status_code == 200

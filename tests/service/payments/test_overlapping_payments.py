@@ -58,7 +58,7 @@ def pay(
 
 async def pay_later(service: ServiceHarness, request_id: str, **form: Any) -> str:
     """Open a checkout whose money does not come, and return its id."""
-    form = {"manner": SandboxScenario.NEVER} | form
+    form = {"scenario": SandboxScenario.NEVER} | form
     opened = await service.db.transaction(pay(service, request_id, **form))
     return str(opened.checkout_id)
 
@@ -77,14 +77,14 @@ async def audited(service: ServiceHarness, action: str) -> int:
     return len(rows)
 
 
-@pytest.mark.parametrize("manner", [SandboxScenario.AT_ONCE, SandboxScenario.NEVER])
+@pytest.mark.parametrize("scenario", [SandboxScenario.AT_ONCE, SandboxScenario.NEVER])
 @pytest.mark.parametrize("total", [1, 3])
 async def test_two_posts_of_one_form_are_one_payment(
-    service: ServiceHarness, manner: SandboxScenario, total: int
+    service: ServiceHarness, scenario: SandboxScenario, total: int
 ) -> None:
     """Also for the last unit, which the first post has taken."""
     made = await service.create(**DROP | {"totalUnits": total})
-    post = pay(service, made["id"], manner=manner)
+    post = pay(service, made["id"], scenario=scenario)
     both = await overlap(service.db, post, post)
     assert both.first.checkout_id == both.second.checkout_id
     assert (await units(service, made["id"]))[0] == total - 1
@@ -103,7 +103,7 @@ async def test_two_payers_of_the_last_unit_are_one_payment_and_one_refusal(
 async def test_two_forms_of_one_payer_hold_one_unit(service: ServiceHarness) -> None:
     """They have one cookie: two tabs, or a second press."""
     made = await service.create(**DROP)
-    form: dict[str, Any] = {"manner": SandboxScenario.NEVER, "holder": Holder("network", "payer")}
+    form: dict[str, Any] = {"scenario": SandboxScenario.NEVER, "holder": Holder("network", "payer")}
     both = await overlap(
         service.db, pay(service, made["id"], "a", **form), pay(service, made["id"], "b", **form)
     )

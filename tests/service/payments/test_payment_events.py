@@ -308,7 +308,9 @@ async def claims_from(service: ServiceHarness, request_id: str, *holders: Holder
     """Claim a payment for each holder; return how many unproven ones each event tells."""
     for holder in holders:
         token = f"{len(await service.rows('checkouts')):032d}"
-        await begin(service, request_id, None, token, manner=SandboxScenario.CLAIMED, holder=holder)
+        await begin(
+            service, request_id, None, token, scenario=SandboxScenario.CLAIMED, holder=holder
+        )
     events = [body for body in await bodies(service) if "event" in body]
     for body in events:
         ClaimEvent.model_validate(body)

@@ -54,8 +54,8 @@ async def test_choice_quantity_and_message_cost_no_more(service: ServiceHarness)
     plain = await statements(service, "a")
     order: dict[str, Any] = {"price": 750, "quantity": 3, "payer_name": "Mia", "message": "Hi!"}
     assert await statements(service, "b", **order) == plain
-    later = await statements(service, "c", manner=SandboxScenario.NEVER, **order)
-    assert later == await statements(service, "d", manner=SandboxScenario.NEVER)
+    later = await statements(service, "c", scenario=SandboxScenario.NEVER, **order)
+    assert later == await statements(service, "d", scenario=SandboxScenario.NEVER)
 
 
 async def test_money_that_comes_later_for_an_order_is_as_many_statements(
@@ -87,14 +87,14 @@ async def test_a_payer_with_a_cookie_costs_one_more(service: ServiceHarness) -> 
 
 
 async def test_a_reservation_is_three_statements(service: ServiceHarness) -> None:
-    assert len(await statements(service, "a", manner=SandboxScenario.NEVER)) == 3
+    assert len(await statements(service, "a", scenario=SandboxScenario.NEVER)) == 3
 
 
 async def test_units_that_others_hold_cost_one_more(service: ServiceHarness) -> None:
     """Those that have lapsed are returned."""
     made = await service.create(**DROP)
     for token, number in (("a", 3), ("b", 4)):
-        posted = PaymentForm(made["id"], token * 32, {}, manner=SandboxScenario.NEVER)
+        posted = PaymentForm(made["id"], token * 32, {}, scenario=SandboxScenario.NEVER)
         found = await service.db.transaction(
             statements_of(lambda tx: paying.pay(tx, service.context, posted, NOON))  # noqa: B023 - run at once
         )

@@ -19,7 +19,7 @@ from bot.core.outbox.queue_policy import Queue
 from bot.service.checkouts import checkout_rows, claiming, inventory, paying
 from bot.service.checkouts.checkout import Holder
 from bot.service.checkouts.paying import PaymentForm
-from bot.service.checkouts.polling import LOOKS, PaymentPoller
+from bot.service.checkouts.polling import POLLS, PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.rails.rail import Arrived, SandboxScenario
 from tests.support.databases import PostgresDatabases
@@ -66,16 +66,22 @@ class Storm:
                     partial(checkout_rows.sweep, before=old, long_before=old, most=5)
                 )
             else:
-                await self.work(self.random.choice([LOOKS, WEBHOOKS]), now)
+                await self.work(self.random.choice([POLLS, WEBHOOKS]), now)
         except BotError:  # a refusal: sold out, given up, too late
             return
 
     async def pay(self, number: int, now: int) -> None:
         request_id, holder = self.random.choice(self.requests), Holder(f"net-{number % 9}", None)
-        manner = self.random.choice([*SandboxScenario])
+        scenario = self.random.choice([*SandboxScenario])
         quantity = self.random.choice(QUANTITIES)
         form = PaymentForm(
-            request_id, f"{number:032d}", {}, manner, holder, price=500 + number, quantity=quantity
+            request_id,
+            f"{number:032d}",
+            {},
+            scenario,
+            holder,
+            price=500 + number,
+            quantity=quantity,
         )
         work = partial(paying.pay, context=self.service.context, form=form, now=now)
         opened = await self.service.db.transaction(work)
@@ -98,7 +104,7 @@ class Storm:
             self.claimed[message.id, message.attempts] += 1
 
             def settle(tx: Transaction, message: Any = message) -> None:
-                if queue is LOOKS:
+                if queue is POLLS:
                     self.looks._settle(tx, message, Arrived())
                 else:
                     outbox.done(tx, queue, message, now)

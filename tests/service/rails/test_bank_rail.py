@@ -19,16 +19,16 @@ async def asked(amount: int = 1230) -> Asked:
     return Asked("c1", amount, "EUR", "Coffee", "RF19234567", 0, 1000, details)
 
 
-async def test_a_checkout_opens_at_once_with_its_code_and_is_never_looked_at() -> None:
+async def test_a_checkout_opens_at_once_with_its_code_and_is_never_polled() -> None:
     ask = await asked()
     opened = RAIL.open_offline(ask)
     assert opened
-    assert (opened.external_id, opened.looks, opened.arrived) == (ask.reference, (), None)
+    assert (opened.external_id, opened.poll_times, opened.arrived) == (ask.reference, (), None)
     assert opened.pay_with
     assert opened.pay_with.qr_text
     assert read_epc(opened.pay_with.qr_text)["amount"] == "EUR12.30"
     assert await RAIL.open(ask) == opened
-    assert await RAIL.look(ask, opened) == Waiting()
+    assert await RAIL.poll(ask, opened) == Waiting()
     assert RAIL.host(ask.details) == ""
 
 

@@ -173,7 +173,7 @@ async def test_each_host_of_a_redirect_is_counted(db: Database, clock: Clock) ->
 
 
 async def test_asks_of_a_relay_are_calls_of_its_host(db: Database, clock: Clock) -> None:
-    """An opening that gets none is tried again, and a look; a probe says that nobody answered."""
+    """An opening that gets none is tried again, and a poll; a probe says that nobody answered."""
     clock.at = int(time.time() * 1000)
     calls = HostCalls(db, clock, HostBudget(MINUTE))
     rail = NwcRail(AllowList.parse(HOST), clock, calls)
@@ -186,7 +186,7 @@ async def test_asks_of_a_relay_are_calls_of_its_host(db: Database, clock: Clock)
         again = await shop.open()
         assert isinstance(again, Unavailable)
         assert (again.reason, again.again_in) == ("slow", 60)
-        found = await shop.look(Opened("0" * 64))
+        found = await shop.poll(Opened("0" * 64))
         assert isinstance(found, Waiting)
         assert found.again_in == 60
         with pytest.raises(InvalidBody):

@@ -110,7 +110,7 @@ async def test_without_a_verify_address_the_seller_confirms(shop: Shop) -> None:
     shop.wallet.changed["invoice"] = {"verify": None}
     assert not (await shop.connect()).automatic
     made = await shop.opened()
-    assert (made.looks, made.look) == ((), {})
+    assert (made.poll_times, made.poll_details) == ((), {})
 
 
 async def test_a_wallet_that_stops_reporting_payments_opens_nothing(shop: Shop) -> None:
@@ -124,7 +124,7 @@ async def test_a_wallet_that_begins_to_report_payments_is_asked(shop: Shop) -> N
     await shop.connect()
     shop.wallet.changed.clear()
     found = await shop.opened()
-    assert (found.looks, found.look) == (
+    assert (found.poll_times, found.poll_details) == (
         None,
         {"verify": f"{shop.wallet.url}/verify/{found.external_id}"},
     )
@@ -213,7 +213,7 @@ async def test_an_invoice_of_whole_satoshi_is_asked_for_with_the_products_name(s
         shop.wallet.last,
         PayWith(lightning_invoice=draft.write()),
         shop.clock() // 1000 * 1000 + 900_000,
-        look={"verify": f"{shop.wallet.url}/verify/{shop.wallet.last}"},
+        poll_details={"verify": f"{shop.wallet.url}/verify/{shop.wallet.last}"},
         host=shop.wallet.host,
     )
 
@@ -313,20 +313,20 @@ async def test_a_verify_address_at_a_private_host_opens_nothing(shop: Shop) -> N
 
 async def test_an_unpaid_invoice_is_waited_for(shop: Shop) -> None:
     found = await shop.opened()
-    assert await shop.look(found) == Waiting()
+    assert await shop.poll(found) == Waiting()
 
 
 async def test_a_settled_invoice_has_arrived_with_its_preimage(shop: Shop) -> None:
     found = await shop.opened()
     shop.wallet.paid.add(found.external_id)
-    assert await shop.look(found) == Arrived()
+    assert await shop.poll(found) == Arrived()
 
 
 @pytest.mark.parametrize("preimage", [None, "", ...])
 async def test_a_settled_invoice_may_have_no_preimage(shop: Shop, preimage: Any) -> None:
     found = await shop.opened()
     shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
-    assert await shop.look(found) == Arrived()
+    assert await shop.poll(found) == Arrived()
 
 
 @pytest.mark.parametrize("preimage", ["00" * 32, "x", "11" * 31, f"{1:064x}"])
@@ -335,7 +335,7 @@ async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str)
     found = await shop.opened()
     shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
     lie = Waiting("the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE)
-    assert await shop.look(found) == lie
+    assert await shop.poll(found) == lie
 
 
 async def test_an_answer_about_another_invoice_is_a_lie(shop: Shop) -> None:
@@ -343,7 +343,7 @@ async def test_an_answer_about_another_invoice_is_a_lie(shop: Shop) -> None:
     shop.wallet.paid.add(found.external_id)
     shop.wallet.changed["verify"] = {"pr": InvoiceDraft(5_000, shop.clock()).write()}
     lie = Waiting("the wallet answers for another invoice", InvalidWalletAnswer.OTHER_INVOICE)
-    assert await shop.look(found) == lie
+    assert await shop.poll(found) == lie
 
 
 async def test_the_invoice_itself_in_capitals_is_no_other(shop: Shop) -> None:
@@ -351,14 +351,14 @@ async def test_the_invoice_itself_in_capitals_is_no_other(shop: Shop) -> None:
     assert found.pay_with is not None
     shop.wallet.paid.add(found.external_id)
     shop.wallet.changed["verify"] = {"pr": str(found.pay_with.lightning_invoice).upper()}
-    assert isinstance(await shop.look(found), Arrived)
+    assert isinstance(await shop.poll(found), Arrived)
 
 
 @pytest.mark.parametrize("settled", ["true", 1, None, ..., []])
 async def test_settled_is_true_and_nothing_like_it(shop: Shop, settled: Any) -> None:
     found = await shop.opened()
     shop.wallet.changed["verify"] = {"settled": settled}
-    assert isinstance(await shop.look(found), Waiting)
+    assert isinstance(await shop.poll(found), Waiting)
 
 
 @pytest.mark.long
@@ -370,17 +370,17 @@ async def test_a_broken_answer_is_waited_through(
     shop.wallet.paid.add(found.external_id)
     shorten_unfinished(name, monkeypatch)
     shop.wallet.answers["verify"] = BROKEN_ANSWERS[name]
-    assert isinstance(await shop.look(found), Waiting)
+    assert isinstance(await shop.poll(found), Waiting)
     del shop.wallet.answers["verify"]
     monkeypatch.undo()
-    assert isinstance(await shop.look(found), Arrived)
+    assert isinstance(await shop.poll(found), Arrived)
 
 
 @pytest.mark.parametrize("answer", [ERROR, '{"status":"error"}'])
 async def test_not_found_is_not_yet(shop: Shop, answer: str) -> None:
     found = await shop.opened()
     shop.wallet.answers["verify"] = text_answer(answer)
-    assert isinstance(await shop.look(found), Waiting)
+    assert isinstance(await shop.poll(found), Waiting)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -406,11 +406,11 @@ async def test_a_wallet_whose_domain_moved_is_followed_in_every_call(
         )
         found = await shop.opened()
         at = f"/verify/{found.external_id}"
-        found = replace(found, look={"verify": f"{old.url}{at}"})
+        found = replace(found, poll_details={"verify": f"{old.url}{at}"})
         old.answers["verify"] = text_answer("", status, location=f"{moved.url}{at}")
-        assert await shop.look(found) == Waiting()
+        assert await shop.poll(found) == Waiting()
         moved.paid.add(found.external_id)
-        assert await shop.look(found) == Arrived()
+        assert await shop.poll(found) == Arrived()
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])
@@ -556,8 +556,8 @@ async def test_each_way_not_to_be_reached_is_told_as_what_it_is(
 
 
 async def test_a_stored_verify_address_is_checked_again_when_it_is_dialled(shop: Shop) -> None:
-    found = replace(await shop.opened(), look={"verify": "http://10.0.0.1/v"})
-    assert isinstance(await shop.look(found), Waiting)
+    found = replace(await shop.opened(), poll_details={"verify": "http://10.0.0.1/v"})
+    assert isinstance(await shop.poll(found), Waiting)
 
 
 async def test_a_host_that_is_no_longer_allowed_is_not_called(shop: Shop) -> None:

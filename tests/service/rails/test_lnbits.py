@@ -195,7 +195,7 @@ async def test_a_key_is_sent_to_no_address_that_lnbits_redirects_to(
             )
             shop.wallet.asked.clear()
             assert await shop.refused() == "refused"
-            assert isinstance(await shop.look(found), Waiting)
+            assert isinstance(await shop.poll(found), Waiting)
             assert len(shop.wallet.asked) == 2
         assert moved.asked == []
 
@@ -242,7 +242,7 @@ async def test_an_invoice_is_asked_for_that_lapses_with_the_checkout(shop: Shop)
         shop.wallet.last,
         PayWith(lightning_invoice=draft.write()),
         shop.clock() // 1000 * 1000 + 900_000,
-        look={"wallet": WALLET_ID},
+        poll_details={"wallet": WALLET_ID},
     )
 
 
@@ -355,12 +355,12 @@ async def test_a_host_that_is_no_longer_allowed_is_not_called(shop: Shop) -> Non
 
 
 async def test_an_unpaid_invoice_is_waited_for(shop: Shop) -> None:
-    assert await shop.look(await shop.opened()) == Waiting()
+    assert await shop.poll(await shop.opened()) == Waiting()
 
 
 async def test_a_paid_invoice_has_arrived_with_its_amount_and_preimage(shop: Shop) -> None:
     found = await shop.paid()
-    assert await shop.look(found) == Arrived(21)
+    assert await shop.poll(found) == Arrived(21)
 
 
 @pytest.mark.parametrize("preimage", [None, "", "0" * 64, ...])
@@ -368,7 +368,7 @@ async def test_a_paid_invoice_may_have_no_preimage(shop: Shop, preimage: Any) ->
     """Payments within one LNbits have none in some of its versions."""
     found = await shop.paid()
     shop.wallet.changed["payment"] = {"preimage": preimage}
-    assert await shop.look(found) == Arrived(21)
+    assert await shop.poll(found) == Arrived(21)
 
 
 @pytest.mark.parametrize(("msat", "expected"), [(5_000, 5), (1_999, 1), (42_000, 42)])
@@ -377,9 +377,9 @@ async def test_the_amount_is_that_which_came_in_whole_satoshi(
 ) -> None:
     found = await shop.paid()
     shop.wallet.changed["details"] = {"amount": msat}
-    look = await shop.look(found)
-    assert isinstance(look, Arrived)
-    assert look.amount == expected
+    answer = await shop.poll(found)
+    assert isinstance(answer, Arrived)
+    assert answer.amount == expected
 
 
 @pytest.mark.parametrize(
@@ -398,7 +398,7 @@ async def test_an_answer_that_is_not_about_our_payment_is_not_believed(
 ) -> None:
     found = await shop.paid()
     shop.wallet.changed["details"] = details
-    assert isinstance(await shop.look(found), Waiting)
+    assert isinstance(await shop.poll(found), Waiting)
 
 
 @pytest.mark.parametrize("details", [None, ..., [], "paid"])
@@ -407,7 +407,7 @@ async def test_paid_without_details_is_anybodys_answer(shop: Shop, details: Any)
     found = await shop.paid()
     shop.wallet.changed["payment"] = {"details": details}
     lost = Waiting("the wallet does not accept the key any more")
-    assert await shop.look(found) == lost
+    assert await shop.poll(found) == lost
 
 
 @pytest.mark.parametrize("preimage", ["22" * 32, "x"])
@@ -415,28 +415,28 @@ async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str)
     found = await shop.paid()
     shop.wallet.changed["payment"] = {"preimage": preimage}
     lie = Waiting("the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE)
-    assert await shop.look(found) == lie
+    assert await shop.poll(found) == lie
 
 
 @pytest.mark.parametrize("paid", ["true", 1, None, ..., []])
 async def test_paid_is_true_and_nothing_like_it(shop: Shop, paid: Any) -> None:
     found = await shop.paid()
     shop.wallet.changed["payment"] = {"paid": paid}
-    assert isinstance(await shop.look(found), Waiting)
+    assert isinstance(await shop.poll(found), Waiting)
 
 
 async def test_failed_is_gone_and_may_be_paid_later(shop: Shop) -> None:
     found = await shop.opened()
     shop.wallet.changed["details"] = {"status": "failed"}
-    assert await shop.look(found) == Gone("failed")
+    assert await shop.poll(found) == Gone("failed")
     shop.wallet.paid.add(found.external_id)
-    assert isinstance(await shop.look(found), Arrived)
+    assert isinstance(await shop.poll(found), Arrived)
 
 
 async def test_an_invoice_that_the_wallet_forgot_is_gone(shop: Shop) -> None:
     found = await shop.opened()
     shop.wallet.preimages.clear()
-    assert isinstance(await shop.look(found), Gone)
+    assert isinstance(await shop.poll(found), Gone)
 
 
 @pytest.mark.long
@@ -447,17 +447,17 @@ async def test_a_broken_answer_is_waited_through(
     found = await shop.paid()
     shorten_unfinished(name, monkeypatch)
     shop.wallet.answers["payment"] = BROKEN_ANSWERS[name]
-    assert isinstance(await shop.look(found), Waiting)
+    assert isinstance(await shop.poll(found), Waiting)
     del shop.wallet.answers["payment"]
     monkeypatch.undo()
-    assert isinstance(await shop.look(found), Arrived)
+    assert isinstance(await shop.poll(found), Arrived)
 
 
 @pytest.mark.parametrize("status", [401, 403, 500, 520])
 async def test_an_error_is_waited_through(shop: Shop, status: int) -> None:
     found = await shop.paid()
     shop.wallet.answers["payment"] = text_answer('{"paid":true,"detail":"x"}', status)
-    assert isinstance(await shop.look(found), Waiting)
+    assert isinstance(await shop.poll(found), Waiting)
 
 
 async def test_an_invoice_has_to_be_asked_for(shop: Shop) -> None:

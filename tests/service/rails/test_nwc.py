@@ -64,8 +64,8 @@ async def opened(rail: NwcRail, wallet: NwcWallet) -> Opened:
     return made
 
 
-async def look(rail: NwcRail, wallet: NwcWallet, made: Opened) -> PollAnswer:
-    return await rail.look(ask(wallet), made)
+async def poll(rail: NwcRail, wallet: NwcWallet, made: Opened) -> PollAnswer:
+    return await rail.poll(ask(wallet), made)
 
 
 async def problem(rail: NwcRail, connection: Any) -> str:
@@ -225,21 +225,21 @@ async def test_a_revoked_connection_is_silence_and_ends_in_time(
     wallet.silent.add("*")
     began = time.monotonic()
     assert isinstance(await rail.open(ask(wallet)), Unavailable)
-    assert isinstance(await look(rail, wallet, made), Waiting)
+    assert isinstance(await poll(rail, wallet, made), Waiting)
     assert time.monotonic() - began < 3
 
 
 async def test_a_payment_is_found_once_the_wallet_has_it(rail: NwcRail, wallet: NwcWallet) -> None:
     made = await opened(rail, wallet)
-    assert await look(rail, wallet, made) == Waiting()
+    assert await poll(rail, wallet, made) == Waiting()
     wallet.settle(made.external_id)
-    assert await look(rail, wallet, made) == Arrived(21)
+    assert await poll(rail, wallet, made) == Arrived(21)
 
 
 async def test_an_invoice_that_the_wallet_does_not_know_is_gone(
     rail: NwcRail, wallet: NwcWallet
 ) -> None:
-    found = await look(rail, wallet, Opened("ab" * 32))
+    found = await poll(rail, wallet, Opened("ab" * 32))
     assert found == Gone("the wallet answered NOT_FOUND")
 
 
@@ -249,7 +249,7 @@ async def test_any_other_error_leaves_the_payment_open(
 ) -> None:
     made = await opened(rail, wallet)
     wallet.errors["lookup_invoice"] = code
-    assert await look(rail, wallet, made) == Waiting(f"the wallet answered {code}")
+    assert await poll(rail, wallet, made) == Waiting(f"the wallet answered {code}")
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ async def test_a_lie_about_a_payment_is_not_believed(
     if "state" not in lie:
         wallet.settle(made.external_id)
     wallet.lies["lookup_invoice"] = lambda result: result | lie
-    assert isinstance(await look(rail, wallet, made), Waiting)
+    assert isinstance(await poll(rail, wallet, made), Waiting)
 
 
 @pytest.mark.parametrize("paid", [True, False])
@@ -278,21 +278,21 @@ async def test_a_wallet_that_says_no_state_is_asked_for_its_list_after_the_end(
         | {"settled_at": result["created_at"]}
     )
     ended = Opened(made.external_id, lapses_at=now() - 1)
-    found = await look(rail, wallet, ended)
+    found = await poll(rail, wallet, ended)
     assert isinstance(found, Arrived if paid else Gone)
 
 
 @pytest.mark.simulation
-async def test_looks_go_on_when_the_relay_was_stopped_and_started_again(
+async def test_polls_go_on_when_the_relay_was_stopped_and_started_again(
     rail: NwcRail, relay: LocalRelay, wallet: NwcWallet
 ) -> None:
     made = await opened(rail, wallet)
     await relay.stop()
-    assert isinstance(await look(rail, wallet, made), Waiting)
+    assert isinstance(await poll(rail, wallet, made), Waiting)
     await relay.start()
     await wallet.connect()
     wallet.settle(made.external_id)
-    assert isinstance(await look(rail, wallet, made), Arrived)
+    assert isinstance(await poll(rail, wallet, made), Arrived)
 
 
 async def test_the_answer_may_come_in_another_encryption(rail: NwcRail, wallet: NwcWallet) -> None:
@@ -305,7 +305,7 @@ async def test_one_of_two_relays_is_enough(rail: NwcRail, relay: LocalRelay) -> 
         made = await opened(rail, wallet)
         await relay.stop()
         wallet.settle(made.external_id)
-        assert isinstance(await look(rail, wallet, made), Arrived)
+        assert isinstance(await poll(rail, wallet, made), Arrived)
 
 
 async def test_a_wallet_that_answers_hundreds_of_times_costs_no_other_the_relay(
@@ -322,10 +322,10 @@ async def test_a_wallet_that_answers_hundreds_of_times_costs_no_other_the_relay(
             each.relays = (f"ws://127.0.0.1:{port}",)
         made = await opened(rail, wallet)
         flood = asyncio.create_task(rail.open(ask(noisy)))
-        assert [await look(rail, wallet, made) for _ in range(3)] == [Waiting()] * 3
+        assert [await poll(rail, wallet, made) for _ in range(3)] == [Waiting()] * 3
         await flood
         refused = await rail.open(ask(noisy))
-        assert await look(rail, wallet, made) == Waiting()
+        assert await poll(rail, wallet, made) == Waiting()
         assert len(passage.served) == 1
         await rail.close()
     assert isinstance(refused, Unavailable)
@@ -354,7 +354,7 @@ async def test_no_answer_log_or_error_shows_the_secret(
         made = await opened(rail, wallet)
         for fault in ({"*"}, set[str]()):
             wallet.silent = fault
-            said += [await rail.open(ask(wallet)), await look(rail, wallet, made)]
+            said += [await rail.open(ask(wallet)), await poll(rail, wallet, made)]
         said += [await problem(rail, wallet.connection.replace(wallet.public, "ab"))]
         said += [await problem(rail, wallet.connection.replace("127.0.0.1", "192.168.0.1"))]
         said += [await problem(rail, wallet.connection.replace("ws%3A", "ftp%3A"))]

@@ -33,7 +33,7 @@ def read(found: dict[str, Any], *, ended: bool = False) -> PollAnswer | None:
 
 
 @pytest.mark.parametrize(
-    ("found", "look"),
+    ("found", "answer"),
     [
         (PENDING, Waiting()),
         (PENDING | {"state": "accepted"}, Waiting()),
@@ -58,8 +58,8 @@ def read(found: dict[str, Any], *, ended: bool = False) -> PollAnswer | None:
         (SAYS_NO_STATE | {"state": None}, Arrived(21)),
     ],
 )
-def test_what_a_lookup_says(found: dict[str, Any], look: PollAnswer) -> None:
-    assert read(found) == look
+def test_what_a_lookup_says(found: dict[str, Any], answer: PollAnswer) -> None:
+    assert read(found) == answer
 
 
 def test_a_time_of_settling_without_a_state_says_nothing_once_the_invoice_has_ended() -> None:
@@ -98,7 +98,7 @@ def test_a_lie_about_a_payment_is_refused(lie: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("listed", "look"),
+    ("listed", "answer"),
     [
         ([SAYS_NO_STATE], Arrived(21)),
         ([{"payment_hash": "other"}, None, SAYS_NO_STATE], Arrived(21)),
@@ -108,8 +108,8 @@ def test_a_lie_about_a_payment_is_refused(lie: dict[str, Any]) -> None:
         ("text", Gone("the invoice ended without a payment")),
     ],
 )
-def test_what_a_list_of_payments_says(listed: Any, look: PollAnswer) -> None:
-    assert nwc.read_list({"transactions": listed}, HASH) == look
+def test_what_a_list_of_payments_says(listed: Any, answer: PollAnswer) -> None:
+    assert nwc.read_list({"transactions": listed}, HASH) == answer
 
 
 RECEIVE = ["make_invoice", "lookup_invoice", "get_info"]
@@ -204,5 +204,5 @@ def test_answers_of_any_type_are_read_or_refused(fields: dict[str, Any], *, ende
             listed = nwc.read_list({"transactions": [answer]}, HASH)
         except BadAnswer:
             continue
-        for look in (found, listed):
-            assert not isinstance(look, Arrived) or look.amount is None or look.amount >= 1
+        for one in (found, listed):
+            assert not isinstance(one, Arrived) or one.amount is None or one.amount >= 1

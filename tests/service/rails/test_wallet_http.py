@@ -144,7 +144,7 @@ async def test_a_cookie_is_never_sent_back(wallet: LnurlService, http: WalletHtt
 async def test_wallets_that_stay_silent_take_no_connection_of_another(
     wallet: LnurlService, http: WalletHttp
 ) -> None:
-    """As many as may be opened and looked at together, each at a host of its own."""
+    """As many as may be opened and polled together, each at a host of its own."""
 
     async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):

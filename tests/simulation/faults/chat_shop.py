@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 VOUCHER, BOX = "Voucher", "Box"
 OF_SERVICE = {"claimed", "underpaid"}
-"""The manners of which the chat hears nothing where money is test money."""
+"""The scenarios of which the chat hears nothing where money is test money."""
 
 KEEPS = 0.4
 """How many buyers keep their receipt in Telegram."""
@@ -70,7 +70,7 @@ class ChatShop(Shop):
         if len(self.codes) == 1:  # one line is a message, not a list of codes
             self.codes.append("CODE-001")
         for one in self.customers:
-            one.manner = "atOnce" if one.manner in OF_SERVICE else one.manner
+            one.scenario = "atOnce" if one.scenario in OF_SERVICE else one.scenario
 
     def cast(self, product: SimulatedProduct) -> Seller:
         """Return the keeper, with the two offers."""

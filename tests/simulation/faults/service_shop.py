@@ -33,7 +33,7 @@ AMOUNTS = {None: "5", "5": "5", "10": "10", "7.50": "7.50", "3": "3", "2.99": No
 """The amounts that payers send, and what they are; None where the choice forbids them."""
 
 MOST_PIECES, QUANTITIES = 3, (1, 1, 2, 3, 4)
-MANNERS = {
+SCENARIOS = {
     "atOnce": 10,
     "later": 2,
     "twice": 2,
@@ -54,7 +54,7 @@ class Customer:
     drop: bool
     amount: str | None
     quantity: int
-    manner: str
+    scenario: str
     status: int = 0
     receipt: str | None = None
     decided: str | None = None
@@ -98,10 +98,10 @@ class Shop:
         first = self.chance.randint(1, self.units)
         self.codes = [f"CODE-{number:03d}" for number in range(first)]
         for number in range(self.chance.randint(6, 14)):
-            (manner,) = self.chance.choices(list(MANNERS), list(MANNERS.values()))
+            (scenario,) = self.chance.choices(list(SCENARIOS), list(SCENARIOS.values()))
             drop = self.chance.random() < 0.75
             amount, pieces = self.chance.choice(list(AMOUNTS)), self.chance.choice(QUANTITIES)
-            one = Customer(FIRST_CUSTOMER + number, drop, amount, pieces if drop else 1, manner)
+            one = Customer(FIRST_CUSTOMER + number, drop, amount, pieces if drop else 1, scenario)
             self.customers.append(one)
 
     def acts(self, product: SimulatedProduct, storm: float) -> list[Coroutine[Any, Any, None]]:
@@ -160,8 +160,8 @@ class Shop:
         await asyncio.sleep(after)
         request_id = self.drop if one.drop else self.donation
         found = await self._pay(product, one, request_id)
-        product.note(f"{one.address} {one.manner} {one.quantity} × {one.amount}: {one.status}")
-        if found and found[1] == "checkout" and one.manner == "claimed":
+        product.note(f"{one.address} {one.scenario} {one.quantity} × {one.amount}: {one.status}")
+        if found and found[1] == "checkout" and one.scenario == "claimed":
             word = chance.choice(["confirm", "reject"])
             await asyncio.sleep(chance.uniform(0, 5))
             path = f"/v3/checkouts/{found[2]}/{word}"
@@ -180,7 +180,7 @@ class Shop:
             if "<form" not in page.text:
                 one.status = page.status_code
                 return None
-            form = {"token": form_token(page.text), "email": one.address, "manner": one.manner}
+            form = {"token": form_token(page.text), "email": one.address, "manner": one.scenario}
             form |= one.words
             form |= {"quantity": str(one.quantity)} if one.drop else {}
             form |= {"amount": one.amount} if one.amount else {}

@@ -140,7 +140,7 @@ def _unpaid(one: Customer) -> str | None:
         return f"was answered {one.status}"
     if one.quantity > MOST_PIECES or AMOUNTS[one.amount] is None:
         return "ordered what is not offered"
-    if one.manner == "never" or one.decided == "reject":
+    if one.scenario == "never" or one.decided == "reject":
         return "never paid"
     return None
 

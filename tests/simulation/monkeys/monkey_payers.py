@@ -1,4 +1,4 @@
-"""Payers at the pay page, in every manner that it offers."""
+"""Payers at the pay page, in every scenario that it offers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OFFERED = (
 )
 """The requests, and how much they draw: those of which there are few, the more."""
 
-MANNERS = {"atOnce": 16, "later": 3, "twice": 2, "late": 1, "never": 1}
+SCENARIOS = {"atOnce": 16, "later": 3, "twice": 2, "late": 1, "never": 1}
 SECONDS = 30.0
 
 
@@ -86,11 +86,11 @@ class Payers:
             form["amount"] = self.chance.choice([*OWN_AMOUNTS, *SUGGESTED.findall(page.text) * 2])
         if self.chance.random() < LEAVES_WORDS:
             form |= mark.words(number)
-        (manner,) = self.chance.choices(list(MANNERS), list(MANNERS.values()))
+        (scenario,) = self.chance.choices(list(SCENARIOS), list(SCENARIOS.values()))
         await asyncio.sleep(self.chance.uniform(0, 3))
-        sent = {"token": known["token"], "manner": manner, **form}
+        sent = {"token": known["token"], "manner": scenario, **form}
         browser = {"Cookie": page.headers.get("set-cookie", "").partition(";")[0]}
         answer = await self.http.post(link, data=sent, headers=browser)
         if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
             self.product.errors.append(f"the pay page answered {answer.status_code}")
-        self.product.note(f"{address} pays {manner}: {answer.status_code}")
+        self.product.note(f"{address} pays {scenario}: {answer.status_code}")

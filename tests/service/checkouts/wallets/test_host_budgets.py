@@ -22,7 +22,7 @@ from bot.core.outbox.worker import Job
 from bot.service.checkouts import polling
 from bot.service.checkouts.checkout import CheckoutState, Holder
 from bot.service.checkouts.opening import OpeningHandler
-from bot.service.checkouts.polling import LOOKS, DuePoll, PaymentPoller, WalletLane
+from bot.service.checkouts.polling import POLLS, DuePoll, PaymentPoller, WalletLane
 from bot.service.payouts import account_rows
 from bot.service.payouts.payout_account import LNBITS
 from bot.service.rails.host_calls import HostCalls
@@ -45,7 +45,7 @@ BUDGET = Rate(300, 60)
 
 STEP = 0.05
 POLL = 1.6
-"""Seconds between two looks that an open page asks for."""
+"""Seconds between two polls that an open page asks for."""
 
 
 @dataclass
@@ -242,22 +242,22 @@ def test_one_network_has_one_turn_however_many_wallets_it_pays_at_a_host(
     db: Database, clock: Clock, wallet: str
 ) -> None:
     """Two hundred keys of one relay, or ports of one host, whose pages never stop asking."""
-    queue = replace(LOOKS, budget=HostBudget(BUDGET))
+    queue = replace(POLLS, budget=HostBudget(BUDGET))
 
     def ask(tx: Transaction, number: int, network: str) -> None:
         lane = WalletLane(wallet.format(number), network, ASKED)
         body = DuePoll(f"{number}")
-        outbox.put(tx, LOOKS, str(lane), body, clock(), subject=f"link{number}")
+        outbox.put(tx, POLLS, str(lane), body, clock(), subject=f"link{number}")
 
     def work(tx: Transaction) -> list[int]:
         found = outbox.claim(tx, queue, clock(), 256)
         for message in found:
             outbox.done(tx, queue, message, clock())
-        looked = [int(message.body.checkout_id) for message in found]
-        for number in looked:
+        polled = [int(message.body.checkout_id) for message in found]
+        for number in polled:
             if number:
                 ask(tx, number, "hostile")
-        return looked
+        return polled
 
     for number in range(1, 201):
         db.run(partial(ask, number=number, network="hostile"))
@@ -267,10 +267,10 @@ def test_one_network_has_one_turn_however_many_wallets_it_pays_at_a_host(
             clock.advance(STEP)
             db.run(work)
         db.run(partial(ask, number=0, network="honest"))
-        began, looked = clock(), db.run(work)
-        while 0 not in looked:
+        began, polled = clock(), db.run(work)
+        while 0 not in polled:
             clock.advance(STEP)
-            looked = db.run(work)
+            polled = db.run(work)
             assert clock() < began + 60_000
         told.append((clock() - began) / 1000)
     assert max(told) <= 1
@@ -279,7 +279,7 @@ def test_one_network_has_one_turn_however_many_wallets_it_pays_at_a_host(
 async def test_a_host_that_answers_429_gets_no_call_before_the_time_that_it_names(
     database_url: str,
 ) -> None:
-    """Neither looks nor openings nor probes; what was asked for meanwhile happens then."""
+    """Neither polls nor openings nor probes; what was asked for meanwhile happens then."""
     async with open_market(database_url) as market:
         honest = await market.link("anna")
         checkout_id = await market.press_pay(honest, "payer")
@@ -370,10 +370,10 @@ async def test_nobody_asks_for_it_so_a_wallet_is_asked_every_five_seconds(
         assert 35 <= len(market.provider.times) <= 38
 
 
-async def test_a_networks_pseudonym_is_forgotten_with_the_last_quick_look(
+async def test_a_networks_pseudonym_is_forgotten_with_the_last_quick_poll(
     database_url: str,
 ) -> None:
-    """The looks of an hour and a day later name nobody; neither does the pseudonym itself."""
+    """The polls of an hour and a day later name nobody; neither does the pseudonym itself."""
     async with open_market(database_url) as market:
         honest = await market.link("anna")
         checkout_id = await market.press_pay(honest, "payer")

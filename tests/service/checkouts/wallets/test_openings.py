@@ -32,7 +32,7 @@ async def test_a_checkout_is_opening_until_its_wallet_has_answered(service: Serv
         "open", f"hash-{it.id}", PayWith(f"lnbc{it.id}"),
     )  # fmt: skip
     assert (it.kind, it.way, it.automatic, it.reference) == ("lightning", "lightning", True, None)
-    assert (it.quote.currency, it.opened_at, it.looked_at) == ("SAT", NOON, NOON)
+    assert (it.quote.currency, it.opened_at, it.polled_at) == ("SAT", NOON, NOON)
     assert it.quote.rate is not None
 
 
@@ -71,7 +71,7 @@ async def test_an_invoice_that_was_handed_out_before_is_refused(
     again = Opened(first.settles_as, PayWith("lnbc2"), service.clock() + 60_000)
     wallet.opens = [again]
     assert (await begun(service)).failure == "lied"
-    wallet.looks = [Arrived()]
+    wallet.polls = [Arrived()]
     service.clock.advance(5)
     await hear(service)
     wallet.opens = [again]
@@ -101,7 +101,7 @@ async def test_an_invoice_that_ends_earlier_shortens_the_reservation(
     assert await state_of(service, it.id) == "lapsed"
 
 
-async def test_an_invoice_that_never_ends_is_looked_at_for_a_day(
+async def test_an_invoice_that_never_ends_is_polled_for_a_day(
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
     wallet.opens = [Opened("endless", PayWith("lnbc"), NOON + 10**12)]
@@ -131,7 +131,7 @@ async def test_a_reservation_that_lapsed_while_opening_stays_lapsed_and_its_mone
     await opening
     assert await state_of(service, standing) == "lapsed"
     assert (await service.get(made["id"]))["remainingUnits"] == 3
-    wallet.looks = [Arrived()]
+    wallet.polls = [Arrived()]
     service.clock.advance(5)
     assert await hear(service) == 1
     assert await state_of(service, standing) == "late"

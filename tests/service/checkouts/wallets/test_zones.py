@@ -10,16 +10,16 @@ from bot.core.database.database import Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import Queue
 from bot.service.checkouts.opening import OPENINGS, DueOpening
-from bot.service.checkouts.polling import LOOKS, ROOM, ZONE_ROOM, DuePoll, WalletLane, groups_of
+from bot.service.checkouts.polling import POLLS, ROOM, ZONE_ROOM, DuePoll, WalletLane, groups_of
 from tests.support.service_harness import ServiceHarness
 
 
-@pytest.mark.parametrize("queue", [OPENINGS, LOOKS], ids=lambda queue: queue.name)
+@pytest.mark.parametrize("queue", [OPENINGS, POLLS], ids=lambda queue: queue.name)
 async def test_wallets_of_one_zone_leave_room_for_others(
     service: ServiceHarness, queue: Queue
 ) -> None:
     """Whoever owns a domain can invent hosts and ports that never answer."""
-    body = DuePoll("one") if queue is LOOKS else DueOpening("one")
+    body = DuePoll("one") if queue is POLLS else DueOpening("one")
     lanes = [f"w{number}.silent.example:{443 + number}" for number in range(ROOM)]
 
     def work(tx: Transaction) -> Counter[str]:

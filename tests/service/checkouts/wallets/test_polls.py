@@ -1,4 +1,4 @@
-"""Looks at a wallet: money is booked as what it is: too little, more, late, twice."""
+"""Polls of a wallet: money is booked as what it is: too little, more, late, twice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.real_rails import RESERVATION, ScriptedRail
 from tests.support.service_harness import DROP, ServiceHarness
 
 
-async def test_money_is_found_by_a_look_and_paid_once(
+async def test_money_is_found_by_a_poll_and_paid_once(
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
     it = await begun(service, **DROP)
@@ -23,7 +23,7 @@ async def test_money_is_found_by_a_look_and_paid_once(
     service.clock.advance(5)
     assert await hear(service) == 1
     assert await units(service) == (2, 1, 0, 0)
-    wallet.looks = [Arrived(it.quote.amount)]
+    wallet.polls = [Arrived(it.quote.amount)]
     service.clock.advance(5)
     assert await hear(service) == 1
     assert await units(service) == (2, 0, 1, 0)
@@ -34,13 +34,13 @@ async def test_money_is_found_by_a_look_and_paid_once(
     assert await service.rows("outbox") == []
 
 
-async def test_a_rail_with_a_bug_fails_one_checkout_and_ends_no_looking(
+async def test_a_rail_with_a_bug_fails_one_checkout_and_ends_no_polling(
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
     wallet.opens = [KeyError("bug")]
     assert (await begun(service)).failure == "refused"
     it = await begun(service)
-    wallet.looks = [KeyError("bug"), Arrived()]
+    wallet.polls = [KeyError("bug"), Arrived()]
     for _ in range(2):
         service.clock.advance(5)
         assert await hear(service) == 1
@@ -53,12 +53,12 @@ async def test_a_wallet_that_can_not_be_asked_is_logged_once_in_ten_minutes(
     """Its payers may have paid, and nobody would know."""
     it = await begun(service)
     await begun(service)
-    looker = PaymentPoller(service.db, service.context, service.clock)
+    poller = PaymentPoller(service.db, service.context, service.clock)
     with capture_logs() as lines:
         for seconds in (5, 5, 600):
-            wallet.looks = [Waiting("no connection to ln.example:443")] * 2
+            wallet.polls = [Waiting("no connection to ln.example:443")] * 2
             service.clock.advance(seconds)
-            assert await perform(service, looker.job) == 2
+            assert await perform(service, poller.job) == 2
     warnings = [line for line in lines if line["log_level"] == "warning"]
     assert {line["event"] for line in warnings} == {"wallet can't be asked for money"}
     assert {line["reason"] for line in warnings} == {"no connection to ln.example:443"}
@@ -73,7 +73,7 @@ async def test_too_little_money_takes_no_unit_and_the_whole_amount_may_still_com
     it = await begun(service, **DROP)
     asked = it.quote.amount
     for amount in (asked - 1, asked - 1, asked):
-        wallet.looks = [Arrived(amount)]
+        wallet.polls = [Arrived(amount)]
         service.clock.advance(5)
         assert await hear(service) == 1
     assert await settled(service) == [(f"hash-{it.id}", "paid", asked)]
@@ -85,7 +85,7 @@ async def test_a_checkout_with_too_little_money_is_neither_paid_nor_deleted(
 ) -> None:
     """Its payment refers to it for ever."""
     it = await begun(service, **DROP)
-    wallet.looks = [Arrived(1)]
+    wallet.polls = [Arrived(1)]
     service.clock.advance(5)
     await hear(service)
     assert await state_of(service, it.id) == "open"
@@ -103,7 +103,7 @@ async def test_more_money_than_asked_pays_and_is_kept_as_it_came(
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
     it = await begun(service)
-    wallet.looks = [Arrived(it.quote.amount + 7)]
+    wallet.polls = [Arrived(it.quote.amount + 7)]
     service.clock.advance(5)
     await hear(service)
     (payment,) = await service.rows("payments")
@@ -117,17 +117,17 @@ async def test_no_amount_is_no_payment(
     service: ServiceHarness, wallet: ScriptedRail, amount: int
 ) -> None:
     it = await begun(service)
-    wallet.looks = [Arrived(amount)]
+    wallet.polls = [Arrived(amount)]
     service.clock.advance(5)
     await hear(service)
     assert (await settled(service), await state_of(service, it.id)) == ([], "open")
 
 
-async def test_an_invoice_that_is_gone_is_looked_at_again(
+async def test_an_invoice_that_is_gone_is_polled_again(
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
     it = await begun(service)
-    wallet.looks = [Gone("not found"), Arrived()]
+    wallet.polls = [Gone("not found"), Arrived()]
     for _ in range(2):
         service.clock.advance(5)
         await hear(service)
@@ -144,7 +144,7 @@ async def test_money_for_a_cancelled_checkout_is_late_or_oversold(
         )
         assert await service.db.transaction(cancel)
     await begin(service, two.request_id, token="b" * 32)
-    wallet.looks = [Arrived(), Arrived()]
+    wallet.polls = [Arrived(), Arrived()]
     service.clock.advance(5)
     assert await hear(service) == 2
     assert [await state_of(service, it.id) for it in (one, two)] == ["late", "oversold"]
@@ -169,7 +169,7 @@ async def test_a_wallet_that_lies_is_warned_of_once_for_each_checkout(
                 answer,
                 Arrived(),
             ):
-                wallet.looks = [found]
+                wallet.polls = [found]
                 service.clock.advance(5)
                 await hear(service)
             assert await state_of(service, it.id) == "paid"
