@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Match
 
 from bot import config
 from bot.chat.conversation import commands
-from bot.chat.forms.bot_texts import COMMANDS
+from bot.chat.conversation.commands import COMMANDS
 from bot.chat.model.request_spec import KINDS
 from bot.cli.commands import main
 from bot.core import exact_json

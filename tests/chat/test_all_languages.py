@@ -13,8 +13,8 @@ from telegram.constants import CallbackQueryLimit
 from bot.chat.cards.card_text import list_page, seller_card
 from bot.chat.cards.payment_texts import payment_rows
 from bot.chat.cards.request_card import Card
-from bot.chat.forms import bot_texts
-from bot.chat.forms.bot_texts import COMMANDS, commands
+from bot.chat.conversation.commands import COMMANDS, commands
+from bot.chat.forms import questions
 from bot.chat.forms.one_line import one_line
 from bot.chat.model.drafts import Seller
 from bot.chat.model.payment import PaymentMarks
@@ -127,7 +127,7 @@ def test_buttons_that_share_a_row_are_short(language: str) -> None:
     talk.seller = Seller(language, "$anna", "USD")
     talk.press("options")
     shown = (
-        *(bot_texts.menu(language), seller_card(DROP, language).rows, talk.replies[-1].rows),
+        *(questions.menu(language), seller_card(DROP, language).rows, talk.replies[-1].rows),
         *(
             seller_card(replace(DROP, status=each), language).rows
             for each in ("stopped", "soldOut")

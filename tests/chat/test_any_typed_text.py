@@ -18,15 +18,14 @@ from bot.chat.alerts import alert_text, daily_summary
 from bot.chat.cards import card_text, menus
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
-from bot.chat.conversation.commands import show_undelivered
+from bot.chat.conversation.commands import show_undelivered, start_reply
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.conversation.events import Person
-from bot.chat.forms.bot_texts import settings as settings_page
-from bot.chat.forms.bot_texts import start_reply
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import reopen, resume_offer, take_picture
 from bot.chat.forms.questions import prompt
-from bot.chat.forms.registry import BY_NAME, STEPS
+from bot.chat.forms.request_fields import BY_NAME, STEPS
+from bot.chat.forms.seller_texts import settings as settings_page
 from bot.chat.forms.shares_and_amounts import read_amounts, read_portions
 from bot.chat.forms.typed_text import (
     read_code,

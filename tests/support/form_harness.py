@@ -10,7 +10,7 @@ from bot.chat.forms.field import Field
 from bot.chat.forms.flow import Change, FormResult, Setting, start_new
 from bot.chat.forms.form import take_message
 from bot.chat.forms.inputs import take_press
-from bot.chat.forms.registry import BY_NAME
+from bot.chat.forms.request_fields import BY_NAME
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.drafts import PROFILE_STEPS, Attachment, Draft, Enclosure, Seller
 from bot.chat.model.replies import Action, Reply

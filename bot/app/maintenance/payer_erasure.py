@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from bot.chat.jobs import seller_jobs
 from bot.chat.model import drafts, queues, receipt
 from bot.chat.store import personal_data, seller_rows
 from bot.core import erasure, errors
@@ -151,7 +150,7 @@ async def erase(db: database.Database, scope: erasure.Scope, found: Found, now: 
     for seller_id in await db.read(lambda tx: personal_data.sellers_with_profile(tx, scope)):
         await chats.transaction(
             partial(
-                seller_jobs.change_profile,
+                seller_rows.change_profile,
                 queues=QUEUES,
                 seller_id=seller_id,
                 profile=drafts.NO_PROFILE,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.chat.cards import card_text, request_card
-from bot.chat.forms import flow, goods_text, registry, wording
+from bot.chat.forms import field_texts, flow, request_fields
 from bot.chat.model import drafts, remote_request, replies, request_spec
 from bot.core.text import translations
 
@@ -50,7 +50,9 @@ def more_menu(card: request_card.Card, language: str) -> replies.Reply:
     buttons = [act("payments", "0"), *poster, act("alerts"), act("refresh"), act("duplicate")]
     buttons += [request_card.send_codes_button(card.listing_id, language)] if card.codes else []
     buttons += [*change, act("delete", style=replies.DANGER), _back(card, language)]
-    return replies.Reply(card_text.seller_card(card, language).text, wording.in_rows(buttons, 2))
+    return replies.Reply(
+        card_text.seller_card(card, language).text, field_texts.in_rows(buttons, 2)
+    )
 
 
 def edit_menu(card: request_card.Card, language: str) -> replies.Reply:
@@ -59,13 +61,13 @@ def edit_menu(card: request_card.Card, language: str) -> replies.Reply:
         replies.Button(
             translations.t(language, f"button-edit-{name}"), action=("edit", card.listing_id, name)
         )
-        for name, field in registry.EDITS.items()
+        for name, field in request_fields.EDITS.items()
         if card.kind in field.kinds and (card.is_embedded or not field.needs_embedded)
     )
     fixed = replies.Button(
         translations.t(language, "button-edit-not"), action=("edit-not", card.listing_id)
     )
-    rows = (*wording.in_rows(edits, 2), (fixed,), (_back(card, language),))
+    rows = (*field_texts.in_rows(edits, 2), (fixed,), (_back(card, language),))
     return replies.Reply(card_text.seller_card(card, language).text, rows)
 
 
@@ -126,9 +128,10 @@ def poster_menu(
     )
     key = "button-poster-text-change" if text else "button-poster-text-add"
     words = replies.Button(
-        translations.t(language, key), action=("edit", card.listing_id, registry.POSTER_TEXT.name)
+        translations.t(language, key),
+        action=("edit", card.listing_id, request_fields.POSTER_TEXT.name),
     )
-    rows = (*wording.in_rows(designs, 2), (words,), (_back(card, language),))
+    rows = (*field_texts.in_rows(designs, 2), (words,), (_back(card, language),))
     return replies.Reply("\n".join(filter(None, lines)), rows)
 
 
@@ -148,23 +151,27 @@ def saved_reply(
     card: request_card.Card, change: flow.Change, seller: drafts.Seller, now: int
 ) -> replies.Reply:
     """Confirm an edit, with the status where the request still can't be paid."""
-    language, field = seller.language, registry.EDITS[change.field]
+    language, field = seller.language, request_fields.EDITS[change.field]
     if change.value is None:
         text = translations.t(language, f"cleared-{change.field}")
     else:
         value = field.changed_words(change.value, card.currency, seller, now, _SAVED)
-        if field is registry.GOODS:
+        if field is request_fields.GOODS:
             value = _codes_for_pieces(card, change.value, language) or value
         text = translations.t(language, f"saved-{change.field}", value=value)
     lines = [translations.t(language, "saved", name=replies.escaped(card.name, _NAME)), text]
-    if change.value is not None and card.has_receipt_first and field.name in registry.AFTER_PAYMENT:
+    if (
+        change.value is not None
+        and card.has_receipt_first
+        and field.name in request_fields.AFTER_PAYMENT
+    ):
         lines.append(translations.t(language, "redirect-receipt-first"))
     if field.edit and field.edit.decides_status and card.status not in ("active", "deleted"):
         lines.append(translations.t(language, f"status-{card.status}"))
     poster = replies.Button(
         translations.t(language, "button-poster"), action=("poster", card.listing_id)
     )
-    first = ((poster,),) if field is registry.POSTER_TEXT else ()
+    first = ((poster,),) if field is request_fields.POSTER_TEXT else ()
     return replies.Reply("\n".join(lines), (*first, _card_and_edit(card, language)))
 
 
@@ -178,7 +185,7 @@ def _codes_for_pieces(card: request_card.Card, change: object, language: str) ->
         return None
     if card.codes and card.codes.waiting:
         return None
-    return goods_text.fit_line(goods, left + card.reserved_units, language)
+    return field_texts.fit_line(goods, left + card.reserved_units, language)
 
 
 def unsaved_reply(card: request_card.Card, why: str, language: str) -> replies.Reply:

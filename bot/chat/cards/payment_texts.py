@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
 from bot.chat.cards import card_text, claim_cards, payment_lines, request_card
-from bot.chat.forms import wording
+from bot.chat.forms import field_texts
 from bot.chat.model import drafts, moments, replies, request_spec, zones
 from bot.chat.model.payment import NOTED, PAID_BACK, SENT, UNDO, PaymentKey, PaymentMarks
 from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks, revenue
@@ -117,7 +117,7 @@ def found_payments(
         if (said := one.payment.words)
     ]
     rows = (
-        *wording.in_rows(hides, 2),
+        *field_texts.in_rows(hides, 2),
         *((_card_button(listing, name),) for listing, name in names.items()),
     )
 
@@ -386,7 +386,7 @@ def _marks(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
         replies.Button(translations.t(language, f"button-{word}"), action=(word, *found.key.words))
         for word in words
     ]
-    return wording.in_rows(buttons, len(words) if words == shown else 1)
+    return field_texts.in_rows(buttons, len(words) if words == shown else 1)
 
 
 def _hiding(found: payment_marks.FoundPayment, language: str) -> replies.Rows:

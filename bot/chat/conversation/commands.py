@@ -15,12 +15,13 @@ from bot.chat.conversation import (
     payment_presses,
     sharing,
 )
-from bot.chat.forms import bot_texts, flow, goods_form, inputs, one_line, seller_texts
+from bot.chat.forms import flow, goods_form, inputs, one_line, questions, seller_texts
 from bot.chat.forms.form import new_form, resume_offer, take_file, take_message
 from bot.chat.jobs import audit_trail
-from bot.chat.model import moments, replies, request_spec, zones
+from bot.chat.model import drafts, moments, replies, request_spec, zones
 from bot.chat.store import link_lists, link_rows, post_rows, seller_rows
 from bot.core.outbox import queries
+from bot.core.text import translations
 
 # Alerts of a seller: the mode of each request, and the undelivered alerts.
 
@@ -226,7 +227,7 @@ def _greet(context: event_context.EventContext, *, again: bool) -> None:
     first = seller_rows.mark_greeted(context.tx, context.person.id, context.now)
     if first or again:
         offer = resume_offer(context.draft, context.seller)
-        context.reply(bot_texts.start_reply(context.seller, new=first, offer=offer))
+        context.reply(start_reply(context.seller, new=first, offer=offer))
 
 
 def show_page(context: event_context.EventContext, command: str, text: str = "") -> None:
@@ -246,9 +247,7 @@ def show_page(context: event_context.EventContext, command: str, text: str = "")
         case "payments" | "bought" | "list" | "getpaid" | "settings" | "help":
             context.reply(PAGES[command](context))
         case "privacy" | "paysupport":
-            context.reply(
-                bot_texts.about_service(command, context.seller.language, context.operator_contact)
-            )
+            context.reply(about_service(command, context.seller.language, context.operator_contact))
         case _:
             context.reply(replies.Reply(context.text("command-unknown")))
 
@@ -263,13 +262,58 @@ def requests_page(context: event_context.EventContext, page: int) -> replies.Rep
     return card_text.list_page(shown, page, pages, context.seller.language, pending=pending)
 
 
+COMMANDS = (
+    *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
+    "getpaid",
+    "settings",
+    "bought",
+    *("help", "cancel", "privacy", "paysupport", "start"),
+)
+"""In the order in which Telegram's menu shows them."""
+
+
+def commands(language: str) -> list[tuple[str, str]]:
+    """Return the commands with their descriptions, for setMyCommands."""
+    return [(name, translations.t(language, f"command-{name}")) for name in COMMANDS]
+
+
+def start_reply(
+    seller: drafts.Seller, *, new: bool, offer: replies.Reply | None = None
+) -> replies.Reply:
+    """Return the greeting, for a `new` seller with Telegram's rule for digital goods.
+
+    `offer` offers to continue a form under way.
+    """
+    parts = [translations.t(seller.language, "start")]
+    if new:
+        parts.append(translations.t(seller.language, "digital-goods"))
+    if offer is not None:
+        parts.append(offer.text)
+    return replies.Reply(
+        "\n\n".join(parts), offer.rows if offer else questions.menu(seller.language)
+    )
+
+
+def help_reply(language: str, *, may_choose: bool = True) -> replies.Reply:
+    """Explain the commands and the one-line forms, with choices where the service has them."""
+    choice = [translations.t(language, "help-choice")] if may_choose else []
+    parts = [translations.t(language, "help"), *choice, translations.t(language, "digital-goods")]
+    return replies.Reply("\n\n".join(parts), questions.menu(language))
+
+
+def about_service(command: str, language: str, operator_contact: str | None) -> replies.Reply:
+    """Answer /privacy or /paysupport, which name the operator by the contact if there is one."""
+    operator = operator_contact or translations.t(language, "operator")
+    return replies.Reply(translations.t(language, command, operator=replies.escaped(operator)))
+
+
 PAGES: dict[str, Callable[[event_context.EventContext], replies.Reply]] = {
     "payments": lambda context: payment_presses.incoming_page(context, 0),
     "bought": lambda context: sharing.bought_page(context, 0),
     "list": lambda context: requests_page(context, 0),
     "getpaid": lambda context: seller_texts.accounts_page(context.seller),
-    "settings": lambda context: bot_texts.settings(context.seller),
-    "help": lambda context: bot_texts.help_reply(
+    "settings": lambda context: seller_texts.settings(context.seller),
+    "help": lambda context: help_reply(
         context.seller.language, may_choose=context.seller.paid_at.is_embedded
     ),
 }

@@ -17,7 +17,7 @@ from bot.chat.conversation import (
     presses,
     sharing,
 )
-from bot.chat.forms import bot_texts, goods_form
+from bot.chat.forms import goods_form
 from bot.chat.model import drafts, payloads, queues, replies
 from bot.chat.store import link_lists, seller_rows
 from bot.core import errors
@@ -258,7 +258,7 @@ class Chat:
         words = translations.t(language, "only-in-private", bot=self._bot_name())
         if isinstance(event, events.PressEvent):
             self._answer(tx, event.query_id, event.person.chat_id, words)
-        elif event.command in {name for name, _ in bot_texts.commands(language)}:
+        elif event.command in {name for name, _ in commands.commands(language)}:
             self._put(
                 tx, event.person.chat_id, payloads.new_message(replies.Reply(words), language)
             )

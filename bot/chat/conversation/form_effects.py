@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from bot.chat.cards import menus
 from bot.chat.conversation import event_context, getting_paid
-from bot.chat.forms import flow, form, goods_form, registry, seller_forms
+from bot.chat.forms import flow, form, goods_form, request_fields, seller_forms
 from bot.chat.jobs import audit_trail, request_changes
 from bot.chat.model import (
     drafts,
@@ -176,7 +176,7 @@ def _apply_change(context: event_context.EventContext, change: flow.Change) -> N
     listing = event_context.own_listing(context, change.listing_id)
     if isinstance(listing, str):
         context.reply(replies.Reply(listing))
-    elif registry.EDITS[change.field] is registry.POSTER_TEXT:
+    elif request_fields.EDITS[change.field] is request_fields.POSTER_TEXT:
         _set_poster_text(context, listing, change)
     elif why := _edit_obstacle(context, listing, change):
         context.reply(
@@ -256,7 +256,9 @@ def _set_poster_text(
     text = request_changes.text_of(change)
     link_rows.set_poster_text(context.tx, listing.id, text)
     values = (listing.poster_text, text)
-    audit_trail.record_edit(context.tx, listing, registry.POSTER_TEXT.name, values, context.now)
+    audit_trail.record_edit(
+        context.tx, listing, request_fields.POSTER_TEXT.name, values, context.now
+    )
     context.reply(
         menus.saved_reply(
             event_context.own_card(context, listing), change, context.seller, context.now
@@ -268,7 +270,7 @@ def _edit_obstacle(
     context: event_context.EventContext, listing: link_rows.PaymentLink, change: flow.Change
 ) -> str | None:
     """Return why units can't be removed, for an edit of units that is impossible."""
-    if registry.EDITS[change.field] is not registry.UNITS:
+    if request_fields.EDITS[change.field] is not request_fields.UNITS:
         return None
     if why := removal_obstacle(context, listing):
         return why

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bot.chat.conversation import event_context, events
 from bot.chat.forms import flow, seller_forms, seller_texts, typed_text
-from bot.chat.jobs import audit_trail, seller_jobs
+from bot.chat.jobs import audit_trail
 from bot.chat.model import drafts, jobs, payloads, payout, queues, replies
 from bot.chat.store import link_rows, seller_rows
 from bot.core import exact_json
@@ -168,5 +168,5 @@ def save_profile(context: event_context.EventContext, profile: drafts.Profile) -
     """Save this person's profile, unless nothing changes."""
     tx, seller_id, before = context.tx, context.person.id, context.seller.profile
     if profile != before:
-        seller_jobs.change_profile(tx, context.queues, seller_id, profile, context.now)
+        seller_rows.change_profile(tx, context.queues, seller_id, profile, context.now)
         audit_trail.record_profile(tx, seller_id, before, profile, context.now)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from bot.chat.alerts import delivery
 from bot.chat.cards import claim_cards, payment_lines, payment_texts, request_card
 from bot.chat.conversation import event_context, form_effects, sharing
-from bot.chat.forms import flow
+from bot.chat.forms import form
 from bot.chat.jobs import audit_trail
 from bot.chat.model import jobs, replies
 from bot.chat.model.payment import HIDDEN, PAID_BACK, PaymentKey
@@ -214,13 +214,13 @@ def _press_mark(
     payment = ":".join(found.key.words)
     if word != mark:
         form_effects.send_mark(context, found, mark)
-        if ended := flow.end_with_mark(context.draft, payment, mark, context.seller):
+        if ended := form.end_with_mark(context.draft, payment, mark, context.seller):
             form_effects.apply_outcome(context.without_press(), ended)
         return None
     form_effects.send_mark(context, found, mark, delay=form_effects.NOTE_TIME)
     draft_id = link_rows.short_id(6)
-    form = flow.mark_form(mark, payment, draft_id, context.seller, context.draft)
-    form_effects.apply_outcome(context.without_press(), form)
+    asked = form.mark_form(mark, payment, draft_id, context.seller, context.draft)
+    form_effects.apply_outcome(context.without_press(), asked)
     return None
 
 

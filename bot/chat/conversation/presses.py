@@ -15,7 +15,7 @@ from bot.chat.conversation import (
     payment_presses,
     sharing,
 )
-from bot.chat.forms import flow, goods_form, inputs, registry
+from bot.chat.forms import flow, goods_form, inputs, request_fields
 from bot.chat.forms.form import duplicate, settings_form
 from bot.chat.jobs import audit_trail, request_changes
 from bot.chat.model import jobs, replies
@@ -171,11 +171,11 @@ def _edit(
     context: event_context.EventContext, listing: link_rows.PaymentLink, field: str
 ) -> str | None:
     """Ask for a field's new value; return the reason if it can't change."""
-    if field not in registry.EDITS:
+    if field not in request_fields.EDITS:
         return context.text("button-unknown")
-    if registry.EDITS[field].needs_embedded and not context.seller.paid_at.is_embedded:
+    if request_fields.EDITS[field].needs_embedded and not context.seller.paid_at.is_embedded:
         return context.text("toast-elsewhere")
-    if registry.EDITS[field] is registry.UNITS and (
+    if request_fields.EDITS[field] is request_fields.UNITS and (
         why := form_effects.removal_obstacle(context, listing)
     ):
         return why

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from bot.chat.cards import card_text, menus, payment_texts, receipts, views
+from bot.chat.cards import card_text, menus, payment_texts, receipts
 from bot.chat.conversation import event_context, events
 from bot.chat.model import jobs, payloads, receipt, replies
 from bot.chat.model.queues import INLINE, RECEIPTS, Queues
@@ -180,8 +180,9 @@ def open_deep_link(context: event_context.EventContext, payload: str) -> bool:
     if listing is None or listing.answer is None or listing.state not in SHOWN:
         context.reply(replies.Reply(context.text("link-gone")))
     elif listing.seller_id == context.person.id:
-        own = views.view_of(context.tx, listing, post_rows.OWN, context.now)
-        context.put(payloads.new_message(own.reply, own.language))
+        language = context.seller.language
+        own = card_text.seller_card(event_context.own_card(context, listing), language)
+        context.put(payloads.new_message(own, language))
     else:
         context.put(payloads.CardMessage(listing.id, context.seller.language, is_public=True))
     return True

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bot.chat.forms import bot_texts, questions, registry, shares_and_amounts, typed_text, wording
+from bot.chat.forms import (
+    field_texts,
+    questions,
+    request_fields,
+    seller_texts,
+    shares_and_amounts,
+    typed_text,
+)
 from bot.chat.forms.field import Field, Typed
 from bot.chat.model import drafts, moments, payment, request_spec
 from bot.chat.model.replies import Action, Problem, Reply, escaped
@@ -122,7 +129,7 @@ def enclose(
     """
     if sent is None:
         return go(draft)
-    may_deliver = registry.GOODS.is_offered(draft, seller)
+    may_deliver = request_fields.GOODS.is_offered(draft, seller)
     if sent.photo is not None and (sent.is_photo or not may_deliver):
         outcome = go(replace(draft, photos_due=draft.photos_due + 1))
         return replace(outcome, photo=sent.photo)
@@ -179,7 +186,7 @@ def take_typed(
         choices = questions.moment_rows(draft, seller, found.moments)
         return FormResult(draft, (questions.ask_which(draft, seller, "ask-which-moment", choices),))
     if isinstance(found, typed_text.AmbiguousAmount):
-        readings = wording.goals(draft, seller, found.choices)
+        readings = field_texts.goals(draft, seller, found.choices)
         return FormResult(
             draft, (questions.ask_which(draft, seller, "ask-which-amount", readings),)
         )
@@ -226,17 +233,17 @@ def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult
         if draft.form == "settings":
             then = ("profile",) if draft.step in drafts.PROFILE_STEPS else ("settings",)
         return resume(draft.paused, seller) if draft.paused else FormResult(None, then=then)
-    if step in ("options", registry.FILE_STEP):
+    if step in ("options", request_fields.FILE_STEP):
         draft = replace(draft, in_menu=False)
         if blocking_step(draft, seller) is None:
             return ask_step(draft, "review", seller)
         step = "review"  # all answered questions come before it
     first_open = unanswered_step(draft, seller)
-    if draft.in_menu or step not in registry.PATH:
+    if draft.in_menu or step not in request_fields.PATH:
         return ask_step(replace(draft, in_menu=first_open is None), first_open or "options", seller)
-    order = registry.STEPS[draft.form].index
+    order = request_fields.STEPS[draft.form].index
     earlier = [other for other in questions.path(draft, seller) if order(other) < order(step)]
-    target = earlier[-1] if earlier else registry.STEPS[draft.form][0]
+    target = earlier[-1] if earlier else request_fields.STEPS[draft.form][0]
     if first_open is not None and order(first_open) < order(target):
         target = first_open
     return ask_step(draft, target, seller)
@@ -244,16 +251,18 @@ def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult
 
 def unanswered_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     """Return the first step without a required answer."""
-    steps = (step for step in registry.STEPS[draft.form] if step in registry.BY_NAME)
-    found = next((step for step in steps if registry.BY_NAME[step].is_open(draft, seller)), None)
-    return registry.FILE_STEP if found is None and draft.file is not None else found
+    steps = (step for step in request_fields.STEPS[draft.form] if step in request_fields.BY_NAME)
+    found = next(
+        (step for step in steps if request_fields.BY_NAME[step].is_open(draft, seller)), None
+    )
+    return request_fields.FILE_STEP if found is None and draft.file is not None else found
 
 
 def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     """Return the step that has to come before the review: an open question, or unequal shares."""
     step = unanswered_step(draft, seller)
     if step is None and isinstance(shares_and_amounts.shares_of(draft), Problem):
-        return registry.RECEIVERS.name
+        return request_fields.RECEIVERS.name
     return step
 
 
@@ -313,9 +322,9 @@ def save_setting(
 def end_short_form(draft: drafts.Draft, seller: drafts.Seller, text: str) -> FormResult:
     """End a short form with a text, above the buttons of the settings if it began there."""
     rows = (
-        bot_texts.settings(seller).rows
+        seller_texts.settings(seller).rows
         if draft.form == "settings"
-        else bot_texts.menu(seller.language)
+        else questions.menu(seller.language)
     )
     return reply_and_resume(draft.paused, seller, Reply(text, rows))
 
@@ -342,7 +351,7 @@ def ask_after_zone(
     draft: drafts.Draft, step: str, seller: drafts.Seller, note: str | None = None
 ) -> FormResult:
     """Ask the question of a step out of order; a time is asked for once the zone is known."""
-    field = registry.field_at(draft.form, step)
+    field = request_fields.field_at(draft.form, step)
     is_timed = field.is_moment if field else step in _TIMED_SETTINGS
     if is_timed and seller.zone is None:
         return ask_step(replace(draft, step_after_zone=step), "zone", seller, note)
@@ -359,49 +368,3 @@ STEPS = {payment.SENT: "sent", payment.PAID_BACK: "paidback"}
 
 MARKS = {step: mark for mark, step in STEPS.items()}
 """The mark of each step."""
-
-MAX_NOTE = 200
-"""Characters of a note."""
-
-
-def mark_form(
-    mark: str, payment: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
-) -> FormResult:
-    """Ask for the note on a payment, by its key; a new request under way is paused."""
-    paused, step = new_form_under_way(current), STEPS[mark]
-    return ask_step(
-        drafts.Draft(draft_id, FORM, step, payment=payment, paused=paused), step, seller
-    )
-
-
-def take_note(draft: drafts.Draft, text: str, seller: drafts.Seller) -> FormResult:
-    """Take a text as the note."""
-    note = typed_text.read_line(text, draft.step, MAX_NOTE)
-    if isinstance(note, Problem):
-        return ask_again(draft, note, seller)
-    return _end(draft, seller, "claims-note-saved", note)
-
-
-def skip_note(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
-    """End the form without a note."""
-    return _end(draft, seller, "claims-note-skipped", None)
-
-
-def cancel_note(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
-    """End the form without a note, and reply that the mark stands and how it is undone."""
-    return _end(draft, seller, f"mark-stays-{MARKS[draft.step]}", None)
-
-
-def end_with_mark(
-    draft: drafts.Draft | None, payment: str, mark: str, seller: drafts.Seller
-) -> FormResult | None:
-    """End the form about a mark that was taken back; None where another one is open, or none."""
-    if draft is None or (draft.payment, draft.step) != (payment, STEPS[mark]):
-        return None
-    return resume(draft.paused, seller)
-
-
-def _end(draft: drafts.Draft, seller: drafts.Seller, text: str, note: str | None) -> FormResult:
-    outcome = reply_and_resume(draft.paused, seller, Reply(translations.t(seller.language, text)))
-    marked = MarkNote(draft.payment or "", MARKS[draft.step], note)
-    return FormResult(outcome.draft, outcome.replies, note=marked)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.chat.forms import (
-    bot_texts,
     flow,
     goods_form,
     inputs,
     questions,
-    registry,
+    request_fields,
     seller_forms,
     shares_and_amounts,
 )
@@ -26,7 +25,12 @@ LATE_AFTER = 24 * 3600 * 1000
 
 _WORDLESS = (
     *("kind", "options", "review"),
-    *(registry.ASKS.name, registry.FILE_STEP, registry.PICTURE.name, seller_forms.PHOTO_STEP),
+    *(
+        request_fields.ASKS.name,
+        request_fields.FILE_STEP,
+        request_fields.PICTURE.name,
+        seller_forms.PHOTO_STEP,
+    ),
 )
 """Steps that no text answers: a photo or a file is meant by itself, whatever its caption says."""
 
@@ -73,7 +77,7 @@ def resume_offer(current: drafts.Draft | None, seller: drafts.Seller) -> Reply |
 def settings_form(
     step: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None = None
 ) -> flow.FormResult:
-    """Ask for a setting, one of `STEPS["settings"]`; a new request under way is paused."""
+    """Ask for a setting, one of `flow.STEPS["settings"]`; a new request under way is paused."""
     return flow.ask_after_zone(
         drafts.Draft(draft_id, "settings", step, paused=flow.new_form_under_way(current)),
         step,
@@ -121,7 +125,7 @@ def edit_form(
     current: drafts.Draft | None = None,
 ) -> flow.FormResult:
     """Ask for the new value of a field, one of EDITS. Raises ValueError for any other."""
-    if field not in registry.EDITS:
+    if field not in request_fields.EDITS:
         raise ValueError(f"{field} can't be edited")
     known = _draft_of(present.wish, draft_id, seller, current)
     edit = replace(known, form="edit", listing=present.listing_id, poster_text=present.poster_text)
@@ -154,7 +158,7 @@ def _draft_of(
     )
     if not seller.paid_at.is_embedded:
         draft = replace(draft, choice=None)
-    for field in registry.MENU:
+    for field in request_fields.MENU:
         draft = draft if field.is_offered(draft, seller) else field.clear(draft)
     return draft
 
@@ -163,12 +167,14 @@ def _refused_step(path: str, wish: request_spec.RequestSpec, seller: drafts.Sell
     """Return the step of the field that a refusal names; of an option only where it is set."""
     if not seller.has_destination:
         return "destination"
-    field = next((field for field in registry.FIELDS if field.is_refused_by(path)), None)
+    field = next((field for field in request_fields.FIELDS if field.is_refused_by(path)), None)
     if field is None or wish.kind not in field.kinds:
         return "review"
     if wish.receivers and path.startswith("receivers") and field.name != "currency":
-        return registry.RECEIVERS.name
-    return "currency" if field is registry.INSTRUMENT and wish.instrument is None else field.name
+        return request_fields.RECEIVERS.name
+    return (
+        "currency" if field is request_fields.INSTRUMENT and wish.instrument is None else field.name
+    )
 
 
 def take_message(
@@ -186,7 +192,7 @@ def take_message(
         has_file = sent is not None and (sent.photo or sent.file) is not None
         key = "file-first" if has_file else "not-understood"
         return flow.FormResult(
-            None, (Reply(translations.t(seller.language, key), bot_texts.menu(seller.language)),)
+            None, (Reply(translations.t(seller.language, key), questions.menu(seller.language)),)
         )
     if draft.must_resume or _is_old(draft, now):
         return flow.FormResult(
@@ -213,7 +219,7 @@ def _take_enclosed(
     def go(draft: drafts.Draft) -> flow.FormResult:
         if is_answer:
             return inputs.take_text(draft, text, seller, now)
-        if draft.file is not None and flow.blocking_step(draft, seller) == registry.FILE_STEP:
+        if draft.file is not None and flow.blocking_step(draft, seller) == request_fields.FILE_STEP:
             return flow.go_on(draft, seller)
         # The reply about a photo comes once it is here.
         return flow.FormResult(draft, () if sent.photo else (questions.prompt(draft, seller),))
@@ -222,7 +228,9 @@ def _take_enclosed(
     if text and not is_answer:
         outcome = flow.with_note(outcome, translations.t(seller.language, "caption-unused"))
     after = outcome.draft
-    is_kept = after is not None and after.step != registry.FILE_STEP and after.file is sent.file
+    is_kept = (
+        after is not None and after.step != request_fields.FILE_STEP and after.file is sent.file
+    )
     if sent.file is not None and is_kept:
         return flow.with_note(outcome, translations.t(seller.language, "file-later"))
     return outcome
@@ -247,7 +255,7 @@ def _is_old(draft: drafts.Draft, now: int) -> bool:
 
 def _takes_photos(draft: drafts.Draft) -> bool:
     """Return whether a form that is not of a new request asks for a photo."""
-    is_edit = draft.form == "edit" and draft.step == registry.PICTURE.name
+    is_edit = draft.form == "edit" and draft.step == request_fields.PICTURE.name
     return is_edit or draft.step == seller_forms.PHOTO_STEP
 
 
@@ -293,8 +301,8 @@ def take_picture(
         return flow.FormResult(draft, (questions.prompt(draft, seller, words),))
     if draft.step == seller_forms.PHOTO_STEP:
         return seller_forms.save_profile_value(draft, image, seller)
-    if draft.step == registry.PICTURE.name:
-        return flow.take_value(draft, registry.PICTURE, image, seller)
+    if draft.step == request_fields.PICTURE.name:
+        return flow.take_value(draft, request_fields.PICTURE, image, seller)
     draft = replace(draft, image=image)
     return flow.FormResult(
         draft, (questions.prompt(draft, seller, translations.t(seller.language, "picture-set")),)
@@ -308,3 +316,22 @@ def _with_picture(draft: drafts.Draft, draft_id: str, image: str | None) -> draf
         return draft
     left = max(0, paused.photos_due - 1)
     return replace(draft, paused=replace(paused, image=image or paused.image, photos_due=left))
+
+
+def mark_form(
+    mark: str, payment: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
+) -> flow.FormResult:
+    """Ask for the note on a payment, by its key; a new request under way is paused."""
+    paused, step = flow.new_form_under_way(current), flow.STEPS[mark]
+    return flow.ask_step(
+        drafts.Draft(draft_id, flow.FORM, step, payment=payment, paused=paused), step, seller
+    )
+
+
+def end_with_mark(
+    draft: drafts.Draft | None, payment: str, mark: str, seller: drafts.Seller
+) -> flow.FormResult | None:
+    """End the form about a mark that was taken back; None where another one is open, or none."""
+    if draft is None or (draft.payment, draft.step) != (payment, flow.STEPS[mark]):
+        return None
+    return flow.resume(draft.paused, seller)

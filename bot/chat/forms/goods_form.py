@@ -5,11 +5,16 @@ A file is fetched from Telegram and kept by the service first, so its answer com
 
 from __future__ import annotations
 
+import codecs
+import csv
+import json
+import unicodedata
+from collections import Counter
 from dataclasses import dataclass, replace
 
-from bot.chat.forms import flow, goods_text, questions, registry
+from bot.chat.forms import flow, questions, request_fields
 from bot.chat.model import drafts, replies, request_spec
-from bot.core.text import translations
+from bot.core.text import sanitize, translations
 
 FORM = STEP = "codes"
 """The form that takes more codes for a request that exists, and its only step."""
@@ -23,7 +28,7 @@ class Fetched:
     """
 
     readings: tuple[request_spec.Goods, ...] = ()
-    codes: goods_text.CodeList | replies.Problem | None = None
+    codes: CodeList | replies.Problem | None = None
     problem: str | None = None
     has_words: bool = False
 
@@ -40,7 +45,7 @@ def codes_form(
 
 def takes_goods(draft: drafts.Draft) -> bool:
     """Return whether the form waits for goods or codes, so that any message is an answer."""
-    return draft.step in (registry.GOODS.name, STEP) and draft.form in ("new", "edit", FORM)
+    return draft.step in (request_fields.GOODS.name, STEP) and draft.form in ("new", "edit", FORM)
 
 
 def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
@@ -50,7 +55,7 @@ def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.For
     """
     first = draft.readings[0].text if draft.readings and text.strip() else None
     whole = text if first is None else f"{first}\n{text}"
-    readings, codes = goods_text.read_message(whole), goods_text.read_codes(whole)
+    readings, codes = read_message(whole), read_codes(whole)
     if isinstance(readings, replies.Problem):
         return flow.ask_again(draft, readings, seller)
     if first is not None and isinstance(codes, replies.Problem):
@@ -61,7 +66,7 @@ def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.For
 
 def take_codes(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
     """Take a text as more codes."""
-    return _add(draft, goods_text.read_codes(text), seller)
+    return _add(draft, read_codes(text), seller)
 
 
 def take_file(
@@ -104,11 +109,9 @@ def receive(
     return _after([*notes, *_doubled(found.codes, seller)], outcome)
 
 
-def _doubled(
-    codes: goods_text.CodeList | replies.Problem | None, seller: drafts.Seller
-) -> list[str]:
+def _doubled(codes: CodeList | replies.Problem | None, seller: drafts.Seller) -> list[str]:
     """Return the note about repeated codes, if there is one."""
-    note = codes.note(seller.language) if isinstance(codes, goods_text.CodeList) else None
+    note = codes.note(seller.language) if isinstance(codes, CodeList) else None
     return [note] if note else []
 
 
@@ -124,7 +127,7 @@ def _with_readings(draft: drafts.Draft, draft_id: str, found: Fetched) -> drafts
     if (
         paused is None
         or paused.id != draft_id
-        or paused.step != registry.GOODS.name
+        or paused.step != request_fields.GOODS.name
         or not found.readings
     ):
         return draft
@@ -147,18 +150,18 @@ def _choose(
 def _ask(
     draft: drafts.Draft, readings: tuple[request_spec.Goods, ...], seller: drafts.Seller
 ) -> flow.FormResult:
-    return flow.ask_step(replace(draft, readings=readings), registry.GOODS.name, seller)
+    return flow.ask_step(replace(draft, readings=readings), request_fields.GOODS.name, seller)
 
 
 def _set(draft: drafts.Draft, goods: request_spec.Goods, seller: drafts.Seller) -> flow.FormResult:
     draft = replace(draft, readings=())
     if draft.form == "edit":
-        return flow.take_value(draft, registry.GOODS, goods.to_json(), seller)
-    return flow.accept(registry.GOODS.set(draft, goods), registry.GOODS, seller)
+        return flow.take_value(draft, request_fields.GOODS, goods.to_json(), seller)
+    return flow.accept(request_fields.GOODS.set(draft, goods), request_fields.GOODS, seller)
 
 
 def _add(
-    draft: drafts.Draft, codes: goods_text.CodeList | replies.Problem, seller: drafts.Seller
+    draft: drafts.Draft, codes: CodeList | replies.Problem, seller: drafts.Seller
 ) -> flow.FormResult:
     """End the form with codes to add."""
     if isinstance(codes, replies.Problem):
@@ -176,10 +179,10 @@ def _goods_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
     """Take one reading of a message: codes, or the same for everybody; or ask for another one."""
-    if draft.step != registry.GOODS.name:
+    if draft.step != request_fields.GOODS.name:
         return None
     if words == ("again",):
-        return flow.ask_step(replace(draft, readings=()), registry.GOODS.name, seller)
+        return flow.ask_step(replace(draft, readings=()), request_fields.GOODS.name, seller)
     is_codes = words == (request_spec.CODES,)
     chosen = next(
         (one for one in draft.readings if (one.kind == request_spec.CODES) == is_codes), None
@@ -194,14 +197,144 @@ def _file_pressed(
     file = draft.file
     if file is None:
         return None
-    if flow.unanswered_step(draft, seller) != registry.FILE_STEP:
+    if flow.unanswered_step(draft, seller) != request_fields.FILE_STEP:
         return flow.go_on(draft, seller)
     draft = replace(draft, file=None)
     if words == ("yes",):
         single = replace(file, album_id=None)
-        return take_file(replace(draft, step=registry.GOODS.name, readings=()), single, seller)
+        return take_file(
+            replace(draft, step=request_fields.GOODS.name, readings=()), single, seller
+        )
     sent = drafts.Enclosure(file.file_id) if words == ("photo",) and file.is_picture else None
     return flow.enclose(draft, sent, seller, lambda draft: flow.go_on(draft, seller))
 
 
-VERBS: dict[str, flow.Press] = {"goods": _goods_pressed, registry.FILE_STEP: _file_pressed}
+VERBS: dict[str, flow.Press] = {"goods": _goods_pressed, request_fields.FILE_STEP: _file_pressed}
+
+
+CODE_FILES = (".txt", ".csv")
+"""Endings of the names of files that may be lists of codes."""
+
+MOST_TYPED = 32 * 1024
+"""Bytes of JSON of typed codes: the service takes a request of 64 KiB, with all its texts."""
+
+_SHOWN = 40  # UTF-16 units of a code or a file's name
+_NAMED = 3  # codes that are named
+_SEPARATORS = ",;\t"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeList:
+    """Different codes in their order; those of `doubled` came more than once."""
+
+    codes: tuple[str, ...]
+    doubled: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the codes one a line, as the service reads them."""
+        return "\n".join(self.codes)
+
+    def as_goods(self) -> request_spec.Goods:
+        """Return the codes as what buyers get, without their text."""
+        first, last = (code[:_SHOWN] for code in (self.codes[0], self.codes[-1]))
+        return request_spec.Goods(request_spec.CODES, count=len(self.codes), first=first, last=last)
+
+    def note(self, language: str) -> str | None:
+        """Return which codes came more than once; None where each came once."""
+        if not self.doubled:
+            return None
+        return translations.t(
+            language, "goods-doubled", count=len(self.doubled), codes=_named(self.doubled)
+        )
+
+
+def read_codes(text: str) -> CodeList | replies.Problem:
+    """Parse codes, one a line; blank lines are dropped, and a code that is repeated counts once."""
+    lines = [line.strip() for line in text.splitlines()]
+    counts = Counter(filter(None, lines))
+    if not counts:
+        return replies.Problem("problem-goods-empty")
+    for number, line in enumerate(lines, 1):
+        if len(line) > request_spec.MAX_CODE:
+            given: dict[str, object] = {
+                "line": number,
+                "length": len(line),
+                "most": request_spec.MAX_CODE,
+            }
+            return replies.Problem("problem-goods-code-long", given)
+        if any(unicodedata.category(char) in ("Cc", "Cs") for char in line if char != "\t"):
+            return replies.Problem("problem-goods-code-control", {"line": number})
+    if len(counts) > request_spec.MAX_CODES:
+        return replies.Problem(
+            "problem-goods-many", {"count": len(counts), "most": request_spec.MAX_CODES}
+        )
+    doubled = tuple(code for code, times in counts.items() if times > 1)
+    return CodeList(tuple(counts), doubled)
+
+
+def read_code_file(name: str, data: bytes) -> CodeList | replies.Problem:
+    """Parse a file of codes: UTF-8, or UTF-16 with its mark; of a .csv, its only column."""
+    text = _decoded(data)
+    if text is None:
+        return replies.Problem("problem-goods-no-text")
+    if name.lower().endswith(".csv"):
+        return _read_column(text)
+    return read_codes(text)
+
+
+def is_code_file(name: str) -> bool:
+    """Return whether a file may be a list of codes, by its name."""
+    return name.lower().endswith(CODE_FILES)
+
+
+def read_message(text: str) -> tuple[request_spec.Goods, ...] | replies.Problem:
+    """Return what a message may mean: the text itself and, of several lines, a list of codes."""
+    words = sanitize.lines(text).strip()
+    if not words:
+        return replies.Problem("problem-goods-nothing")
+    found: tuple[request_spec.Goods, ...] = ()
+    if len(words) <= request_spec.MAX_TEXT:
+        found = (request_spec.Goods(request_spec.TEXT, text=words),)
+    codes = read_codes(words)
+    if isinstance(codes, CodeList) and len(words.splitlines()) > 1:
+        if len(json.dumps(codes.codes)) > MOST_TYPED:
+            return replies.Problem("problem-goods-typed", {"count": len(codes.codes)})
+        found = (*found, replace(codes.as_goods(), text=codes.text))
+    if not found:
+        return replies.Problem(
+            "problem-goods-long", {"length": len(words), "most": request_spec.MAX_TEXT}
+        )
+    return found
+
+
+def _named(codes: tuple[str, ...]) -> str:
+    shown = ", ".join(replies.escaped(code, _SHOWN) for code in codes[:_NAMED])
+    return f"{shown}, …" if len(codes) > _NAMED else shown
+
+
+def _decoded(data: bytes) -> str | None:
+    """Return the text of a file; None for one that is no text."""
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if marked else "utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _read_column(text: str) -> CodeList | replies.Problem:
+    """Parse a file of comma-separated values that has one column of codes."""
+    try:
+        rows = [[cell.strip() for cell in row] for row in _rows(text)]
+    except csv.Error:
+        return replies.Problem("problem-goods-csv")
+    if any(len([cell for cell in row if cell]) > 1 for row in rows):
+        return replies.Problem("problem-goods-columns")
+    return read_codes("\n".join("".join(row) for row in rows))
+
+
+def _rows(text: str) -> list[list[str]]:
+    first = next(filter(str.strip, text.splitlines()), "")
+    separator = max(_SEPARATORS, key=first.count)
+    return [*csv.reader(text.splitlines(), delimiter=separator, strict=True)]

@@ -7,137 +7,19 @@ from dataclasses import replace
 from decimal import Decimal
 
 from bot.chat.forms import (
-    bot_texts,
     flow,
     goods_form,
     questions,
-    registry,
+    request_fields,
     seller_forms,
     shares_and_amounts,
     typed_text,
 )
-from bot.chat.model import drafts, local_time, moments, replies, request_spec, zones
+from bot.chat.model import drafts, replies, request_spec
 from bot.core.money import amounts
 from bot.core.text import translations
 
 # Times: the seller's zone, moments that were offered, quiet hours and the summary.
-
-
-_DAY = 24 * 60  # minutes
-
-
-def take_time(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Take a text as quiet hours, as the time of the summary, or else as a zone."""
-    if draft.step == "quiet":
-        return _take_time(draft, local_time.read_hours(text), seller)
-    if draft.step == "summary":
-        return _take_time(draft, local_time.read_clock(text), seller)
-    zone = zones.read_zone(text)
-    if isinstance(zone, replies.Problem):
-        return flow.ask_again(draft, zone, seller)
-    if isinstance(zone, tuple):
-        choices = questions.zone_rows(draft, seller, zone)
-        return flow.FormResult(
-            draft, (questions.ask_which(draft, seller, "ask-which-zone", choices),)
-        )
-    return _take_zone(draft, zone, seller, now)
-
-
-def _zone_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
-) -> flow.FormResult | None:
-    return _take_zone(draft, words[0], seller, now) if zones.is_zone(words[0]) else None
-
-
-def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Save the zone, and go on with the step that waited for it."""
-    seller, setting = replace(seller, zone=name), flow.Setting("zone", name)
-    shown = replies.escaped(zones.shown_zone(name, now, seller.language))
-    saved = translations.t(seller.language, "zone-saved", zone=shown)
-    if draft.step_after_zone is not None:
-        outcome = flow.ask_step(
-            replace(draft, step_after_zone=None), draft.step_after_zone, seller, saved
-        )
-    elif draft.form == "settings":
-        outcome = flow.end_short_form(draft, seller, saved)
-    else:  # an old button: the present question stands
-        outcome = flow.FormResult(draft, (questions.prompt(draft, seller, saved),))
-    return replace(outcome, setting=setting)
-
-
-def _moment_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
-) -> flow.FormResult | None:
-    """Take a moment that was offered for a field, in epoch ms."""
-    step, at = words[0], int(words[1])
-    field = registry.field_at(draft.form, step)
-    if field is None or not field.is_moment or seller.zone is None:
-        return None
-    if draft.form == "edit" and draft.step != step:
-        return None
-    if draft.form == "new" and (draft.amount is None or draft.currency is None):
-        return flow.go_on(draft, seller)
-    draft = replace(draft, step=step)
-    if at <= now:
-        return refuse_past(draft, at, seller, now)
-    return flow.take_value(draft, field, at, seller, now) if at <= now + moments.MAX_AHEAD else None
-
-
-def refuse_past(draft: drafts.Draft, at: int, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Ask again for the time of the draft's step, since `at` (epoch ms) has passed."""
-    zone = seller.zone or zones.UTC_ZONE
-    return flow.ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
-
-
-def _take_time(
-    draft: drafts.Draft, time: tuple[int, int] | int | replies.Problem, seller: drafts.Seller
-) -> flow.FormResult:
-    """Save the minute of the day of the summary, or the two of the quiet hours."""
-    if isinstance(time, replies.Problem):
-        return flow.ask_again(draft, time, seller)
-    if isinstance(time, int):
-        saved = translations.t(seller.language, "summary-saved", time=questions.clock(time))
-        return flow.save_setting(draft, flow.Setting("summary", time), seller, saved)
-    saved = translations.t(seller.language, "quiet-saved", hours=questions.hours(time))
-    return flow.save_setting(draft, flow.Setting("quiet", time), seller, saved)
-
-
-def _hours_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    if seller.zone is None:
-        return flow.ask_after_zone(draft, "quiet", seller)
-    start, end = map(int, words[0].split("-"))
-    is_sound = max(start, end) < _DAY and start != end
-    return _take_time(draft, (start, end), seller) if is_sound else None
-
-
-def _minute_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    if seller.zone is None:
-        return flow.ask_after_zone(draft, "summary", seller)
-    minute = int(words[0])
-    return _take_time(draft, minute, seller) if minute < _DAY else None
-
-
-def _off_pressed(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    name = words[0]
-    if name not in ("quiet", "summary"):
-        return None
-    text = translations.t(seller.language, "quiet-off" if name == "quiet" else "summary-off")
-    return flow.save_setting(draft, flow.Setting(name, None), seller, text)
-
-
-TIME_VERBS: dict[str, flow.Press] = {
-    "zone": _zone_pressed,
-    "moment": _moment_pressed,
-    "hours": _hours_pressed,
-    "minute": _minute_pressed,
-    "off": _off_pressed,
-}
 
 
 _FORM_VERBS = {
@@ -146,7 +28,7 @@ _FORM_VERBS = {
             *("kind", "keep", "back", "amount", "currency", "choose", "goal"),
             *("create", "continue", "restart", "cancel"),
             *("options", "open", "clear", "done", "instrument", "ask", "moment", "zone"),
-            *("later", "goods", registry.FILE_STEP),
+            *("later", "goods", request_fields.FILE_STEP),
         ]
     ),
     "line": frozenset(["amount", "currency", "choose", "continue", "cancel"]),
@@ -171,9 +53,9 @@ def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -
         return _ANSWERS[draft.step](draft, text, seller)
     if draft.step in drafts.PROFILE_STEPS:
         return seller_forms.take_profile_text(draft, text, seller)
-    field = registry.field_at(draft.form, draft.step)
+    field = request_fields.field_at(draft.form, draft.step)
     if field is None or (field.is_moment and seller.zone is None):
-        return take_time(draft, text, seller, now)
+        return seller_forms.take_time(draft, text, seller, now)
     return flow.take_typed(draft, field, text, seller, now)
 
 
@@ -202,10 +84,10 @@ def cancel(draft: drafts.Draft | None, seller: drafts.Seller) -> flow.FormResult
     """End the form under way if there is one, and ask again the one that it interrupted."""
     key = "nothing-to-cancel"
     if draft is not None and draft.form == flow.FORM:
-        return flow.cancel_note(draft, seller)
+        return cancel_note(draft, seller)
     if draft is not None:
         key = "cancelled" if draft.form in ("new", "line") else "cancelled-edit"
-    reply = replies.Reply(translations.t(seller.language, key), bot_texts.menu(seller.language))
+    reply = replies.Reply(translations.t(seller.language, key), questions.menu(seller.language))
     return flow.reply_and_resume(draft and draft.paused, seller, reply)
 
 
@@ -245,10 +127,10 @@ def _take_price(
         instrument=instrument,
     )  # fmt: skip
     if draft.goal is None or draft.currency == price.currency:
-        outcome = flow.accept(priced, registry.AMOUNT, seller)
+        outcome = flow.accept(priced, request_fields.AMOUNT, seller)
     else:
         note = translations.t(seller.language, "goal-removed", currency=draft.currency or "")
-        outcome = flow.go_on(registry.GOAL.clear(priced), seller, note)
+        outcome = flow.go_on(request_fields.GOAL.clear(priced), seller, note)
     return seller_forms.with_warning(outcome, price.currency, seller)
 
 
@@ -271,7 +153,7 @@ def _take_currency(draft: drafts.Draft, code: str, seller: drafts.Seller) -> flo
         price = typed_text.check_price(amount, code)
         if isinstance(price, replies.Problem):
             open_again = replace(
-                registry.GOAL.clear(draft), amount=None, choice=None, currency=code
+                request_fields.GOAL.clear(draft), amount=None, choice=None, currency=code
             )
             return take_price(open_again, price, seller)
     return take_price(draft, typed_text.Price(draft.amount, code, draft.choice), seller)
@@ -286,16 +168,48 @@ def _destination_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) ->
     return flow.save_destination(draft, destination, seller)
 
 
+MAX_NOTE = 200
+"""Characters of a note."""
+
+
+def take_note(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
+    """Take a text as the note."""
+    note = typed_text.read_line(text, draft.step, MAX_NOTE)
+    if isinstance(note, replies.Problem):
+        return flow.ask_again(draft, note, seller)
+    return _end(draft, seller, "claims-note-saved", note)
+
+
+def skip_note(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
+    """End the form without a note."""
+    return _end(draft, seller, "claims-note-skipped", None)
+
+
+def cancel_note(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
+    """End the form without a note, and reply that the mark stands and how it is undone."""
+    return _end(draft, seller, f"mark-stays-{flow.MARKS[draft.step]}", None)
+
+
+def _end(
+    draft: drafts.Draft, seller: drafts.Seller, text: str, note: str | None
+) -> flow.FormResult:
+    outcome = flow.reply_and_resume(
+        draft.paused, seller, replies.Reply(translations.t(seller.language, text))
+    )
+    marked = flow.MarkNote(draft.payment or "", flow.MARKS[draft.step], note)
+    return flow.FormResult(outcome.draft, outcome.replies, note=marked)
+
+
 _ANSWERS: dict[str, Callable[[drafts.Draft, str, drafts.Seller], flow.FormResult]] = {
     "amount": _amount_typed,
     "currency": _currency_typed,
     "destination": _destination_typed,
     "review": _press_please,
     "options": _press_please,
-    registry.FILE_STEP: _press_please,
-    registry.GOODS.name: goods_form.take_text,
+    request_fields.FILE_STEP: _press_please,
+    request_fields.GOODS.name: goods_form.take_text,
     goods_form.STEP: goods_form.take_codes,
-    **dict.fromkeys(flow.MARKS, flow.take_note),
+    **dict.fromkeys(flow.MARKS, take_note),
 }
 
 
@@ -314,7 +228,9 @@ def _create_pressed(
         review = flow.ask_step(replace(draft, in_menu=False), "review", seller)
         return replace(review, toast=translations.t(seller.language, "toast-changed"))
     if draft.ends_at is not None and draft.ends_at <= now:
-        return refuse_past(replace(draft, step=registry.ENDS.name), draft.ends_at, seller, now)
+        return seller_forms.refuse_past(
+            replace(draft, step=request_fields.ENDS.name), draft.ends_at, seller, now
+        )
     starts_at = draft.starts_at if (draft.starts_at or 0) > now else None
     return flow.finish(replace(draft, starts_at=starts_at), seller)
 
@@ -330,8 +246,8 @@ def _options_pressed(
 def _open_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    field = registry.BY_NAME.get(words[0])
-    if field not in registry.MENU or field is None or not field.is_offered(draft, seller):
+    field = request_fields.BY_NAME.get(words[0])
+    if field not in request_fields.MENU or field is None or not field.is_offered(draft, seller):
         return None
     if flow.unanswered_step(draft, seller) is not None:
         return flow.go_on(draft, seller)
@@ -344,14 +260,14 @@ def _clear_pressed(
     if draft.form == "settings":
         return seller_forms.clear_profile_value(draft, words, seller)
     if draft.form == flow.FORM:
-        return flow.skip_note(draft, seller)
-    field = registry.field_at(draft.form, words[0])
+        return skip_note(draft, seller)
+    field = request_fields.field_at(draft.form, words[0])
     if field is None or not field.is_optional:
         return None
     if draft.form == "edit":
         return flow.take_value(draft, field, None, seller) if words == (draft.step,) else None
     cleared = replace(field.clear(draft), readings=())
-    return flow.go_on(cleared, seller) if field in registry.MENU else None
+    return flow.go_on(cleared, seller) if field in request_fields.MENU else None
 
 
 def _instrument_pressed(
@@ -360,7 +276,7 @@ def _instrument_pressed(
     if words[0] not in amounts.currencies() or draft.currency is None:
         return None
     code = None if words[0] == draft.currency else words[0]
-    return flow.take_value(draft, registry.INSTRUMENT, code, seller)
+    return flow.take_value(draft, request_fields.INSTRUMENT, code, seller)
 
 
 def _ask_pressed(
@@ -372,14 +288,14 @@ def _ask_pressed(
     asked, wanted = words
     kept = {*draft.payer_fields, asked} if wanted == "on" else {*draft.payer_fields} - {asked}
     fields = tuple(each for each in request_spec.PAYER_FIELDS if each in kept)
-    return flow.ask_step(registry.ASKS.set(draft, fields), registry.ASKS.name, seller)
+    return flow.ask_step(request_fields.ASKS.set(draft, fields), request_fields.ASKS.name, seller)
 
 
 def _kind_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
     draft = replace(draft, kind=words[0])
-    for field in (registry.UNITS, *registry.MENU):
+    for field in (request_fields.UNITS, *request_fields.MENU):
         draft = draft if words[0] in field.kinds else field.clear(draft)
     return flow.go_on(draft, seller)
 
@@ -397,7 +313,11 @@ def _back_pressed(
 ) -> flow.FormResult | None:
     if draft.form == "payout":
         return seller_forms.go_back(draft, seller)
-    return flow.go_back(draft, words[0], seller) if words[0] in registry.STEPS[draft.form] else None
+    return (
+        flow.go_back(draft, words[0], seller)
+        if words[0] in request_fields.STEPS[draft.form]
+        else None
+    )
 
 
 def _amount_pressed(
@@ -432,7 +352,7 @@ def _goal_pressed(
     """Take one reading of an ambiguous goal, while it is asked for and in the same currency."""
     number, code = words
     if (
-        draft.step != registry.GOAL.name
+        draft.step != request_fields.GOAL.name
         or code != draft.currency
         or code not in amounts.currencies()
     ):
@@ -440,7 +360,7 @@ def _goal_pressed(
     price = typed_text.check_price(Decimal(number), code)
     if isinstance(price, replies.Problem):
         return None
-    return flow.take_value(draft, registry.GOAL, amounts.to_minor(price.amount, code), seller)
+    return flow.take_value(draft, request_fields.GOAL, amounts.to_minor(price.amount, code), seller)
 
 
 def _currency_pressed(
@@ -469,7 +389,7 @@ _VERBS: dict[str, flow.Press] = {
     "clear": _clear_pressed,
     "instrument": _instrument_pressed,
     "ask": _ask_pressed,
-    **TIME_VERBS,
+    **seller_forms.TIME_VERBS,
     **seller_forms.PROFILE_VERBS,
     **seller_forms.PAYOUT_VERBS,
     **goods_form.VERBS,

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TypeGuard
 
-from bot.chat.forms import flow, inputs, line_text, typed_text, wording
+from bot.chat.forms import field_texts, flow, inputs, line_text, typed_text
 from bot.chat.model import drafts, replies
 from bot.core.text import translations
 
@@ -108,7 +108,7 @@ def offer_line(
     def go(draft: drafts.Draft) -> flow.FormResult:
         if isinstance(price, typed_text.Price):
             key = "offer-line" if price.choice is None else "offer-line-choice"
-            shown = replies.escaped(wording.price_words(price, seller))
+            shown = replies.escaped(field_texts.price_words(price, seller))
             note = translations.t(seller.language, key, name=replies.escaped(name), amount=shown)
             return flow.go_on(
                 replace(draft, amount=price.amount, choice=price.choice), seller, note
@@ -144,7 +144,7 @@ def _is_unseen(price: typed_text.Price | typed_text.AmbiguousAmount) -> TypeGuar
 
 def _unsure(price: typed_text.Price, seller: drafts.Seller) -> replies.Problem:
     """Return the Problem of `5.001 USD`: a price that nobody has seen creates nothing."""
-    meant = replies.escaped(wording.shown_amount(price.amount, price.currency, seller))
+    meant = replies.escaped(field_texts.shown_amount(price.amount, price.currency, seller))
     example = f"{price.amount:f} {price.currency}"
     return replies.Problem("line-amount-grouped", {"meant": meant, "example": example})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable
 
-from bot.chat.forms import registry, seller_texts, typed_text, wording
+from bot.chat.forms import field_texts, request_fields, seller_texts, typed_text
 from bot.chat.model import drafts, moments, payout, replies, zones
 from bot.core.text import translations
 
@@ -18,7 +18,7 @@ SUMMARY = (8 * 60, 20 * 60)
 
 def rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Return the buttons of the draft's step: answers, Keep or Remove, and the ways out."""
-    field = registry.field_at(draft.form, draft.step)
+    field = request_fields.field_at(draft.form, draft.step)
     offers = field.offers if field else _OFFERS.get(draft.step)
     own = offers(draft, seller) if offers else ()
     return (*own, *_kept(draft, seller), *_cleared(draft, seller), *ways_out(draft, seller))
@@ -29,17 +29,19 @@ def ways_out(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     if draft.form == "payback":
         return (
             (
-                wording.offer_button(
+                field_texts.offer_button(
                     draft, translations.t(seller.language, "button-skip"), "clear", draft.step
                 ),
             ),
         )
-    out = wording.offer_button(draft, translations.t(seller.language, "button-cancel"), "cancel")
+    out = field_texts.offer_button(
+        draft, translations.t(seller.language, "button-cancel"), "cancel"
+    )
     if draft.form in ("line", "codes") or (draft.step == "kind" and not draft.in_menu):
         return ((out,),)
     return (
         (
-            wording.offer_button(
+            field_texts.offer_button(
                 draft, translations.t(seller.language, "button-back"), "back", draft.step
             ),
             out,
@@ -50,8 +52,8 @@ def ways_out(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 def zone_rows(draft: drafts.Draft, seller: drafts.Seller, names: Iterable[str]) -> replies.Rows:
     """Return a button for each time zone."""
     labels = {name: zones.place_name(name, seller.language) for name in names}
-    return wording.in_rows(
-        (wording.offer_button(draft, label, "zone", name) for name, label in labels.items()), 2
+    return field_texts.in_rows(
+        (field_texts.offer_button(draft, label, "zone", name) for name, label in labels.items()), 2
     )
 
 
@@ -60,33 +62,25 @@ def moment_rows(draft: drafts.Draft, seller: drafts.Seller, times: Iterable[int]
     zone = seller.zone or zones.UTC_ZONE
     labels = {at: moments.button_label(at, zone, seller.language) for at in times}
     return tuple(
-        (wording.offer_button(draft, label, "moment", draft.step, str(at)),)
+        (field_texts.offer_button(draft, label, "moment", draft.step, str(at)),)
         for at, label in labels.items()
     )
 
 
-def clock(minute: int) -> str:
-    """Format a minute of the day: `22:00`."""
-    return f"{minute // 60:02}:{minute % 60:02}"
-
-
-def hours(quiet: tuple[int, int]) -> str:
-    """Format quiet hours: 22:00 to 07:00, with a dash."""
-    return f"{clock(quiet[0])}–{clock(quiet[1])}"  # noqa: RUF001 - as hours are written
-
-
 def _quiet_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     offers = (
-        wording.offer_button(draft, hours(each), "hours", f"{each[0]}-{each[1]}") for each in QUIET
+        field_texts.offer_button(draft, seller_texts.hours(each), "hours", f"{each[0]}-{each[1]}")
+        for each in QUIET
     )
-    return (*wording.in_rows(offers, 2), *_off(draft, seller, seller.quiet))
+    return (*field_texts.in_rows(offers, 2), *_off(draft, seller, seller.quiet))
 
 
 def _summary_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     offers = (
-        wording.offer_button(draft, clock(minute), "minute", str(minute)) for minute in SUMMARY
+        field_texts.offer_button(draft, seller_texts.clock(minute), "minute", str(minute))
+        for minute in SUMMARY
     )
-    return (*wording.in_rows(offers, 2), *_off(draft, seller, seller.summary))
+    return (*field_texts.in_rows(offers, 2), *_off(draft, seller, seller.summary))
 
 
 def _off(draft: drafts.Draft, seller: drafts.Seller, value: object) -> replies.Rows:
@@ -94,7 +88,7 @@ def _off(draft: drafts.Draft, seller: drafts.Seller, value: object) -> replies.R
         return ()
     return (
         (
-            wording.offer_button(
+            field_texts.offer_button(
                 draft, translations.t(seller.language, "button-off"), "off", draft.step
             ),
         ),
@@ -103,13 +97,13 @@ def _off(draft: drafts.Draft, seller: drafts.Seller, value: object) -> replies.R
 
 def fingerprint(draft: drafts.Draft, seller: drafts.Seller) -> str:
     """Return a checksum of all that a review shows: an old Create button must not create more."""
-    values = [getattr(draft, field.attribute) for field in registry.FIELDS if field.attribute]
+    values = [getattr(draft, field.attribute) for field in request_fields.FIELDS if field.attribute]
     shown = (seller.destination, seller.profile.name, draft.choice, values)
     return f"{zlib.crc32(repr(shown).encode()):08x}"
 
 
 def _review_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    create = wording.offer_button(
+    create = field_texts.offer_button(
         draft,
         translations.t(seller.language, "button-create"),
         "create",
@@ -118,7 +112,7 @@ def _review_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     return (
         (create,),
         (
-            wording.offer_button(
+            field_texts.offer_button(
                 draft, translations.t(seller.language, "button-options"), "options"
             ),
         ),
@@ -127,27 +121,27 @@ def _review_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 def _options_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Return a row for each field that is set, with its value, then the others in pairs."""
-    fields = [field for field in registry.MENU if field.is_offered(draft, seller)]
+    fields = [field for field in request_fields.MENU if field.is_offered(draft, seller)]
     labels = {
         field.name: translations.t(seller.language, f"option-{field.name}") for field in fields
     }
     values = {field.name: field.label(draft, seller) for field in fields}
     ticked = {
-        name: wording.TICK
+        name: field_texts.TICK
         + translations.t(seller.language, "option-set", option=labels[name], value=value)
         for name, value in values.items()
         if value
     }
     already = [
-        (wording.offer_button(draft, label, "open", name),) for name, label in ticked.items()
+        (field_texts.offer_button(draft, label, "open", name),) for name, label in ticked.items()
     ]
     fresh = (
-        wording.offer_button(draft, labels[name], "open", name)
+        field_texts.offer_button(draft, labels[name], "open", name)
         for name in labels
         if name not in ticked
     )
-    done = wording.offer_button(draft, translations.t(seller.language, "button-done"), "done")
-    return (*already, *wording.in_rows(fresh, 2), (done,))
+    done = field_texts.offer_button(draft, translations.t(seller.language, "button-done"), "done")
+    return (*already, *field_texts.in_rows(fresh, 2), (done,))
 
 
 _OFFERS: dict[str, Callable[[drafts.Draft, drafts.Seller], replies.Rows]] = {
@@ -156,26 +150,26 @@ _OFFERS: dict[str, Callable[[drafts.Draft, drafts.Seller], replies.Rows]] = {
     "summary": _summary_rows,
     "review": _review_rows,
     "options": _options_rows,
-    registry.FILE_STEP: wording.file_answers,
+    request_fields.FILE_STEP: field_texts.file_answers,
     **dict.fromkeys(drafts.PROFILE_STEPS, seller_texts.profile_rows),
-    **dict.fromkeys(registry.STEPS["payout"], seller_texts.payout_rows),
+    **dict.fromkeys(request_fields.STEPS["payout"], seller_texts.payout_rows),
 }
 """The answers to steps that ask for no field."""
 
 
 def _kept(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Return Keep, where Back led to a question that has an answer."""
-    field = registry.field_at(draft.form, draft.step)
-    if draft.form != "new" or draft.step not in registry.PATH or field is None:
+    field = request_fields.field_at(draft.form, draft.step)
+    if draft.form != "new" or draft.step not in request_fields.PATH or field is None:
         return ()
     value = field.label(draft, seller)
     if not value:
         return ()
-    if field is registry.UNITS:
+    if field is request_fields.UNITS:
         value = translations.t(seller.language, "count", count=draft.units)
     return (
         (
-            wording.offer_button(
+            field_texts.offer_button(
                 draft, translations.t(seller.language, "button-keep", value=value), "keep"
             ),
         ),
@@ -184,14 +178,14 @@ def _kept(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 def _cleared(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Return Remove for an optional field that is set, Skip for one that a new request lacks."""
-    field = registry.field_at(draft.form, draft.step)
+    field = request_fields.field_at(draft.form, draft.step)
     if field is None or not field.is_optional:
         return ()
     is_set = field.line(draft, seller) is not None
     if draft.form == "edit" and not is_set:
         return ()
     label = translations.t(seller.language, "button-remove" if is_set else "button-skip")
-    return ((wording.offer_button(draft, label, "clear", draft.step),),)
+    return ((field_texts.offer_button(draft, label, "clear", draft.step),),)
 
 
 # The question of each step, above its buttons.
@@ -212,10 +206,10 @@ def ask_which_amount(
     """Ask which reading of an ambiguous amount is meant, with a button for each."""
     code = (unclear.currency,) if unclear.currency else ()
     labels = {
-        each: wording.shown_amount(each, unclear.currency, seller) for each in unclear.choices
+        each: field_texts.shown_amount(each, unclear.currency, seller) for each in unclear.choices
     }
     choices = tuple(
-        (wording.offer_button(draft, label, "amount", f"{each:f}", *code),)
+        (field_texts.offer_button(draft, label, "amount", f"{each:f}", *code),)
         for each, label in labels.items()
     )
     return ask_which(draft, seller, "ask-which-amount", choices)
@@ -233,13 +227,15 @@ def resume_prompt(draft: drafts.Draft, seller: drafts.Seller) -> replies.Reply:
     """Offer to continue a form that was left, or to start over."""
     language = seller.language
     continued = (
-        wording.offer_button(draft, translations.t(language, "button-continue"), "continue"),
+        field_texts.offer_button(draft, translations.t(language, "button-continue"), "continue"),
     )
-    out = (wording.offer_button(draft, translations.t(language, "button-cancel"), "cancel"),)
+    out = (field_texts.offer_button(draft, translations.t(language, "button-cancel"), "cancel"),)
     if draft.form != "new":
         return replies.Reply(translations.t(language, "resume-short"), (continued, out))
     name = replies.escaped(draft.name) if draft.name else translations.t(language, "unnamed")
-    restart = (wording.offer_button(draft, translations.t(language, "button-restart"), "restart"),)
+    restart = (
+        field_texts.offer_button(draft, translations.t(language, "button-restart"), "restart"),
+    )
     return replies.Reply(translations.t(language, "resume", name=name), (continued, restart, out))
 
 
@@ -247,11 +243,11 @@ def path(draft: drafts.Draft, seller: drafts.Seller) -> tuple[str, ...]:
     """Return the numbered steps of a new request; the currency belongs to the amount's."""
     left_out = {
         "currency": True,
-        "units": draft.kind not in registry.UNITS.kinds,
+        "units": draft.kind not in request_fields.UNITS.kinds,
         "destination": not draft.asks_destination and seller.has_destination,
     }
     now = _counted(draft.step)
-    return tuple(step for step in registry.PATH if step == now or not left_out.get(step))
+    return tuple(step for step in request_fields.PATH if step == now or not left_out.get(step))
 
 
 def _counted(step: str) -> str:
@@ -264,7 +260,7 @@ def _progress(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
         draft.kind is None
         or draft.form != "new"
         or draft.in_menu
-        or draft.step not in registry.PATH
+        or draft.step not in request_fields.PATH
     ):
         return None
     steps = path(draft, seller)
@@ -274,10 +270,10 @@ def _progress(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 def _question(draft: drafts.Draft, seller: drafts.Seller) -> str:
     if draft.step == "review":
-        lines = (field.line(draft, seller) for field in registry.FIELDS)
+        lines = (field.line(draft, seller) for field in request_fields.FIELDS)
         return "\n".join([translations.t(seller.language, "review"), *filter(None, lines)])
-    if draft.step == registry.FILE_STEP:
-        return wording.file_question(draft, seller)
+    if draft.step == request_fields.FILE_STEP:
+        return field_texts.file_question(draft, seller)
     if draft.form == "payout":
         return seller_texts.payout_question(draft, seller)
     if draft.step in drafts.PROFILE_STEPS:
@@ -285,9 +281,20 @@ def _question(draft: drafts.Draft, seller: drafts.Seller) -> str:
     if draft.form == "payback":
         there = "here" if seller.paid_at.host is None else "elsewhere"
         return translations.t(seller.language, f"ask-{draft.step}", there=there)
-    field = registry.field_at(draft.form, draft.step)
+    field = request_fields.field_at(draft.form, draft.step)
     return (
         field.question(draft, seller)
         if field
         else translations.t(seller.language, f"ask-{draft.step}")
+    )
+
+
+def menu(language: str) -> replies.Rows:
+    """Return the buttons of the main menu: new request, list, help."""
+    return (
+        (replies.Button(translations.t(language, "button-new"), action=("new",)),),
+        (
+            replies.Button(translations.t(language, "button-list"), action=("list", "0")),
+            replies.Button(translations.t(language, "button-help"), action=("help",)),
+        ),
     )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.chat.forms import flow, questions, seller_texts, typed_text, wording
-from bot.chat.model import drafts, payout, replies
+from bot.chat.forms import field_texts, flow, questions, request_fields, seller_texts, typed_text
+from bot.chat.model import drafts, local_time, moments, payout, replies, zones
 from bot.core import brand, errors
 from bot.core.text import translations
 
@@ -111,7 +111,7 @@ def with_warning(
     outcome: flow.FormResult, currency: str | None, seller: drafts.Seller
 ) -> flow.FormResult:
     """Put the warning before what follows from a price that no account of the seller takes."""
-    warning = wording.unpaid_currency(currency, seller)
+    warning = field_texts.unpaid_currency(currency, seller)
     if warning is None:
         return outcome
     if outcome.draft is not None and outcome.draft.step == "review":
@@ -289,4 +289,121 @@ PROFILE_VERBS: dict[str, flow.Press] = {
     "offer": _offer_pressed,
     "accent": _accent_pressed,
     "telegram-photo": _photo_pressed,
+}
+
+
+_DAY = 24 * 60  # minutes
+
+
+def take_time(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
+    """Take a text as quiet hours, as the time of the summary, or else as a zone."""
+    if draft.step == "quiet":
+        return _take_time(draft, local_time.read_hours(text), seller)
+    if draft.step == "summary":
+        return _take_time(draft, local_time.read_clock(text), seller)
+    zone = zones.read_zone(text)
+    if isinstance(zone, replies.Problem):
+        return flow.ask_again(draft, zone, seller)
+    if isinstance(zone, tuple):
+        choices = questions.zone_rows(draft, seller, zone)
+        return flow.FormResult(
+            draft, (questions.ask_which(draft, seller, "ask-which-zone", choices),)
+        )
+    return _take_zone(draft, zone, seller, now)
+
+
+def _zone_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
+) -> flow.FormResult | None:
+    return _take_zone(draft, words[0], seller, now) if zones.is_zone(words[0]) else None
+
+
+def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) -> flow.FormResult:
+    """Save the zone, and go on with the step that waited for it."""
+    seller, setting = replace(seller, zone=name), flow.Setting("zone", name)
+    shown = replies.escaped(zones.shown_zone(name, now, seller.language))
+    saved = translations.t(seller.language, "zone-saved", zone=shown)
+    if draft.step_after_zone is not None:
+        outcome = flow.ask_step(
+            replace(draft, step_after_zone=None), draft.step_after_zone, seller, saved
+        )
+    elif draft.form == "settings":
+        outcome = flow.end_short_form(draft, seller, saved)
+    else:  # an old button: the present question stands
+        outcome = flow.FormResult(draft, (questions.prompt(draft, seller, saved),))
+    return replace(outcome, setting=setting)
+
+
+def _moment_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
+) -> flow.FormResult | None:
+    """Take a moment that was offered for a field, in epoch ms."""
+    step, at = words[0], int(words[1])
+    field = request_fields.field_at(draft.form, step)
+    if field is None or not field.is_moment or seller.zone is None:
+        return None
+    if draft.form == "edit" and draft.step != step:
+        return None
+    if draft.form == "new" and (draft.amount is None or draft.currency is None):
+        return flow.go_on(draft, seller)
+    draft = replace(draft, step=step)
+    if at <= now:
+        return refuse_past(draft, at, seller, now)
+    return flow.take_value(draft, field, at, seller, now) if at <= now + moments.MAX_AHEAD else None
+
+
+def refuse_past(draft: drafts.Draft, at: int, seller: drafts.Seller, now: int) -> flow.FormResult:
+    """Ask again for the time of the draft's step, since `at` (epoch ms) has passed."""
+    zone = seller.zone or zones.UTC_ZONE
+    return flow.ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
+
+
+def _take_time(
+    draft: drafts.Draft, time: tuple[int, int] | int | replies.Problem, seller: drafts.Seller
+) -> flow.FormResult:
+    """Save the minute of the day of the summary, or the two of the quiet hours."""
+    if isinstance(time, replies.Problem):
+        return flow.ask_again(draft, time, seller)
+    if isinstance(time, int):
+        saved = translations.t(seller.language, "summary-saved", time=seller_texts.clock(time))
+        return flow.save_setting(draft, flow.Setting("summary", time), seller, saved)
+    saved = translations.t(seller.language, "quiet-saved", hours=seller_texts.hours(time))
+    return flow.save_setting(draft, flow.Setting("quiet", time), seller, saved)
+
+
+def _hours_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    if seller.zone is None:
+        return flow.ask_after_zone(draft, "quiet", seller)
+    start, end = map(int, words[0].split("-"))
+    is_sound = max(start, end) < _DAY and start != end
+    return _take_time(draft, (start, end), seller) if is_sound else None
+
+
+def _minute_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    if seller.zone is None:
+        return flow.ask_after_zone(draft, "summary", seller)
+    minute = int(words[0])
+    return _take_time(draft, minute, seller) if minute < _DAY else None
+
+
+def _off_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    name = words[0]
+    if name not in ("quiet", "summary"):
+        return None
+    text = translations.t(seller.language, "quiet-off" if name == "quiet" else "summary-off")
+    return flow.save_setting(draft, flow.Setting(name, None), seller, text)
+
+
+TIME_VERBS: dict[str, flow.Press] = {
+    "zone": _zone_pressed,
+    "moment": _moment_pressed,
+    "hours": _hours_pressed,
+    "minute": _minute_pressed,
+    "off": _off_pressed,
 }

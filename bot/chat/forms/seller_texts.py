@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 
-from bot.chat.forms import typed_text, wording
-from bot.chat.model import drafts, payout, replies
+from bot.chat.forms import field_texts, typed_text
+from bot.chat.model import drafts, payout, replies, zones
 from bot.core import errors
 from bot.core.text import contacts, links, translations
 
@@ -51,7 +51,7 @@ def accounts_page(seller: drafts.Seller) -> replies.Reply:
     parts = (shown, translations.t(language, "payout-connect") if offers else None, *offers)
     own = ((_account_button(account, language),) for account in seller.accounts)
     kinds = (replies.Button(_offer(kind, seller), action=("getpaid", kind)) for kind in left)
-    return replies.Reply("\n\n".join(filter(None, parts)), (*own, *wording.in_rows(kinds, 1)))
+    return replies.Reply("\n\n".join(filter(None, parts)), (*own, *field_texts.in_rows(kinds, 1)))
 
 
 def _offer(kind: str, seller: drafts.Seller) -> str:
@@ -205,8 +205,10 @@ def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
         return ()
     if draft.step == payout.FOUND:
         words = ("save", fingerprint(draft.answers))
-        save = wording.offer_button(draft, translations.t(language, "button-payout-save"), *words)
-        change = wording.offer_button(
+        save = field_texts.offer_button(
+            draft, translations.t(language, "button-payout-save"), *words
+        )
+        change = field_texts.offer_button(
             draft, translations.t(language, "button-payout-change"), "change"
         )
         return ((_green(save), change),)
@@ -215,10 +217,10 @@ def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     rows: replies.Rows = ()
     if field == "country":
         codes = (
-            wording.offer_button(draft, f"{flag} {code}", "land", code)
+            field_texts.offer_button(draft, f"{flag} {code}", "land", code)
             for code, flag in COUNTRIES.items()
         )
-        rows = wording.in_rows(codes, 3)
+        rows = field_texts.in_rows(codes, 3)
     if field == "connection":
         rows = ((replies.Button(translations.t(language, "button-payout-alby"), url=ALBY_LINK),),)
     if kept and kept.text:
@@ -227,7 +229,7 @@ def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
         rows = (
             *rows,
             (
-                wording.offer_button(
+                field_texts.offer_button(
                     draft, translations.t(language, "button-keep", value=shown), "keep"
                 ),
             ),
@@ -235,7 +237,7 @@ def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     if field in payout.OPTIONAL:
         rows = (
             *rows,
-            (wording.offer_button(draft, translations.t(language, "button-skip"), "skip"),),
+            (field_texts.offer_button(draft, translations.t(language, "button-skip"), "skip"),),
         )
     return rows
 
@@ -431,7 +433,7 @@ def profile_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 def profile_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Return the answers that a step of the profile offers, and Remove where it has a value."""
     present = getattr(seller.profile, drafts.PROFILE_STEPS[draft.step])
-    remove = wording.offer_button(
+    remove = field_texts.offer_button(
         draft, translations.t(seller.language, "button-remove"), "clear", draft.step
     )
     return (*_offers(draft, seller, present), *(((remove,),) if present else ()))
@@ -442,21 +444,21 @@ def _offers(draft: drafts.Draft, seller: drafts.Seller, present: str | None) -> 
     if draft.step == "sellerimage":
         return (
             (
-                wording.offer_button(
+                field_texts.offer_button(
                     draft, translations.t(language, "button-profile-photo"), "telegram-photo"
                 ),
             ),
         )
     if draft.step == "selleraccent":
         labels = (
-            (wording.TICK * (each == present) + accent_label(each, language), each)
+            (field_texts.TICK * (each == present) + accent_label(each, language), each)
             for each in MARKS
         )
-        return wording.in_rows(
-            (wording.offer_button(draft, label, "accent", each) for label, each in labels), 2
+        return field_texts.in_rows(
+            (field_texts.offer_button(draft, label, "accent", each) for label, each in labels), 2
         )
     return tuple(
-        (wording.offer_button(draft, use_label(value, language), "offer", offer_key(value)),)
+        (field_texts.offer_button(draft, use_label(value, language), "offer", offer_key(value)),)
         for value in offered_values(draft.step, seller)
         if value != present
     )
@@ -467,3 +469,55 @@ def offered_values(step: str, seller: drafts.Seller) -> tuple[str, ...]:
     if step == "sellername":
         return tuple(filter(None, (seller.hints.name,)))
     return seller.hints.contacts if step == "sellercontact" else ()
+
+
+def settings(seller: drafts.Seller) -> replies.Reply:
+    """Return the seller's destination, zone and hours, with buttons to change them."""
+    language = seller.language
+    text, button = _destination(seller)
+    rows = [
+        (replies.Button(translations.t(language, "button-profile"), action=("profile",)),),
+        (button,),
+    ]
+    if name := seller.profile.name:
+        text += "\n" + translations.t(language, "settings-profile", name=replies.escaped(name))
+    values = {
+        "zone": seller.zone and replies.escaped(zones.place_name(seller.zone, language)),
+        "quiet": seller.quiet and hours(seller.quiet),
+        "summary": None if seller.summary is None else clock(seller.summary),
+    }
+    for name, value in values.items():
+        if value:
+            text += "\n" + translations.t(language, f"settings-{name}", value=value)
+        rows.append(
+            (replies.Button(translations.t(language, f"button-{name}"), action=("settings", name)),)
+        )
+    return replies.Reply(text, tuple(rows))
+
+
+def _destination(seller: drafts.Seller) -> tuple[str, replies.Button]:
+    """Return where the money goes, and the button that changes it."""
+    language = seller.language
+    if seller.paid_at.rails:
+        shown = "\n".join([translations.t(language, "payout-settings"), *account_lines(seller)])
+        text = shown if seller.accounts else translations.t(language, "payout-settings-none")
+        return text, replies.Button(translations.t(language, "button-payout"), action=("getpaid",))
+    if seller.destination is None:
+        text, label = (
+            translations.t(language, "settings-none"),
+            translations.t(language, "button-set-destination"),
+        )
+    else:
+        text = translations.t(language, "settings", destination=replies.escaped(seller.destination))
+        label = translations.t(language, "button-change-destination")
+    return text, replies.Button(label, action=("settings", "destination"))
+
+
+def clock(minute: int) -> str:
+    """Format a minute of the day: `22:00`."""
+    return f"{minute // 60:02}:{minute % 60:02}"
+
+
+def hours(quiet: tuple[int, int]) -> str:
+    """Format quiet hours: 22:00 to 07:00, with a dash."""
+    return f"{clock(quiet[0])}–{clock(quiet[1])}"  # noqa: RUF001 - as hours are written

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import Any
 
-from bot.chat.forms import registry, typed_text
+from bot.chat.forms import request_fields, typed_text
 from bot.chat.model import drafts, payout, request_spec, stored_json
 
 _MAX_DEPTH = 3
@@ -61,8 +61,8 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
     """Return whether the attributes of a draft go together."""
     form, step, amount = found["form"], found["step"], found["amount"]
     return (
-        step in registry.STEPS[form]
-        and found["step_after_zone"] in (None, *registry.STEPS[form])
+        step in request_fields.STEPS[form]
+        and found["step_after_zone"] in (None, *request_fields.STEPS[form])
         and (
             amount is None or stored_json.is_amount(amount, found["currency"] or typed_text.FINEST)
         )
@@ -99,7 +99,7 @@ def _needed_before(form: str, step: str) -> tuple[str, ...]:
         return ("kind", "name")
     if form != "new" or step == "kind":
         return ()
-    is_early = step in registry.PATH and step != "review"
+    is_early = step in request_fields.PATH and step != "review"
     return ("kind",) if is_early else ("kind", "name", "amount", "currency")
 
 
@@ -119,7 +119,7 @@ _FILE = stored_json.shape_of(
 _SHAPE = stored_json.shape_of(
     drafts.Draft,
     id=_matches(r"[a-z0-9]{6}"),
-    form=lambda value: value in (*registry.STEPS,),
+    form=lambda value: value in (*request_fields.STEPS,),
     kind=lambda value: value in (None, *request_spec.KINDS),
     amount=lambda _found: True,  # checked with the currency
     choice=lambda _found: True,  # checked with the amount

@@ -10,7 +10,7 @@ from functools import partial
 
 from bot.chat.alerts import delivery
 from bot.chat.cards import menus, request_card
-from bot.chat.forms import form, registry
+from bot.chat.forms import form, request_fields
 from bot.chat.jobs import audit_trail, job_outcomes, request_bodies, request_changes
 from bot.chat.model import jobs, queues, remote_request, request_spec
 from bot.chat.store import link_lists, link_rows, seller_images, seller_rows
@@ -37,7 +37,10 @@ class EditHandler:
     async def goes_behind(self, message: outbox.Message) -> bool:
         """Queue a job about goods behind an older edit of them that is repeated; False without."""
         job: jobs.Job = message.body
-        is_edit = isinstance(job, jobs.EditRequest) and registry.EDITS[job.field] is registry.GOODS
+        is_edit = (
+            isinstance(job, jobs.EditRequest)
+            and request_fields.EDITS[job.field] is request_fields.GOODS
+        )
         is_repeated = message.lane.startswith(queues.BACKGROUND)
         if is_repeated or not (is_edit or isinstance(job, jobs.AddCodes)):
             return False
@@ -82,7 +85,7 @@ class EditHandler:
         for longer than a minute, whatever the service asks. Raises `error` after the last attempt.
         """
         job: jobs.EditRequest = message.body
-        if registry.EDITS[job.field] is not registry.GOODS:
+        if request_fields.EDITS[job.field] is not request_fields.GOODS:
             return False
         if message.attempts >= GOODS_ATTEMPTS:
             raise error
@@ -120,14 +123,14 @@ class EditHandler:
         change = request_changes.change_of(job)
         wish = request_changes.apply_edit(listing.wish, change)
         link_rows.set_wish(tx, listing.id, wish)
-        if registry.EDITS[change.field] is registry.PICTURE:
+        if request_fields.EDITS[change.field] is request_fields.PICTURE:
             _replace_picture(tx, listing, wish)
         if (
-            registry.EDITS[change.field] is registry.ENDS
+            request_fields.EDITS[change.field] is request_fields.ENDS
             and request_changes.end_after(wish, now) == wish.ends_at
         ):
             link_rows.set_state(tx, listing.id, link_rows.LIVE)
-        is_goods = registry.EDITS[change.field] is registry.GOODS
+        is_goods = request_fields.EDITS[change.field] is request_fields.GOODS
         self._outcomes.save_answer(tx, listing.id, answer, brings_goods=is_goods)
         values = (
             request_changes.field_value(listing.wish, change.field),
@@ -139,7 +142,7 @@ class EditHandler:
         shown = request_card.card_of(link_rows.get_listing(tx, listing.id), now)
         self._outcomes.send(tx, job, menus.saved_reply(shown, change, seller, now))
         if (
-            registry.EDITS[change.field] is registry.UNITS
+            request_fields.EDITS[change.field] is request_fields.UNITS
         ):  # the last units of the drop may have been removed
             delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
 

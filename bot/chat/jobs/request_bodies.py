@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.chat.forms import flow, registry
+from bot.chat.forms import flow, request_fields
 from bot.chat.jobs import dialects, request_changes
 from bot.chat.jobs.client import Client
 from bot.chat.model import drafts
@@ -54,7 +54,7 @@ def request_body(
     wish = listing.wish
     values = {
         field.wire.path: value
-        for field in registry.FIELDS
+        for field in request_fields.FIELDS
         if field.wire and field.wire.path
         for value in [field.sent(wish, addresses.images, now)]
         if value not in (None, "", [])
@@ -94,7 +94,7 @@ def edit_body(
 
     The rest of `product` and of `notifications` goes along: a server may take them as a whole.
     """
-    field = registry.EDITS[change.field]
+    field = request_fields.EDITS[change.field]
     if field.edit and field.edit.path:
         return {field.edit.path: change.value}
     if field.wire is None:
@@ -103,7 +103,7 @@ def edit_body(
     after = request_changes.apply_edit(listing.wish, change)
     values = {
         other.wire.path: value
-        for other in registry.FIELDS
+        for other in request_fields.FIELDS
         if other.wire and other.wire.path.partition(".")[0] == whole
         for value in [other.sent(after, addresses.images, now)]
         if value is not None or other is field

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bot.chat.forms import flow, form, registry
+from bot.chat.forms import flow, form, request_fields
 from bot.chat.jobs import client
 from bot.chat.model import jobs, remote_request, request_spec
 from bot.chat.store import link_rows
@@ -157,7 +157,7 @@ def _is_wished(ends: int, listing: link_rows.PaymentLink) -> bool:
 
 def job_of(change: flow.Change, reply_to: jobs.ReplyTo) -> jobs.EditRequest | jobs.RemoveUnits:
     """Build the job that makes a change at the service."""
-    if registry.EDITS[change.field] is registry.UNITS:
+    if request_fields.EDITS[change.field] is request_fields.UNITS:
         return jobs.RemoveUnits(change.listing_id, reply_to, number_of(change))
     return jobs.EditRequest(change.listing_id, reply_to, change.field, change.value)
 
@@ -165,7 +165,7 @@ def job_of(change: flow.Change, reply_to: jobs.ReplyTo) -> jobs.EditRequest | jo
 def change_of(job: jobs.EditRequest | jobs.RemoveUnits) -> flow.Change:
     """Build the change that a job makes."""
     if isinstance(job, jobs.RemoveUnits):
-        return flow.Change(job.listing_id, registry.UNITS.name, job.number)
+        return flow.Change(job.listing_id, request_fields.UNITS.name, job.number)
     return flow.Change(job.listing_id, job.field, job.value)
 
 
@@ -181,7 +181,7 @@ def text_of(change: flow.Change) -> str | None:
 
 def apply_edit(wish: request_spec.RequestSpec, change: flow.Change) -> request_spec.RequestSpec:
     """Apply an edit to a wish; units that are removed are subtracted from its units."""
-    field = registry.EDITS[change.field]
+    field = request_fields.EDITS[change.field]
     value: Any = change.value
     if field.edit and field.edit.apply:
         value = field.edit.apply(field_value(wish, change.field), value)
@@ -208,7 +208,7 @@ def units_left(listing: link_rows.PaymentLink) -> int | None:
 def request_for_form(listing: link_rows.PaymentLink, field: str) -> form.ExistingRequest:
     """Build the facts that a field's edit form shows: the units left, and the codes left."""
     wish = listing.wish
-    if registry.EDITS[field] in (registry.UNITS, registry.GOODS):
+    if request_fields.EDITS[field] in (request_fields.UNITS, request_fields.GOODS):
         wish = replace(wish, units=units_left(listing) or wish.units)
     codes = listing.answer.codes if listing.answer else None
     if codes is not None and wish.goods is not None and wish.goods.kind == request_spec.CODES:
@@ -229,17 +229,20 @@ def copy_wish(wish: request_spec.RequestSpec, now: int) -> request_spec.RequestS
 
 def field_value(wish: request_spec.RequestSpec, field: str) -> Any:
     """Return the value of a field that can be edited."""
-    return getattr(wish, registry.EDITS[field].attribute)
+    return getattr(wish, request_fields.EDITS[field].attribute)
 
 
 def assume_edit(
     answer: remote_request.RemoteRequest, change: flow.Change
 ) -> remote_request.RemoteRequest:
     """Return the known answer with the edit that the server confirmed."""
-    if registry.EDITS[change.field] is registry.ENDS:
+    if request_fields.EDITS[change.field] is request_fields.ENDS:
         ends_at = None if change.value is None else number_of(change)
         return replace(answer, expires_at=ends_at, is_enabled=True)
-    if registry.EDITS[change.field] is registry.UNITS and answer.remaining_units is not None:
+    if (
+        request_fields.EDITS[change.field] is request_fields.UNITS
+        and answer.remaining_units is not None
+    ):
         left = max(0, answer.remaining_units - number_of(change))
         return answer.with_left(left, answer.reserved_units)
     return answer
@@ -252,7 +255,7 @@ def is_edit_made(
     sent: Mapping[str, Any],
 ) -> bool:
     """Check whether a request has what an edit's `body` sets; `sent` is its answer unparsed."""
-    if registry.EDITS[change.field] is not registry.ENDS:
+    if request_fields.EDITS[change.field] is not request_fields.ENDS:
         return _has(sent, body)
     if change.value is None or answer.expires_at is None:
         return change.value is answer.expires_at

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 from bot.chat.forms import flow, seller_forms, seller_texts
 from bot.chat.jobs import audit_trail, create_attempt, dialects, job_outcomes, request_bodies
 from bot.chat.model import drafts, jobs, payout
-from bot.chat.model.queues import BACKGROUND, WALLETS, Queues
+from bot.chat.model.queues import BACKGROUND, WALLETS
 from bot.chat.model.replies import Reply, escaped
 from bot.chat.store import (
     link_rows,
     message_rows,
     post_rows,
-    seller_images,
     seller_rows,
     server_memory,
 )
@@ -27,38 +26,6 @@ from bot.core import errors, exact_json
 from bot.core.database import database, vault
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
-
-# A change of a seller's profile, and the start of its way to their requests.
-
-
-def change_profile(
-    tx: database.Transaction, queues: Queues, seller_id: int, profile: drafts.Profile, now: int
-) -> None:
-    """Store a seller's profile, and queue its way to all of their links, the newest first."""
-    before = seller_rows.profile_state(tx, seller_id).profile
-    version = seller_rows.save_profile(tx, seller_id, profile)
-    if profile.image != before.image:
-        _replace_picture(tx, seller_id, before.image, profile.image)
-    newest = seller_rows.newest_link(tx, seller_id)
-    if newest is not None and (profile.name or before.name):
-        job, lane = jobs.SendProfile(newest, version, goes_on=True), f"{BACKGROUND}{newest}"
-        outbox.put(tx, queues.jobs, lane, job, now, priority=queue_policy.NOTICE)
-
-
-def _replace_picture(
-    tx: database.Transaction, seller_id: int, old: str | None, new: str | None
-) -> None:
-    """Keep the new picture. A removed one is deleted at once, for it may be somebody's face.
-
-    A replaced one stays until the sweep: pages show it until the new one has reached them.
-    """
-    if new is not None:
-        seller_images.keep_image(tx, new, seller_id)
-    if old is not None:
-        seller_images.release_image(tx, old)
-    if new is None:
-        seller_images.delete_unused(tx, [old])
-
 
 # The job that sends a seller's profile with their requests, and the question that asks for it.
 #

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from bot.chat.forms import stored_draft
-from bot.chat.model import drafts, payout, remote_request, request_spec
-from bot.chat.store import link_rows
+from bot.chat.model import drafts, jobs, payout, remote_request, request_spec
+from bot.chat.model.queues import BACKGROUND, Queues
+from bot.chat.store import link_rows, seller_images
 from bot.core import exact_json
 from bot.core.database import database
+from bot.core.outbox import outbox, queue_policy
 
 FIELDS = (
     "language, destination, pays_later, currency, prices, zone, quiet, summary,"
@@ -218,6 +220,30 @@ def save_profile(tx: database.Transaction, seller_id: int, profile: drafts.Profi
     """Store a seller's profile; return its version."""
     row = tx.one(SAVE, id=seller_id, **asdict(profile))
     return int(row["profile_version"]) if row else 0
+
+
+def change_profile(
+    tx: database.Transaction, queues: Queues, seller_id: int, profile: drafts.Profile, now: int
+) -> None:
+    """Store a seller's profile, and queue the job that sends it with their newest link.
+
+    That job queues the next older link's, and so on. A removed picture is deleted at once, since
+    it may show a face. A replaced one stays until the sweep: pages show it until the new one has
+    reached them.
+    """
+    before = profile_state(tx, seller_id).profile
+    version = save_profile(tx, seller_id, profile)
+    if profile.image != before.image:
+        if profile.image is not None:
+            seller_images.keep_image(tx, profile.image, seller_id)
+        if before.image is not None:
+            seller_images.release_image(tx, before.image)
+        if profile.image is None:
+            seller_images.delete_unused(tx, [before.image])
+    newest = newest_link(tx, seller_id)
+    if newest is not None and (profile.name or before.name):
+        job, lane = jobs.SendProfile(newest, version, goes_on=True), f"{BACKGROUND}{newest}"
+        outbox.put(tx, queues.jobs, lane, job, now, priority=queue_policy.NOTICE)
 
 
 def mark_profile_offered(tx: database.Transaction, seller_id: int, now: int) -> bool:

@@ -18,7 +18,7 @@ import structlog
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from bot.chat.conversation import conversation
-from bot.chat.forms import goods_form, goods_text
+from bot.chat.forms import goods_form
 from bot.chat.jobs import client, dialects
 from bot.chat.model import payloads, payout, queues, replies, request_spec
 from bot.chat.pictures import decoder_process
@@ -342,18 +342,18 @@ class FileIntake:
             return goods_form.Fetched(codes=codes)
         whole = await _keep(service, wanted, data)
         readings: tuple[request_spec.Goods, ...] = (whole,)
-        if isinstance(codes, goods_text.CodeList):
+        if isinstance(codes, goods_form.CodeList):
             readings = (whole, await _keep_codes(service, wanted, codes, whole, data))
         return goods_form.Fetched(readings, codes, has_words=wanted.file.has_words)
 
     async def _codes_in(
         self, wanted: payloads.FileDownload, data: bytearray
-    ) -> goods_text.CodeList | replies.Problem | None:
+    ) -> goods_form.CodeList | replies.Problem | None:
         """Read the codes in a file, in a thread; None for one that is no list of codes."""
         name = wanted.file.name
-        if not goods_text.is_code_file(name) or len(data) > MOST_CODE_BYTES:
+        if not goods_form.is_code_file(name) or len(data) > MOST_CODE_BYTES:
             return None
-        return await asyncio.to_thread(goods_text.read_code_file, name, bytes(data))
+        return await asyncio.to_thread(goods_form.read_code_file, name, bytes(data))
 
     def _retry(self, tx: database.Transaction, message: outbox.Message, due_at: int) -> None:
         outbox.retry(tx, self._queues.files, message, due_at, "its file did not come")
@@ -377,7 +377,7 @@ async def _keep(
 async def _keep_codes(
     service: client.Client,
     wanted: payloads.FileDownload,
-    codes: goods_text.CodeList,
+    codes: goods_form.CodeList,
     whole: request_spec.Goods,
     data: bytearray,
 ) -> request_spec.Goods:

@@ -28,7 +28,7 @@ from telegram.error import (
 )
 from telegram.request import HTTPXRequest
 
-from bot.chat.forms import bot_texts
+from bot.chat.conversation import commands
 from bot.chat.model import payloads
 from bot.core import exact_json
 from bot.core.net import guarded_transport, http_client, post_client, webhook_addresses
@@ -233,7 +233,7 @@ async def set_profile(bot: Bot) -> None:
         for language in translations.languages():
             code = "" if language == translations.DEFAULT else language
             await bot.set_my_commands(
-                [BotCommand(*pair) for pair in bot_texts.commands(language)], language_code=code
+                [BotCommand(*pair) for pair in commands.commands(language)], language_code=code
             )
             await bot.set_my_description(
                 translations.t(language, "bot-description"), language_code=code

@@ -16,7 +16,7 @@ from bot.chat.cards.request_card import Card
 from bot.chat.conversation import sharing
 from bot.chat.conversation.sharing import FILES, LONGEST_FILE_NAME, PAYMENTS_PAGE, file_name
 from bot.chat.forms.flow import Change
-from bot.chat.forms.registry import EDITS
+from bot.chat.forms.request_fields import EDITS
 from bot.chat.model.drafts import Seller
 from bot.chat.model.payment import PayerWords
 from bot.chat.model.replies import DANGER

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat.conversation.commands import about_service
 from bot.chat.conversation.presses import JOBS
-from bot.chat.forms.bot_texts import about_service
 from bot.chat.model.jobs import CreateRequest, ReplyTo
 from bot.chat.model.payloads import CallbackAnswer
 from bot.chat.store import seller_rows

@@ -22,7 +22,7 @@ from bot.chat.forms.form import (
 )
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.registry import BY_NAME, OPTIONS, STEPS
+from bot.chat.forms.request_fields import BY_NAME, OPTIONS, STEPS
 from bot.chat.forms.seller_forms import payout_form
 from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.drafts import Attachment, Enclosure, Seller

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.forms.bot_texts import start_reply
+from bot.chat.conversation.commands import start_reply
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import (
     LATE_AFTER,
@@ -19,7 +19,7 @@ from bot.chat.forms.form import (
     settings_form,
     take_picture,
 )
-from bot.chat.forms.registry import STEPS
+from bot.chat.forms.request_fields import STEPS
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.forms.typed_text import read_poster_text
 from bot.chat.model.drafts import PROFILE_STEPS, Seller

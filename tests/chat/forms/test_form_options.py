@@ -8,7 +8,7 @@ import pytest
 
 from bot.chat.forms.flow import FormResult
 from bot.chat.forms.form import take_picture
-from bot.chat.forms.registry import OPTIONS
+from bot.chat.forms.request_fields import OPTIONS
 from bot.chat.model.drafts import Seller
 from bot.chat.model.request_spec import PAYER_FIELDS, Share
 from tests.support.form_harness import (

@@ -15,8 +15,7 @@ from bot.chat.forms.form import (
     take_file,
     take_message,
 )
-from bot.chat.forms.goods_form import Fetched, codes_form, receive
-from bot.chat.forms.goods_text import CodeList
+from bot.chat.forms.goods_form import CodeList, Fetched, codes_form, receive
 from bot.chat.model.drafts import Attachment, PayoutService, Seller
 from bot.chat.model.replies import Problem
 from bot.chat.model.request_spec import CODES, FILE, MAX_FILE, TEXT, Goods

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.forms.goods_text import (
+from bot.chat.forms.field_texts import fit_line, size_words
+from bot.chat.forms.goods_form import (
     CodeList,
-    fit_line,
     is_code_file,
     read_code_file,
     read_codes,
     read_message,
-    sent_goods,
-    size_words,
 )
+from bot.chat.forms.request_fields import sent_goods
 from bot.chat.model.replies import Problem
 from bot.chat.model.request_spec import CODES, FILE, MAX_CODES, TEXT, Goods
 from bot.core.text.translations import t

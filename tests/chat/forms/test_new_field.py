@@ -1,4 +1,4 @@
-"""A new request field is an attribute, an entry of the registry and its texts."""
+"""A new request field is an attribute, an entry of `request_fields` and its texts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 ATTRIBUTE = "    motto: str | None = None\n"
-ENTRY = """    Field(
+ENTRY = """    field.Field(
         name="motto",
         attribute="motto",
         option=98,
         is_optional=True,
         read=_text(typed_text.read_description),
-        wire=Wire(path="mottoText"),
-        edit=Edit(place=98),
+        wire=field.Wire(path="mottoText"),
+        edit=field.Edit(place=98),
     ),
 """
 TEXTS = """
@@ -40,13 +40,13 @@ def test_a_new_field_works_from_the_form_to_the_wire_and_in_its_edit(tmp_path: P
     options = copy / "chat/model/request_spec.py"
     email = "    email: str | None = None\n"
     options.write_text(options.read_text("utf-8").replace(email, email + ATTRIBUTE), "utf-8")
-    registry = copy / "chat/forms/registry.py"
+    entries = copy / "chat/forms/request_fields.py"
     last = "    POSTER_TEXT,\n)"
-    registry.write_text(registry.read_text("utf-8").replace(last, ENTRY + last), "utf-8")
+    entries.write_text(entries.read_text("utf-8").replace(last, ENTRY + last), "utf-8")
     with (copy / "core/text/locales/en/forms.ftl").open("a", encoding="utf-8") as texts:
         texts.write(TEXTS)
     walk = subprocess.run(
-        [sys.executable, "-m", "tests.chat.fields.walk_new_field"],
+        [sys.executable, "-m", "tests.chat.forms.walk_new_field"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
         cwd=tmp_path,
         capture_output=True,

@@ -7,11 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.forms import bot_texts
-from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
+from bot.chat.conversation import commands
+from bot.chat.conversation.commands import about_service, help_reply, start_reply
 from bot.chat.forms.form import new_form, reopen, settings_form
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import offer_line, one_line
+from bot.chat.forms.seller_texts import settings
 from bot.chat.model.drafts import Attachment, Enclosure, PayoutService
 from bot.chat.model.replies import units
 from bot.chat.model.request_spec import RequestSpec
@@ -358,13 +359,13 @@ def test_privacy_and_paysupport_are_answered() -> None:
 
 @pytest.mark.parametrize("language", languages())
 def test_the_profile_keeps_to_telegrams_limits(language: str) -> None:
-    commands = bot_texts.commands(language)
-    assert [name for name, _ in commands] == [
+    offered = commands.commands(language)
+    assert [name for name, _ in offered] == [
         *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
         *("getpaid", "settings", "bought"),
         *("help", "cancel", "privacy", "paysupport", "start"),
     ]
-    assert all(1 <= units(what) <= 256 for _, what in commands)
+    assert all(1 <= units(what) <= 256 for _, what in offered)
     assert units(t(language, "bot-description")) <= 512
     assert units(t(language, "bot-short-description")) <= 120
 

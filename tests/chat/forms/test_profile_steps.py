@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from bot.chat.forms.bot_texts import settings
 from bot.chat.forms.form import settings_form, take_picture
 from bot.chat.forms.seller_texts import (
     MARKS,
@@ -16,6 +15,7 @@ from bot.chat.forms.seller_texts import (
     profile_page,
     read_contact,
     read_name,
+    settings,
     use_label,
 )
 from bot.chat.model.drafts import PROFILE_STEPS, Profile, ProfileHints

@@ -14,7 +14,7 @@ from bot.chat.cards import menus
 from bot.chat.cards.request_card import Card
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import ExistingRequest, duplicate, edit_form, reopen, take_picture
-from bot.chat.forms.registry import BY_NAME, EDITS, FIELDS, MENU, OPTIONS, PATH
+from bot.chat.forms.request_fields import BY_NAME, EDITS, FIELDS, MENU, OPTIONS, PATH
 from bot.chat.jobs.dialects import Addresses
 from bot.chat.jobs.request_bodies import edit_body, request_body
 from bot.chat.jobs.request_changes import apply_edit
@@ -205,9 +205,9 @@ def test_places_in_a_menu_are_taken_once() -> None:
 
 NAMES = {*OPTIONS, *EDITS, *(field.attribute for field in FIELDS)} - {*PATH, ""}
 SPELLED = {
-    "forms/registry.py": NAMES,
+    "forms/request_fields.py": NAMES,
     # The words of buttons that set a field outside of its question.
-    "forms/wording.py": {"instrument", "goal", "goods"},
+    "forms/field_texts.py": {"instrument", "goal", "goods"},
     "forms/goods_form.py": {"goods"},
     "forms/inputs.py": {"instrument", "goal", "goods"},
     # The first part of the keys of problems.
@@ -229,7 +229,7 @@ SPELLED = {
     "store/personal_data.py": {"image"},
     "telegram/intake.py": {"description"},
 }
-"""Where the name of a field may be spelled out beside the registry, and why."""
+"""Where the name of a field may be spelled out beside `request_fields`, and why."""
 
 
 @pytest.mark.long

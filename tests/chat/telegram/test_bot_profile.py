@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.forms.bot_texts import commands
+from bot.chat.conversation.commands import commands
 from bot.chat.telegram.transport import set_profile
 from bot.core.text.translations import t
 from bot.sandbox.world.errors import Fault

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from bot.chat.forms import goods_text, typed_text
+from bot.chat.forms import goods_form, typed_text
 from bot.chat.forms.shares_and_amounts import read_portions
 from bot.chat.model import payment
 from bot.chat.model.drafts import Portion
@@ -36,10 +36,10 @@ def test_a_line_break_of_any_kind_keeps_lines_apart(sign: str) -> None:
     assert inert(lines) == plain(lines) == "one two"
     assert typed_text.read_name(lines) == typed_text.read_description(lines) == "one two"
     assert typed_text.read_thanks(lines) == typed_text.read_poster_text(lines) == "one\ntwo"
-    message, listed = goods_text.read_message(lines), goods_text.read_codes(lines)
+    message, listed = goods_form.read_message(lines), goods_form.read_codes(lines)
     assert isinstance(message, tuple)
     assert message[0].text == "one\ntwo"
-    assert listed == goods_text.CodeList(("one", "two"))
+    assert listed == goods_form.CodeList(("one", "two"))
     shares = read_portions(f"$anna 60%{sign}$ben 40%", "USD")
     assert shares == (Portion("$anna", "60%"), Portion("$ben", "40%"))
     assert drawable_lines(lines) == ["one", "two"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from bot.chat.forms import goods_text, shares_and_amounts, typed_text
+from bot.chat.forms import shares_and_amounts, typed_text
 from bot.chat.model import drafts, payout, replies, request_spec
 from bot.core.money.amounts import (
     currencies,
@@ -323,7 +323,7 @@ def goods_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
     question = translations.t(
         seller.language, key, count=lists[0].count or 0, most=request_spec.MAX_TEXT
     )
-    return "\n".join(filter(None, [question, goods_text.ends_line(lists[0], seller.language)]))
+    return "\n".join(filter(None, [question, ends_line(lists[0], seller.language)]))
 
 
 def file_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
@@ -448,3 +448,82 @@ def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     if draft.choice:
         lines.append(translations.t(language, "receivers-scaled"))
     return "\n".join([translations.t(language, "review-receivers"), *lines])
+
+
+def fit_line(goods: request_spec.Goods, pieces: int | None, language: str) -> str:
+    """Compare codes with the pieces on sale; None for an unlimited number."""
+    count = goods.count or 0
+    if pieces is None:
+        return translations.t(language, "goods-codes", count=count)
+    key = "fits" if count == pieces else "few" if count < pieces else "many"
+    return translations.t(
+        language, f"goods-codes-{key}", count=count, pieces=pieces, off=abs(pieces - count)
+    )
+
+
+def pieces_of(draft: drafts.Draft) -> int | None:
+    """Return how many pieces a request sells: those of a drop, one of a one-off."""
+    return 1 if draft.kind == "oneoff" else draft.units
+
+
+def goods_words(value: object, seller: drafts.Seller, _now: int | None = None) -> str:
+    """Return what buyers get, as one line of plain text."""
+    goods = value if isinstance(value, request_spec.Goods) else request_spec.Goods.from_json(value)
+    if goods is None:
+        return ""
+    if goods.kind == request_spec.CODES:
+        return translations.t(seller.language, "goods-codes", count=goods.count or 0)
+    return (
+        file_words(goods, seller.language) if goods.kind == request_spec.FILE else goods.text or ""
+    )
+
+
+def file_words(goods: request_spec.Goods, language: str) -> str:
+    """Return the name and the size of a file: `album.zip, 3.2 MB`."""
+    return translations.t(
+        language, "goods-file", name=goods.name or "", size=size_words(goods.size or 0, language)
+    )
+
+
+def size_words(size: int, language: str) -> str:
+    """Return a number of bytes in MB, or in KB below a tenth of one."""
+    if size < _MEGABYTE // 10:
+        return translations.t(language, "goods-kilobytes", size=max(1, round(size / 1024)))
+    return translations.t(language, "goods-megabytes", size=round(size / _MEGABYTE, 1))
+
+
+def goods_brief(value: object, seller: drafts.Seller) -> str:
+    """Return what buyers get in a word or two, for a button."""
+    goods = value if isinstance(value, request_spec.Goods) else None
+    if goods is None or goods.kind == request_spec.TEXT:
+        return translations.t(seller.language, "goods-brief-text")
+    return goods.name or "" if goods.kind == request_spec.FILE else goods_words(goods, seller)
+
+
+def goods_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
+    """Return the lines of the review: what buyers get; codes beside the pieces on sale."""
+    goods, language = draft.goods, seller.language
+    if goods is None:
+        return None
+    if goods.kind != request_spec.CODES:
+        value = replies.escaped(goods_words(goods, seller), _SHOWN_TEXT)
+        return translations.t(language, "review-goods", value=value)
+    fit = translations.t(
+        language, "review-goods", value=fit_line(goods, pieces_of(draft), language)
+    )
+    return "\n".join(filter(None, [fit, ends_line(goods, language)]))
+
+
+def ends_line(goods: request_spec.Goods, language: str) -> str | None:
+    """Return the first and the last of several codes: a seller sees a heading among them."""
+    if goods.first is None or goods.last is None or (goods.count or 0) <= 1:
+        return None
+    return translations.t(
+        language, "goods-ends", first=replies.escaped(goods.first), last=replies.escaped(goods.last)
+    )
+
+
+_MEGABYTE = 1_048_576
+
+
+_SHOWN_TEXT = 300

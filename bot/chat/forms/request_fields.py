@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from bot.chat.forms import field, goods_text, shares_and_amounts, typed_text, wording
+from bot.chat.forms import field, field_texts, shares_and_amounts, typed_text
 from bot.chat.model import drafts, moments, payout, replies, request_spec, zones
 from bot.core.money import amounts
 from bot.core.text import translations
@@ -62,6 +62,17 @@ def start_time(wish: request_spec.RequestSpec, _images: str, now: int) -> str | 
 
 def end_time(wish: request_spec.RequestSpec, _images: str, now: int) -> int | None:
     return None if wish.ends_at is None else request_spec.seconds_until(wish.ends_at, now)
+
+
+def sent_goods(goods: request_spec.Goods | None) -> dict[str, object] | None:
+    """Return what buyers get as the interface has it."""
+    if goods is None:
+        return None
+    if goods.kind == request_spec.FILE:
+        return {"fileId": goods.file_id}
+    if goods.kind == request_spec.TEXT:
+        return {"text": goods.text}
+    return {"codesFileId": goods.file_id} if goods.file_id else {"codes": [*goods.codes]}
 
 
 _WHOLE = 600  # UTF-16 units: all of an ordinary description, for emoji count twice
@@ -141,10 +152,10 @@ AMOUNT = field.Field(
     name="amount",
     attribute="amount",
     option=2,
-    ask=wording.amount_question,
-    offers=wording.amounts,
+    ask=field_texts.amount_question,
+    offers=field_texts.amounts,
     shown=field.FieldDisplay(
-        value=wording.price_of, words=wording.price_words, brief=wording.price_brief
+        value=field_texts.price_of, words=field_texts.price_words, brief=field_texts.price_brief
     ),
     wire=field.Wire(
         path="amountChoice",
@@ -163,7 +174,7 @@ INSTRUMENT = field.Field(
     ask=lambda draft, seller: translations.t(
         seller.language, "ask-instrument", currency=draft.currency or ""
     ),
-    offers=wording.instruments,
+    offers=field_texts.instruments,
     wire=field.Wire(refused_as="instrumentCurrencyCode"),
 )
 UNITS = field.Field(
@@ -176,7 +187,7 @@ UNITS = field.Field(
     ask=lambda draft, seller: translations.t(
         seller.language, "ask-units-out" if draft.form == "edit" else "ask-units"
     ),
-    shown=field.FieldDisplay(line=wording.units_line),
+    shown=field.FieldDisplay(line=field_texts.units_line),
     wire=field.Wire(path="totalUnits"),
     edit=field.Edit(
         place=7, path="decreaseRemainingUnits", apply=_units_after, decides_status=True
@@ -191,8 +202,8 @@ GOAL = field.Field(
     needs_embedded=True,
     is_money=True,
     read=_read_goal,
-    ask=wording.goal_question,
-    shown=field.FieldDisplay(words=wording.goal_words),
+    ask=field_texts.goal_question,
+    shown=field.FieldDisplay(words=field_texts.goal_words),
     wire=field.Wire(path="goal", send=goal_amount),
     edit=field.Edit(place=10),
 )
@@ -221,10 +232,10 @@ RECEIVERS = field.Field(
     read=lambda typed: shares_and_amounts.read_portions(
         typed.text, typed.draft.currency or "", typed.seller.paid_at
     ),
-    ask=wording.receivers_question,
-    offers=wording.price_of_receivers,
+    ask=field_texts.receivers_question,
+    offers=field_texts.price_of_receivers,
     shown=field.FieldDisplay(
-        line=wording.receivers_line, brief=lambda receivers, _seller: len(receivers)
+        line=field_texts.receivers_line, brief=lambda receivers, _seller: len(receivers)
     ),
     wire=field.Wire(path="receivers", send=receivers),
 )
@@ -246,7 +257,7 @@ ASKS = field.Field(
     option=10,
     is_optional=True,
     empty=(),
-    offers=wording.payer_fields,
+    offers=field_texts.payer_fields,
     shown=field.FieldDisplay(
         words=lambda asked, seller, _now: ", ".join(
             translations.t(seller.language, f"payer-{each}") for each in asked
@@ -264,14 +275,14 @@ GOODS = field.Field(
     option=13,
     is_optional=True,
     needs_embedded=True,
-    ask=wording.goods_question,
-    offers=wording.goods_readings,
+    ask=field_texts.goods_question,
+    offers=field_texts.goods_readings,
     shown=field.FieldDisplay(
-        words=goods_text.goods_words, brief=goods_text.goods_brief, line=goods_text.goods_line
+        words=field_texts.goods_words, brief=field_texts.goods_brief, line=field_texts.goods_line
     ),
     wire=field.Wire(
         path="delivery",
-        send=lambda wish, _images, _now: goods_text.sent_goods(wish.goods),
+        send=lambda wish, _images, _now: sent_goods(wish.goods),
         refused_as=r"delivery(\..*)?",
     ),
     edit=field.Edit(place=9, apply=_goods_after),
@@ -298,13 +309,13 @@ FIELDS = (
         name="seller",
         is_optional=True,
         shown=field.FieldDisplay(
-            value=lambda _draft, seller: seller.profile.name, line=wording.seller_line
+            value=lambda _draft, seller: seller.profile.name, line=field_texts.seller_line
         ),
     ),
     field.Field(
         name="kind",
         attribute="kind",
-        offers=wording.kinds,
+        offers=field_texts.kinds,
         shown=field.FieldDisplay(
             words=lambda kind, seller, _now: translations.t(seller.language, f"kind-{kind}"),
             brief=lambda _kind, _seller: None,  # its buttons tick the present kind
@@ -316,7 +327,7 @@ FIELDS = (
     field.Field(
         name="currency",
         attribute="currency",
-        offers=wording.price_currencies,
+        offers=field_texts.price_currencies,
         shown=None,
         wire=field.Wire(refused_as=rf"({_RECEIVER})?(\w*[cC]urrencyCode|denominatedIn|currency)"),
     ),
@@ -347,11 +358,11 @@ FIELDS = (
     PICTURE,
     field.Field(
         name="destination",
-        ask=wording.destination_question,
-        offers=wording.payout_kinds,
+        ask=field_texts.destination_question,
+        offers=field_texts.payout_kinds,
         shown=field.FieldDisplay(
             value=lambda _draft, seller: seller.destination if seller.has_destination else None,
-            line=wording.destination_line,
+            line=field_texts.destination_line,
         ),
         wire=field.Wire(refused_as=rf"{_RECEIVER}(destination)?"),
     ),
@@ -375,7 +386,7 @@ FIELDS = (
         option=11,
         is_optional=True,
         read=_text(typed_text.read_redirect),
-        shown=field.FieldDisplay(line=wording.redirect_line, most=_SHORTENED),
+        shown=field.FieldDisplay(line=field_texts.redirect_line, most=_SHORTENED),
         wire=field.Wire(path="redirectUrl"),
         edit=field.Edit(place=4),
     ),
