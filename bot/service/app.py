@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 PAGES = ("/pay/", "/email/", "/privacy")
-"""Addresses for people, whose errors are pages too."""
+"""Addresses for people, whose errors are pages."""
 
 PROGRAMS = (
     "/v3",
@@ -74,7 +74,7 @@ ROUTERS = (
 )
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
-"""Without it the framework looks for OpenTelemetry's providers at each call."""
+"""By default the framework looks for OpenTelemetry's providers at each call."""
 
 REFUSALS: dict[type[Exception], Callable[[Any], errors.Refused]] = {
     errors.Refused: lambda refusal: refusal,
@@ -108,17 +108,13 @@ def create_app(service: callers.Service) -> callers.ServiceApp:
 
 
 def _answer(request: Request, refusal: errors.Refused, allow: str | None = None) -> Response:
-    if request.url.path.startswith(PAGES) or _is_lost(request, refusal):
+    """Answer a refusal with a page for people and with JSON for programs."""
+    path, is_browser = request.url.path, "text/html" in request.headers.get("accept", "")
+    is_missing_page = isinstance(refusal, errors.NotFound) and not path.startswith(PROGRAMS)
+    if path.startswith(PAGES) or (is_browser and is_missing_page):
         looking = request.method == "GET"
         return render.refused(payer_form.reader(request), refusal, allow, looking=looking)
     return responses.refused(refusal, allow)
-
-
-def _is_lost(request: Request, refusal: errors.Refused) -> bool:
-    """Return whether a person has opened an address that does not exist."""
-    is_browser = "text/html" in request.headers.get("accept", "")
-    for_people = is_browser and not request.url.path.startswith(PROGRAMS)
-    return for_people and isinstance(refusal, errors.NotFound)
 
 
 def _handler(refusal_of: Callable[[Any], errors.Refused]) -> Callable[..., Awaitable[Response]]:
@@ -129,7 +125,7 @@ def _handler(refusal_of: Callable[[Any], errors.Refused]) -> Callable[..., Await
 
 
 async def _http_error(request: Request, error: Any) -> Response:
-    """Answer the framework's own refusals in the form of ours."""
+    """Answer the framework's own refusals as we answer ours."""
     if error.status_code == HTTPStatus.NOT_FOUND:
         is_ours = request.url.path.startswith(PAGES)
         return _answer(request, errors.NotFound() if is_ours else errors.NoSuchAddress())
@@ -142,7 +138,7 @@ async def _http_error(request: Request, error: Any) -> Response:
 
 
 def _allowed(path: str) -> str:
-    """Return the methods of all routes at an address; the framework names only the first one's."""
+    """Return the methods of all routes at an address; the framework names those of the first."""
     here = (
         route
         for router in ROUTERS

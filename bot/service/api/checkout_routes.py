@@ -11,7 +11,7 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.net import request_body
 from bot.service.checkouts import checkout, checkout_rows, claiming, polling
-from bot.service.http import callers, documented_failures, openapi, responses, routes
+from bot.service.http import call_inputs, callers, documented_failures, openapi, responses, routes
 from bot.service.payouts import payout_account
 from bot.service.requests import idempotency, request_commands
 from bot.service.wire import body_parsing, goods_and_payouts
@@ -26,11 +26,11 @@ router = APIRouter(prefix="/v3/checkouts", tags=["checkouts"])
         "Get a checkout",
         goods_and_payouts.CheckoutAnswer,
         *(401, 404, 429),
-        said=documented_failures.OF_CHECKOUTS,
+        overrides=documented_failures.CHECKOUT_FAILURES,
     ),
 )
 async def get(
-    checkout_id: responses.RowId, service: callers.Serving, caller: callers.Calling
+    checkout_id: call_inputs.RowId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return a checkout of one of the application's requests."""
     found = await checkout_rows.read_of_app(service.db, caller.app_id, checkout_id)
@@ -46,15 +46,15 @@ async def get(
         "Confirm that the money came",
         goods_and_payouts.CheckoutAnswer,
         *(401, 404, 409, 429),
-        said=documented_failures.OF_CHECKOUTS,
+        overrides=documented_failures.CHECKOUT_FAILURES,
         keyed=True,
     ),
 )
 async def confirm(
-    checkout_id: responses.RowId,
+    checkout_id: call_inputs.RowId,
     request: Request,
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """Record the payment by the seller's word; safe to repeat."""
     return await _decide(claiming.confirm, checkout_id, request, service, caller)
@@ -67,15 +67,15 @@ async def confirm(
         "Say that the money didn't come",
         goods_and_payouts.CheckoutAnswer,
         *(401, 404, 409, 429),
-        said=documented_failures.OF_CHECKOUTS,
+        overrides=documented_failures.CHECKOUT_FAILURES,
         keyed=True,
     ),
 )
 async def reject(
-    checkout_id: responses.RowId,
+    checkout_id: call_inputs.RowId,
     request: Request,
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """End a claimed checkout, whose unit is for sale again; safe to repeat."""
     return await _decide(claiming.reject, checkout_id, request, service, caller)
@@ -88,7 +88,7 @@ async def _decide(
     service: callers.Service,
     caller: request_commands.Caller,
 ) -> Response:
-    key, own = responses.call_key(request, caller), (caller.app_id, checkout_id, caller.now)
+    key, own = call_inputs.call_key(request, caller), (caller.app_id, checkout_id, caller.now)
     found = await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: decide(tx, *own), lambda _: claiming.find_own(tx, *own)
@@ -110,13 +110,13 @@ payout_router = APIRouter(prefix="/v3/payoutAccounts", tags=["payout accounts"])
         "List payout accounts",
         goods_and_payouts.PayoutList,
         *(400, 401, 429),
-        said=documented_failures.OF_PAYOUTS,
+        overrides=documented_failures.PAYOUT_FAILURES,
     ),
 )
 @payout_router.get("/", include_in_schema=False)
 async def list_(
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
     owner: Annotated[
         str, Query(pattern=goods_and_payouts.OWNER_PATTERN, description="Whose accounts.")
     ],
@@ -134,22 +134,24 @@ async def list_(
         goods_and_payouts.PayoutAnswer,
         *(400, 401, 413, 415, 429),
         extra=openapi.body("PayoutBody"),
-        said=documented_failures.OF_PAYOUTS,
+        overrides=documented_failures.PAYOUT_FAILURES,
         keyed=True,
     ),
 )
 @payout_router.post("/", include_in_schema=False)
-async def connect(request: Request, service: callers.Serving, caller: callers.Calling) -> Response:
+async def connect(
+    request: Request, service: callers.ServiceDep, caller: callers.CallerDep
+) -> Response:
     """Check the details, ask the wallet where there is one, and store the account.
 
     It takes the place of the owner's account of the same kind, for banks of the same scheme.
     Payment links that are out already are paid to it from now on. A dry run stores nothing.
     """
     service.payouts.check_real_money()
-    text = await responses.read_text(request, responses.JSON)
-    wanted, key = body_parsing.read_payout(text), responses.call_key(request, caller, text)
+    text = await call_inputs.read_text(request, call_inputs.JSON)
+    wanted, key = body_parsing.read_payout(text), call_inputs.call_key(request, caller, text)
     if wanted.kind != payout_account.BANK:  # which asks nobody
-        callers.state(request).limits.count_probe(caller.app_id, wanted.owner)
+        callers.state_of(request).limits.count_probe(caller.app_id, wanted.owner)
     if wanted.dry_run:
         checked = await service.payouts.check(caller.app_id, wanted.kind, wanted.details)
         return responses.json(goods_and_payouts.checked_answer(wanted.owner, checked))
@@ -167,16 +169,19 @@ async def connect(request: Request, service: callers.Serving, caller: callers.Ca
     responses={
         200: {"description": "It is gone; the body is empty."},
         **documented_failures.failures(
-            400, 401, 404, 429, said=documented_failures.OF_REMOVALS, keyed=True
+            400, 401, 404, 429, overrides=documented_failures.REMOVAL_FAILURES, keyed=True
         ),
     },
     openapi_extra=openapi.AUTHENTICATED | openapi.KEYED,
 )
 async def remove(
-    account_id: responses.RowId, request: Request, service: callers.Serving, caller: callers.Calling
+    account_id: call_inputs.RowId,
+    request: Request,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """Remove an account: no new payment goes to it."""
-    key = responses.call_key(request, caller)
+    key = call_inputs.call_key(request, caller)
     await service.payouts.remove(caller.app_id, account_id, key)
     return Response(status_code=200, headers=responses.HEADERS)
 
@@ -205,15 +210,15 @@ PARAMETERS = [
     status_code=204,
     responses={
         204: {"description": "The wallet is asked at once."},
-        **documented_failures.failures(404, 413, 429, said=documented_failures.OF_HINTS),
+        **documented_failures.failures(404, 413, 429, overrides=documented_failures.HINT_FAILURES),
     },
     openapi_extra=openapi.OPEN | {"parameters": PARAMETERS},
 )
 async def hear(request: Request) -> Response:
-    """Queue a poll of the checkout's wallet, whatever the body says: it proves nothing."""
-    service = callers.state(request).service
+    """Queue a look at the checkout's wallet, whatever the body says: it proves nothing."""
+    service = callers.state_of(request).service
     checkout_id, token = request.path_params["id"], request.path_params["token"]
-    if not callers.is_genuine(service.payer_key, checkout_id, token):
+    if not callers.is_genuine_hint(service.payer_key, checkout_id, token):
         callers.admit_payer(request)
         raise errors.NoSuchAddress
     callers.admit_hint(request, checkout_id)

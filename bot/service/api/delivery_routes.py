@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 from starlette.responses import Response
 
 from bot.core import errors
-from bot.service.http import callers, openapi, responses
+from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.notifications import notification, notification_queues, notification_rows
 from bot.service.requests import idempotency
 from bot.service.wire import answer_schemas, field_types, json_answers
@@ -27,11 +27,11 @@ router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])
 )
 @router.get("/", include_in_schema=False)
 async def list_(
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
     *,
-    limit: responses.Limit = responses.MAX_PAGE,
-    cursor: responses.Cursor = None,
+    limit: call_inputs.Limit = call_inputs.MAX_PAGE,
+    cursor: call_inputs.Cursor = None,
     request_id: Annotated[
         Annotated[str, AfterValidator(field_types.check_plain)] | None,
         Query(
@@ -49,10 +49,10 @@ async def list_(
 
     A page of one `state` may be short, even empty, and still have a `nextCursor`.
     """
-    after = responses.read_cursor(cursor, ID_LENGTHS)
+    after = call_inputs.read_cursor(cursor, ID_LENGTHS)
     wanted = notification_rows.DeliveryFilter(caller.app_id, request_id, state, after)
     rows, end = await notification_rows.page(service.db, wanted, limit)
-    return responses.page_answer([json_answers.delivery_item(row) for row in rows], end)
+    return call_inputs.page_answer([json_answers.delivery_item(row) for row in rows], end)
 
 
 @router.get(
@@ -67,7 +67,7 @@ async def list_(
     ),
 )
 async def get(
-    delivery_id: responses.RowId, service: callers.Serving, caller: callers.Calling
+    delivery_id: call_inputs.RowId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return one delivery of the application, with all its attempts."""
     found = await notification_rows.read(service.db, caller.app_id, delivery_id)
@@ -88,13 +88,13 @@ async def get(
     ),
 )
 async def retry(
-    delivery_id: responses.RowId,
+    delivery_id: call_inputs.RowId,
     request: Request,
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
-    key, own = responses.call_key(request, caller), (caller.app_id, delivery_id)
+    key, own = call_inputs.call_key(request, caller), (caller.app_id, delivery_id)
     again = await service.db.transaction(
         lambda tx: idempotency.once(
             tx,

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from bot.core import errors
 from bot.core.net import request_body
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import callers, documented_failures, openapi, responses
+from bot.service.http import call_inputs, callers, documented_failures, openapi, responses
 from bot.service.payments import payment_rows
 from bot.service.requests import changes, idempotency, request_commands, request_rows
 from bot.service.requests.request import PaymentState
@@ -44,15 +44,15 @@ A_FILE: dict[str, Any] = {
         goods_and_payouts.FileAnswer,
         *(400, 401, 409, 413, 415, 429),
         extra=A_FILE | openapi.KEYED_AND_OWNED,
-        said=documented_failures.OF_FILES,
+        overrides=documented_failures.UPLOAD_FAILURES,
         keyed=True,
     ),
 )
 @files_router.post("/", include_in_schema=False)
 async def upload(
     request: Request,
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
     name: Annotated[
         str,
         Query(
@@ -73,13 +73,13 @@ async def upload(
     file = files.NewFile(
         id=request_commands.new_id(caller.now),
         app_id=caller.app_id,
-        owner=callers.owner(request),
+        owner=callers.owner_of(request),
         name=_name(name),
         media_type=contents.read_media_type(media_type),
         size=request_body.announced(request, files.MOST_BYTES),
     )
-    key = responses.key_about(request, caller, [file.name, file.media_type])
-    with callers.state(request).uploads.taken(caller.app_id):
+    key = call_inputs.call_key_of_value(request, caller, [file.name, file.media_type])
+    with callers.state_of(request).uploads.taken(caller.app_id):
         parts = request_body.parts(request, files.PART, files.MOST_BYTES)
         stored = await files.store_upload(service.db, file, parts, service.now, key)
     return responses.json(goods_and_payouts.file_answer(stored))
@@ -100,19 +100,22 @@ def _name(name: str) -> str:
         goods_and_payouts.AddedCodesAnswer,
         *(400, 401, 404, 409, 413, 415, 429),
         extra=openapi.body("CodesBody"),
-        said=documented_failures.OF_CODES,
+        overrides=documented_failures.CODES_FAILURES,
         keyed=True,
     ),
 )
 async def add_codes(
-    request_id: responses.RowId, request: Request, service: callers.Serving, caller: callers.Calling
+    request_id: call_inputs.RowId,
+    request: Request,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """Add the codes that the request doesn't have yet, so that a repeat is safe.
 
     Buyers who wait for a code get theirs, in the order of their payments.
     """
-    text = await responses.read_text(request, responses.JSON, MOST_OF_CODES)
-    listed, key = body_parsing.read_codes(text), responses.call_key(request, caller, text)
+    text = await call_inputs.read_text(request, call_inputs.JSON, MOST_OF_CODES)
+    listed, key = body_parsing.read_codes(text), call_inputs.call_key(request, caller, text)
     added = await service.db.bulk(
         lambda tx: idempotency.once(
             tx,
@@ -132,16 +135,16 @@ async def add_codes(
         goods_and_payouts.ReceiptAnswer,
         *(404, 429),
         extra=openapi.OPEN,
-        said=documented_failures.OF_RECEIPTS,
+        overrides=documented_failures.RECEIPT_FAILURES,
     ),
 )
 async def receipt(
-    request_id: responses.RowId,
+    request_id: call_inputs.RowId,
     transaction_id: Annotated[str, Path(alias="transactionId")],
     request: Request,
 ) -> Response:
     """Return a receipt to anyone who has its address, which is the payer's secret."""
-    service = await callers.admit_holder(request)
+    service = await callers.admit_receipt_reader(request)
     payment = await payment_rows.read(service.db, request_id, transaction_id)
     found = await request_rows.read_ever(service.db, request_id, service.now())
     if payment is None or found is None or payment.state is PaymentState.UNDERPAID:

@@ -34,7 +34,7 @@ def spec(public_url: str) -> dict[str, Any]:
 
 
 @router.get("/openapi.json")
-async def openapi(service: callers.Serving) -> responses.TextResponse:
+async def openapi(service: callers.ServiceDep) -> responses.TextResponse:
     written = _encoded(service.public_url)
     return responses.TextResponse(written, 200, responses.HEADERS, JSONResponse.media_type)
 

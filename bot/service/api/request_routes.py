@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from bot.core import errors, exact_json
 from bot.core.database import database
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import callers, documented_failures, openapi, responses, routes
+from bot.service.http import call_inputs, callers, documented_failures, openapi, responses, routes
 from bot.service.payments import payment_marks, payment_rows
 from bot.service.requests import changes, idempotency, request, request_commands, request_rows
 from bot.service.wire import answer_schemas, body_parsing, json_answers
@@ -86,7 +86,7 @@ public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
         "createPaymentRequest",
         "Create a payment request",
         answer_schemas.RequestAnswer,
-        *openapi.OF_WRITING,
+        *openapi.WRITE_STATUSES,
         extra=openapi.body("CreateBody") | openapi.KEYED_AND_OWNED,
         keyed=True,
     ),
@@ -94,12 +94,12 @@ public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 @quick.post("/", include_in_schema=False)
 async def create(request: Request) -> Response:
     """Create a request with its pay page and QR code."""
-    caller, service = await callers.caller(request), await callers.service(request)
-    text = await responses.read_text(request, responses.JSON)
+    caller, service = await callers.caller_of(request), await callers.service_of(request)
+    text = await call_inputs.read_text(request, call_inputs.JSON)
     creation = body_parsing.read_create(text, caller.now)
     creation = replace(creation, goods=await with_codes(service.db, caller.app_id, creation.goods))
-    key = responses.call_key(request, caller, text)
-    caller = replace(caller, owner=callers.owner(request))
+    key = call_inputs.call_key(request, caller, text)
+    caller = replace(caller, owner=callers.owner_of(request))
     store = service.db.bulk if creation.goods else service.db.transaction
     made = await store(lambda tx: request_commands.create(tx, caller, creation, key))
     return await request_answer(service, made, caller.now)
@@ -113,17 +113,17 @@ async def create(request: Request) -> Response:
 )
 @router.get("/", include_in_schema=False)
 async def list_(
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
     limit: Annotated[
         int | None,
-        Query(ge=1, le=responses.MAX_PAGE, description="How many to a page; without it, all."),
+        Query(ge=1, le=call_inputs.MAX_PAGE, description="How many to a page; without it, all."),
     ] = None,
-    cursor: responses.Cursor = None,
-    status: responses.InState = None,
+    cursor: call_inputs.Cursor = None,
+    status: call_inputs.StatusFilter = None,
 ) -> Response:
     """List the application's requests, newest first."""
-    after = responses.read_cursor(cursor)
+    after = call_inputs.read_cursor(cursor)
     now = (
         await request_rows.refresh_status(service.db, caller.app_id, service.now)
         if status
@@ -133,11 +133,11 @@ async def list_(
     write = partial(request_items, service, now=now)
     if limit is None:
         # Before the answer begins, because it may fail.
-        first = await read(limit=responses.MAX_PAGE, after=after)
+        first = await read(limit=call_inputs.MAX_PAGE, after=after)
         chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, responses.HEADERS, "application/json")
-    rows, end = responses.cut_page(await read(limit=limit + 1, after=after), limit, _place)
-    return responses.page_answer(await write(rows), end)
+    rows, end = call_inputs.cut_page(await read(limit=limit + 1, after=after), limit, _place)
+    return call_inputs.page_answer(await write(rows), end)
 
 
 async def _everything(
@@ -150,9 +150,9 @@ async def _everything(
     while rows:
         yield opening + ",".join(exact_json.dumps(item) for item in await write(rows))
         opening = ","
-        if len(rows) < responses.MAX_PAGE:
+        if len(rows) < call_inputs.MAX_PAGE:
             break
-        rows = await read(limit=responses.MAX_PAGE, after=_place(rows[-1]))
+        rows = await read(limit=call_inputs.MAX_PAGE, after=_place(rows[-1]))
     yield "]}" if opening == "," else opening + "]}"
 
 
@@ -167,7 +167,7 @@ def _place(row: request.PaymentRequest) -> request_rows.Place:
     ),
 )
 async def get(
-    request_id: responses.RowId, service: callers.Serving, caller: callers.Calling
+    request_id: call_inputs.RowId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return one request of the application."""
     found = await _own(service, caller, request_id)
@@ -180,23 +180,26 @@ async def get(
         "editPaymentRequest",
         "Edit a payment request",
         answer_schemas.RequestAnswer,
-        *openapi.OF_WRITING,
+        *openapi.WRITE_STATUSES,
         extra=openapi.body("EditBody"),
         keyed=True,
     ),
 )
 async def edit(
-    request_id: responses.RowId, request: Request, service: callers.Serving, caller: callers.Calling
+    request_id: call_inputs.RowId,
+    request: Request,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """Change the fields that the body names, and keep the others.
 
     A text or a file that takes the place of another is what earlier payers get too. Codes that were
     given stay, and payers who wait for a code get what takes its place.
     """
-    text = await responses.read_text(request, responses.JSON)
+    text = await call_inputs.read_text(request, call_inputs.JSON)
     change, key = (
         body_parsing.read_edit(text, caller.now),
-        responses.call_key(request, caller, text),
+        call_inputs.call_key(request, caller, text),
     )
     change = replace(change, goods=await with_codes(service.db, caller.app_id, change.goods))
     edited = await service.db.bulk(
@@ -222,10 +225,13 @@ async def edit(
     openapi_extra=openapi.AUTHENTICATED | openapi.KEYED,
 )
 async def delete(
-    request_id: responses.RowId, request: Request, service: callers.Serving, caller: callers.Calling
+    request_id: call_inputs.RowId,
+    request: Request,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """Delete the request and its pay page for good."""
-    key = responses.call_key(request, caller)
+    key = call_inputs.call_key(request, caller)
     await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: request_commands.delete(tx, caller, request_id), lambda _: None
@@ -247,22 +253,22 @@ async def delete(
     ),
 )
 async def payments(
-    request_id: responses.RowId,
-    service: callers.Serving,
-    caller: callers.Calling,
-    limit: responses.Limit = responses.MAX_PAGE,
-    cursor: responses.Cursor = None,
+    request_id: call_inputs.RowId,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
+    limit: call_inputs.Limit = call_inputs.MAX_PAGE,
+    cursor: call_inputs.Cursor = None,
 ) -> Response:
     """List the payments of a request, newest first."""
-    after = responses.read_cursor(cursor)
+    after = call_inputs.read_cursor(cursor)
     await _own(service, caller, request_id)
     found = await payment_rows.page(
         service.db, caller.app_id, request_id, limit=limit + 1, after=after
     )
-    rows, end = responses.cut_page(
+    rows, end = call_inputs.cut_page(
         found, limit, lambda row: request_rows.Place(row.completed_at, row.id)
     )
-    return responses.page_answer(await payment_items(service.db, request_id, rows), end)
+    return call_inputs.page_answer(await payment_items(service.db, request_id, rows), end)
 
 
 @router.get(
@@ -272,10 +278,10 @@ async def payments(
     ),
 )
 async def payment(
-    request_id: responses.RowId,
+    request_id: call_inputs.RowId,
     transaction_id: Annotated[str, Path(alias="transactionId")],
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """Verify that the `transactionId` of a redirect is a payment of this request."""
     found = await payment_rows.read_of_app(service.db, caller.app_id, request_id, transaction_id)
@@ -294,19 +300,19 @@ async def payment(
         *(400, 401, 404, 413, 415, 429),
         extra=openapi.body("MarksBody"),
         keyed=True,
-        said=documented_failures.OF_MARKS,
+        overrides=documented_failures.MARK_FAILURES,
     ),
 )
 async def mark(
-    request_id: responses.RowId,
+    request_id: call_inputs.RowId,
     transaction_id: Annotated[str, Path(alias="transactionId")],
     request: Request,
-    service: callers.Serving,
-    caller: callers.Calling,
+    service: callers.ServiceDep,
+    caller: callers.CallerDep,
 ) -> Response:
     """Change the marks that the body names; safe to repeat."""
-    text = await responses.read_text(request, responses.JSON)
-    change, key = body_parsing.read_marks(text), responses.call_key(request, caller, text)
+    text = await call_inputs.read_text(request, call_inputs.JSON)
+    change, key = body_parsing.read_marks(text), call_inputs.call_key(request, caller, text)
     ids = request_id, transaction_id
     marked, notified = await service.db.transaction(
         lambda tx: idempotency.once(
@@ -341,7 +347,7 @@ async def _own(
         extra=openapi.OPEN,
     ),
 )
-async def public(request_id: responses.RowId, request: Request) -> Response:
+async def public(request_id: call_inputs.RowId, request: Request) -> Response:
     """Return the public view of a request."""
     service = callers.admit_payer(request)
     now = service.now()
@@ -362,7 +368,7 @@ async def public(request_id: responses.RowId, request: Request) -> Response:
         extra=openapi.OPEN,
     ),
 )
-async def stats(request_id: responses.RowId, request: Request) -> Response:
+async def stats(request_id: call_inputs.RowId, request: Request) -> Response:
     """Return how much the request brought in, and from how many payers."""
     service = callers.admit_payer(request)
     found = await request_rows.read(service.db, request_id, service.now())

@@ -1,4 +1,8 @@
-"""Callers: which application or payer calls, and whether they may call now."""
+"""Callers: which application or payer calls, and whether they may call now.
+
+Applications are known by their credentials, payers by a signed cookie, wallets by
+the secret address that they were given.
+"""
 
 import hmac
 import re
@@ -21,34 +25,34 @@ from bot.service.payouts import payout_accounts
 from bot.service.requests import app_rows, applications, request_commands
 from bot.service.requests.request import OWNERS
 
-# The cookie that identifies a payer: signed, for one network, without personal data.
-#
-# The pay page sets it, so that a browser is known before its first payment. Nothing is stored:
-# the signature proves that we made it, when, and for which network.
+# Payers' cookies, and the addresses for wallets.
 
 
 COOKIE = "payer"
 COOKIE_PATH = "/pay"
-FORM_TIME = 3_600_000
-"""Milliseconds that filling in the form may take; after it, the checkout holds its unit."""
+HINT_PATH = "/hints"
 
-DAY = 86_400_000
-"""Milliseconds."""
+FORM_TIME_MS = 3_600_000
+"""Time to fill in the form; after it, the checkout holds its unit."""
 
-_SHAPE = re.compile(r"([0-9a-f]{24})\.([0-9a-f]{1,12})\.([0-9a-f]{32})")
+DAY_MS = 86_400_000
+
+_COOKIE_VALUE = re.compile(r"([0-9a-f]{24})\.([0-9a-f]{1,12})\.([0-9a-f]{32})")
+"""The payer's id, the time of issue in hexadecimal epoch ms, and the signature."""
 
 
 class PayerCookies:
-    """The cookies of a service, which last for `lifetime` ms; `secure` if its pages use https.
+    """Cookies that identify payers: signed, for one network, without personal data.
 
-    `reservation` in ms.
+    The pay page sets the cookie, so that a browser is known before its first payment. Nothing is
+    stored: the signature proves that we made it, when, and for which network.
     """
 
-    def __init__(self, key: bytes, reservation: int, *, secure: bool) -> None:
+    def __init__(self, key: bytes, reservation_ms: int, *, secure: bool) -> None:
         self._key = key
-        self.lifetime = FORM_TIME + reservation
+        self.lifetime_ms = FORM_TIME_MS + reservation_ms
         self._attributes = (
-            f"Path={COOKIE_PATH}; Max-Age={self.lifetime // 1000}; HttpOnly; SameSite=Lax"
+            f"Path={COOKIE_PATH}; Max-Age={self.lifetime_ms // 1000}; HttpOnly; SameSite=Lax"
             + "; Secure" * secure
         )
 
@@ -58,42 +62,38 @@ class PayerCookies:
         return f"{COOKIE}={text}.{self._hash(f'cookie {text} {network}')}; {self._attributes}"
 
     def payer(self, cookie: str, network: str, now: int) -> str | None:
-        """Return the payer's id; None for a cookie that is not ours or not of this network."""
-        found = _SHAPE.fullmatch(cookie)
-        if found is None or not 0 <= now - int(found[2], 16) < self.lifetime:
+        """Return the payer's id; None if the cookie is expired, forged or of another network."""
+        found = _COOKIE_VALUE.fullmatch(cookie)
+        if found is None:
             return None
-        expected = self._hash(f"cookie {found[1]}.{found[2]} {network}")
-        return found[1] if hmac.compare_digest(found[3], expected) else None
+        payer, issued, signature = found.groups()
+        if not 0 <= now - int(issued, 16) < self.lifetime_ms:
+            return None
+        expected = self._hash(f"cookie {payer}.{issued} {network}")
+        return payer if hmac.compare_digest(signature, expected) else None
 
-    def network(self, request_id: str, address: str) -> str:
+    def network_at_request(self, request_id: str, address: str) -> str:
         """Return the pseudonym of an address at one request, meaningless anywhere else."""
         return self._hash(f"network {request_id} {address}")
 
-    def peer(self, network: str, now: int) -> str:
-        """Return the pseudonym of a network at wallets' hosts, another one each day."""
-        return self._hash(f"peer {now // DAY} {network}")[:16]
+    def network_at_wallets(self, network: str, now: int) -> str:
+        """Return the pseudonym of a network at wallets' hosts, which changes daily."""
+        return self._hash(f"peer {now // DAY_MS} {network}")[:16]
 
     def _hash(self, text: str) -> str:
         return hmac.digest(self._key, text.encode(), "sha256").hex()[:32]
 
 
-# Addresses at which wallets announce money: one a checkout, unguessable, and not stored.
+def hint_url(public_url: str, payer_key: bytes, checkout_id: str) -> str:
+    """Return the address at which a wallet announces money for a checkout: secret, not stored."""
+    return f"{public_url}{HINT_PATH}/{checkout_id}/{_hint_token(payer_key, checkout_id)}"
 
 
-HINT_PATH = "/hints"
+def is_genuine_hint(payer_key: bytes, checkout_id: str, token: str) -> bool:
+    return hmac.compare_digest(_hint_token(payer_key, checkout_id).encode(), token.encode())
 
 
-def hint_url(public_url: str, key: bytes, checkout_id: str) -> str:
-    """Return the address of a checkout; `key` is the payers'."""
-    return f"{public_url}{HINT_PATH}/{checkout_id}/{_token(key, checkout_id)}"
-
-
-def is_genuine(key: bytes, checkout_id: str, token: str) -> bool:
-    """Return whether a token is of the checkout's address."""
-    return hmac.compare_digest(_token(key, checkout_id).encode(), token.encode())
-
-
-def _token(key: bytes, checkout_id: str) -> str:
+def _hint_token(key: bytes, checkout_id: str) -> str:
     return hmac.digest(key, f"hint {checkout_id}".encode(), "sha256").hex()[:32]
 
 
@@ -102,32 +102,42 @@ def _token(key: bytes, checkout_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Everything that the API and the pay page need; `now` returns UTC epoch ms.
-
-    `public_url` has no slash at its end, and `operator_contact` is of `check_contact`.
-    A rate of None is no limit; `counts` are those that replicas share, None for a process alone.
-    `payer_key` signs the cookies of payers; replicas share it.
-    `bot_name` returns the username of the bot that sellers chat with, None while it is unknown;
-    `chat_page` is where they do if that isn't Telegram.
-    """
+    """Everything that the API and the pay pages need."""
 
     db: database.Database
     now: Callable[[], int]
+    """The clock, in UTC epoch ms."""
+
     public_url: str
+    """Without a slash at the end."""
+
     policy: request_commands.Policy
     payment_context: settling.PaymentContext
     payouts: payout_accounts.Payouts
     api_rate: rates.Rate | None = None
+    """Calls of one application; None for no limit."""
+
     payer_rate: rates.Rate | None = None
+    """Calls of one payer; None for no limit."""
+
     payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    """Signs payers' cookies and hint addresses; shared by all replicas."""
+
     operator_contact: str | None = None
+    """A contact that `check_contact` accepted."""
+
     bot_name: Callable[[], str | None] = lambda: None
+    """The username of the bot that sellers chat with, None while it is unknown."""
+
     chat_page: str | None = None
+    """The address of the chat with the bot if it isn't in Telegram."""
+
     counts: rate_limits.SharedCounts | None = None
+    """The counts that replicas share; None for a single process."""
 
 
 class ServiceState:
-    """A running service: what the routes need, its limits, the cookies of its payers."""
+    """A running service with its rate limits, logins, upload slots and payers' cookies."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -142,113 +152,113 @@ class ServiceState:
 
 
 class ServiceApp(FastAPI):
-    """The application, and the service that it serves; `State` would search for it at each call."""
+    """The ASGI application of a service."""
 
     running: ServiceState
+    """An attribute, because Starlette's `State` looks values up at each call."""
 
 
-def state(request: Request) -> ServiceState:
-    """Return the state that `create_app` gave the application."""
+def state_of(request: Request) -> ServiceState:
     app: ServiceApp = request.scope["app"]
     return app.running
 
 
-async def service(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     """Return the service; async, because FastAPI calls other dependencies in a thread."""
-    return state(request).service
+    return state_of(request).service
+
+
+# Callers whose calls count against a limit. Each function raises RateLimited.
 
 
 def admit_payer(request: Request) -> Service:
     """Count a call of a payer, by cookie or else by address, and return the service.
 
-    Raises RateLimited beyond `PAYER_RATE`, and where too many call from one address.
+    A payer with a cookie also counts for the crowd behind their address.
     """
-    at, address, payer = state(request), _address(request), _payer(request)
+    state, address, payer = state_of(request), _address(request), _payer(request)
     if payer:
-        at.limits.crowds.hit(address)
-    at.limits.payers.hit(payer or address)
-    return at.service
+        state.limits.crowds.hit(address)
+    state.limits.payers.hit(payer or address)
+    return state.service
 
 
-async def admit_holder(request: Request) -> Service:
+async def admit_receipt_reader(request: Request) -> Service:
     """Count a call for a receipt, and return the service.
 
-    One with an application's credentials counts for the application, apart from its other calls:
-    the chat fetches the receipts of all buyers from one address. Raises RateLimited.
+    With an application's credentials it counts for the application, apart from its other calls:
+    the chat fetches the receipts of all buyers from one address.
     """
-    at = state(request)
+    state = state_of(request)
     try:
-        app = await _authenticate(request, at)
+        app = await _authenticate(request, state)
     except errors.Unauthorized:
         return admit_payer(request)
-    at.limits.applications.hit(f"receipts {app.id}")
-    return at.service
+    state.limits.applications.hit(f"receipts {app.id}")
+    return state.service
 
 
 def admit_viewer(request: Request) -> Service:
     """Count a view of a pay page, which sets the cookie, and return the service.
 
-    A viewer without a cookie counts for the crowd behind their address alone: 200 guests of one
-    Wi-Fi open a page for the first time at once. Raises RateLimited.
+    Without a cookie it counts only for the crowd behind the address: 200 guests of one Wi-Fi may
+    open a page for the first time at once.
     """
-    at, payer = state(request), _payer(request)
-    at.limits.crowds.hit(_address(request))
+    state, payer = state_of(request), _payer(request)
+    state.limits.crowds.hit(_address(request))
     if payer:
-        at.limits.payers.hit(payer)
-    return at.service
+        state.limits.payers.hit(payer)
+    return state.service
 
 
 def admit_open_page(request: Request) -> Service:
-    """Count a call of an open page's script, apart from the payer's own calls.
-
-    Raises RateLimited.
-    """
-    at = state(request)
-    at.limits.open_pages.hit(_address(request))
-    return at.service
+    """Count a call of an open page's script, apart from the payer's own calls."""
+    state = state_of(request)
+    state.limits.open_pages.hit(_address(request))
+    return state.service
 
 
 def admit_checkout(request: Request, checkout_id: str) -> None:
-    """Count a call for one checkout, whose page reloads by itself. Raises RateLimited.
+    """Count a call for one checkout, whose page reloads by itself.
 
     Each checkout is counted apart: payers behind one address don't lock each other out.
     """
-    state(request).limits.checkouts.hit(checkout_id)
+    state_of(request).limits.checkouts.hit(checkout_id)
 
 
 def admit_hint(request: Request, checkout_id: str) -> None:
-    """Count a hint of a wallet for one checkout, apart from those who pay. Raises RateLimited.
+    """Count a wallet's hint for one checkout, apart from its payer's calls.
 
-    Each is a write to the database, and a seller may run the wallet.
+    Each hint is a write to the database, and a seller may run the wallet.
     """
-    limits = state(request).limits
+    limits = state_of(request).limits
     limits.crowds.hit(_address(request))
     limits.checkouts.hit(f"hint {checkout_id}")
 
 
 def set_payer_cookie(request: Request, answer: Response) -> None:
     """Set the payer's cookie, or renew it."""
-    at = state(request)
-    cookie = at.cookies.header(_address(request), at.service.now(), _payer(request))
+    state = state_of(request)
+    cookie = state.cookies.header(_address(request), state.service.now(), _payer(request))
     answer.headers.append("Set-Cookie", cookie)
 
 
-def holder(request: Request, request_id: str) -> checkout.Holder:
-    """Return the holder of a checkout of a payment request that this payer would open."""
-    cookies, address = state(request).cookies, _address(request)
+def holder_of(request: Request, request_id: str) -> checkout.Holder:
+    """Return the payer as the holder of a checkout of this payment request."""
+    state, address = state_of(request), _address(request)
     site = rates.site_key(address)
     return checkout.Holder(
-        cookies.network(request_id, address),
+        state.cookies.network_at_request(request_id, address),
         _payer(request),
-        site and cookies.network(request_id, site),
-        peer=cookies.peer(site or address, state(request).service.now()),
+        site and state.cookies.network_at_request(request_id, site),
+        peer=state.cookies.network_at_wallets(site or address, state.service.now()),
     )
 
 
 def _payer(request: Request) -> str | None:
-    """Return the payer's id if their cookie is sound and was set for their address."""
-    cookie, at = request.cookies.get(COOKIE), state(request)
-    return cookie and at.cookies.payer(cookie, _address(request), at.service.now())
+    """Return the payer's id if their cookie is valid for their address."""
+    cookie, state = request.cookies.get(COOKIE), state_of(request)
+    return cookie and state.cookies.payer(cookie, _address(request), state.service.now())
 
 
 def _address(request: Request) -> str:
@@ -257,26 +267,26 @@ def _address(request: Request) -> str:
     return rates.subscriber_key(client[0] if client else "")
 
 
-async def caller(request: Request) -> request_commands.Caller:
+async def caller_of(request: Request) -> request_commands.Caller:
     """Return the application that calls. Raises Unauthorized and RateLimited.
 
     Failures are counted by address, never for the application that they name: nobody can use up
     the calls of others, nor lock out an application that calls correctly from the same address.
     """
-    at = state(request)
+    state = state_of(request)
     try:
-        app = await _authenticate(request, at)
+        app = await _authenticate(request, state)
     except errors.Unauthorized:
-        at.limits.failed_logins.hit(_address(request))
+        state.limits.failed_logins.hit(_address(request))
         raise
-    at.limits.applications.hit(app.id)
+    state.limits.applications.hit(app.id)
     return request_commands.Caller(
-        app.id, at.service.now(), at.service.policy, confirms=bool(app.confirms)
+        app.id, state.service.now(), state.service.policy, confirms=bool(app.confirms)
     )
 
 
-def owner(request: Request) -> str:
-    """Return the seller for whom an application calls, '' where it names none.
+def owner_of(request: Request) -> str:
+    """Return the reference of the seller for whom an application calls, '' without one.
 
     Raises InvalidBody for a malformed reference.
     """
@@ -289,12 +299,13 @@ def owner(request: Request) -> str:
     return owner
 
 
-async def _authenticate(request: Request, at: ServiceState) -> app_rows.App:
+async def _authenticate(request: Request, state: ServiceState) -> app_rows.App:
     app_id, secret = request.headers.get("app-id"), request.headers.get("app-secret")
     if not app_id or not secret:
         raise errors.Unauthorized
-    return await at.logins.authenticate(app_id, secret)
+    return await state.logins.authenticate(app_id, secret)
 
 
-Serving: TypeAlias = Annotated[Service, Depends(service)]
-Calling: TypeAlias = Annotated[request_commands.Caller, Depends(caller)]
+ServiceDep: TypeAlias = Annotated[Service, Depends(service_of)]
+CallerDep: TypeAlias = Annotated[request_commands.Caller, Depends(caller_of)]
+"""Parameters of routes, as FastAPI injects them."""

@@ -1,8 +1,9 @@
-"""The documented refusals of calls: when each comes, and an answer as its example."""
+"""The refusals that the OpenAPI document lists: when each comes, with an example answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,17 +16,19 @@ from bot.service.wire import answer_schemas
 
 
 class Failure(NamedTuple):
-    """A documented refusal: when it comes, and the parts of an answer as an example."""
+    """A documented refusal."""
 
     when: str
     code: str
     message: str
+    """An example, as are the field and its problem."""
+
     field: str = ""
     problem: str = ""
 
 
 Failures: TypeAlias = Mapping[int, Failure]
-"""Refusals by their status."""
+"""Refusals by status."""
 
 FAILURES = {
     400: Failure(
@@ -79,7 +82,7 @@ FAILURES = {
 }
 TOO_LONG = f"String should have at most {payment_marks.LONGEST_NOTE} characters"
 NO_CURSOR = "is none that this list gave"
-OF_READING = {
+READ_FAILURES = {
     400: Failure(
         "A parameter is wrong (`invalidBody`).",
         "invalidBody",
@@ -89,9 +92,9 @@ OF_READING = {
     ),
     404: FAILURES[404]._replace(when="There is nothing of this id (`notFound`)."),
 }
-"""The same for calls without a body."""
+"""What differs for calls without a body."""
 
-OF_PAYOUTS = {
+PAYOUT_FAILURES = {
     400: Failure(
         "A field is wrong, or the server takes test money, which goes to no account"
         " (`invalidBody`).",
@@ -107,9 +110,9 @@ OF_PAYOUTS = {
         when="Too many calls, or too many accounts at once (`rateLimited`): see Retry-After."
     ),
 }
-"""The same for calls about payout accounts."""
+"""What differs for calls about payout accounts."""
 
-OF_REMOVALS = {
+REMOVAL_FAILURES = {
     400: Failure(
         "The server takes test money, which goes to no account (`invalidBody`).",
         "invalidBody",
@@ -121,9 +124,9 @@ OF_REMOVALS = {
         payout_accounts.UNKNOWN,
     ),
 }
-"""The same for the removal of a payout account."""
+"""What differs for the removal of a payout account."""
 
-OF_CHECKOUTS = {
+CHECKOUT_FAILURES = {
     404: Failure(
         "The application has no such checkout (`notFound`).",
         "notFound",
@@ -135,9 +138,9 @@ OF_CHECKOUTS = {
         "This checkout is opening. Confirm it once it's open.",
     ),
 }
-"""The same for calls about checkouts."""
+"""What differs for calls about checkouts."""
 
-OF_MARKS = {
+MARK_FAILURES = {
     400: Failure(
         "A field is wrong (`invalidBody`).",
         "invalidBody",
@@ -151,9 +154,9 @@ OF_MARKS = {
         payment_marks.UNKNOWN,
     ),
 }
-"""The same for calls that mark a payment."""
+"""What differs for calls that mark a payment."""
 
-OF_FILES = {
+UPLOAD_FAILURES = {
     400: Failure(
         "The name is wrong, or the body is empty or broke off (`invalidBody`).",
         "invalidBody",
@@ -179,9 +182,9 @@ OF_FILES = {
         when="Too many calls, or more than 4 uploads at once (`rateLimited`): see Retry-After."
     ),
 }
-"""The same for uploads."""
+"""What differs for uploads."""
 
-OF_CODES = {
+CODES_FAILURES = {
     400: Failure(
         "A code is wrong, or repeated (`invalidBody`).",
         "invalidBody",
@@ -189,78 +192,75 @@ OF_CODES = {
         "codes",
         "1 code is repeated: number 2",
     ),
-    404: OF_READING[404],
+    404: READ_FAILURES[404],
     409: Failure("The request delivers no codes (`noCodes`).", "noCodes", errors.NoCodes.default),
     413: FAILURES[413]._replace(
         when="The body is larger than 1 MiB (`bodyTooLarge`).",
         message="The body is larger than 1 MiB.",
     ),
 }
-"""The same for codes that are added."""
+"""What differs for calls that add codes."""
 
-OF_RECEIPTS = {
+RECEIPT_FAILURES = {
     404: Failure(
         "No payment has this address (`notFound`).", "notFound", errors.NoSuchAddress.default
     ),
 }
-"""The same for receipts."""
+"""What differs for receipts."""
 
-OF_HINTS = {
+HINT_FAILURES = {
     404: Failure(
         "No checkout has this address (`notFound`).", "notFound", errors.NoSuchAddress.default
     ),
 }
-"""The same for hints of wallets."""
+"""What differs for hints of wallets."""
 
 MISMATCH = Failure(
     "The Idempotency-Key was used with another call, or with another body (`idempotencyMismatch`).",
     "idempotencyMismatch",
     errors.IdempotencyMismatch.default,
 )
-"""The refusal of a key that another call has."""
+"""The refusal of a key that another call used."""
 
-ANYWHERE = (500, 503)
-MALFORMED, GONE, CONFLICT = 400, 404, 409
-NO_JSON = 415
-"""The status that marks calls with a body."""
-
-LATER = frozenset({429, 503})
+EVERYWHERE = (500, 503)
+RETRIED_LATER = frozenset({429, 503})
 """Statuses with a Retry-After header."""
 
-RETRY_AFTER = {
+RETRY_AFTER_HEADER = {
     "Retry-After": {
         "description": "Seconds to wait",
         "required": True,
         "schema": {"type": "integer", "minimum": 1},
     }
 }
-NOTHING_ELSE: Failures = MappingProxyType({})
+NO_OVERRIDES: Failures = MappingProxyType({})
 
 
 def failures(
-    *codes: int, said: Failures = NOTHING_ELSE, keyed: bool = False
+    *codes: int, overrides: Failures = NO_OVERRIDES, keyed: bool = False
 ) -> dict[int | str, dict[str, Any]]:
-    """Return the error answers of a route; `said` has its own words on some.
+    """Return the error answers of a route; `overrides` replace the general failures.
 
-    A call that is `keyed` takes an Idempotency-Key, which may be malformed, or another call's, or
-    have made what is gone.
+    A `keyed` call takes an Idempotency-Key, which may be malformed or used by another call, or what
+    it made may be gone.
     """
-    known = {**FAILURES, **({} if NO_JSON in codes else OF_READING), **said}
+    has_body = HTTPStatus.UNSUPPORTED_MEDIA_TYPE in codes
+    known = {**FAILURES, **({} if has_body else READ_FAILURES), **overrides}
     if keyed:
-        conflict = known[CONFLICT] if CONFLICT in codes else MISMATCH
+        conflict = known[409] if HTTPStatus.CONFLICT in codes else MISMATCH
         if MISMATCH.code not in conflict.when:
             conflict = conflict._replace(when=f"{conflict.when} {MISMATCH.when}")
-        known[CONFLICT] = conflict
-        codes = tuple(sorted({*codes, MALFORMED, GONE, CONFLICT}))
-    return {code: _answer(code, known[code]) for code in (*codes, *ANYWHERE)}
+        known[409] = conflict
+        codes = tuple(sorted({*codes, 400, 404, 409}))
+    return {code: _answer(code, known[code]) for code in (*codes, *EVERYWHERE)}
 
 
-def _answer(code: int, it: Failure) -> dict[str, Any]:
-    info = [{"field": it.field, "message": it.problem}] if it.field else []
-    example = {"code": it.code, "message": it.message, "info": info}
+def _answer(code: int, failure: Failure) -> dict[str, Any]:
+    info = [{"field": failure.field, "message": failure.problem}] if failure.field else []
+    example = {"code": failure.code, "message": failure.message, "info": info}
     answer: dict[str, Any] = {
         "model": answer_schemas.ErrorAnswer,
-        "description": it.when,
+        "description": failure.when,
         "content": {"application/json": {"example": example}},
     }
-    return answer | ({"headers": RETRY_AFTER} if code in LATER else {})
+    return answer | ({"headers": RETRY_AFTER_HEADER} if code in RETRIED_LATER else {})

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
     from pydantic_core.core_schema import WithDefaultSchema
 
-
-# The webhooks of the OpenAPI document: what is sent, and what follows from the answer.
+# Webhooks.
 
 
 SIGNATURE = r"v1,[A-Za-z0-9+/]+=*"
-HEADERS: list[dict[str, Any]] = [
+WEBHOOK_HEADERS: list[dict[str, Any]] = [
     {
         "name": "webhook-id",
         "in": "header",
@@ -48,7 +47,7 @@ HEADERS: list[dict[str, Any]] = [
         "schema": {"type": "string", "pattern": f"^{SIGNATURE}( {SIGNATURE})*$"},
     },
 ]
-ANSWERS = {
+WEBHOOK_ANSWERS = {
     "2XX": {"description": "It is delivered."},
     "410": {"description": "It is given up at once."},
     "default": {
@@ -68,9 +67,9 @@ def _webhook(operation_id: str, summary: str, description: str, model: str) -> d
             "summary": summary,
             "description": description,
             "security": [],
-            "parameters": HEADERS,
+            "parameters": WEBHOOK_HEADERS,
             "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
-            "responses": ANSWERS,
+            "responses": WEBHOOK_ANSWERS,
         }
     }
 
@@ -94,13 +93,15 @@ WEBHOOKS = {
 }
 """Webhooks by the name of their event."""
 
+# Parameters, links and bodies of calls.
 
-OF_WRITING = (400, 401, 404, 409, 413, 415, 429)
-IDEMPOTENCY_KEY, MAX_KEY = "Idempotency-Key", 255
+
+WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
+IDEMPOTENCY_KEY, MAX_KEY_LENGTH = "Idempotency-Key", 255
 OWNER = "Owner-Ref"
 """Header by which an application names the seller for whom it creates a request."""
 
-_OWNER: dict[str, Any] = {
+_OWNER_PARAMETER: dict[str, Any] = {
     "name": OWNER,
     "in": "header",
     "required": False,
@@ -108,7 +109,7 @@ _OWNER: dict[str, Any] = {
     " `account:REF` of a request has to name the same one.",
     "schema": {"type": "string", "pattern": f"^{request.OWNERS.pattern}$"},
 }
-_KEY: dict[str, Any] = {
+_KEY_PARAMETER: dict[str, Any] = {
     "name": IDEMPOTENCY_KEY,
     "in": "header",
     "required": False,
@@ -116,27 +117,31 @@ _KEY: dict[str, Any] = {
     " made once under this key, and a repeat is answered with what it made, as that is now. The"
     " same key with another call or body is refused (`idempotencyMismatch`). A refused call keeps"
     " no key.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY},
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH},
 }
-KEYED: dict[str, Any] = {"parameters": [_KEY]}
-KEYED_AND_OWNED: dict[str, Any] = {"parameters": [_KEY, _OWNER]}
+KEYED: dict[str, Any] = {"parameters": [_KEY_PARAMETER]}
+KEYED_AND_OWNED: dict[str, Any] = {"parameters": [_KEY_PARAMETER, _OWNER_PARAMETER]}
 """Parameters of the calls that change something."""
 
 AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}
 OPEN: dict[str, Any] = {"security": []}
-SCHEMES = {
+SECURITY_SCHEMES = {
     "appId": {"type": "apiKey", "in": "header", "name": "App-Id"},
     "appSecret": {"type": "apiKey", "in": "header", "name": "App-Secret"},
 }
-REF = "#/components/schemas/{model}"
-REQUEST, DELIVERY = (
+SCHEMA_REF = "#/components/schemas/{model}"
+REQUEST_ID, DELIVERY_ID = (
     TypeAdapter(answer_schemas.Id).json_schema(),
     TypeAdapter(answer_schemas.DeliveryId).json_schema(),
 )
-ID, FIRST, NEXT = "$response.body#/id", "$response.body#/items/0/id", "$response.body#/nextCursor"
-SAME, SAME_PAYMENT = "$request.path.id", "$request.path.transactionId"
+NEW_ID, FIRST_ID, NEXT_CURSOR = (
+    "$response.body#/id",
+    "$response.body#/items/0/id",
+    "$response.body#/nextCursor",
+)
+SAME_ID, SAME_PAYMENT = "$request.path.id", "$request.path.transactionId"
 FIRST_PAYMENT = "$response.body#/items/0/transactionId"
-OF_A_REQUEST = (
+REQUEST_OPERATIONS = (
     "getPaymentRequest",
     "editPaymentRequest",
     "deletePaymentRequest",
@@ -147,58 +152,68 @@ OF_A_REQUEST = (
 )
 
 
-def _managed(request_id: str, but: str = "") -> dict[str, dict[str, str]]:
-    return {name: {"id": request_id} for name in OF_A_REQUEST if name != but}
+def _request_links(request_id: str, but: str = "") -> dict[str, dict[str, str]]:
+    return {name: {"id": request_id} for name in REQUEST_OPERATIONS if name != but}
 
 
 LINKS: dict[str, dict[str, dict[str, str]]] = {
-    "createPaymentRequest": {**_managed(ID), "listDeliveries": {"paymentRequestId": ID}},
-    "listPaymentRequests": {**_managed(FIRST), "listPaymentRequests": {"cursor": NEXT}},
-    "getPaymentRequest": _managed(ID, but="getPaymentRequest"),
-    "editPaymentRequest": _managed(ID, but="editPaymentRequest"),
-    "listPayments": {
-        "getPayment": {"id": SAME, "transactionId": FIRST_PAYMENT},
-        "markPayment": {"id": SAME, "transactionId": FIRST_PAYMENT},
-        "getReceipt": {"id": SAME, "transactionId": FIRST_PAYMENT},
-        "listPayments": {"id": SAME, "cursor": NEXT},
+    "createPaymentRequest": {
+        **_request_links(NEW_ID),
+        "listDeliveries": {"paymentRequestId": NEW_ID},
     },
-    "listDeliveries": {"getDelivery": {"id": FIRST}, "listDeliveries": {"cursor": NEXT}},
+    "listPaymentRequests": {
+        **_request_links(FIRST_ID),
+        "listPaymentRequests": {"cursor": NEXT_CURSOR},
+    },
+    "getPaymentRequest": _request_links(NEW_ID, but="getPaymentRequest"),
+    "editPaymentRequest": _request_links(NEW_ID, but="editPaymentRequest"),
+    "listPayments": {
+        "getPayment": {"id": SAME_ID, "transactionId": FIRST_PAYMENT},
+        "markPayment": {"id": SAME_ID, "transactionId": FIRST_PAYMENT},
+        "getReceipt": {"id": SAME_ID, "transactionId": FIRST_PAYMENT},
+        "listPayments": {"id": SAME_ID, "cursor": NEXT_CURSOR},
+    },
+    "listDeliveries": {"getDelivery": {"id": FIRST_ID}, "listDeliveries": {"cursor": NEXT_CURSOR}},
     "getDelivery": {
-        "retryDelivery": {"id": ID},
+        "retryDelivery": {"id": NEW_ID},
         "getPaymentRequest": {"id": "$response.body#/paymentRequestId"},
         "getPayment": {
             "id": "$response.body#/paymentRequestId",
             "transactionId": "$response.body#/transactionId",
         },
     },
-    "retryDelivery": {"getDelivery": {"id": ID}},
+    "retryDelivery": {"getDelivery": {"id": NEW_ID}},
     "connectPayoutAccount": {
         "listPayoutAccounts": {"owner": "$response.body#/owner"},
-        "removePayoutAccount": {"id": ID},
+        "removePayoutAccount": {"id": NEW_ID},
     },
-    "listPayoutAccounts": {"removePayoutAccount": {"id": FIRST}},
+    "listPayoutAccounts": {"removePayoutAccount": {"id": FIRST_ID}},
     "getPayment": {
         "getCheckout": {"id": "$response.body#/checkoutId"},
-        "markPayment": {"id": SAME, "transactionId": SAME_PAYMENT},
+        "markPayment": {"id": SAME_ID, "transactionId": SAME_PAYMENT},
     },
-    "markPayment": {"getPayment": {"id": SAME, "transactionId": SAME_PAYMENT}},
+    "markPayment": {"getPayment": {"id": SAME_ID, "transactionId": SAME_PAYMENT}},
     "getCheckout": {
-        "confirmCheckout": {"id": ID},
-        "rejectCheckout": {"id": ID},
+        "confirmCheckout": {"id": NEW_ID},
+        "rejectCheckout": {"id": NEW_ID},
         "getPaymentRequest": {"id": "$response.body#/paymentRequestId"},
     },
 }
-"""Links from answers to calls, with the parameters that the answer provides."""
+"""Links from the answers of calls to other calls, with the parameters that the answer provides."""
 
-BODIES: tuple[type[BaseModel], ...] = (
+CALL_BODIES: tuple[type[BaseModel], ...] = (
     body_schemas.CreateBody,
     body_schemas.EditBody,
     body_schemas.CodesBody,
     body_parsing.MarksBody,
     goods_and_payouts.PayoutBody,
 )
-SENT: tuple[type[BaseModel], ...] = (answer_schemas.WebhookEvent, answer_schemas.ClaimEvent)
-"""What routes can't declare: bodies that they read by themselves, and those of webhooks."""
+"""Bodies that routes read themselves, and so can't declare."""
+
+WEBHOOK_BODIES: tuple[type[BaseModel], ...] = (
+    answer_schemas.WebhookEvent,
+    answer_schemas.ClaimEvent,
+)
 
 DESCRIPTION = (
     "Payment requests with a hosted pay page: donations, one-offs and limited drops. Amounts are"
@@ -213,44 +228,43 @@ def operation(
     answer: Any,
     *codes: int,
     extra: dict[str, Any] | None = None,
-    said: documented_failures.Failures = documented_failures.NOTHING_ELSE,
+    overrides: documented_failures.Failures = documented_failures.NO_OVERRIDES,
     keyed: bool = False,
 ) -> dict[str, Any]:
     """Return the declaration of a route.
 
-    `extra` adds to OpenAPI's own fields of it, `said` has its own words on failures. A call that is
-    `keyed` takes an Idempotency-Key.
+    `extra` has further fields of OpenAPI; `overrides` replace the general failures. A `keyed` call
+    takes an Idempotency-Key.
     """
     return {
         "operation_id": operation_id,
         "summary": summary,
         "responses": {
             200: {"model": answer},
-            **documented_failures.failures(*codes, said=said, keyed=keyed),
+            **documented_failures.failures(*codes, overrides=overrides, keyed=keyed),
         },
         "openapi_extra": AUTHENTICATED | (KEYED if keyed else {}) | (extra or {}),
     }
 
 
 def body(model: str) -> dict[str, Any]:
-    """Return the documentation of a body that the route reads by itself."""
-    schema = {"$ref": REF.format(model=model)}
+    """Return the declaration of a body that the route reads itself."""
+    schema = {"$ref": SCHEMA_REF.format(model=model)}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-class _Plain(GenerateJsonSchema):
-    """Schemas without titles and defaults: a field that an edit leaves out stays as it is."""
+class _PlainSchemas(GenerateJsonSchema):
+    """Generate schemas without defaults: a field that an edit leaves out stays as it is."""
 
     def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
         return self.generate_inner(schema["schema"])
 
     def field_title_should_be_set(self, _schema: Any) -> bool:
-        """Return False: a title would only repeat the name of the field."""
-        return False
+        return False  # a title would only repeat the name of the field
 
 
 def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
-    """Build the document of the routes at an address."""
+    """Build the document of these routes at a public address."""
     spec = get_openapi(
         title="Payment requests",
         version="3",
@@ -262,11 +276,14 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
         for operation in operations.values():
             _complete(operation)
     components = spec["components"]
-    components["securitySchemes"] = SCHEMES
+    components["securitySchemes"] = SECURITY_SCHEMES
     _, others = models_json_schema(
-        [*((body, "validation") for body in BODIES), *((sent, "serialization") for sent in SENT)],
-        ref_template=REF,
-        schema_generator=_Plain,
+        [
+            *((body, "validation") for body in CALL_BODIES),
+            *((sent, "serialization") for sent in WEBHOOK_BODIES),
+        ],
+        ref_template=SCHEMA_REF,
+        schema_generator=_PlainSchemas,
     )
     components["schemas"] |= others["$defs"]
     for unused in ("HTTPValidationError", "Status", "ValidationError"):
@@ -275,11 +292,11 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    """Add what routes can't declare: the form of ids, and links from answers."""
+    """Add what routes can't declare: the format of ids, and links from answers."""
     operation["responses"].pop("422", None)
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "path" and "pattern" not in parameter["schema"]:
-            parameter["schema"] = DELIVERY if "deliveries" in operation["tags"] else REQUEST
+            parameter["schema"] = DELIVERY_ID if "deliveries" in operation["tags"] else REQUEST_ID
     links = {
         name: {"operationId": name, "parameters": parameters}
         for name, parameters in LINKS.get(operation["operationId"], {}).items()

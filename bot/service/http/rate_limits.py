@@ -1,7 +1,7 @@
 """Rate limits on callers: `API_RATE` for an application, `PAYER_RATE` for a payer.
 
-They are counted in fixed windows. A process alone counts in its memory, from a key's first call
-on; replicas over one database share their counts (see shared_counts.py).
+Calls are counted in fixed windows. A single process counts in its memory, from a key's first call
+on; replicas over one database share their counts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -23,22 +23,24 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.net import rates
 
-# SQL of rate limits: the calls that all replicas have counted, by limit, subject and window.
+# The rows of all replicas' counts.
 
 
-BATCHES = (64, 8, 1)
+BATCH_SIZES = (64, 8, 1)
 """Rows that one statement adds: few sizes, so that few statements are prepared."""
-
-SWEEP = "DELETE FROM rates WHERE slot < :before"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Count:
-    """The calls of one subject of a limit, in the window that begins at `slot` (epoch seconds)."""
+    """The calls that one subject of a limit made in one window."""
 
     name: str
+    """The limit."""
+
     subject: str
     slot: int
+    """When the window began, in epoch seconds."""
+
     hits: int
 
 
@@ -47,28 +49,23 @@ def add_counts(tx: database.Transaction, counts: Iterable[Count]) -> list[Count]
 
     The rows are locked in one order, or two replicas would wait for each other.
     """
-    return [
-        Count(**row)
-        for batch in _batches(sorted(counts))
-        for row in tx.query(_statement(len(batch)), **_parameters(batch))
-    ]
+    ordered, done = sorted(counts), 0
+    sums: list[Count] = []
+    for size in BATCH_SIZES:
+        while len(ordered) - done >= size:
+            batch = ordered[done : done + size]
+            sums += [Count(**row) for row in tx.query(_insert(size), **_parameters(batch))]
+            done += size
+    return sums
 
 
 def sweep_counts(tx: database.Transaction, before: int) -> None:
     """Delete the windows that began before a time (epoch seconds)."""
-    tx.execute(SWEEP, before=before)
+    tx.execute("DELETE FROM rates WHERE slot < :before", before=before)
 
 
-def _batches(counts: Sequence[Count]) -> Iterator[Sequence[Count]]:
-    begin = 0
-    for size in BATCHES:
-        while len(counts) - begin >= size:
-            yield counts[begin : begin + size]
-            begin += size
-
-
-@lru_cache(len(BATCHES))
-def _statement(size: int) -> str:
+@lru_cache(len(BATCH_SIZES))
+def _insert(size: int) -> str:
     rows = ", ".join(f"(:name{i}, :subject{i}, :slot{i}, :hits{i})" for i in range(size))
     return f"""
         INSERT INTO rates (name, subject, slot, hits) VALUES {rows}
@@ -85,37 +82,37 @@ def _parameters(counts: Sequence[Count]) -> dict[str, object]:
     }
 
 
-# Counts of rate limits that all replicas over one database share.
-#
-# A call is counted in memory at once. Once a second a replica adds its new calls to the sums in
-# the database and reads these back. So a limit is exceeded at most by what each other replica
-# admits in that second, and while the database can't be used each replica counts on alone.
+# Counts that all replicas share.
 
 
 SHARE_SECONDS = 1.0
 SWEEP_SECONDS = 60
 KEPT_SECONDS = 300
-"""For which the sums of a window are kept: longer than a window and than clocks may differ."""
+"""How long the sums of a window are kept: longer than a window and than clocks may differ."""
 
 
 @dataclass(slots=True)
 class Window:
-    """The calls of one key from `slot` until `ends_at` (epoch seconds).
-
-    `stored` is the sum of all replicas when it was last read, `new` are our calls beside it.
-    """
+    """The calls of one key from `slot` until `ends_at` (epoch seconds)."""
 
     slot: int
     ends_at: int
     stored: int = 0
+    """The sum of all replicas when it was last read."""
+
     new: int = 0
+    """Our calls that the stored sum doesn't contain yet."""
 
 
 class SharedCounts(Storage):
-    """A storage of `limits` whose windows begin at multiples of their length, the same everywhere.
+    """Storage for the package `limits` whose counts all replicas over one database share.
 
-    `key` is a secret that the replicas share: rows have keyed digests in the place of addresses.
-    Everything runs on the event loop. `clock` returns epoch seconds.
+    A call is counted in memory at once. Once a second a replica adds its new calls to the sums in
+    the database and reads these back. So a limit is exceeded at most by what each other replica
+    admits in that second, and while the database can't be used each replica counts on alone.
+
+    Windows begin at multiples of their length, so that all replicas have the same ones. Everything
+    runs on the event loop.
     """
 
     STORAGE_SCHEME = None
@@ -123,6 +120,7 @@ class SharedCounts(Storage):
     def __init__(
         self, db: database.Database, key: bytes, clock: Callable[[], float] = time.time
     ) -> None:
+        """Count under digests of addresses by `key`, which replicas share, in epoch seconds."""
         super().__init__()
         self._db = db
         self._key = key
@@ -132,7 +130,7 @@ class SharedCounts(Storage):
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """Return what `limits` would wrap: this storage does no I/O of its own."""
+        """Return the errors that `limits` would wrap; this storage does no I/O when it counts."""
         return errors.StorageError
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
@@ -156,11 +154,11 @@ class SharedCounts(Storage):
         return window.ends_at if window else self._clock()
 
     def check(self) -> bool:
-        """Return that calls can be counted: always, in memory."""
+        """Return True: calls can always be counted in memory."""
         return True
 
     def reset(self) -> int:
-        """Forget all counts of this process; return how many there were."""
+        """Forget all counts of this process; return their number."""
         number = len(self._windows)
         self._windows.clear()
         return number
@@ -170,14 +168,14 @@ class SharedCounts(Storage):
         self._windows.pop(key, None)
 
     async def run(self) -> None:
-        """Call `share` each second until cancelled; calls wait for a database that is away."""
+        """Share the counts each second until cancelled; they wait for a database that is away."""
         while True:
             await asyncio.sleep(SHARE_SECONDS)
             with suppress(errors.StorageError):
                 await self.share()
 
     async def share(self) -> None:
-        """Add our new calls to the sums of all replicas, and take these over.
+        """Add our new calls to the sums of all replicas, and read the sums back.
 
         Raises StorageError. If only the answer of the commit is lost, our calls are added twice.
         """
@@ -185,9 +183,11 @@ class SharedCounts(Storage):
         self._windows = {key: one for key, one in self._windows.items() if now < one.ends_at}
         counted = {self._count(key, one): one for key, one in self._windows.items() if one.new}
         if counted:
-            self._take_over(
-                counted, await self._db.transaction(partial(add_counts, counts=counted))
-            )
+            sums = await self._db.transaction(partial(add_counts, counts=counted))
+            stored = {(one.name, one.subject, one.slot): one.hits for one in sums}
+            for count, window in counted.items():
+                window.new -= count.hits  # calls made since then stay new
+                window.stored = stored[count.name, count.subject, count.slot]
         if now - self._swept_at >= SWEEP_SECONDS:
             before = int(now) - KEPT_SECONDS
             await self._db.bulk(partial(sweep_counts, before=before))
@@ -198,33 +198,26 @@ class SharedCounts(Storage):
         digest = hmac.digest(self._key, f"rate {key}".encode(), "sha256").hex()[:32]
         return Count(name, digest, window.slot, window.new)
 
-    @staticmethod
-    def _take_over(counted: dict[Count, Window], sums: list[Count]) -> None:
-        """Put the sums into the windows, whose calls since then stay new."""
-        found = {(one.name, one.subject, one.slot): one.hits for one in sums}
-        for ours, window in counted.items():
-            window.new -= ours.hits
-            window.stored = found[ours.name, ours.subject, ours.slot]
+
+# The limits.
 
 
-CROWD = 20
-"""Multiple of `PAYER_RATE` for one address where many people may share it: the scripts of open
-pages, views of pay pages, and payers with a cookie, who are also counted one by one."""
-
+CROWD_FACTOR = 20
+"""Multiple of `PAYER_RATE` for one address that many people may share: the scripts of open pages,
+views of pay pages, and payers with a cookie, who are also counted one by one."""
 
 PROBES = rates.Rate(120, 60)
 """Payout accounts that an application may connect: each probes a stranger's server."""
 
 PROBES_OF_OWNER = rates.Rate(30, 60)
-"""Those of one of its sellers, so that none takes the turns of all."""
-
+"""The same for one of its sellers, so that one seller can't use up the calls of all."""
 
 DOWNLOADS = rates.Rate(60, 3600)
 """Downloads of what one payment bought, parts of a file included."""
 
 
 class RateLimit:
-    """One limit, by key; without a rate it limits nothing."""
+    """One limit, counted by key; a rate of None limits nothing."""
 
     def __init__(self, name: str, rate: rates.Rate | None, windows: FixedWindowRateLimiter) -> None:
         self._item = RateLimitItemPerSecond(rate.count, rate.seconds, name) if rate else None
@@ -239,13 +232,13 @@ class RateLimit:
 
 
 class RateLimits:
-    """The limits of a service; they share one storage, by default the memory of this process."""
+    """The limits of a service; all count in one storage, by default this process's memory."""
 
     def __init__(
         self, api: rates.Rate | None, payer: rates.Rate | None, counts: Storage | None = None
     ) -> None:
         windows = FixedWindowRateLimiter(counts or MemoryStorage())
-        crowd = payer and rates.Rate(payer.count * CROWD, payer.seconds)
+        crowd = payer and rates.Rate(payer.count * CROWD_FACTOR, payer.seconds)
         self.applications = RateLimit("application", api, windows)
         self.failed_logins = RateLimit("failed login", api, windows)
         self.probes = RateLimit("probe", PROBES, windows)

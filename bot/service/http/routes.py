@@ -1,4 +1,4 @@
-"""The shortest way to the routes that are asked for most."""
+"""Routes that FastAPI documents but doesn't serve: its own way to an endpoint takes longer."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp
 
-
-# Routes that FastAPI documents and Starlette serves.
-
-
 RAISED = "payments.raised"
 """Key of a scope: the exception of an endpoint that was called already."""
 
+ID = "{id}"
+
 
 class PlainRoute(APIRoute):
-    """A route whose endpoint takes only the request, and reads its parameters from it.
+    """A route whose endpoint takes only the request, and reads its parameters itself.
 
-    FastAPI's own reading of parameters takes longer than the endpoints of these routes. Their
-    exceptions are answered by the application's handlers.
+    FastAPI takes longer to read parameters than these endpoints to answer. The application's
+    handlers answer their exceptions.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -39,20 +37,21 @@ class PlainRoute(APIRoute):
         await answer(scope, receive, send)
 
 
-ID = "{id}"
-
-
 class QuickRoutes:
-    """ASGI middleware that finds plain routes by a table and calls them itself.
+    """ASGI middleware that finds plain routes in a table and calls them directly.
 
     The framework takes as long to reach a route as the route to answer. It still serves everything
-    else, and answers the exceptions of these routes: they raise them again there.
+    else, and answers the exceptions of these routes: `PlainRoute` raises them again.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
         self._app = app
-        self._endpoints: dict[tuple[str, str], Any] = {}
-        self._below: dict[tuple[str, str], Any] = {}
+        self._by_path: dict[tuple[str, str], Any] = {}
+        """Endpoints by method and path."""
+
+        self._by_folder: dict[tuple[str, str], Any] = {}
+        """Endpoints by method and the part of the path before the id."""
+
         for route in routes:
             if isinstance(route, PlainRoute):
                 self._add(route)
@@ -61,11 +60,11 @@ class QuickRoutes:
         folder, _, last = route.path.rpartition("/")
         if "{" in folder or ("{" in last and last != ID):
             return
-        known, key = (self._below, folder) if last == ID else (self._endpoints, route.path)
-        known.update({(method, key): route.endpoint for method in route.methods or ()})
+        table, key = (self._by_folder, folder) if last == ID else (self._by_path, route.path)
+        table.update({(method, key): route.endpoint for method in route.methods or ()})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or pass it on."""
+        """Answer the request, or pass it to the framework."""
         found = self._find(scope)
         if found is None:
             await self._app(scope, receive, send)
@@ -80,12 +79,12 @@ class QuickRoutes:
         await answer(scope, receive, send)
 
     def _find(self, scope: Scope) -> tuple[Any, dict[str, str]] | None:
-        """Return the endpoint for an address and its parameters, None where the table has none."""
+        """Return the endpoint of an address and its parameters, None for any other address."""
         if scope["type"] != "http":
             return None
         method, path = scope["method"], scope["path"]
-        if endpoint := self._endpoints.get((method, path)):
+        if endpoint := self._by_path.get((method, path)):
             return endpoint, {}
         folder, _, last = path.rpartition("/")
-        endpoint = self._below.get((method, folder))
+        endpoint = self._by_folder.get((method, folder))
         return (endpoint, {"id": last}) if endpoint and last else None

@@ -135,7 +135,7 @@ def _page(
     reader = payer_form.reader(request)
     said = {
         "address": order.masked("email", it.address) if it else "",
-        "host": urlsplit(callers.state(request).service.public_url).netloc,
+        "host": urlsplit(callers.state_of(request).service.public_url).netloc,
     }
     values = {
         "title": reader.t(f"consent-{name}"),

@@ -70,7 +70,7 @@ async def _is_promised(
     context, now = service.payment_context, service.now()
     if not found.units or not context.holds:
         return True
-    holder = context.holder(callers.holder(request, found.id), found)
+    holder = context.holder(callers.holder_of(request, found.id), found)
     room = await service.db.read(
         lambda tx: claiming.find_promise(tx, context, found, held, holder, now)
     )
@@ -136,7 +136,7 @@ async def act(request: Request) -> Response:
 
 async def _claim(request: Request, service: callers.Service, held: checkout.Checkout) -> Response:
     """Claim the checkout, or answer with its page and why that can't be."""
-    now, holder = service.now(), callers.holder(request, held.request_id)
+    now, holder = service.now(), callers.holder_of(request, held.request_id)
     claim = partial(
         claiming.claim,
         context=service.payment_context, request_id=held.request_id, checkout_id=held.id,
@@ -187,7 +187,7 @@ def _link(service: callers.Service, held: checkout.Checkout) -> str:
 
 async def _held(request: Request) -> tuple[callers.Service, checkout.Checkout]:
     """Return the service and the checkout of the address. Raises NotFound and RateLimited."""
-    service, checkout_id = callers.state(request).service, request.path_params["checkout_id"]
+    service, checkout_id = callers.state_of(request).service, request.path_params["checkout_id"]
     held = await checkout_rows.read(service.db, request.path_params["id"], checkout_id)
     if held is None:
         callers.admit_payer(request)
@@ -268,14 +268,14 @@ def _payment_form(
     data: dict[request.PayerField, str],
     order: payer_form.PayerOrder,
 ) -> paying.PaymentForm:
-    service, request_id = callers.state(request).service, request.path_params["id"]
+    service, request_id = callers.state_of(request).service, request.path_params["id"]
     mails = service.policy.mails and "email" in data
     return paying.PaymentForm(
         request_id,
         form.get("token", ""),
         data,
         _scenario(service, form),
-        callers.holder(request, request_id),
+        callers.holder_of(request, request_id),
         payer_form.reader(request).language if mails else None,
         form.get("way"),
         price=order.chosen.amount,
@@ -296,7 +296,7 @@ async def _pay(
 
     A payer whose claim waits for the seller is told, and may look at it or buy another.
     """
-    service = callers.state(request).service
+    service = callers.state_of(request).service
     # The time is that of the transaction, so that payments sort by it in their order.
     standing = await service.db.transaction(
         lambda tx: paying.pay(tx, service.payment_context, form, service.now()),
@@ -325,7 +325,7 @@ def _scenario(service: callers.Service, form: dict[str, str]) -> rail.SandboxSce
 async def _refused(
     request: Request, request_id: str, refusal: errors.NotPayable, kept: page_values.PayerForm
 ) -> Response:
-    service = callers.state(request).service
+    service = callers.state_of(request).service
     now = service.now()
     found = await request_rows.read(service.db, request_id, now)
     if found is None:
@@ -347,7 +347,7 @@ async def _page(
     form: page_values.PayerForm,
 ) -> Response:
     """Answer with the page as the payer left it, and the problem."""
-    service = callers.state(request).service
+    service = callers.state_of(request).service
     reader = payer_form.reader(request)
     written = await page_cache.write(service, reader, found, now, form)
     return render.page(written, reader, found, status)

@@ -20,7 +20,7 @@ from bot.core.images import unicode_text
 from bot.core.money import amounts
 from bot.core.text import sanitize, translations
 from bot.service.checkouts.order import AMOUNT, TOO_SMALL
-from bot.service.http import responses
+from bot.service.http import call_inputs
 from bot.service.requests import request
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ async def read_all(request: Request) -> dict[str, list[str]]:
 
     Raises InvalidBody and the errors of `read_text`.
     """
-    text = await responses.read_text(request, responses.FORM)
+    text = await call_inputs.read_text(request, call_inputs.FORM)
     try:
         return parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:

@@ -343,7 +343,7 @@ async def download(request: Request) -> Response:
     service = callers.admit_payer(request)
     request_id, payment_id = (request.path_params[name] for name in ("id", "transaction_id"))
     file = await _bought(service.db, request_id, payment_id)
-    callers.state(request).limits.downloads.hit(payment_id)
+    callers.state_of(request).limits.downloads.hit(payment_id)
     whole = request.method == "GET"
     # Only GET has parts (RFC 9110, 14.2); without validators no condition of If-Range can hold.
     has_parts = whole and "if-range" not in request.headers

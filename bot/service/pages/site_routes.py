@@ -41,7 +41,7 @@ router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 @router.api_route("/", methods=["GET", "HEAD"])
 async def home(request: Request) -> responses.TextResponse:
     """Show what this server is, and lead sellers to the bot."""
-    service, reader = callers.state(request).service, payer_form.reader(request)
+    service, reader = callers.state_of(request).service, payer_form.reader(request)
     bot = service.bot_name()
     chat = service.chat_page or f"https://t.me/{bot}"
     written = _home(reader.language, bot, chat, service.operator_contact)
@@ -100,7 +100,7 @@ PARTS = ("typed", "cookie", "address", "pictures", "time", "who")
 async def privacy(request: Request) -> Response:
     """Show the page, which is the same for everybody."""
     service, reader = callers.admit_payer(request), payer_form.reader(request)
-    minutes = callers.state(request).cookies.lifetime // 60_000
+    minutes = callers.state_of(request).cookies.lifetime_ms // 60_000
     values = {
         "host": urlsplit(service.public_url).netloc,
         "parts": [
@@ -130,7 +130,7 @@ def docs_router(spec: Callable[[str], dict[str, Any]]) -> APIRouter:
 
     @router.get("/docs")
     async def docs(request: Request) -> responses.TextResponse:
-        return render.document(_html(spec, callers.state(request).service.public_url))
+        return render.document(_html(spec, callers.state_of(request).service.public_url))
 
     return router
 

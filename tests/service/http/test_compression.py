@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.service.http.responses import RAW, SMALLEST, TextTemplate
+from bot.service.http.responses import MIN_COMPRESSED, NO_WRAPPER, TextTemplate
 from bot.service.pages import render
 from tests.support.service_harness import ServiceHarness
 
@@ -96,7 +96,7 @@ async def test_an_answer_to_a_form_is_not_compressed(service: ServiceHarness) ->
     data = {"token": "t" * 32, "email": "guess"}
     answer, body = await raw(service, f"/pay/{made['id']}", method="POST", data=data)
     assert (answer.status_code, b'value="guess"' in body) == (400, True)
-    assert len(body) > SMALLEST
+    assert len(body) > MIN_COMPRESSED
 
 
 async def test_pictures_and_calls_are_not_compressed(service: ServiceHarness) -> None:
@@ -121,7 +121,7 @@ async def test_a_page_is_compressed_once_for_all_payers(
     monkeypatch.setattr(zlib, "compressobj", start)
     for accepted in ("identity", BROWSER, "identity", BROWSER, "gzip"):
         await raw(service, f"/pay/{made['id']}", accepted)
-    assert started == [{"wbits": RAW}]
+    assert started == [{"wbits": NO_WRAPPER}]
 
 
 @given(st.text(), st.text("\x02\x03 ab"), st.binary(max_size=40), st.binary(max_size=40))

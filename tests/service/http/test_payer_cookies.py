@@ -16,7 +16,7 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
 from bot.service.checkouts import checkout
-from bot.service.http.callers import FORM_TIME, PayerCookies
+from bot.service.http.callers import FORM_TIME_MS, PayerCookies
 from tests.support.raw_http import NOBODY, open_web_server
 from tests.support.service_harness import (
     DROP,
@@ -286,7 +286,7 @@ async def test_the_cookie_has_only_what_it_needs(database_url: str) -> None:
         (header,) = page.headers.get_list("set-cookie")
         value, *attributes = header.split("; ")
         assert re.fullmatch(r"payer=[0-9a-f]{24}\.[0-9a-f]{11}\.[0-9a-f]{32}", value)
-        seconds = (FORM_TIME + RESERVATION) // 1000
+        seconds = (FORM_TIME_MS + RESERVATION) // 1000
         assert attributes == ["Path=/pay", f"Max-Age={seconds}", "HttpOnly", "SameSite=Lax"]
         (again,) = (await browser.get(path)).headers.get_list("set-cookie")
         assert again[:30] == header[:30]
@@ -312,7 +312,7 @@ async def test_the_cookie_of_a_https_page_is_secure(
 NOW = 1_800_000_000_000
 COOKIES = PayerCookies(KEY, RESERVATION, secure=False)
 MADE = COOKIES.header("192.0.2.1", NOW).partition(";")[0].removeprefix("payer=")
-END = NOW + FORM_TIME + RESERVATION
+END = NOW + FORM_TIME_MS + RESERVATION
 
 
 @pytest.mark.parametrize(
@@ -340,5 +340,9 @@ def test_a_cookie_is_valid_for_its_network_and_time(
 def test_a_cookie_of_another_deployment_is_ignored() -> None:
     other = PayerCookies(b"o" * 32, RESERVATION, secure=False)
     assert other.payer(MADE, "192.0.2.1", NOW) is None
-    assert other.network("id", "192.0.2.1") != COOKIES.network("id", "192.0.2.1")
-    assert COOKIES.network("id", "192.0.2.1") != COOKIES.network("other", "192.0.2.1")
+    assert other.network_at_request("id", "192.0.2.1") != COOKIES.network_at_request(
+        "id", "192.0.2.1"
+    )
+    assert COOKIES.network_at_request("id", "192.0.2.1") != COOKIES.network_at_request(
+        "other", "192.0.2.1"
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.net.rates import Rate
-from bot.service.http.rate_limits import CROWD
+from bot.service.http.rate_limits import CROWD_FACTOR
 from bot.service.pages import page_cache
 from bot.service.pages.page_cache import FRESH
 from bot.service.pages.page_values import IDLE, SLOWEST, WATCHED
@@ -174,7 +174,7 @@ async def test_open_pages_do_not_use_up_the_payers_calls(database_url: str) -> N
     """They have a limit of their own, large enough for many behind one address."""
     async with open_service(database_url, payer_rate=Rate(3, 60)) as service:
         made = await service.create(**DROP)
-        for _ in range(3 * CROWD):
+        for _ in range(3 * CROWD_FACTOR):
             assert (await look(service, made["id"])).status_code == 200
         over = await look(service, made["id"])
         assert over.status_code == 429
