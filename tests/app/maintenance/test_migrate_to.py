@@ -166,16 +166,16 @@ def test_no_password_is_printed(bare: str) -> None:
 DYING = """
 import os, sys, psycopg
 from bot.cli.commands import main
-from bot.core.database.transfer import load
+from bot.core.database.postgres import transfer
 step, url = int(sys.argv[1]), sys.argv[2]
-copied, left = load._copy, step
+copied, left = transfer._copy, step
 def dying(*given):
     global left
     left -= 1
     if left < 0:
         os._exit(9)
     return copied(*given)
-load._copy = dying
+transfer._copy = dying
 main(["migrate-to", url])
 """
 

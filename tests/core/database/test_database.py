@@ -30,7 +30,7 @@ COUNT = "SELECT COUNT(*) AS n FROM kept_secrets"
 ROUNDS = 50
 COUNTER = f"""
 import sys
-from bot.core.database.sqlite.engine import SqliteDatabase
+from bot.core.database.sqlite import SqliteDatabase
 from tests.core.database.test_database import ROUNDS, count_up
 database = SqliteDatabase(sys.argv[1])
 for _ in range({ROUNDS}):
