@@ -158,7 +158,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "review-{}": [
         (field.name,)
         for field in FIELDS
-        if field.shown and not (field.shown.line or field.shown.key)
+        if field.display and not (field.display.line or field.display.key)
     ],
     "saved-{}": [(field,) for field in EDITS],
     "settings-{}": [(name,) for name in HOURS],

@@ -64,7 +64,7 @@ class Talk:
     draft: Draft | None = None
     replies: list[Reply] = field(default_factory=list)
     toast: str | None = None
-    wishes: list[RequestSpec] = field(default_factory=list)
+    specs: list[RequestSpec] = field(default_factory=list)
     waiting: list[RequestSpec] = field(default_factory=list)
     """Requests that wait for their photo."""
     changes: list[Change] = field(default_factory=list)
@@ -73,32 +73,32 @@ class Talk:
     connects: list[str] = field(default_factory=list)
     now: int = NOW
 
-    def take(self, outcome: FormResult) -> FormResult:
+    def take(self, result: FormResult) -> FormResult:
         """Store what follows, as the lead does; the draft goes through its JSON."""
         self.draft = None
-        if outcome.draft is not None:
-            self.draft = read_draft(write_draft(outcome.draft))
-            assert outcome.draft == self.draft
+        if result.draft is not None:
+            self.draft = read_draft(write_draft(result.draft))
+            assert result.draft == self.draft
             self.draft = replace(seal_secrets(self.form, VAULT), touched_at=self.now)
-        if outcome.wish is not None:
-            assert RequestSpec.from_json(outcome.wish.to_json()) == outcome.wish
-            if outcome.photo is None:
-                self.wishes.append(outcome.wish)
+        if result.spec is not None:
+            assert RequestSpec.from_json(result.spec.to_json()) == result.spec
+            if result.photo is None:
+                self.specs.append(result.spec)
             else:
-                self.waiting.append(outcome.wish)
-        if outcome.setting is not None:
-            self.set(outcome.setting)
-        self.changes.extend(filter(None, [outcome.change]))
-        if outcome.photo is not None and outcome.wish is None:
-            self.photos.append(Photo(outcome.photo, self.form.id))
-        self.connects.extend(filter(None, [outcome.connect]))
-        self.then = outcome.then
-        for reply in outcome.replies:
+                self.waiting.append(result.spec)
+        if result.setting is not None:
+            self.set(result.setting)
+        self.changes.extend(filter(None, [result.change]))
+        if result.photo is not None and result.spec is None:
+            self.photos.append(Photo(result.photo, self.form.id))
+        self.connects.extend(filter(None, [result.connect]))
+        self.then = result.then
+        for reply in result.replies:
             check(reply)
-        check_toast(outcome.toast)
-        self.replies.extend(outcome.replies)
-        self.toast = outcome.toast
-        return outcome
+        check_toast(result.toast)
+        self.replies.extend(result.replies)
+        self.toast = result.toast
+        return result
 
     def set(self, setting: Setting) -> None:
         """Keep a setting, as the use case does."""

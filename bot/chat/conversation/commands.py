@@ -174,7 +174,7 @@ def handle_message(context: event_context.EventContext, event: events.MessageEve
     if getting_paid.is_misplaced(context.draft, event.text):
         context.reply(replies.Reply(context.text("payout-connection-elsewhere")))
     elif event.command is None:
-        form_effects.apply_outcome(context, _take_message(context, event))
+        form_effects.apply_result(context, _take_message(context, event))
     elif sent is not None and event.command not in ("new", *request_spec.KINDS):
         context.reply(replies.Reply(context.text("file-unused-command")))
         handle_message(context, replace(event, photo=None, file=None, is_unusable=False))
@@ -187,10 +187,10 @@ def handle_message(context: event_context.EventContext, event: events.MessageEve
             event.command, event.text, link_rows.short_id(6), context.seller, context.draft,
             sent=sent,
         )  # fmt: skip
-        form_effects.apply_outcome(context, form)
+        form_effects.apply_result(context, form)
     elif event.command == "new":
         form = new_form(context.draft, link_rows.short_id(6), context.seller, sent)
-        form_effects.apply_outcome(context, form)
+        form_effects.apply_result(context, form)
     elif (event.command, event.text) == ("start", FROM_INLINE) and context.may_create:
         _greet(context, again=False)
         show_page(context, "new")
@@ -209,9 +209,9 @@ def _take_message(
         if offer is not None:
             return offer
     if context.draft is not None and event.file is not None:
-        outcome = take_file(context.draft, event.file, context.seller, context.now)
-        if outcome is not None:
-            return outcome
+        result = take_file(context.draft, event.file, context.seller, context.now)
+        if result is not None:
+            return result
     is_given = context.draft is not None and goods_form.takes_goods(context.draft)
     text = event.linked or event.text if is_given else event.text
     return take_message(context.draft, text, event.enclosure, context.seller, context.now)
@@ -235,11 +235,11 @@ def show_page(context: event_context.EventContext, command: str, text: str = "")
     match command:
         case "new":
             form = new_form(context.draft, link_rows.short_id(6), context.seller)
-            form_effects.apply_outcome(context, form)
+            form_effects.apply_result(context, form)
         case "start":
             _greet(context, again=True)
         case "cancel":
-            form_effects.apply_outcome(context, inputs.cancel(context.draft, context.seller))
+            form_effects.apply_result(context, inputs.cancel(context.draft, context.seller))
         case "find":
             payment_presses.find_payment(context, text)
         case "alerts":

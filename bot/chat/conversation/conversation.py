@@ -105,10 +105,8 @@ class Chat:
         """Resume the form of a file that was fetched, or could not be."""
         context = self._context_of(tx, message)
         if context is not None:
-            outcome = goods_form.receive(
-                context.draft, message.body.draft_id, found, context.seller
-            )
-            form_effects.apply_outcome(context, outcome)
+            result = goods_form.receive(context.draft, message.body.draft_id, found, context.seller)
+            form_effects.apply_result(context, result)
 
     def _context_of(
         self, tx: database.Transaction, message: outbox.Message

@@ -68,7 +68,7 @@ class EventContext:
         outbox.put(self.tx, self.queues.jobs, job.listing_id, job, self.now)
 
     def reply_to(self, press: events.PressEvent | None = None) -> jobs.ReplyTo:
-        """Return where a job's outcome goes: to this chat, in place of `press` if given."""
+        """Return where a job's result goes: to this chat, in place of `press` if given."""
         chat, language = self.person.chat_id, self.seller.language
         if press is None:
             return jobs.ReplyTo(chat, language)

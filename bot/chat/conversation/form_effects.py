@@ -68,51 +68,51 @@ NAME = 200
 """UTF-16 units of a request's name."""
 
 
-def apply_outcome(context: event_context.EventContext, outcome: flow.FormResult) -> None:
-    """Apply the outcome of a form in this transaction: draft, settings, replies and jobs."""
+def apply_result(context: event_context.EventContext, result: flow.FormResult) -> None:
+    """Apply the result of a form in this transaction: draft, settings, replies and jobs."""
     person = context.person
-    if outcome.wish is not None and not context.may_create:
+    if result.spec is not None and not context.may_create:
         context.reply(replies.Reply(context.text("not-allowed")))
         return
-    draft = outcome.draft and getting_paid.seal_secrets(outcome.draft, context.vault)
+    draft = result.draft and getting_paid.seal_secrets(result.draft, context.vault)
     question = seller_rows.save_draft(context.tx, person.chat_id, person.id, draft, context.now)
-    if question is not None and not _is_replaced(context, outcome, question):
+    if question is not None and not _is_replaced(context, result, question):
         place = post_rows.MessagePlace(str(person.chat_id), question)
         message_rows.remove_buttons(context.tx, context.queues, place, context.now)
-    if outcome.setting is not None:
-        _save(context, outcome.setting)
-    if outcome.photo is not None:
-        _fetch_photo(context, outcome, outcome.photo)
-    if outcome.fetch is not None and outcome.draft is not None:
-        _fetch(context, outcome.fetch, outcome.draft)
-    for reply in outcome.replies:
+    if result.setting is not None:
+        _save(context, result.setting)
+    if result.photo is not None:
+        _fetch_photo(context, result, result.photo)
+    if result.fetch is not None and result.draft is not None:
+        _fetch(context, result.fetch, result.draft)
+    for reply in result.replies:
         context.reply(reply)
         context = context.without_press()
-    _carry_out(context, outcome, draft)
+    _carry_out(context, result, draft)
 
 
 def _carry_out(
-    context: event_context.EventContext, outcome: flow.FormResult, draft: drafts.Draft | None
+    context: event_context.EventContext, result: flow.FormResult, draft: drafts.Draft | None
 ) -> None:
     """Queue what the service has to do, and save a note."""
-    if outcome.wish is not None and outcome.photo is None:
-        _wish(context, outcome.wish)
-    if outcome.change is not None:
-        _apply_change(context, outcome.change)
-    if outcome.codes is not None:
-        _add_codes(context, outcome.codes)
-    if outcome.note is not None:
-        _save_note(context, outcome.note)
-    if outcome.connect is not None and draft is not None:
-        getting_paid.connect(context, draft, outcome.connect)
+    if result.spec is not None and result.photo is None:
+        _create(context, result.spec)
+    if result.change is not None:
+        _apply_change(context, result.change)
+    if result.codes is not None:
+        _add_codes(context, result.codes)
+    if result.note is not None:
+        _save_note(context, result.note)
+    if result.connect is not None and draft is not None:
+        getting_paid.connect(context, draft, result.connect)
 
 
 def _is_replaced(
-    context: event_context.EventContext, outcome: flow.FormResult, question: int
+    context: event_context.EventContext, result: flow.FormResult, question: int
 ) -> bool:
     """Check whether a reply takes the place of the form's last question."""
     pressed = context.press.message_id if context.press else None
-    return pressed == question and bool(outcome.replies)
+    return pressed == question and bool(result.replies)
 
 
 def _save(context: event_context.EventContext, setting: flow.Setting) -> None:
@@ -145,14 +145,14 @@ def _save(context: event_context.EventContext, setting: flow.Setting) -> None:
     seller_rows.save_summary(tx, seller_id, minute, due_at)
 
 
-def _wish(context: event_context.EventContext, wish: request_spec.RequestSpec) -> None:
+def _create(context: event_context.EventContext, spec: request_spec.RequestSpec) -> None:
     """Store a request and queue its creation at the service."""
     person = context.person
-    seller_rows.save_price(context.tx, person.id, wish.amount, wish.currency)
-    if wish.image is not None:
-        seller_images.keep_image(context.tx, wish.image, person.id)
-    listing = link_rows.add_listing(context.tx, person.chat_id, person.id, wish, context.now)
-    audit_trail.record_wish(context.tx, person.id, listing, wish, context.now)
+    seller_rows.save_price(context.tx, person.id, spec.amount, spec.currency)
+    if spec.image is not None:
+        seller_images.keep_image(context.tx, spec.image, person.id)
+    listing = link_rows.add_listing(context.tx, person.chat_id, person.id, spec, context.now)
+    audit_trail.record_wish(context.tx, person.id, listing, spec, context.now)
     name = None if context.seller.profile.name else context.seller.hints.name
     context.add_job(jobs.CreateRequest(listing, context.reply_to(), seller_name=name))
 
@@ -189,14 +189,14 @@ def _apply_change(context: event_context.EventContext, change: flow.Change) -> N
 
 
 def _fetch_photo(
-    context: event_context.EventContext, outcome: flow.FormResult, file_id: str
+    context: event_context.EventContext, result: flow.FormResult, file_id: str
 ) -> None:
     """Queue the download of a photo; photos of one chat are downloaded in the order of sending."""
-    draft, wish, seller_id = outcome.draft, outcome.wish, context.person.id
-    if wish is not None:
+    draft, spec, seller_id = result.draft, result.spec, context.person.id
+    if spec is not None:
         name, made_id = context.seller.hints.name, link_rows.short_id(6)
         body = payloads.PhotoDownload(
-            file_id, made_id, seller_id, wish=wish.to_json(), seller_name=name
+            file_id, made_id, seller_id, wish=spec.to_json(), seller_name=name
         )
     elif draft is not None:
         body = payloads.PhotoDownload(
@@ -308,16 +308,16 @@ def receive_photo(
         image = seller_images.add_image(tx, seller_id, photo, context.now)
     else:
         problem = f"photo-{photo}"
-    wish = request_spec.RequestSpec.from_json(wanted.wish) if wanted.wish else None
-    if wish is None:
-        outcome = form.take_picture(draft, wanted.draft_id, image, problem, context.seller)
+    spec = request_spec.RequestSpec.from_json(wanted.wish) if wanted.wish else None
+    if spec is None:
+        result = form.take_picture(draft, wanted.draft_id, image, problem, context.seller)
     else:
         context = replace(
             context, seller=replace(context.seller, hints=drafts.ProfileHints(wanted.seller_name))
         )
-        outcome = form.line_with_photo(
-            wish, wanted.draft_id, image, problem, context.seller, current=draft
+        result = form.line_with_photo(
+            spec, wanted.draft_id, image, problem, context.seller, current=draft
         )
-    apply_outcome(context, outcome)
-    if outcome.change is None:  # otherwise a job needs it
+    apply_result(context, result)
+    if result.change is None:  # otherwise a job needs it
         seller_images.delete_unused(tx, [image, draft.image if draft else None])

@@ -215,12 +215,12 @@ def _press_mark(
     if word != mark:
         form_effects.send_mark(context, found, mark)
         if ended := form.end_with_mark(context.draft, payment, mark, context.seller):
-            form_effects.apply_outcome(context.without_press(), ended)
+            form_effects.apply_result(context.without_press(), ended)
         return None
     form_effects.send_mark(context, found, mark, delay=form_effects.NOTE_TIME)
     draft_id = link_rows.short_id(6)
     asked = form.mark_form(mark, payment, draft_id, context.seller, context.draft)
-    form_effects.apply_outcome(context.without_press(), asked)
+    form_effects.apply_result(context.without_press(), asked)
     return None
 
 

@@ -60,12 +60,12 @@ def _perform(context: event_context.EventContext, press: events.PressEvent) -> s
     action = press.action or ("",)
     match action:
         case ("draft", *_):
-            outcome = inputs.take_press(context.draft, action, context.seller, context.now)
-            form_effects.apply_outcome(context, outcome)
-            if outcome.then is not None:
-                left = replace(context, draft=outcome.draft)
-                return _perform(left, replace(press, action=outcome.then))
-            return outcome.toast
+            result = inputs.take_press(context.draft, action, context.seller, context.now)
+            form_effects.apply_result(context, result)
+            if result.then is not None:
+                left = replace(context, draft=result.draft)
+                return _perform(left, replace(press, action=result.then))
+            return result.toast
         case ("look", listing_id):
             return sharing.refresh_visited_card(context, press, listing_id)
         case ("undelivered", "again"):
@@ -91,7 +91,7 @@ def _open_page(context: event_context.EventContext, action: replies.Action) -> s
             context.reply(PAGED[word](context, int(page)))
         case ("settings", step):
             form = settings_form(step, link_rows.short_id(6), context.seller, context.draft)
-            form_effects.apply_outcome(context, form)
+            form_effects.apply_result(context, form)
         case (("new" | "help" | "settings" | "bought") as page,):
             commands.show_page(context.without_press(), page)
         case _:
@@ -110,7 +110,7 @@ def _get_paid(context: event_context.EventContext, word: str, words: list[str]) 
     if not words:
         getting_paid.show_accounts(context)
     elif form := getting_paid.press_kind(context, words[0]):
-        form_effects.apply_outcome(context, form)
+        form_effects.apply_result(context, form)
     return None
 
 
@@ -198,9 +198,9 @@ def _duplicate(context: event_context.EventContext, listing: link_rows.PaymentLi
     """Begin a request with the values of this one; return the text of the answer, if any."""
     if not context.may_create:
         return context.text("not-allowed")
-    wish = request_changes.copy_wish(listing.wish, context.now)
-    form = duplicate(wish, link_rows.short_id(6), context.seller, context.draft)
-    if wish.goods != listing.wish.goods:
+    spec = request_changes.copy_wish(listing.wish, context.now)
+    form = duplicate(spec, link_rows.short_id(6), context.seller, context.draft)
+    if spec.goods != listing.wish.goods:
         form = replace(
             form, replies=(replies.Reply(context.text("goods-not-copied")), *form.replies)
         )
@@ -215,5 +215,5 @@ def _ask_in_new_message(
         context.reply(
             card_text.seller_card(event_context.own_card(context, listing), context.seller.language)
         )
-    form_effects.apply_outcome(context.without_press(), form)
+    form_effects.apply_result(context.without_press(), form)
     return form.toast

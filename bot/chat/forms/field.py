@@ -47,7 +47,7 @@ class Wire:
     """How a field is sent to the payment service.
 
     `path` is its place in the body of create (`product.name`), empty where its value goes out with
-    another field; `send` converts the wish's value, given the address of sellers' pictures and the
+    another field; `send` converts the spec's value, given the address of sellers' pictures and the
     time (epoch ms). A refusal names `path` or what the pattern `refused_as` matches.
     """
 
@@ -108,7 +108,7 @@ class Field:
     unset_text: str = ""
     ask: Callable[[drafts.Draft, drafts.Seller], str] | None = None
     offers: Callable[[drafts.Draft, drafts.Seller], replies.Rows] | None = None
-    shown: FieldDisplay | None = FieldDisplay()
+    display: FieldDisplay | None = FieldDisplay()
     wire: Wire | None = None
     edit: Edit | None = None
 
@@ -134,16 +134,16 @@ class Field:
         self, draft: drafts.Draft, seller: drafts.Seller, now: int | None = None
     ) -> str | None:
         """Return the lines of the review, in HTML; None without a value."""
-        if self.shown is None:
+        if self.display is None:
             return None
-        if self.shown.line:
-            return self.shown.line(draft, seller)
+        if self.display.line:
+            return self.display.line(draft, seller)
         value = self._value(draft, seller)
         if not value:
             return None
-        key = self.shown.key or f"review-{self.name}"
+        key = self.display.key or f"review-{self.name}"
         return translations.t(
-            seller.language, key, value=self.words(value, seller, now, self.shown.most)
+            seller.language, key, value=self.words(value, seller, now, self.display.most)
         )
 
     def words(
@@ -166,9 +166,9 @@ class Field:
     def label(self, draft: drafts.Draft, seller: drafts.Seller) -> str | None:
         """Return the value in a few words for a button, unescaped; None without a value."""
         value = self._value(draft, seller)
-        if not value or self.shown is None:
+        if not value or self.display is None:
             return None
-        brief = self.shown.brief
+        brief = self.display.brief
         words = brief(value, seller) if brief else self._plain(value, seller, None)
         return replies.plain(words, _LABEL) if words else None
 
@@ -184,19 +184,21 @@ class Field:
         return is_needed and self._value(draft, seller) is None
 
     def _plain(self, value: object, seller: drafts.Seller, now: int | None) -> object:
-        return self.shown.words(value, seller, now) if self.shown and self.shown.words else value
+        return (
+            self.display.words(value, seller, now) if self.display and self.display.words else value
+        )
 
     def _value(self, draft: drafts.Draft, seller: drafts.Seller) -> Any:
-        if self.shown and self.shown.value:
-            return self.shown.value(draft, seller)
+        if self.display and self.display.value:
+            return self.display.value(draft, seller)
         value = getattr(draft, self.attribute)
         return (value, draft.currency) if self.is_money and value is not None else value
 
-    def sent(self, wish: request_spec.RequestSpec, images: str, now: int) -> object:
+    def sent(self, spec: request_spec.RequestSpec, images: str, now: int) -> object:
         """Return the value as the interface has it."""
         if self.wire and self.wire.send:
-            return self.wire.send(wish, images, now)
-        return getattr(wish, self.attribute)
+            return self.wire.send(spec, images, now)
+        return getattr(spec, self.attribute)
 
     def is_refused_by(self, path: str) -> bool:
         """Return whether a refusal that names this path is about the field."""

@@ -1,4 +1,4 @@
-"""How a form goes on: to its first open question, and from there to a finished wish."""
+"""How a form goes on: to its first open question, and from there to a finished spec."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class NewCodes:
 class FormResult:
     """What follows from an input.
 
-    The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
+    The caller stores `draft` (None: no draft), sends `replies`, creates `spec`, makes `change`,
     saves the `setting` of the seller, has the service check (PROBE) or save (SAVE) the payout
     account of the draft as `connect` says, and fetches the file `photo` for the draft (empty: the
-    seller's profile photo at Telegram) or for the `wish`, which is then created once it is here,
+    seller's profile photo at Telegram) or for the `spec`, which is then created once it is here,
     fetches the file `fetch` for what buyers get, sends the new `codes` and saves the `note` on a
     payment, all in one transaction.
     Then it acts on `then` as if that button had been pressed.
@@ -86,7 +86,7 @@ class FormResult:
     draft: drafts.Draft | None
     replies: tuple[Reply, ...] = ()
     toast: str | None = None
-    wish: request_spec.RequestSpec | None = None
+    spec: request_spec.RequestSpec | None = None
     change: Change | None = None
     setting: Setting | None = None
     photo: str | None = None
@@ -131,8 +131,8 @@ def enclose(
         return go(draft)
     may_deliver = request_fields.GOODS.is_offered(draft, seller)
     if sent.photo is not None and (sent.is_photo or not may_deliver):
-        outcome = go(replace(draft, photos_due=draft.photos_due + 1))
-        return replace(outcome, photo=sent.photo)
+        result = go(replace(draft, photos_due=draft.photos_due + 1))
+        return replace(result, photo=sent.photo)
     if sent.file is None:
         note = translations.t(seller.language, "file-unused")
     elif not may_deliver:
@@ -144,11 +144,11 @@ def enclose(
     return with_note(go(draft), note)
 
 
-def with_note(outcome: FormResult, note: str) -> FormResult:
-    """Put a note before the first reply of an outcome."""
-    first, *others = outcome.replies or (Reply(""),)
+def with_note(result: FormResult, note: str) -> FormResult:
+    """Put a note before the first reply of an result."""
+    first, *others = result.replies or (Reply(""),)
     text = "\n\n".join(filter(None, (note, first.text)))
-    return replace(outcome, replies=(replace(first, text=text), *others))
+    return replace(result, replies=(replace(first, text=text), *others))
 
 
 def ask_step(
@@ -267,11 +267,11 @@ def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def finish(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
-    """End the form with its wish, and offer to continue the form that it interrupted."""
+    """End the form with its spec, and offer to continue the form that it interrupted."""
     paused = draft.paused
     replies = () if paused is None else (questions.resume_prompt(paused, seller),)
     toast = translations.t(seller.language, "toast-creating")
-    return FormResult(paused, replies, toast=toast, wish=_wish(draft, seller))
+    return FormResult(paused, replies, toast=toast, spec=_wish(draft, seller))
 
 
 def _wish(draft: drafts.Draft, seller: drafts.Seller) -> request_spec.RequestSpec:

@@ -40,7 +40,7 @@ class ExistingRequest:
     """A request that exists, as the form of an edit shows it."""
 
     listing_id: str
-    wish: request_spec.RequestSpec
+    spec: request_spec.RequestSpec
     poster_text: str | None = None
 
 
@@ -58,9 +58,9 @@ def new_form(
     if under_way is None:
         return flow.start_new(draft_id, seller, sent=sent)
     offer = questions.prompt if under_way.kind is None else questions.resume_prompt
-    outcome = flow.FormResult(under_way, (offer(under_way, seller),))
+    result = flow.FormResult(under_way, (offer(under_way, seller),))
     return (
-        flow.with_note(outcome, translations.t(seller.language, "file-unused")) if sent else outcome
+        flow.with_note(result, translations.t(seller.language, "file-unused")) if sent else result
     )
 
 
@@ -86,7 +86,7 @@ def settings_form(
 
 
 def reopen(
-    wish: request_spec.RequestSpec,
+    spec: request_spec.RequestSpec,
     draft_id: str,
     field: str,
     message: str,
@@ -98,22 +98,22 @@ def reopen(
 
     A form under way is paused until this one ends.
     """
-    draft = _draft_of(wish, draft_id, seller, current)
+    draft = _draft_of(spec, draft_id, seller, current)
     problem = translations.t(seller.language, "refused", message=escaped(message, _REFUSAL))
-    return flow.ask_after_zone(draft, _refused_step(field, wish, seller), seller, problem)
+    return flow.ask_after_zone(draft, _refused_step(field, spec, seller), seller, problem)
 
 
 def duplicate(
-    wish: request_spec.RequestSpec,
+    spec: request_spec.RequestSpec,
     draft_id: str,
     seller: drafts.Seller,
     current: drafts.Draft | None = None,
 ) -> flow.FormResult:
-    """Begin a new request with all fields of `wish`, at its review.
+    """Begin a new request with all fields of `spec`, at its review.
 
     A form under way is paused until this one ends.
     """
-    return flow.go_on(_draft_of(wish, draft_id, seller, current), seller)
+    return flow.go_on(_draft_of(spec, draft_id, seller, current), seller)
 
 
 def edit_form(
@@ -127,34 +127,34 @@ def edit_form(
     """Ask for the new value of a field, one of EDITS. Raises ValueError for any other."""
     if field not in request_fields.EDITS:
         raise ValueError(f"{field} can't be edited")
-    known = _draft_of(present.wish, draft_id, seller, current)
+    known = _draft_of(present.spec, draft_id, seller, current)
     edit = replace(known, form="edit", listing=present.listing_id, poster_text=present.poster_text)
     return flow.ask_after_zone(edit, field, seller)
 
 
 def _draft_of(
-    wish: request_spec.RequestSpec,
+    spec: request_spec.RequestSpec,
     draft_id: str,
     seller: drafts.Seller,
     current: drafts.Draft | None,
 ) -> drafts.Draft:
-    """Return a new form with the fields of a wish, above the new form under way if there is one."""
+    """Return a new form with the fields of a spec, above the new form under way if there is one."""
     under_way = flow.new_form_under_way(current)
     draft = drafts.Draft(
         draft_id,
         "new",
         "review",
-        kind=wish.kind,
-        name=wish.name,
-        description=wish.description,
-        amount=amounts.from_minor(wish.amount, wish.currency),
-        currency=wish.currency,
-        units=wish.units,
+        kind=spec.kind,
+        name=spec.name,
+        description=spec.description,
+        amount=amounts.from_minor(spec.amount, spec.currency),
+        currency=spec.currency,
+        units=spec.units,
         asks_destination=not seller.has_destination,
         paused=under_way and replace(under_way, paused=None),
-        receivers=shares_and_amounts.portions_of(wish.receivers),
-        choice=request_spec.in_major(wish.choice, wish.currency),
-        **request_spec.options_of(wish),
+        receivers=shares_and_amounts.portions_of(spec.receivers),
+        choice=request_spec.in_major(spec.choice, spec.currency),
+        **request_spec.options_of(spec),
     )
     if not seller.paid_at.is_embedded:
         draft = replace(draft, choice=None)
@@ -163,17 +163,17 @@ def _draft_of(
     return draft
 
 
-def _refused_step(path: str, wish: request_spec.RequestSpec, seller: drafts.Seller) -> str:
+def _refused_step(path: str, spec: request_spec.RequestSpec, seller: drafts.Seller) -> str:
     """Return the step of the field that a refusal names; of an option only where it is set."""
     if not seller.has_destination:
         return "destination"
     field = next((field for field in request_fields.FIELDS if field.is_refused_by(path)), None)
-    if field is None or wish.kind not in field.kinds:
+    if field is None or spec.kind not in field.kinds:
         return "review"
-    if wish.receivers and path.startswith("receivers") and field.name != "currency":
+    if spec.receivers and path.startswith("receivers") and field.name != "currency":
         return request_fields.RECEIVERS.name
     return (
-        "currency" if field is request_fields.INSTRUMENT and wish.instrument is None else field.name
+        "currency" if field is request_fields.INSTRUMENT and spec.instrument is None else field.name
     )
 
 
@@ -224,16 +224,16 @@ def _take_enclosed(
         # The reply about a photo comes once it is here.
         return flow.FormResult(draft, () if sent.photo else (questions.prompt(draft, seller),))
 
-    outcome = flow.enclose(draft, sent, seller, go)
+    result = flow.enclose(draft, sent, seller, go)
     if text and not is_answer:
-        outcome = flow.with_note(outcome, translations.t(seller.language, "caption-unused"))
-    after = outcome.draft
+        result = flow.with_note(result, translations.t(seller.language, "caption-unused"))
+    after = result.draft
     is_kept = (
         after is not None and after.step != request_fields.FILE_STEP and after.file is sent.file
     )
     if sent.file is not None and is_kept:
-        return flow.with_note(outcome, translations.t(seller.language, "file-later"))
-    return outcome
+        return flow.with_note(result, translations.t(seller.language, "file-later"))
+    return result
 
 
 def take_file(
@@ -260,7 +260,7 @@ def _takes_photos(draft: drafts.Draft) -> bool:
 
 
 def line_with_photo(
-    wish: request_spec.RequestSpec,
+    spec: request_spec.RequestSpec,
     draft_id: str,
     image: str | None,
     problem: str | None,
@@ -273,9 +273,9 @@ def line_with_photo(
     Without an image the line is reviewed, below the text `problem`; a form under way is paused.
     """
     if image is not None:
-        return flow.FormResult(current, wish=replace(wish, image=image))
+        return flow.FormResult(current, spec=replace(spec, image=image))
     words = translations.t(seller.language, problem or "photo-unreachable")
-    return flow.go_on(_draft_of(wish, draft_id, seller, current), seller, words)
+    return flow.go_on(_draft_of(spec, draft_id, seller, current), seller, words)
 
 
 def take_picture(

@@ -103,10 +103,10 @@ def receive(
     notes = [translations.t(seller.language, "goods-no-caption")] if found.has_words else []
     if isinstance(found.codes, replies.Problem):  # never all codes to everyone without a question
         notes = [found.codes.text(seller.language), *notes]
-        outcome = _ask(draft, found.readings, seller)
+        result = _ask(draft, found.readings, seller)
     else:
-        outcome = _choose(draft, found.readings, seller)
-    return _after([*notes, *_doubled(found.codes, seller)], outcome)
+        result = _choose(draft, found.readings, seller)
+    return _after([*notes, *_doubled(found.codes, seller)], result)
 
 
 def _doubled(codes: CodeList | replies.Problem | None, seller: drafts.Seller) -> list[str]:
@@ -115,10 +115,10 @@ def _doubled(codes: CodeList | replies.Problem | None, seller: drafts.Seller) ->
     return [note] if note else []
 
 
-def _after(notes: list[str], outcome: flow.FormResult) -> flow.FormResult:
-    """Return the outcome with the notes as its first reply."""
+def _after(notes: list[str], result: flow.FormResult) -> flow.FormResult:
+    """Return the result with the notes as its first reply."""
     first = (replies.Reply("\n".join(notes)),) if notes else ()
-    return replace(outcome, replies=(*first, *outcome.replies))
+    return replace(result, replies=(*first, *result.replies))
 
 
 def _with_readings(draft: drafts.Draft, draft_id: str, found: Fetched) -> drafts.Draft:
@@ -171,8 +171,8 @@ def _add(
         codes.note(seller.language),
     ]
     reply = replies.Reply("\n".join(filter(None, words)))
-    outcome = flow.reply_and_resume(draft.paused, seller, reply)
-    return replace(outcome, codes=flow.NewCodes(draft.listing or "", codes.codes))
+    result = flow.reply_and_resume(draft.paused, seller, reply)
+    return replace(result, codes=flow.NewCodes(draft.listing or "", codes.codes))
 
 
 def _goods_pressed(

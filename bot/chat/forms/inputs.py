@@ -69,8 +69,8 @@ def take_press(
     owner = replace(owner, must_resume=False)
     verb, *words = action[2:] or ("",)
     is_offered = verb in _FORM_VERBS[owner.form] and replies.is_known(action)
-    outcome = _VERBS[verb](owner, tuple(words), seller, now) if is_offered else None
-    return outcome or flow.FormResult(draft, toast=translations.t(seller.language, "toast-unknown"))
+    result = _VERBS[verb](owner, tuple(words), seller, now) if is_offered else None
+    return result or flow.FormResult(draft, toast=translations.t(seller.language, "toast-unknown"))
 
 
 def _owner(draft: drafts.Draft | None, action: replies.Action) -> drafts.Draft | None:
@@ -127,11 +127,11 @@ def _take_price(
         instrument=instrument,
     )  # fmt: skip
     if draft.goal is None or draft.currency == price.currency:
-        outcome = flow.accept(priced, request_fields.AMOUNT, seller)
+        result = flow.accept(priced, request_fields.AMOUNT, seller)
     else:
         note = translations.t(seller.language, "goal-removed", currency=draft.currency or "")
-        outcome = flow.go_on(request_fields.GOAL.clear(priced), seller, note)
-    return seller_forms.with_warning(outcome, price.currency, seller)
+        result = flow.go_on(request_fields.GOAL.clear(priced), seller, note)
+    return seller_forms.with_warning(result, price.currency, seller)
 
 
 def _currency_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
@@ -193,11 +193,11 @@ def cancel_note(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
 def _end(
     draft: drafts.Draft, seller: drafts.Seller, text: str, note: str | None
 ) -> flow.FormResult:
-    outcome = flow.reply_and_resume(
+    result = flow.reply_and_resume(
         draft.paused, seller, replies.Reply(translations.t(seller.language, text))
     )
     marked = flow.MarkNote(draft.payment or "", flow.MARKS[draft.step], note)
-    return flow.FormResult(outcome.draft, outcome.replies, note=marked)
+    return flow.FormResult(result.draft, result.replies, note=marked)
 
 
 _ANSWERS: dict[str, Callable[[drafts.Draft, str, drafts.Seller], flow.FormResult]] = {

@@ -56,11 +56,11 @@ def one_line(
         paused=paused,
     )
     if (sent is None or sent.is_photo) and not (seller.paid_at.rails and asks):
-        outcome = inputs.take_price(draft, price, seller)
+        result = inputs.take_price(draft, price, seller)
         if sent is None:
-            return outcome
-        if outcome.wish is not None:
-            return replace(outcome, photo=sent.photo)
+            return result
+        if result.spec is not None:
+            return replace(result, photo=sent.photo)
     paused = paused and replace(paused, paused=None)
     guided = replace(draft, form="new", asks_destination=asks, paused=paused)
     return flow.enclose(guided, sent, seller, lambda draft: inputs.take_price(draft, price, seller))

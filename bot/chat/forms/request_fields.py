@@ -1,6 +1,6 @@
 """The fields of a request: steps, review, edit menu and the bodies for the service follow them.
 
-A new field is an attribute of `model.wish.RequestOptions`, an entry here and its texts.
+A new field is an attribute of `model.request_spec.RequestOptions`, an entry here and its texts.
 """
 
 from __future__ import annotations
@@ -15,53 +15,53 @@ from bot.chat.model import drafts, moments, payout, replies, request_spec, zones
 from bot.core.money import amounts
 from bot.core.text import translations
 
-# Values of a wish as the interface has them, where they are not sent as they are.
+# Values of a spec as the interface has them, where they are not sent as they are.
 #
-# Each function takes the wish, the address of sellers' pictures and the time (epoch ms).
+# Each function takes the spec, the address of sellers' pictures and the time (epoch ms).
 
 
 _EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
 
 
-def expiration(wish: request_spec.RequestSpec, _images: str, _now: int) -> str:
+def expiration(spec: request_spec.RequestSpec, _images: str, _now: int) -> str:
     """Return what ends a request of this kind."""
-    return _EXPIRATION[wish.kind]
+    return _EXPIRATION[spec.kind]
 
 
-def receivers(wish: request_spec.RequestSpec, _images: str, _now: int) -> list[dict[str, Any]]:
+def receivers(spec: request_spec.RequestSpec, _images: str, _now: int) -> list[dict[str, Any]]:
     return [
         {
-            "sendAmount": amounts.from_minor(share.amount, wish.currency),
+            "sendAmount": amounts.from_minor(share.amount, spec.currency),
             "destination": share.destination,
         }
-        for share in wish.shares
+        for share in spec.shares
     ]
 
 
-def amount_choice(wish: request_spec.RequestSpec, _images: str, _now: int) -> dict[str, Any] | None:
+def amount_choice(spec: request_spec.RequestSpec, _images: str, _now: int) -> dict[str, Any] | None:
     """Return the amounts that payers choose from; None for a fixed price."""
-    choice = request_spec.in_major(wish.choice, wish.currency)
+    choice = request_spec.in_major(spec.choice, spec.currency)
     if choice is None:
         return None
     body = {"minimum": choice.minimum, "suggested": [*choice.suggested], "maximum": choice.maximum}
     return {name: value for name, value in body.items() if value not in (None, [])}
 
 
-def goal_amount(wish: request_spec.RequestSpec, _images: str, _now: int) -> Decimal | None:
-    return None if wish.goal is None else amounts.from_minor(wish.goal, wish.currency)
+def goal_amount(spec: request_spec.RequestSpec, _images: str, _now: int) -> Decimal | None:
+    return None if spec.goal is None else amounts.from_minor(spec.goal, spec.currency)
 
 
-def start_time(wish: request_spec.RequestSpec, _images: str, now: int) -> str | None:
+def start_time(spec: request_spec.RequestSpec, _images: str, now: int) -> str | None:
     """Return when the request opens, as ISO 8601 in UTC; None where it is open."""
-    at = wish.starts_at
+    at = spec.starts_at
     if at is None or at <= now:
         return None
     moment = datetime.fromtimestamp(at // 1000, UTC) + timedelta(milliseconds=at % 1000)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def end_time(wish: request_spec.RequestSpec, _images: str, now: int) -> int | None:
-    return None if wish.ends_at is None else request_spec.seconds_until(wish.ends_at, now)
+def end_time(spec: request_spec.RequestSpec, _images: str, now: int) -> int | None:
+    return None if spec.ends_at is None else request_spec.seconds_until(spec.ends_at, now)
 
 
 def sent_goods(goods: request_spec.Goods | None) -> dict[str, object] | None:
@@ -128,7 +128,7 @@ def _check_end(draft: drafts.Draft, at: int) -> replies.Problem | None:
 
 
 def _units_after(units: int | None, taken_out: int) -> int:
-    """Return the units of a request after some were taken out: at least 1, as a wish needs."""
+    """Return the units of a request after some were taken out: at least 1, as a spec needs."""
     return max(1, (units or 0) - taken_out)
 
 
@@ -154,7 +154,7 @@ AMOUNT = field.Field(
     option=2,
     ask=field_texts.amount_question,
     offers=field_texts.amounts,
-    shown=field.FieldDisplay(
+    display=field.FieldDisplay(
         value=field_texts.price_of, words=field_texts.price_words, brief=field_texts.price_brief
     ),
     wire=field.Wire(
@@ -187,7 +187,7 @@ UNITS = field.Field(
     ask=lambda draft, seller: translations.t(
         seller.language, "ask-units-out" if draft.form == "edit" else "ask-units"
     ),
-    shown=field.FieldDisplay(line=field_texts.units_line),
+    display=field.FieldDisplay(line=field_texts.units_line),
     wire=field.Wire(path="totalUnits"),
     edit=field.Edit(
         place=7, path="decreaseRemainingUnits", apply=_units_after, decides_status=True
@@ -203,7 +203,7 @@ GOAL = field.Field(
     is_money=True,
     read=_read_goal,
     ask=field_texts.goal_question,
-    shown=field.FieldDisplay(words=field_texts.goal_words),
+    display=field.FieldDisplay(words=field_texts.goal_words),
     wire=field.Wire(path="goal", send=goal_amount),
     edit=field.Edit(place=10),
 )
@@ -213,12 +213,12 @@ PICTURE = field.Field(
     option=5,
     is_optional=True,
     read=lambda _typed: replies.Problem("problem-picture"),
-    shown=field.FieldDisplay(
+    display=field.FieldDisplay(
         brief=lambda _image, seller: translations.t(seller.language, "option-picture-set")
     ),
     wire=field.Wire(
         path="product.imageUrl",
-        send=lambda wish, images, _now: wish.image and f"{images}/{wish.image}",
+        send=lambda spec, images, _now: spec.image and f"{images}/{spec.image}",
     ),
     edit=field.Edit(place=3),
 )
@@ -234,7 +234,7 @@ RECEIVERS = field.Field(
     ),
     ask=field_texts.receivers_question,
     offers=field_texts.price_of_receivers,
-    shown=field.FieldDisplay(
+    display=field.FieldDisplay(
         line=field_texts.receivers_line, brief=lambda receivers, _seller: len(receivers)
     ),
     wire=field.Wire(path="receivers", send=receivers),
@@ -247,7 +247,7 @@ ENDS = field.Field(
     is_moment=True,
     read=_moment(end=True),
     check=_check_end,
-    shown=_MOMENT,
+    display=_MOMENT,
     wire=field.Wire(path="expirationInSeconds", send=end_time, refused_as="expiresAt"),
     edit=field.Edit(place=6, name="end", decides_status=True),
 )
@@ -258,14 +258,14 @@ ASKS = field.Field(
     is_optional=True,
     empty=(),
     offers=field_texts.payer_fields,
-    shown=field.FieldDisplay(
+    display=field.FieldDisplay(
         words=lambda asked, seller, _now: ", ".join(
             translations.t(seller.language, f"payer-{each}") for each in asked
         )
     ),
     wire=field.Wire(
         path="requestedUserData",
-        send=lambda wish, _images, _now: [*wish.payer_fields],
+        send=lambda spec, _images, _now: [*spec.payer_fields],
         refused_as="requestedUserData.*",
     ),
 )
@@ -277,12 +277,12 @@ GOODS = field.Field(
     needs_embedded=True,
     ask=field_texts.goods_question,
     offers=field_texts.goods_readings,
-    shown=field.FieldDisplay(
+    display=field.FieldDisplay(
         words=field_texts.goods_words, brief=field_texts.goods_brief, line=field_texts.goods_line
     ),
     wire=field.Wire(
         path="delivery",
-        send=lambda wish, _images, _now: sent_goods(wish.goods),
+        send=lambda spec, _images, _now: sent_goods(spec.goods),
         refused_as=r"delivery(\..*)?",
     ),
     edit=field.Edit(place=9, apply=_goods_after),
@@ -292,7 +292,7 @@ POSTER_TEXT = field.Field(
     attribute="poster_text",
     is_optional=True,
     read=_text(typed_text.read_poster_text),
-    shown=field.FieldDisplay(key="poster-text"),
+    display=field.FieldDisplay(key="poster-text"),
     edit=field.Edit(place=8),
 )
 
@@ -308,7 +308,7 @@ FIELDS = (
     field.Field(
         name="seller",
         is_optional=True,
-        shown=field.FieldDisplay(
+        display=field.FieldDisplay(
             value=lambda _draft, seller: seller.profile.name, line=field_texts.seller_line
         ),
     ),
@@ -316,7 +316,7 @@ FIELDS = (
         name="kind",
         attribute="kind",
         offers=field_texts.kinds,
-        shown=field.FieldDisplay(
+        display=field.FieldDisplay(
             words=lambda kind, seller, _now: translations.t(seller.language, f"kind-{kind}"),
             brief=lambda _kind, _seller: None,  # its buttons tick the present kind
         ),
@@ -328,7 +328,7 @@ FIELDS = (
         name="currency",
         attribute="currency",
         offers=field_texts.price_currencies,
-        shown=None,
+        display=None,
         wire=field.Wire(refused_as=rf"({_RECEIVER})?(\w*[cC]urrencyCode|denominatedIn|currency)"),
     ),
     GOAL,
@@ -351,7 +351,7 @@ FIELDS = (
         option=4,
         is_optional=True,
         read=_text(typed_text.read_description),
-        shown=field.FieldDisplay(most=_WHOLE),
+        display=field.FieldDisplay(most=_WHOLE),
         wire=field.Wire(path="product.description", refused_as=r"product\.longDescription"),
         edit=field.Edit(place=2),
     ),
@@ -360,7 +360,7 @@ FIELDS = (
         name="destination",
         ask=field_texts.destination_question,
         offers=field_texts.payout_kinds,
-        shown=field.FieldDisplay(
+        display=field.FieldDisplay(
             value=lambda _draft, seller: seller.destination if seller.has_destination else None,
             line=field_texts.destination_line,
         ),
@@ -375,7 +375,7 @@ FIELDS = (
         is_moment=True,
         read=_moment(end=False),
         check=_check_start,
-        shown=_MOMENT,
+        display=_MOMENT,
         wire=field.Wire(path="enabledAt", send=start_time),
     ),
     ENDS,
@@ -386,7 +386,7 @@ FIELDS = (
         option=11,
         is_optional=True,
         read=_text(typed_text.read_redirect),
-        shown=field.FieldDisplay(line=field_texts.redirect_line, most=_SHORTENED),
+        display=field.FieldDisplay(line=field_texts.redirect_line, most=_SHORTENED),
         wire=field.Wire(path="redirectUrl"),
         edit=field.Edit(place=4),
     ),
@@ -406,7 +406,7 @@ FIELDS = (
         is_optional=True,
         needs_embedded=True,
         read=_text(typed_text.read_thanks),
-        shown=field.FieldDisplay(most=_SHORTENED),
+        display=field.FieldDisplay(most=_SHORTENED),
         wire=field.Wire(path="thanks"),
         edit=field.Edit(place=12),
     ),

@@ -102,21 +102,21 @@ def account_saved(
     paused = draft.paused
     if paused is None:
         return flow.FormResult(None, (told,))
-    outcome = flow.go_on(paused, seller) if paused.step == "destination" else None
-    outcome = outcome or flow.FormResult(paused, (questions.prompt(paused, seller),))
-    return replace(outcome, replies=(replace(told, rows=()), *outcome.replies))
+    result = flow.go_on(paused, seller) if paused.step == "destination" else None
+    result = result or flow.FormResult(paused, (questions.prompt(paused, seller),))
+    return replace(result, replies=(replace(told, rows=()), *result.replies))
 
 
 def with_warning(
-    outcome: flow.FormResult, currency: str | None, seller: drafts.Seller
+    result: flow.FormResult, currency: str | None, seller: drafts.Seller
 ) -> flow.FormResult:
     """Put the warning before what follows from a price that no account of the seller takes."""
     warning = field_texts.unpaid_currency(currency, seller)
     if warning is None:
-        return outcome
-    if outcome.draft is not None and outcome.draft.step == "review":
-        return outcome  # which has it
-    return flow.with_note(outcome, warning)
+        return result
+    if result.draft is not None and result.draft.step == "review":
+        return result  # which has it
+    return flow.with_note(result, warning)
 
 
 def connection_token(draft: drafts.Draft) -> str:
@@ -195,8 +195,8 @@ def _later_pressed(
     """Ask the next question of a request whose account is connected later."""
     if draft.step != "destination" or not seller.paid_at.rails:
         return None
-    outcome = flow.go_on(draft, replace(seller, pays_later=True))
-    return replace(outcome, setting=flow.Setting("payoutlater", 1))
+    result = flow.go_on(draft, replace(seller, pays_later=True))
+    return replace(result, setting=flow.Setting("payoutlater", 1))
 
 
 def is_offered(way: str, seller: drafts.Seller) -> bool:
@@ -241,8 +241,8 @@ def save_profile_value(
     profile = replace(seller.profile, **{drafts.PROFILE_STEPS[draft.step]: value})
     changed = replace(seller, profile=profile)
     note = translations.t(seller.language, "profile-removed" if value is None else "profile-saved")
-    outcome = flow.reply_and_resume(draft.paused, changed, seller_texts.profile_page(changed, note))
-    return replace(outcome, setting=flow.Setting(draft.step, value))
+    result = flow.reply_and_resume(draft.paused, changed, seller_texts.profile_page(changed, note))
+    return replace(result, setting=flow.Setting(draft.step, value))
 
 
 def clear_profile_value(
@@ -324,14 +324,14 @@ def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) 
     shown = replies.escaped(zones.shown_zone(name, now, seller.language))
     saved = translations.t(seller.language, "zone-saved", zone=shown)
     if draft.step_after_zone is not None:
-        outcome = flow.ask_step(
+        result = flow.ask_step(
             replace(draft, step_after_zone=None), draft.step_after_zone, seller, saved
         )
     elif draft.form == "settings":
-        outcome = flow.end_short_form(draft, seller, saved)
+        result = flow.end_short_form(draft, seller, saved)
     else:  # an old button: the present question stands
-        outcome = flow.FormResult(draft, (questions.prompt(draft, seller, saved),))
-    return replace(outcome, setting=setting)
+        result = flow.FormResult(draft, (questions.prompt(draft, seller, saved),))
+    return replace(result, setting=setting)
 
 
 def _moment_pressed(

@@ -416,5 +416,5 @@ def total_of_amounts(portions: tuple[drafts.Portion, ...], currency: str) -> int
 
 
 def portions_of(shares: tuple[request_spec.Share, ...]) -> tuple[drafts.Portion, ...]:
-    """Return the shares of a wish as its seller typed them."""
+    """Return the shares of a spec as its seller typed them."""
     return tuple(drafts.Portion(share.destination, share.measure) for share in shares)

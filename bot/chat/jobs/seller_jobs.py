@@ -339,9 +339,9 @@ class PayoutHandler:
         draft = seller_rows.find_draft(tx, chat_id, job.seller_id)
         replies: tuple[Reply, ...] = (otherwise,) if otherwise else ()
         if draft is not None and _awaits(draft, job):
-            outcome = follow(draft, self._seller(tx, job))
-            self._store(tx, job, outcome.draft)
-            replies = outcome.replies
+            result = follow(draft, self._seller(tx, job))
+            self._store(tx, job, result.draft)
+            replies = result.replies
         for reply in replies:
             self._outcomes.answer(tx, job, reply)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.conversation.events import Person as Who
-from bot.chat.conversation.form_effects import apply_outcome
+from bot.chat.conversation.form_effects import apply_result
 from bot.chat.forms.flow import FormResult, Setting
 from bot.chat.model import local_time
 from bot.chat.model.drafts import Seller
@@ -30,9 +30,7 @@ def act(chat: ChatHarness, sam: Person, *outcomes: FormResult) -> None:
     def work(tx: Transaction, outcome: FormResult) -> None:
         seller = seller_rows.ensure_seller(tx, sam.id, "en", chat.clock())
         who = Who(sam.id, sam.id, private=True, tag=None)
-        apply_outcome(
-            EventContext(tx, chat.queues, who, seller, None, chat.clock(), VAULT), outcome
-        )
+        apply_result(EventContext(tx, chat.queues, who, seller, None, chat.clock(), VAULT), outcome)
 
     for outcome in outcomes:
         chat.db.run(partial(work, outcome=outcome))
@@ -74,7 +72,7 @@ async def test_the_next_summary_follows_its_hour_and_the_zone(
 async def test_the_picture_of_a_wish_is_kept(chat: ChatHarness, sam: Person) -> None:
     image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
     wish = replace(WISH, image=image)
-    act(chat, sam, FormResult(None, wish=wish))
+    act(chat, sam, FormResult(None, spec=wish))
     assert [row["kept"] for row in chat.rows("images")] == [1]
 
 

@@ -115,9 +115,9 @@ def enter(talk: Talk, door: str, text: str) -> None:
     """Call one of the functions that begin, end or continue a form from outside."""
     draft, seller = talk.draft, talk.seller
     kind = ("donation", "oneoff", "drop")[len(text) % 3]
-    wish = RequestSpec(kind, "N", None, 100, "USD", 3 if kind == "drop" else None, "$anna")
+    spec = RequestSpec(kind, "N", None, 100, "USD", 3 if kind == "drop" else None, "$anna")
     field, setting = (STEPS[form][len(text) % 4] for form in ("edit", "settings"))
-    present = ExistingRequest("abcdefghij", wish, text.strip() or None)
+    present = ExistingRequest("abcdefghij", spec, text.strip() or None)
     image, problem = ("0" * 24, None) if len(text) % 2 else (None, "photo-damaged")
     if door == "sleep":
         talk.draft = draft and replace(draft, touched_at=1)
@@ -125,23 +125,23 @@ def enter(talk: Talk, door: str, text: str) -> None:
     if door == "service":
         answer_payout(talk, text)
         return
-    outcome = {
+    result = {
         "payout": lambda: payout_form([*WAYS][len(text) % len(WAYS)], OTHER, seller, draft),
         "new": lambda: new_form(draft, OTHER, seller),
         "settings": lambda: settings_form(setting, OTHER, seller, draft),
         "line": lambda: one_line(kind, text, OTHER, seller, draft),
         "photo-line": lambda: one_line(kind, text, OTHER, seller, draft, sent=Enclosure("p")),
         "file-line": lambda: one_line(kind, text, OTHER, seller, draft, sent=Enclosure(file=ZIP)),
-        "photo-came": lambda: line_with_photo(wish, OTHER, image, problem, seller, current=draft),
-        "reopen": lambda: reopen(wish, OTHER, text, text, seller, current=draft),
+        "photo-came": lambda: line_with_photo(spec, OTHER, image, problem, seller, current=draft),
+        "reopen": lambda: reopen(spec, OTHER, text, text, seller, current=draft),
         "cancel": lambda: cancel(draft, seller),
         "edit": lambda: edit_form(OTHER, present, field, seller, current=draft),
-        "duplicate": lambda: duplicate(wish, OTHER, seller, draft),
+        "duplicate": lambda: duplicate(spec, OTHER, seller, draft),
         "picture": lambda: take_picture(
             draft, draft.id if draft else OTHER, image, problem, seller
         ),
     }[door]()
-    talk.take(outcome)
+    talk.take(result)
 
 
 def make_move(talk: Talk, kind: str, what: object) -> None:
@@ -164,26 +164,26 @@ def make_move(talk: Talk, kind: str, what: object) -> None:
         talk.give(ButtonInput(action or ()))
 
 
-def check_wish(wish: RequestSpec) -> None:
-    """Check a wish against the bounds of the interface."""
-    assert 1 <= len(wish.name) <= 100
-    assert wish.amount > 0
-    assert (wish.units is not None) == (wish.kind == "drop")
-    assert sum(share.amount for share in wish.shares) == wish.amount
-    assert len(wish.shares) <= 100
-    assert wish.instrument != wish.currency
-    assert None in (wish.starts_at, wish.ends_at) or wish.starts_at < wish.ends_at  # type: ignore[operator]  # both are there
-    assert wish.ends_at is None or wish.ends_at > NOW
+def check_spec(spec: RequestSpec) -> None:
+    """Check a spec against the bounds of the interface."""
+    assert 1 <= len(spec.name) <= 100
+    assert spec.amount > 0
+    assert (spec.units is not None) == (spec.kind == "drop")
+    assert sum(share.amount for share in spec.shares) == spec.amount
+    assert len(spec.shares) <= 100
+    assert spec.instrument != spec.currency
+    assert None in (spec.starts_at, spec.ends_at) or spec.starts_at < spec.ends_at  # type: ignore[operator]  # both are there
+    assert spec.ends_at is None or spec.ends_at > NOW
 
 
 def check_ways_out(talk: Talk) -> None:
     """Check that Cancel ends each form from any step, and that Back leads to its beginning."""
-    aside = replace(talk, replies=[], wishes=[])
+    aside = replace(talk, replies=[], specs=[])
     for _ in range(4):
         if aside.draft is not None:
             aside.give(ButtonInput(("draft", aside.form.id, "cancel")))
     assert aside.draft is None
-    back = replace(talk, replies=[], wishes=[])
+    back = replace(talk, replies=[], specs=[])
     for _ in range(20):
         if back.draft is None or back.form.step == "kind":
             return
@@ -198,16 +198,16 @@ def check_ways_out(talk: Talk) -> None:
     st.sampled_from([KNOWN, STRANGER, SETTLED, UNPAID, paid_to(SEPA)]), st.lists(MOVES, max_size=40)
 )
 def test_any_inputs_leave_a_sound_form(seller: Seller, moves: list[tuple[str, object]]) -> None:
-    """No exception, nothing that Telegram refuses, a draft that can be read, sound wishes."""
+    """No exception, nothing that Telegram refuses, a draft that can be read, sound specs."""
     talk = Talk(seller)
     enter(talk, "new", "")
     for kind, what in moves:
-        before = len(talk.wishes)
+        before = len(talk.specs)
         make_move(talk, kind, what)
-        assert len(talk.wishes) <= before + 1
+        assert len(talk.specs) <= before + 1
     check_ways_out(talk)
-    for wish in talk.wishes:
-        check_wish(wish)
+    for spec in talk.specs:
+        check_spec(spec)
 
 
 OPEN_MOVES = st.one_of(
@@ -231,8 +231,8 @@ def test_any_inputs_to_the_options_leave_a_sound_form(
     for kind, what in moves:
         make_move(talk, kind, what)
     check_ways_out(talk)
-    for wish in talk.wishes:
-        check_wish(wish)
+    for spec in talk.specs:
+        check_spec(spec)
 
 
 WIDE = "\U0001f600"
@@ -245,7 +245,7 @@ WIDE = "\U0001f600"
 def test_the_longest_request_fits_into_one_message(language: str, receivers: int) -> None:
     """Every field has its full length, and so has the refusal above them."""
     seller = Seller(language, WIDE * 512, "USD", zone="America/Argentina/Buenos_Aires")
-    wish = RequestSpec(
+    spec = RequestSpec(
         "drop", WIDE * 100, WIDE * 500, 10**11, "KES", 1_000_000, WIDE * 512,
         receivers=tuple(Share(f"{n}" + WIDE * 500, 10**9, "") for n in range(receivers)),
         instrument="MNEE", image="0" * 24, starts_at=NOW + 1, ends_at=NOW + 10**11,
@@ -254,17 +254,17 @@ def test_the_longest_request_fits_into_one_message(language: str, receivers: int
         choice=AmountChoice(10**10, (10**11, 10**11 - 1, 10**11 - 2, 10**11 - 3), 10**11),
     )  # fmt: skip
     talk = Talk(seller)
-    talk.take(reopen(wish, FORM, "", WIDE * 5000, seller))
+    talk.take(reopen(spec, FORM, "", WIDE * 5000, seller))
     assert talk.step == "review"
     talk.press("options")
-    for step in (each for each in OPTIONS if wish.kind in BY_NAME[each].kinds):
-        talk.take(reopen(wish, FORM, "", WIDE * 5000, seller))
+    for step in (each for each in OPTIONS if spec.kind in BY_NAME[each].kinds):
+        talk.take(reopen(spec, FORM, "", WIDE * 5000, seller))
         talk.press("open", step).say("\x00" * 4096)
         assert talk.step in (step, "options")
 
 
 @given(st.text())
-def test_any_other_text_is_no_stored_draft_or_wish(text: str) -> None:
+def test_any_other_text_is_no_stored_draft_or_spec(text: str) -> None:
     assert read_draft(text) is None
     assert RequestSpec.from_json(text) is None
 
@@ -273,4 +273,4 @@ def test_any_other_text_is_no_stored_draft_or_wish(text: str) -> None:
 def test_one_line_creates_exactly_the_amount_that_was_typed(amount: Decimal) -> None:
     talk = Talk(KNOWN)
     talk.take(one_line("donation", f"{amount:f} BTC Coffee", OTHER, KNOWN))
-    assert [wish.amount for wish in talk.wishes] == [to_minor(amount, "BTC")]
+    assert [spec.amount for spec in talk.specs] == [to_minor(amount, "BTC")]

@@ -57,9 +57,9 @@ LINES = [
 def test_one_line_takes_the_amounts_to_choose_from(
     kind: str, arguments: str, choice: AmountChoice[int], currency: str, name: str
 ) -> None:
-    (wish,) = line(kind, arguments).wishes
-    assert (wish.choice, wish.currency, wish.name) == (choice, currency, name)
-    assert wish.amount == choice.first
+    (spec,) = line(kind, arguments).specs
+    assert (spec.choice, spec.currency, spec.name) == (choice, currency, name)
+    assert spec.amount == choice.first
 
 
 NAMES = [
@@ -71,8 +71,8 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_may_begin_like_amounts(name: str) -> None:
     for price in ("5 EUR", "€5"):
-        (wish,) = line("oneoff", f"{price} {name}").wishes
-        assert (wish.amount, wish.choice, wish.name) == (500, None, name)
+        (spec,) = line("oneoff", f"{price} {name}").specs
+        assert (spec.amount, spec.choice, spec.name) == (500, None, name)
 
 
 BAD_LINES = [
@@ -102,7 +102,7 @@ BAD_LINES = [
 @pytest.mark.parametrize(("arguments", "answer"), BAD_LINES)
 def test_a_line_that_is_unclear_creates_nothing(arguments: str, answer: str) -> None:
     talk = line("donation", arguments)
-    assert (talk.wishes, talk.draft) == ([], None)
+    assert (talk.specs, talk.draft) == ([], None)
     assert answer in talk.last
 
 
@@ -113,8 +113,8 @@ def test_a_plain_line_begins_a_form_with_its_choice() -> None:
     assert "👍 Coffee. From €5 · suggested €5, €10, €20." in talk.last
     talk.press("kind", "donation")
     assert "Amount: From €5 · suggested €5, €10, €20" in talk.last
-    (wish,) = talk.press_label("✅").wishes
-    assert wish.choice == CHOICE
+    (spec,) = talk.press_label("✅").specs
+    assert spec.choice == CHOICE
 
 
 def test_a_plain_line_whose_suggestions_are_wrong_is_answered() -> None:
@@ -184,24 +184,24 @@ def test_a_create_button_of_another_choice_creates_nothing() -> None:
     talk = form_at_step("review", "donation")
     (create,) = (action for action in talk.offered if action[2] == "create")
     talk.press("open", "amount").say("5+ USD").press("done")
-    assert talk.press(*create[2:]).wishes == []
+    assert talk.press(*create[2:]).specs == []
 
 
 def test_a_duplicate_has_the_choice() -> None:
-    (wish,) = line("donation", "3+ 5/10 EUR Coffee").wishes
+    (spec,) = line("donation", "3+ 5/10 EUR Coffee").specs
     talk = Talk(KNOWN)
-    talk.take(duplicate(wish, OTHER, KNOWN))
-    assert talk.press_label("✅").wishes == [wish]
+    talk.take(duplicate(spec, OTHER, KNOWN))
+    assert talk.press_label("✅").specs == [spec]
     elsewhere = Talk(ELSEWHERE)
-    elsewhere.take(duplicate(wish, OTHER, ELSEWHERE))
-    assert elsewhere.press_label("✅").wishes == [replace(wish, choice=None)]
+    elsewhere.take(duplicate(spec, OTHER, ELSEWHERE))
+    assert elsewhere.press_label("✅").specs == [replace(spec, choice=None)]
 
 
 @pytest.mark.parametrize("arguments", ["5/10 EUR Coffee", "3+ EUR Coffee", "€3+ 5/10 Coffee"])
 def test_another_service_is_named_as_the_reason(arguments: str) -> None:
     reason = "Payers can't choose the amount here"
     talk = line("donation", arguments, ELSEWHERE)
-    assert talk.wishes == []
+    assert talk.specs == []
     assert reason in talk.last
     offered = offer_line(arguments, FORM, ELSEWHERE)
     assert offered
@@ -248,9 +248,9 @@ def test_an_ambiguous_goal_is_asked_about() -> None:
 
 
 def test_an_ambiguous_goal_of_an_edit_is_asked_about() -> None:
-    (wish,) = line("donation", "5 EUR Coffee").wishes
+    (spec,) = line("donation", "5 EUR Coffee").specs
     talk = Talk(KNOWN)
-    talk.take(edit_form(OTHER, ExistingRequest("abcdefghij", wish), "goal", KNOWN))
+    talk.take(edit_form(OTHER, ExistingRequest("abcdefghij", spec), "goal", KNOWN))
     talk.say("2.000").press_label("€2,000.00")
     assert [change.value for change in talk.changes] == [200_000]
 

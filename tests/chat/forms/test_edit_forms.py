@@ -53,10 +53,10 @@ FULL = RequestSpec(
 PLAIN = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 
-def edit(field: str, wish: RequestSpec = FULL, talk: Talk | None = None) -> Talk:
+def edit(field: str, spec: RequestSpec = FULL, talk: Talk | None = None) -> Talk:
     talk = talk or Talk(SETTLED)
     talk.take(
-        edit_form(OTHER, ExistingRequest(LISTING, wish), field, talk.seller, current=talk.draft)
+        edit_form(OTHER, ExistingRequest(LISTING, spec), field, talk.seller, current=talk.draft)
     )
     return talk
 
@@ -149,14 +149,14 @@ def test_an_edit_of_a_fixed_field_raises() -> None:
         edit("amount")
 
 
-def test_a_duplicate_has_all_fields_and_creates_the_same_wish() -> None:
+def test_a_duplicate_has_all_fields_and_creates_the_same_spec() -> None:
     talk = form_at_step("amount")
     before = talk.draft
     talk.seller = SETTLED
     talk.take(duplicate(FULL, OTHER, talk.seller, talk.draft))
     assert talk.step == "review"
     assert "Description: Warm" in talk.last
-    assert talk.press_label("✅").wishes == [FULL]
+    assert talk.press_label("✅").specs == [FULL]
     assert talk.draft == before
 
 
@@ -174,21 +174,21 @@ def test_a_duplicate_divides_another_price_as_its_seller_typed(
 ) -> None:
     """Percentages stay percentages; so does what a server's refusal brings back to the form."""
     talk = open_option("receivers").press("open", "amount").say("12.50 USD")
-    (wish,) = talk.press("open", "receivers").say(typed).press("done").press_label("✅").wishes
-    stored = RequestSpec.from_json(wish.to_json())
-    assert stored == wish
-    assert tuple(share.amount for share in wish.receivers) == before
-    for again in (duplicate(wish, OTHER, KNOWN), reopen(wish, OTHER, "", "no", KNOWN)):
+    (spec,) = talk.press("open", "receivers").say(typed).press("done").press_label("✅").specs
+    stored = RequestSpec.from_json(spec.to_json())
+    assert stored == spec
+    assert tuple(share.amount for share in spec.receivers) == before
+    for again in (duplicate(spec, OTHER, KNOWN), reopen(spec, OTHER, "", "no", KNOWN)):
         talk = Talk(KNOWN)
         talk.take(again)
         talk.press("open", "amount").say("13 USD").press("done").press_label("✅")
-        assert tuple(share.amount for share in talk.wishes[0].receivers) == after
+        assert tuple(share.amount for share in talk.specs[0].receivers) == after
 
 
 def test_a_duplicate_with_amounts_asks_who_gets_what_of_another_price() -> None:
     talk = open_option("receivers").say("$anna 3\n$ben 2").press("done").press_label("✅")
     again = Talk(KNOWN)
-    again.take(duplicate(talk.wishes[0], OTHER, KNOWN))
+    again.take(duplicate(talk.specs[0], OTHER, KNOWN))
     assert again.press("open", "amount").say("7 USD").step == "receivers"
     assert "These amounts add up to $5.00, but the price is $7.00." in again.last
 
@@ -197,7 +197,7 @@ def test_a_duplicate_of_an_ended_request_asks_for_an_end() -> None:
     talk = Talk(SETTLED, now=NOW + 24 * HOUR)
     talk.take(duplicate(FULL, OTHER, talk.seller))
     assert talk.press_label("✅").step == "ends"
-    assert talk.press_label("🗑").press_label("✅").wishes == [
+    assert talk.press_label("🗑").press_label("✅").specs == [
         replace(FULL, starts_at=None, ends_at=None)
     ]
 
@@ -321,7 +321,7 @@ def test_a_duplicate_asks_a_seller_without_a_destination_for_it() -> None:
     talk = Talk(STRANGER)
     talk.take(duplicate(PLAIN, OTHER, talk.seller))
     assert talk.step == "destination"
-    assert talk.say("$anna").press_label("✅").wishes == [PLAIN]
+    assert talk.say("$anna").press_label("✅").specs == [PLAIN]
 
 
 def test_a_posters_text_keeps_its_line_breaks() -> None:

@@ -227,17 +227,17 @@ def test_an_end_that_passed_before_create_is_asked_for_again() -> None:
     talk = open_option("ends", seller=SETTLED).say("in 1 h").press("done")
     talk.now = NOW + HOUR
     talk.press_label("✅")
-    assert (talk.wishes, talk.step) == ([], "ends")
+    assert (talk.specs, talk.step) == ([], "ends")
     assert "⚠ That's in the past" in talk.last
     talk.say("in 1 h").press_label("✅")
-    assert [wish.ends_at for wish in talk.wishes] == [NOW + 2 * HOUR]
+    assert [spec.ends_at for spec in talk.specs] == [NOW + 2 * HOUR]
 
 
 def test_a_start_that_passed_before_create_is_dropped() -> None:
     talk = open_option("starts", seller=SETTLED).say("in 1 h").press("done")
     talk.now = NOW + HOUR
     talk.press_label("✅")
-    assert [wish.starts_at for wish in talk.wishes] == [None]
+    assert [spec.starts_at for spec in talk.specs] == [None]
 
 
 def full() -> Talk:
@@ -259,7 +259,7 @@ def pictured_as(talk: Talk, image: str | None, problem: str | None = None) -> Fo
     return take_picture(talk.draft, talk.photos[-1].draft_id, image, problem, talk.seller)
 
 
-def test_the_review_shows_all_fields_of_the_wish() -> None:
+def test_the_review_shows_all_fields_of_the_spec() -> None:
     talk = full()
     assert talk.last.splitlines()[3:] == [
         "Name: Coffee",
@@ -278,12 +278,12 @@ def test_the_review_shows_all_fields_of_the_wish() -> None:
         "After payment: https://a.example/b",
         "Payment emails go to: anna@example.org",
     ]
-    (wish,) = talk.press_label("✅").wishes
-    assert wish.receivers == (Share("$anna", 300, "60%"), Share("$ben", 200, "40%"))
-    assert (wish.description, wish.instrument, wish.image) == ("Warm", "BSV", "0" * 24)
-    assert (wish.starts_at, wish.ends_at) == (NOW + 33 * HOUR, NOW + 72 * HOUR)
-    assert (wish.payer_fields, wish.redirect_url) == (("email",), "https://a.example/b")
-    assert wish.email == "anna@example.org"
+    (spec,) = talk.press_label("✅").specs
+    assert spec.receivers == (Share("$anna", 300, "60%"), Share("$ben", 200, "40%"))
+    assert (spec.description, spec.instrument, spec.image) == ("Warm", "BSV", "0" * 24)
+    assert (spec.starts_at, spec.ends_at) == (NOW + 33 * HOUR, NOW + 72 * HOUR)
+    assert (spec.payer_fields, spec.redirect_url) == (("email",), "https://a.example/b")
+    assert spec.email == "anna@example.org"
 
 
 def test_the_review_says_where_the_receipt_comes_before_the_web_address() -> None:
@@ -313,7 +313,7 @@ def test_an_old_create_button_creates_nothing_once_a_field_has_changed(
     create = talk.offered[0]
     talk.draft = replace(talk.form, **change)  # type: ignore[arg-type]  # fields by name
     talk.give(ButtonInput(create))
-    assert (talk.wishes, talk.step) == ([], "review")
+    assert (talk.specs, talk.step) == ([], "review")
     assert talk.toast == "The form has changed since then. Please check it again."
 
 

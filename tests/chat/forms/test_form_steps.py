@@ -24,13 +24,13 @@ COFFEE = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 def test_a_donation_takes_three_answers_and_create() -> None:
     talk = form_at_step("review", "donation")
-    assert talk.wishes == []
+    assert talk.specs == []
     assert talk.last == (
         "Step 4 of 4\n\nDoes everything look right?\nName: Coffee\nType: Donation\n"
         "Amount: $5.00\nMoney goes to: $anna"
     )
     talk.press_label("✅")
-    assert talk.wishes == [COFFEE]
+    assert talk.specs == [COFFEE]
     assert talk.draft is None
     assert talk.toast == "Creating…"
 
@@ -43,7 +43,7 @@ def test_a_new_sellers_drop_asks_every_question_and_saves_the_destination() -> N
     assert talk.step == "review"
     talk.press_label("✅")
     expected = RequestSpec("drop", "Pack", None, 250, "EUR", 1000, "$bob")
-    assert talk.wishes == [expected]
+    assert talk.specs == [expected]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_cancel_is_on_every_step_and_creates_nothing(step: str) -> None:
     assert talk.step == step
     talk.press_label("✖")
     assert talk.draft is None
-    assert talk.wishes == []
+    assert talk.specs == []
     assert talk.last == "Cancelled. Nothing was created."
 
 
@@ -135,7 +135,7 @@ def test_create_pressed_twice_creates_once() -> None:
     talk = form_at_step("review")
     create = talk.offered[0]
     talk.give(ButtonInput(create), ButtonInput(create))
-    assert len(talk.wishes) == 1
+    assert len(talk.specs) == 1
     assert talk.toast == "This form is closed. Use /new to start another."
 
 
@@ -144,16 +144,16 @@ def test_create_of_an_old_review_creates_nothing_else() -> None:
     old = talk.offered[0]
     talk.press_label("⬅").say("6 USD")
     talk.give(ButtonInput(old))
-    assert talk.wishes == []
+    assert talk.specs == []
     assert talk.step == "review"
     assert talk.toast == "The form has changed since then. Please check it again."
     talk.press_label("✅")
-    assert [wish.amount for wish in talk.wishes] == [600]
+    assert [spec.amount for spec in talk.specs] == [600]
 
 
 def test_create_while_a_question_is_open_asks_it() -> None:
     talk = form_at_step("amount").press("create", "00000000")
-    assert talk.wishes == []
+    assert talk.specs == []
     assert talk.step == "amount"
 
 

@@ -40,9 +40,9 @@ def goods_question(*, is_edit: bool) -> Talk:
 
 def take(talk: Talk, file: Attachment = ZIP) -> Talk:
     assert talk.draft is not None
-    outcome = take_file(talk.draft, file, talk.seller, NOW)
-    assert outcome is not None
-    talk.take(outcome)
+    result = take_file(talk.draft, file, talk.seller, NOW)
+    assert result is not None
+    talk.take(result)
     return talk
 
 
@@ -66,8 +66,8 @@ def test_the_question_names_telegrams_rule_on_digital_goods() -> None:
 )
 def test_an_edit_says_what_happens_to_earlier_buyers(goods: Goods | None, words: str) -> None:
     present = ExistingRequest(LISTING, replace(DROP, goods=goods))
-    outcome = edit_form(OTHER, present, "goods", KNOWN)
-    (question,) = outcome.replies
+    result = edit_form(OTHER, present, "goods", KNOWN)
+    (question,) = result.replies
     assert words in question.text
     assert words not in open_option("goods").last
 
@@ -236,9 +236,9 @@ def test_what_cannot_be_fetched_is_refused_at_once(file: Attachment, words: str)
 
 def test_the_largest_file_is_fetched() -> None:
     largest = Attachment("t", "document", "v.zip", "application/zip", size=MAX_FILE)
-    outcome = take_file(open_option("goods").form, largest, KNOWN, NOW)
-    assert outcome is not None
-    assert outcome.fetch == largest
+    result = take_file(open_option("goods").form, largest, KNOWN, NOW)
+    assert result is not None
+    assert result.fetch == largest
 
 
 def test_a_file_that_did_not_come_is_asked_for_again() -> None:
@@ -276,9 +276,9 @@ def test_a_photo_is_the_requests_picture_at_any_other_step() -> None:
 
 
 def test_a_file_long_after_the_question_is_no_answer() -> None:
-    outcome = take_file(open_option("goods").form, ZIP, KNOWN, NOW + 25 * 3600 * 1000)
-    assert outcome is not None
-    assert (outcome.fetch, outcome.draft and outcome.draft.must_resume) == (None, True)
+    result = take_file(open_option("goods").form, ZIP, KNOWN, NOW + 25 * 3600 * 1000)
+    assert result is not None
+    assert (result.fetch, result.draft and result.draft.must_resume) == (None, True)
 
 
 def test_on_another_server_it_is_not_offered() -> None:
@@ -303,10 +303,10 @@ def test_more_codes_are_typed_or_come_in_a_file(*, typed: bool) -> None:
     talk.take(codes_form(LISTING, FORM, KNOWN, None))
     found = Fetched(codes=CodeList(("A", "B"), ("A",)))
     if typed:
-        outcome = take_message(talk.draft, "A\nB\nA", None, KNOWN, NOW)
+        result = take_message(talk.draft, "A\nB\nA", None, KNOWN, NOW)
     else:
-        outcome = receive(take(talk).draft, FORM, found, KNOWN)
-    assert talk.take(outcome).codes == NewCodes(LISTING, ("A", "B"))
+        result = receive(take(talk).draft, FORM, found, KNOWN)
+    assert talk.take(result).codes == NewCodes(LISTING, ("A", "B"))
     assert talk.last.startswith("⏳ Adding 2 codes…\nThis code was there more than once")
     assert talk.draft is None
 
@@ -335,5 +335,5 @@ def test_more_codes_pause_a_new_request() -> None:
 def test_a_duplicate_shows_the_text_again() -> None:
     talk = open_option("goods").say("The key is 4711").press("done").press_label("✅")
     again = Talk(KNOWN)
-    again.take(duplicate(talk.wishes[0], OTHER, KNOWN))
+    again.take(duplicate(talk.specs[0], OTHER, KNOWN))
     assert "Buyers get: The key is 4711" in again.last

@@ -61,7 +61,7 @@ def test_one_line_creates_at_once(
 ) -> None:
     talk = line(kind, arguments)
     amount, currency, count, name = expected
-    assert talk.wishes == [RequestSpec(kind, name, None, amount, currency, count, "$anna")]
+    assert talk.specs == [RequestSpec(kind, name, None, amount, currency, count, "$anna")]
     assert talk.draft is None
 
 
@@ -98,7 +98,7 @@ def test_a_malformed_line_shows_the_right_form_and_creates_nothing(
     kind: str, arguments: str, answer: str
 ) -> None:
     talk = line(kind, arguments)
-    assert talk.wishes == []
+    assert talk.specs == []
     assert talk.draft is None
     assert len(talk.replies) == 1
     assert answer in talk.last
@@ -108,7 +108,7 @@ def test_a_malformed_line_shows_the_right_form_and_creates_nothing(
 def test_the_example_of_each_line_can_be_typed() -> None:
     for kind in ("donation", "oneoff", "drop"):
         example = line(kind, "").last.splitlines()[-1]
-        assert len(line(kind, example.removeprefix(f"/{kind} ")).wishes) == 1
+        assert len(line(kind, example.removeprefix(f"/{kind} ")).specs) == 1
 
 
 def plain(text: str) -> Talk:
@@ -136,7 +136,7 @@ def test_a_plain_line_begins_a_form_with_its_price_and_name(
     assert (form.units, form.name) == (count, name)
     assert talk.step == ("review" if kind else "kind")
     assert f"👍 {name} for " in talk.last
-    assert talk.wishes == []
+    assert talk.specs == []
 
 
 def test_a_plain_line_with_two_readings_asks_which_amount() -> None:
@@ -172,20 +172,20 @@ def test_an_ambiguous_line_asks_then_creates() -> None:
     assert labels(talk.replies[-1].rows)[:2] == ["€1.00", "€1,000.00"]
     pressed = ButtonInput(talk.offered[1])
     talk.give(pressed, pressed)
-    assert [wish.amount for wish in talk.wishes] == [100000]
+    assert [spec.amount for spec in talk.specs] == [100000]
 
 
 def test_an_ambiguous_line_can_be_answered_by_typing() -> None:
     talk = line("donation", "1.000 EUR Coffee").say("nonsense", "12,50")
-    assert [(wish.amount, wish.currency) for wish in talk.wishes] == [(1250, "EUR")]
+    assert [(spec.amount, spec.currency) for spec in talk.specs] == [(1250, "EUR")]
 
 
 def test_a_line_without_a_destination_asks_for_it_and_creates_without_a_review() -> None:
     talk = line("donation", "5 USD Coffee", Talk(STRANGER))
     assert "Where should the money go?" in talk.last
-    assert talk.wishes == []
+    assert talk.specs == []
     talk.say("no spaces please", "$bob")
-    assert talk.wishes == [RequestSpec("donation", "Coffee", None, 500, "USD", None, "$bob")]
+    assert talk.specs == [RequestSpec("donation", "Coffee", None, 500, "USD", None, "$bob")]
     assert talk.seller.destination == "$bob"
     assert talk.draft is None
 
@@ -193,7 +193,7 @@ def test_a_line_without_a_destination_asks_for_it_and_creates_without_a_review()
 def test_a_line_can_be_cancelled() -> None:
     talk = line("donation", "5 USD Coffee", Talk(STRANGER)).press_label("✖")
     assert talk.draft is None
-    assert talk.wishes == []
+    assert talk.specs == []
 
 
 def test_a_line_within_a_form_leaves_the_form_as_it_was() -> None:
@@ -203,7 +203,7 @@ def test_a_line_within_a_form_leaves_the_form_as_it_was() -> None:
     assert talk.draft == before
     line("donation", "5 USD Tea", talk)
     assert talk.draft == before
-    assert [wish.name for wish in talk.wishes] == ["Tea"]
+    assert [spec.name for spec in talk.specs] == ["Tea"]
     assert "You've already started a payment link: Coffee." in talk.last
 
 
@@ -314,13 +314,13 @@ def test_a_refusal_leads_to_the_step_of_its_field(field: str, step: str) -> None
         talk.press(*answers[step])
     elif step != "review":
         talk.press_label("Keep")
-    assert talk.press_label("✅").wishes == [PACK]
+    assert talk.press_label("✅").specs == [PACK]
 
 
 def test_a_refused_destination_is_asked_for_again_and_saved() -> None:
     talk = Talk(KNOWN)
     talk.take(reopen(PACK, OTHER, "receivers.0.destination", "Unknown", KNOWN))
-    assert talk.say("$new").press_label("✅").wishes == [replace(PACK, destination="$new")]
+    assert talk.say("$new").press_label("✅").specs == [replace(PACK, destination="$new")]
     assert talk.seller.destination == "$new"
 
 
@@ -337,7 +337,7 @@ def test_a_refusal_returns_to_the_form_that_it_interrupted() -> None:
     before = talk.draft
     talk.take(reopen(PACK, OTHER, "product.name", "No", talk.seller, current=talk.draft))
     talk.say("Better").press_label("✅")
-    assert [wish.name for wish in talk.wishes] == ["Better"]
+    assert [spec.name for spec in talk.specs] == ["Better"]
     assert talk.draft == before
 
 
@@ -400,8 +400,8 @@ def test_a_file_is_not_asked_about_where_buyers_cannot_get_one(
     """At another payment service a picture is the photo, and what can't be that is named."""
     seller = replace(KNOWN, paid_at=PayoutService("cloud.handcash.io"))
     sent = Enclosure(photo, file)
-    outcome = one_line("oneoff", "9 EUR E-book", OTHER, seller, sent=sent)
-    assert outcome.draft is not None
-    assert (outcome.draft.step, outcome.draft.file, outcome.photo) == (step, None, photo)
+    result = one_line("oneoff", "9 EUR E-book", OTHER, seller, sent=sent)
+    assert result.draft is not None
+    assert (result.draft.step, result.draft.file, result.photo) == (step, None, photo)
     unused = t("en", "file-unused-service")
-    assert outcome.replies[0].text.startswith(unused) == (photo is None)
+    assert result.replies[0].text.startswith(unused) == (photo is None)

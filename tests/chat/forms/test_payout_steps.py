@@ -247,19 +247,19 @@ def test_the_first_request_of_a_seller_without_an_account_asks_for_one() -> None
     assert talk.step == "review"
     assert "Nobody can pay this until you connect an account" in talk.last
     talk.press_label("✅")
-    assert [wish.destination for wish in talk.wishes] == ["account:seller-7"]
+    assert [spec.destination for spec in talk.specs] == ["account:seller-7"]
 
 
 def test_a_seller_who_chose_later_is_not_asked_again() -> None:
     talk = Talk(replace(UNPAID, pays_later=True))
     talk.take(one_line("donation", "5 EUR Coffee", FORM, talk.seller))
-    assert [wish.destination for wish in talk.wishes] == ["account:seller-7"]
+    assert [spec.destination for spec in talk.specs] == ["account:seller-7"]
 
 
 def test_a_line_of_a_seller_without_an_account_waits_while_one_is_connected() -> None:
     talk = Talk(UNPAID)
     talk.take(one_line("donation", "5 EUR Coffee", FORM, talk.seller))
-    assert (talk.step, talk.wishes) == ("destination", [])
+    assert (talk.step, talk.specs) == ("destination", [])
     talk.take(seller_forms.payout_form("bank-sepa", OTHER, talk.seller, talk.draft))
     talk.say(*TYPED["bank-sepa"])
     talk.take(seller_forms.account_probed(talk.form, SEPA, talk.seller))
@@ -274,7 +274,7 @@ def test_a_line_of_a_seller_without_an_account_waits_while_one_is_connected() ->
     assert talk.step == "review"
     assert "You get paid by: DE89…" in talk.last
     talk.press_label("✅")
-    assert [wish.name for wish in talk.wishes] == ["Coffee"]
+    assert [spec.name for spec in talk.specs] == ["Coffee"]
 
 
 def test_a_request_with_an_account_asks_neither_for_it_nor_for_receivers_or_an_instrument() -> None:
@@ -309,10 +309,10 @@ def test_a_price_that_no_account_takes_is_warned_of_and_goes_on(
     talk.say("10")
     assert words in talk.last
     talk.press_label("✅")
-    assert len(talk.wishes) == 1
+    assert len(talk.specs) == 1
     line = Talk(seller)
     line.take(one_line("donation", "5 USD Tea", FORM, seller))
-    assert len(line.wishes) == 1
+    assert len(line.specs) == 1
     assert words in line.last
 
 

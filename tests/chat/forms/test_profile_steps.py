@@ -202,10 +202,10 @@ def test_the_review_names_the_seller_and_a_new_name_makes_its_button_old() -> No
     create = talk.offered[0]
     talk.seller = SELLER
     talk.press(*create[2:])
-    assert talk.wishes == []
+    assert talk.specs == []
     assert "Sold by: Anna's Bakery" in talk.last
     talk.press_label("✅")
-    assert [wish.name for wish in talk.wishes] == ["Coffee"]
+    assert [spec.name for spec in talk.specs] == ["Coffee"]
 
 
 @pytest.mark.parametrize(

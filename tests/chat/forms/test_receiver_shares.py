@@ -105,12 +105,12 @@ def test_no_receiver_is_the_account_of_another_seller(named: str) -> None:
     talk = Talk(KNOWN, draft=stored).press("create", "00000000")
     assert talk.step == "receivers"
     shares = (Share("$ben", 300, "60%"), Share(named, 200, "40%"))
-    wish = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna", shares)
+    spec = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna", shares)
     again = Talk(KNOWN)
-    again.take(duplicate(wish, OTHER, KNOWN))
+    again.take(duplicate(spec, OTHER, KNOWN))
     assert again.step == "receivers"
     assert "can't start with “account:”" in again.last
-    assert again.wishes == talk.wishes == []
+    assert again.specs == talk.specs == []
 
 
 def test_receivers_are_repeated_with_their_amounts() -> None:
@@ -153,7 +153,7 @@ def test_nothing_is_created_while_the_receivers_miss_the_price() -> None:
     assert talk.press_label("⬅").step == "options"
     assert talk.press_label("✅ Done").step == "receivers"
     assert talk.press_label("⬅").press_label("⬅").step == "units"
-    assert talk.wishes == []
+    assert talk.specs == []
 
 
 def test_after_a_new_price_percentages_stay_and_amounts_are_asked_for_again() -> None:
@@ -161,8 +161,8 @@ def test_after_a_new_price_percentages_stay_and_amounts_are_asked_for_again() ->
         open_option("receivers").say("$anna 60%\n$ben 40%").press("open", "amount").say("7 USD")
     )
     assert percent.step == "options"
-    (wish,) = percent.press("done").press_label("✅").wishes
-    assert wish.receivers == (Share("$anna", 420, "60%"), Share("$ben", 280, "40%"))
+    (spec,) = percent.press("done").press_label("✅").specs
+    assert spec.receivers == (Share("$anna", 420, "60%"), Share("$ben", 280, "40%"))
     amounts = open_option("receivers").say("$anna 3\n$ben 2").press("open", "amount").say("7 USD")
     assert amounts.step == "receivers"
     assert "These amounts add up to $5.00, but the price is $7.00." in amounts.last
@@ -179,8 +179,8 @@ def test_receivers_that_do_not_fit_into_a_message_are_counted() -> None:
     talk = open_option("receivers").say("\n".join(names))
     assert "• and 90 more" in talk.last
     assert "✓ Split payments: 100" in labels(talk.replies[-1].rows)
-    (wish,) = talk.press("done").press_label("✅").wishes
-    assert [share.amount for share in wish.receivers] == [5] * 100
+    (spec,) = talk.press("done").press_label("✅").specs
+    assert [share.amount for share in spec.receivers] == [5] * 100
 
 
 MEASURES = st.one_of(

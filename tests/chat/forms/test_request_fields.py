@@ -105,19 +105,19 @@ def at_path(body: dict[str, object], path: str) -> object:
     return found
 
 
-def listing_of(wish: RequestSpec) -> PaymentLink:
-    return PaymentLink(LISTING, 1, 1, "token", LIVE, wish, "r", None, 0, NOW)
+def listing_of(spec: RequestSpec) -> PaymentLink:
+    return PaymentLink(LISTING, 1, 1, "token", LIVE, spec, "r", None, 0, NOW)
 
 
-def full_wish(kind: str = "drop") -> RequestSpec:
+def full_spec(kind: str = "drop") -> RequestSpec:
     """A request with every option of its kind."""
     talk = form_at_step("review", kind)
     talk.seller = SAM
     for name, sample in SAMPLES.items():
         if kind in BY_NAME[name].kinds:
             answer(talk.press("open", name), sample)
-    (wish,) = talk.press("done").press_label("✅").wishes
-    return wish
+    (spec,) = talk.press("done").press_label("✅").specs
+    return spec
 
 
 def test_every_option_and_every_edit_is_walked_below() -> None:
@@ -136,14 +136,14 @@ def test_an_option_goes_from_the_menu_to_review_and_wire_and_is_cleared(name: st
     assert getattr(cleared.form, field.attribute) == field.empty
     review = talk.press("done").replies[-1]
     assert line in review.text
-    (wish,) = talk.press_label("✅").wishes
-    assert getattr(wish, field.attribute) != field.empty
-    body = request_body(listing_of(wish), ADDRESSES, None, NOW)
+    (spec,) = talk.press_label("✅").specs
+    assert getattr(spec, field.attribute) != field.empty
+    body = request_body(listing_of(spec), ADDRESSES, None, NOW)
     assert field.wire
     if field.wire.path:
         assert at_path(body, field.wire.path) == sample.sent
     again = Talk(SAM)
-    again.take(duplicate(wish, OTHER, SAM))
+    again.take(duplicate(spec, OTHER, SAM))
     assert line in again.replies[-1].text or field.name == "receivers"
 
 
@@ -152,43 +152,43 @@ def test_a_refusal_of_an_option_leads_to_its_step(name: str) -> None:
     field, talk = BY_NAME[name], Talk(SAM)
     wire = field.wire
     assert wire
-    talk.take(reopen(full_wish(kind_with(field)), OTHER, wire.path or wire.refused_as, "No", SAM))
+    talk.take(reopen(full_spec(kind_with(field)), OTHER, wire.path or wire.refused_as, "No", SAM))
     assert talk.step == name
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_wish(name: str) -> None:
+def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_spec(name: str) -> None:
     field = EDITS[name]
-    wish = full_wish(kind_with(field))
+    spec = full_spec(kind_with(field))
     said, sent = CHANGES[name]
-    card = Card(LISTING, wish.kind, wish.name, None, 500, "USD", 10, 10, 0, "active", "x")
+    card = Card(LISTING, spec.kind, spec.name, None, 500, "USD", 10, 10, 0, "active", "x")
     assert ("edit", LISTING, name) in actions(menus.edit_menu(card, "en").rows)
     talk = Talk(SAM)
-    talk.take(edit_form(OTHER, ExistingRequest(LISTING, wish, "Open"), name, SAM))
+    talk.take(edit_form(OTHER, ExistingRequest(LISTING, spec, "Open"), name, SAM))
     change = answer(talk, Sample(said, sent)).changes[-1]
     assert (change.listing_id, change.field) == (LISTING, name)
     check(menus.saved_reply(card, change, SAM, NOW))
     if field.wire is None:
         return
     assert field.edit
-    body = edit_body(change, listing_of(wish), ADDRESSES, NOW)
+    body = edit_body(change, listing_of(spec), ADDRESSES, NOW)
     assert at_path(body, field.edit.path or field.wire.path) == sent
-    after = apply_edit(wish, change)
-    before = {field.attribute: getattr(wish, field.attribute)}
-    assert replace(after, **before) == wish
+    after = apply_edit(spec, change)
+    before = {field.attribute: getattr(spec, field.attribute)}
+    assert replace(after, **before) == spec
 
 
 @pytest.mark.parametrize("name", [name for name, field in EDITS.items() if field.is_optional])
 def test_an_optional_field_is_cleared_by_its_edit(name: str) -> None:
     field, talk = EDITS[name], Talk(SAM)
-    wish = full_wish(kind_with(field))
-    talk.take(edit_form(OTHER, ExistingRequest(LISTING, wish, "Open"), name, SAM))
+    spec = full_spec(kind_with(field))
+    talk.take(edit_form(OTHER, ExistingRequest(LISTING, spec, "Open"), name, SAM))
     assert talk.press("clear", name).changes == [Change(LISTING, name, None)]
     if field.wire is None:
         return
     change = Change(LISTING, name, None)
-    assert at_path(edit_body(change, listing_of(wish), ADDRESSES, NOW), field.wire.path) is None
-    assert getattr(apply_edit(wish, change), field.attribute) is None
+    assert at_path(edit_body(change, listing_of(spec), ADDRESSES, NOW), field.wire.path) is None
+    assert getattr(apply_edit(spec, change), field.attribute) is None
 
 
 def test_what_only_some_kinds_have_is_offered_for_them_alone() -> None:

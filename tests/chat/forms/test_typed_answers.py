@@ -71,7 +71,7 @@ def test_a_wrong_answer_is_asked_for_again_at_its_step(step: str, said: str, ans
     assert talk.draft == before
     assert answer in talk.last
     assert ("\n\nStep " in talk.last) == (step != "kind")
-    assert talk.wishes == []
+    assert talk.specs == []
 
 
 AMOUNTS = [
@@ -232,7 +232,7 @@ def test_no_seller_types_the_accounts_of_another(said: str, server: str | None) 
     assert "can't start with “account:”" in talk.last
     line = Talk(seller)
     line.take(one_line("oneoff", "9 EUR Book", OTHER, seller))
-    assert (line.say(said).step, line.wishes) == ("destination", [])
+    assert (line.say(said).step, line.specs) == ("destination", [])
     setting = Talk(seller)
     setting.take(settings_form("destination", OTHER, seller))
     assert (setting.say(said).step, setting.seller.destination) == ("destination", None)

@@ -18,8 +18,8 @@ FIELD, LISTING = "motto", "abcdefghij"
 ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
 
 
-def listing(wish: RequestSpec) -> PaymentLink:
-    return PaymentLink(LISTING, 1, 1, "token", LIVE, wish, "r", None, 0, NOW)
+def listing(spec: RequestSpec) -> PaymentLink:
+    return PaymentLink(LISTING, 1, 1, "token", LIVE, spec, "r", None, 0, NOW)
 
 
 def walk_form() -> RequestSpec:
@@ -30,34 +30,34 @@ def walk_form() -> RequestSpec:
     assert "Motto: See you" in talk.say("See you").last
     assert "✓ Motto: See you" in labels(talk.replies[-1].rows)
     assert talk.press("done").last.endswith("Motto: See you")
-    (wish,) = talk.press_label("✅").wishes
-    assert getattr(wish, FIELD) == "See you"
-    assert request_body(listing(wish), ADDRESSES, None, NOW)["mottoText"] == "See you"
-    return wish
+    (spec,) = talk.press_label("✅").specs
+    assert getattr(spec, FIELD) == "See you"
+    assert request_body(listing(spec), ADDRESSES, None, NOW)["mottoText"] == "See you"
+    return spec
 
 
-def walk_edit(wish: RequestSpec) -> None:
+def walk_edit(spec: RequestSpec) -> None:
     """Open the edit from its menu, change the field and clear it."""
-    card = Card(LISTING, wish.kind, wish.name, None, 500, "USD", 10, 10, 0, "active", "x")
+    card = Card(LISTING, spec.kind, spec.name, None, 500, "USD", 10, 10, 0, "active", "x")
     assert ("edit", LISTING, FIELD) in actions(menus.edit_menu(card, "en").rows)
-    talk, request = Talk(KNOWN), ExistingRequest(LISTING, wish)
+    talk, request = Talk(KNOWN), ExistingRequest(LISTING, spec)
     talk.take(edit_form(OTHER, request, FIELD, KNOWN))
     assert talk.last.endswith("Motto: See you")
     (change,) = talk.say("Bye").changes
-    assert getattr(apply_edit(wish, change), FIELD) == "Bye"
-    assert edit_body(change, listing(wish), ADDRESSES, NOW) == {"mottoText": "Bye"}
+    assert getattr(apply_edit(spec, change), FIELD) == "Bye"
+    assert edit_body(change, listing(spec), ADDRESSES, NOW) == {"mottoText": "Bye"}
     assert "Payers now read: Bye" in menus.saved_reply(card, change, KNOWN, NOW).text
     talk.take(edit_form(OTHER, request, FIELD, KNOWN))
     cleared = talk.press_label("🗑").changes[-1]
     assert cleared == Change(LISTING, FIELD, None)
-    assert edit_body(cleared, listing(wish), ADDRESSES, NOW) == {"mottoText": None}
+    assert edit_body(cleared, listing(spec), ADDRESSES, NOW) == {"mottoText": None}
     assert "Payers read nothing more." in menus.saved_reply(card, cleared, KNOWN, NOW).text
 
 
-def walk_refusal(wish: RequestSpec) -> None:
+def walk_refusal(spec: RequestSpec) -> None:
     """Come back to the field after a refusal, and clear it there."""
     talk = Talk(KNOWN)
-    talk.take(reopen(wish, FORM, "mottoText", "No", KNOWN))
+    talk.take(reopen(spec, FORM, "mottoText", "No", KNOWN))
     assert talk.step == FIELD
     assert getattr(talk.press_label("🗑").form, FIELD) is None
 
