@@ -191,7 +191,7 @@ def statements() -> Iterator[tuple[str, str]]:
             yield f"payment requests, {status}{where}", request_rows.page_sql(after, status)
         yield f"payments{where}", payment_rows.page_sql(after)
         for request_id, whose in ((None, ""), ("", " of a request")):
-            wanted = notification_rows.DeliveryFilter("", request_id, None, after)
+            wanted = notification_rows.NotificationFilter("", request_id, None, after)
             yield f"deliveries{whose}{where}", wanted.sql(notification_rows.EDGE)
     yield "whether stages are outdated", request_rows.has_outdated_status(1)
     yield "stages, brought up to date", request_rows.has_outdated_status(request_rows.MANY)

@@ -227,12 +227,14 @@ class _Writer:
                 user_data, payer, payer_number, at, number + 1,
             ))  # fmt: skip
             if terms.webhook and at > self._now - MONTH:
-                delivery_id = f"webhook-{outbox.new_id(at)}"
+                notification_id = f"webhook-{outbox.new_id(at)}"
                 body = self._reported(sale, payment_id, at, payer)
-                rows["deliveries"].append((delivery_id, request.app_id, request.id, payment_id, at))
+                rows["deliveries"].append(
+                    (notification_id, request.app_id, request.id, payment_id, at)
+                )
                 lane = lane_of(terms.webhook.url, request.id)
-                rows["outbox"].append((delivery_id, lane, body, at, at, at))
-                rows["delivery_attempts"].append((delivery_id, at))
+                rows["outbox"].append((notification_id, lane, body, at, at, at))
+                rows["delivery_attempts"].append((notification_id, at))
         for table, some in rows.items():
             self._conn.executemany(self._inserts[table], some)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from bot.core.database.database import Database
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.chromium import CHROMIUM
 from tests.support.command_line import DATABASE_URL
@@ -188,9 +188,9 @@ async def real(database_url: str) -> AsyncIterator[ServiceHarness]:
 
 
 @pytest.fixture
-async def notifier(service: ServiceHarness) -> AsyncIterator[WebhookDelivery]:
+async def notifier(service: ServiceHarness) -> AsyncIterator[WebhookSender]:
     """Start the webhooks of that service, which may reach this machine too."""
-    async with WebhookDelivery(service.db, service.vault, service.clock, LOOPBACK) as it:
+    async with WebhookSender(service.db, service.vault, service.clock, LOOPBACK) as it:
         yield it
 
 

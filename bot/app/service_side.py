@@ -19,7 +19,7 @@ from bot.service.checkouts import checkout_rows, inventory, opening, polling
 from bot.service.goods import files
 from bot.service.http import callers, rate_limits
 from bot.service.notifications import notification_queues, payer_letters, recipients
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from bot.service.payments import settling
 from bot.service.payouts import account_rows, payout_accounts
 from bot.service.rails import host_calls, rates_job
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 
-DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
+NOTIFICATIONS_KEPT = 30 * 24 * 3600 * 1000
 """Milliseconds for which settled deliveries can be looked up."""
 
 CHECKOUTS_KEPT = 30 * 24 * 3600 * 1000
@@ -103,7 +103,7 @@ class ServiceSide:
             settings.api_rate, settings.payer_rate, payer_key.encode(),
             settings.operator_contact, bot_name, chat_page, counts,
         )  # fmt: skip
-        webhooks = WebhookDelivery(db, keys, now, allow, receiver, embedded_app_id=self.own.app_id)
+        webhooks = WebhookSender(db, keys, now, allow, receiver, embedded_app_id=self.own.app_id)
         self.closers += [webhooks.close, rails.close]
         self.jobs = [
             *webhooks.jobs,
@@ -124,7 +124,7 @@ class ServiceSide:
             pass
         while await self._db.bulk(partial(payout_accounts.sweep, now=moment, most=BATCH)):
             pass
-        before, dropped = moment - DELIVERIES_KEPT, 0
+        before, dropped = moment - NOTIFICATIONS_KEPT, 0
         while more := await self._db.bulk(partial(notification_queues.sweep, before=before)):
             dropped += more
         if dropped:
@@ -164,11 +164,11 @@ class ServiceSide:
         mailer = smtp_sender.Mailer(mail.parse_server(settings.smtp_url.get_secret_value()))
         self.closers.append(mailer.close)
         self.checks["mail"] = mailer.check
-        mails = emails.LetterDelivery(
+        mails = emails.LetterSender(
             self._db, mailer, self._now, sender=settings.smtp_from, public_url=settings.url
         )
         origin = letter_texts.LetterOrigin(settings.smtp_from, settings.url)
-        receipts = emails.ReceiptDelivery(self._db, mailer, self._now, origin=origin, key=payer_key)
+        receipts = emails.ReceiptSender(self._db, mailer, self._now, origin=origin, key=payer_key)
         return [mails.job, receipts.job, payer_letters.ServedPayers(self._db, self._now).job]
 
 

@@ -41,9 +41,9 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
     from bot.app.maintenance import backups  # noqa: PLC0415 - other commands start without it
 
     made = backups.backup(config.load(), to, clock.now())
-    if made.trouble:
+    if made.problem:
         console.print_message(
-            f"The backup is complete, but the audit log has no entry for it: {made.trouble}"
+            f"The backup is complete, but the audit log has no entry for it: {made.problem}"
         )
     if made.refusal:
         console.print_message(f"The backup is complete, but restore will refuse it: {made.refusal}")

@@ -36,40 +36,40 @@ def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # no
     only = notification.NotificationState(state) if state else None
     found = console.read_only(lambda tx: notification_rows.list_all(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
-    console.print_table(columns, [_delivery(item) for item in found], as_json=as_json)
+    console.print_table(columns, [_fields(item) for item in found], as_json=as_json)
 
 
 @deliveries.command("show")
-@click.argument("delivery_id", metavar="ID")
-def deliveries_show(delivery_id: str) -> None:
+@click.argument("notification_id", metavar="ID")
+def deliveries_show(notification_id: str) -> None:
     """Show the delivery ID and its attempts."""
     found, attempts = console.read_only(
         lambda tx: (
-            notification_queues.find(tx, delivery_id),
-            notification_rows.attempts(tx, delivery_id),
+            notification_queues.find(tx, notification_id),
+            notification_rows.attempts(tx, notification_id),
         )
     )
-    for name, value in _delivery(found).items():
+    for name, value in _fields(found).items():
         console.print_fact(name, value)
     for number, attempt in enumerate(attempts, start=1):
         _print_attempt(number, attempt)
 
 
 @deliveries.command("retry")
-@click.argument("delivery_id", metavar="ID")
-def deliveries_retry(delivery_id: str) -> None:
+@click.argument("notification_id", metavar="ID")
+def deliveries_retry(notification_id: str) -> None:
     """Send the delivery ID now, starting again at its first attempt.
 
     It may be delivered, dead or waiting for its next attempt; one that is being sent right now is
     left as it is.
     """
     found = console.in_transaction(
-        lambda tx, _vault: notification_queues.retry(tx, delivery_id, clock.now())
+        lambda tx, _vault: notification_queues.retry(tx, notification_id, clock.now())
     )
     click.echo(f"{found.id} is {found.state}")
 
 
-def _delivery(item: notification.Notification) -> dict[str, Any]:
+def _fields(item: notification.Notification) -> dict[str, Any]:
     return {
         "id": item.id,
         "request": item.request_id,
@@ -95,5 +95,5 @@ def _print_attempt(number: int, attempt: notification.Attempt) -> None:
     lines = [line for line in (attempt.answer or "").split("\n") if line.strip()]
     for line in lines[:ANSWER_LINES]:
         console.print_fact("answer", line)
-    if attempt.trouble is not None:
-        console.print_fact("trouble", attempt.trouble)
+    if attempt.problem is not None:
+        console.print_fact("trouble", attempt.problem)

@@ -103,7 +103,7 @@ OWED = (
     " WHERE d.payment_id = :payment"
 )
 OWED_TO_PAYER = "SELECT id FROM deliveries WHERE checkout_id = :checkout AND channel = 'receipt'"
-FORGET_TROUBLE = (
+FORGET_ANSWERS = (
     "UPDATE delivery_attempts SET answer = NULL, trouble = NULL WHERE delivery_id = :id"
 )
 LETTERS = "SELECT id FROM deliveries WHERE recipient_id = :id"
@@ -133,7 +133,7 @@ def payments_table(scope: erasure.Scope) -> erasure.PersonalTable:
     Payers stay counted by their number (payments/payment_rows.py).
     """
     table = _table("payments", "completed_at", (*WORDS, *NOTES), ("id", "checkout_id"), scope)
-    return replace(table, also=_deliveries)
+    return replace(table, also=_erase_notifications)
 
 
 def checkouts_table(scope: erasure.Scope) -> erasure.PersonalTable:
@@ -235,7 +235,7 @@ def numbers_of(tx: database.Transaction, payment_id: str) -> frozenset[str]:
     return frozenset({payment_id, *(row.values() if row else ())})
 
 
-def _deliveries(tx: database.Transaction, row: database.Row) -> None:
+def _erase_notifications(tx: database.Transaction, row: database.Row) -> None:
     """Erase the payer from a payment's deliveries, and the whole of what endpoints answered."""
     gone = erasure.ErasedValues.of(erasure.find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
@@ -279,7 +279,7 @@ def _letters_of_checkout(tx: database.Transaction, row: database.Row) -> None:
         tx.execute(FORGET_PAYER, id=owed["id"])
         text = notification_rows.RECEIPT_PAYLOADS.encode(payment_reports.ErasedLetter())
         bulk_changes.rewrite(tx, owed["id"], text, None)
-        tx.execute(FORGET_TROUBLE, id=owed["id"])
+        tx.execute(FORGET_ANSWERS, id=owed["id"])
 
 
 def _rewritten(owed: database.Row, change: Callable[[Any], Any]) -> str:

@@ -36,7 +36,7 @@ SOLD = "💰 $5.00 received for Painting"
 async def wallet() -> AsyncIterator[NwcWallet]:
     """Run a wallet that reports half of each invoice."""
     async with LocalRelay() as relay, NwcWallet(relay.url) as it:
-        it.lies["lookup_invoice"] = lambda found: found | {"amount": found["amount"] // 2}
+        it.false_answers["lookup_invoice"] = lambda found: found | {"amount": found["amount"] // 2}
         yield it
 
 

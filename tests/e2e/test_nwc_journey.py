@@ -80,7 +80,7 @@ async def test_a_wallet_is_paid_once_late_and_again(tmp_path: Path) -> None:
         wallet.settle(late)
         await service.reach(page, "late")
 
-        wallet.lies["make_invoice"] = lambda _: wallet.invoices[paid]
+        wallet.false_answers["make_invoice"] = lambda _: wallet.invoices[paid]
         unopened = await service.reach(await service.open(path), "failed")
         assert unopened["payWith"] is None
         listed = await service.payments(path)

@@ -127,7 +127,7 @@ async def _measured(scenario: Scenario, plan: Plan, stage: Stage) -> Result:
         len(flooded),
         alerts.lost(payers.made),
         alerts.doubled(payers.made),
-        _with_trouble(stage, flood.result()),
+        _with_problems(stage, flood.result()),
     )
 
 
@@ -136,13 +136,13 @@ def _late(alerts: Alerts, everything: Sequence[Payment], some: Sequence[Payment]
     return Spread.of([lag for payment, lag in alerts.lags(everything) if id(payment) in chosen])
 
 
-def _with_trouble(stage: Stage, found: Found) -> Found:
+def _with_problems(stage: Stage, found: Found) -> Found:
     """Add what should not happen whatever the flood: the product's end, tracebacks in its log."""
     ended = stage.server.process.returncode
     traces = stage.log.read_text("utf-8", "replace").count("Traceback (most recent")
-    trouble = [f"ended with {ended}"] if ended is not None else []
-    trouble += [f"{traces} tracebacks"] if traces else []
-    short = ", ".join(filter(None, [found.short, *trouble]))
+    problem = [f"ended with {ended}"] if ended is not None else []
+    problem += [f"{traces} tracebacks"] if traces else []
+    short = ", ".join(filter(None, [found.short, *problem]))
     return Found(found.note, short)
 
 

@@ -37,14 +37,14 @@ OFFER = "/donation 5 USD Coffee for the team"
 
 @dataclass(slots=True)
 class Soak:
-    """A soak under way; `trouble` counts floods that could not be played."""
+    """A soak under way; `problem` counts floods that could not be played."""
 
     stage: Stage
     alerts: Alerts
     out: TextIO
     samples: list[Sample] = field(default_factory=list)
     now_playing: str = ""
-    trouble: int = 0
+    problem: int = 0
 
     async def creates(self) -> None:
         """Create a request by somebody new every `CREATE_EVERY` seconds."""
@@ -64,7 +64,7 @@ class Soak:
         try:
             await act()
         except Exception as error:  # noqa: BLE001 - the soak goes on, and tells
-            self.trouble += 1
+            self.problem += 1
             print(f"{self.now_playing}: {error!r}", file=sys.stderr)  # noqa: T201 - a command
 
     async def watch(self, seconds: float) -> None:
@@ -146,7 +146,7 @@ async def soak(plan: Plan, samples: Path) -> str:
             await _play(run, plan)
             made = stage.payers.made
             lost, doubled = run.alerts.lost(made), run.alerts.doubled(made)
-            return report(run.samples, lost, doubled, len(made) - served(made), run.trouble)
+            return report(run.samples, lost, doubled, len(made) - served(made), run.problem)
 
 
 async def _play(run: Soak, plan: Plan) -> None:

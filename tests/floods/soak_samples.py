@@ -48,7 +48,7 @@ class Sample:
         )
 
 
-def report(samples: Sequence[Sample], lost: int, doubled: int, unserved: int, trouble: int) -> str:
+def report(samples: Sequence[Sample], lost: int, doubled: int, unserved: int, problem: int) -> str:
     """Write the first and the last minutes, and what became of each figure."""
     first, last = samples[:MINUTES], samples[-MINUTES:]
     shown = [*first, *(one for one in last if one not in first)]
@@ -56,7 +56,7 @@ def report(samples: Sequence[Sample], lost: int, doubled: int, unserved: int, tr
         "alerts lost": lost,
         "alerts doubled": doubled,
         "payers not served": unserved,
-        "floods that broke off": trouble,
+        "floods that broke off": problem,
     }
     lines = [
         Sample.HEAD,

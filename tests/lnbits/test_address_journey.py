@@ -52,13 +52,13 @@ async def test_a_wallet_that_is_down_or_lies_costs_no_unit(
 ) -> None:
     async with selling(tmp_path, lightning) as (shop, address):
         path, paid, invoice = await shop.check_out(units=3)
-        lies: list[dict[str, Any]] = [
+        false_answers: list[dict[str, Any]] = [
             {"pr": invoice},
             {"pr": "lnbc1"},
             {"verify": "http://10.0.0.1"},
         ]
-        for lie in lies:
-            address.changed["invoice"] = lie
+        for false_answer in false_answers:
+            address.changed["invoice"] = false_answer
             await shop.reach(await shop.open(path), "failed")
         address.answers["offer"] = text_answer("<html>Bad gateway</html>", 502)
         await shop.reach(await shop.open(path), "failed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from email.message import EmailMessage
 
 from bot.core.outbox import outbox
-from bot.service.notifications.emails import LetterDelivery, ReceiptDelivery
+from bot.service.notifications.emails import LetterSender, ReceiptSender
 from tests.support.mail_servers import MailServerStub
 from tests.support.service_harness import ServiceHarness
 
@@ -17,7 +17,7 @@ class MailRound:
         self,
         service: ServiceHarness,
         office: MailServerStub,
-        mails: LetterDelivery | ReceiptDelivery,
+        mails: LetterSender | ReceiptSender,
     ) -> None:
         self.service = service
         self.office = office

@@ -56,7 +56,7 @@ class LocalRelay:
 
 
 class NwcWallet:
-    """A wallet service; `lies` change a method's true result, `errors` and `silent` replace it.
+    """A wallet service; `false_answers` change true results, `errors` and `silent` replace them.
 
     Each answer is sent as often as `copies`, at once, every time as another event.
     """
@@ -71,7 +71,7 @@ class NwcWallet:
         self.errors: dict[str, str] = {}
         self.silent: set[str] = set()
         self.copies = 1
-        self.lies: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+        self.false_answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
         self.network = "mainnet"
         self._preimages: dict[str, str] = {}
         self._client: nostr.Client
@@ -179,8 +179,8 @@ class NwcWallet:
             result = await getattr(self, method)(body.get("params") or {})
         except KeyError:
             return {"result_type": method, "error": {"code": "NOT_FOUND", "message": "none"}}
-        lie = self.lies.get(method, dict)
-        return {"result_type": method, "result": lie(result)}
+        false_answer = self.false_answers.get(method, dict)
+        return {"result_type": method, "result": false_answer(result)}
 
     async def _answer(self, event: nostr.Event, scheme: str, body: dict[str, Any]) -> None:
         tags = [["p", event.author().to_hex()], ["e", event.id().to_hex()]]

@@ -25,13 +25,13 @@ LONGEST_BACKUP = 24 * 3600 * 1000
 class Backup:
     """A new backup; `key` is the key file beside it, None where SECRET_KEY opens it.
 
-    `trouble` is why the audit log has no entry for it, `refusal` why `restore` would refuse it.
+    `problem` is why the audit log has no entry for it, `refusal` why `restore` would refuse it.
     """
 
     path: Path
     key: Path | None
     contents: snapshot.Contents
-    trouble: str | None = None
+    problem: str | None = None
     refusal: str | None = None
 
 
@@ -61,10 +61,10 @@ def backup(settings: config.Settings, to: Path, moment: int) -> Backup:
         refusal = _refusal(made, live)
         with prepared_copies.key_beside(_key(settings, live), key) as kept:
             snapshot.publish(made, target)
-    trouble = None
+    problem = None
     if found.version == len(migrations.MIGRATIONS):  # an older one stays as it is
-        trouble = _note_backup(settings, found, target.name, moment)
-    return Backup(target, key if kept else None, found, trouble, refusal)
+        problem = _note_backup(settings, found, target.name, moment)
+    return Backup(target, key if kept else None, found, problem, refusal)
 
 
 def _copy(url: str, live: Path, made: Path) -> None:

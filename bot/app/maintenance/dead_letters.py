@@ -14,7 +14,7 @@ SHOWN = 10
 LONGEST_NOTE = 160
 LONGEST_LANE = 60
 
-DELIVERIES = "see `deliveries list --state dead`; `deliveries retry ID` sends one again"
+NOTIFICATIONS = "see `deliveries list --state dead`; `deliveries retry ID` sends one again"
 REMEDIES = {
     "updates": "see the log at these times; their senders were asked to try again",
     "jobs": "see the log at these times; sellers see it in the chat and can try again",
@@ -22,10 +22,10 @@ REMEDIES = {
     "answers": "see the log at these times; people can press the button again",
     "photos": "see the log at these times; sellers can send the photo again",
     "files": "see the log at these times; sellers can send the file again",
-    "webhooks": DELIVERIES,
-    "own_webhooks": DELIVERIES,
-    "mails": DELIVERIES,
-    "receipts": DELIVERIES,
+    "webhooks": NOTIFICATIONS,
+    "own_webhooks": NOTIFICATIONS,
+    "mails": NOTIFICATIONS,
+    "receipts": NOTIFICATIONS,
     "served": "see the log at these times; some payers got no email that what they bought is here",
 }
 

@@ -50,7 +50,7 @@ async def list_(
     A page of one `state` may be short, even empty, and still have a `nextCursor`.
     """
     after = call_inputs.read_cursor(cursor, ID_LENGTHS)
-    wanted = notification_rows.DeliveryFilter(caller.app_id, request_id, state, after)
+    wanted = notification_rows.NotificationFilter(caller.app_id, request_id, state, after)
     rows, end = await notification_rows.page(service.db, wanted, limit)
     return call_inputs.page_answer([json_answers.delivery_item(row) for row in rows], end)
 

@@ -199,7 +199,7 @@ class Checkout:
     failure: str | None = None
     """Why the checkout could not be opened."""
 
-    lie: str | None = None
+    invalid_answer: str | None = None
     """The first answer of its wallet that was not believed."""
 
     opened_at: int | None = None

@@ -202,11 +202,14 @@ def is_known(tx: database.Transaction, external_id: str) -> bool:
 
 
 def mark_polled(
-    tx: database.Transaction, checkout_id: str, now: int, lie: rail.InvalidWalletAnswer | None
+    tx: database.Transaction,
+    checkout_id: str,
+    now: int,
+    invalid_answer: rail.InvalidWalletAnswer | None,
 ) -> None:
-    """Store when the wallet was asked last, and its first lie."""
+    """Store when the wallet was asked last, and its first invalid answer."""
     sql = "UPDATE checkouts SET looked_at = :now, lie = COALESCE(lie, :lie) WHERE id = :id"
-    tx.execute(sql, id=checkout_id, now=now, lie=lie)
+    tx.execute(sql, id=checkout_id, now=now, lie=invalid_answer)
 
 
 def is_reference(tx: database.Transaction, reference: str) -> bool:
@@ -334,7 +337,7 @@ def _found(row: database.Row | None) -> Checkout | None:
         pay_with=_pay_with(row["pay_with"]),
         poll_details=exact_json.loads(row["look"]) if row["look"] else {},
         failure=row["failure"],
-        lie=row["lie"],
+        invalid_answer=row["lie"],
         opened_at=row["opened_at"],
         polled_at=row["looked_at"],
         expires_at=row["expires_at"],

@@ -241,12 +241,13 @@ class PaymentPoller:
         payment = await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, message, found)
         )
-        lie = found.lie if isinstance(found, Waiting) else None
-        if checkout and lie and checkout.lie is None:  # later polls would only repeat it
+        invalid = found.invalid_answer if isinstance(found, Waiting) else None
+        # Later polls would only repeat it.
+        if checkout and invalid and checkout.invalid_answer is None:
             log.warning(
                 "wallet's answer not believed",
                 checkout=checkout.id, kind=checkout.kind,
-                host=checkout.wallet_host, reason=str(lie),
+                host=checkout.wallet_host, reason=str(invalid),
             )  # fmt: skip
         if payment is not None:
             settling.log_payment(payment)
@@ -287,7 +288,7 @@ class PaymentPoller:
     def _log_nothing(self, checkout: Checkout, found: Waiting | Gone) -> None:
         """Log a poll that found no money; a warning where the wallet could not say."""
         facts = {"checkout": checkout.id, "kind": checkout.kind, "host": checkout.wallet_host}
-        is_silent = isinstance(found, Waiting) and found.detail and not found.lie
+        is_silent = isinstance(found, Waiting) and found.detail and not found.invalid_answer
         if is_silent and self._may_warn(checkout.wallet_host):
             log.warning("wallet can't be asked for money", **facts, reason=found.detail)
         else:
@@ -323,8 +324,8 @@ class PaymentPoller:
             checkout = checkout_rows.find(tx, task.checkout_id)
         due_at = None
         if checkout is not None and _may_poll(checkout):
-            lie = found.lie if isinstance(found, Waiting) else None
-            checkout_rows.mark_polled(tx, checkout.id, now, lie)
+            invalid = found.invalid_answer if isinstance(found, Waiting) else None
+            checkout_rows.mark_polled(tx, checkout.id, now, invalid)
             opened_at, expires_at = checkout.opened_at or now, checkout.expires_at or now
             due_at = next_poll(opened_at, expires_at, now)
         if due_at is None or checkout is None or task.once:

@@ -27,7 +27,7 @@ from bot.service.payments import payment_reports
 CONCURRENT_LETTERS = 4  # letters under way: mail servers limit connections
 
 
-class LetterDelivery:
+class LetterSender:
     """Delivers queued letters; a worker performs its `job`.
 
     Letters come from `sender`, and their links lead to `public_url`.
@@ -46,7 +46,7 @@ class LetterDelivery:
         self._mailer = mailer
         self._now = now
         self._origin = letter_texts.LetterOrigin(sender, public_url)
-        self._recorder = outcomes.DeliveryRecorder(
+        self._recorder = outcomes.AttemptRecorder(
             db, notification.Channel.EMAIL, recipients.MAILS, now
         )
         self.job = worker.Job(
@@ -93,7 +93,7 @@ CONCURRENT_RECEIPTS = 2
 """Receipts under way: sellers' letters have connections to the mail server of their own."""
 
 
-class ReceiptDelivery:
+class ReceiptSender:
     """Delivers queued receipts; a worker performs its `job`.
 
     `key` signs the links that end them; the service's pages have the same.
@@ -113,7 +113,7 @@ class ReceiptDelivery:
         self._now = now
         self._origin = origin
         self._key = key
-        self._recorder = outcomes.DeliveryRecorder(
+        self._recorder = outcomes.AttemptRecorder(
             db, notification.Channel.RECEIPT, payer_letters.RECEIPTS, now
         )
         self.job = worker.Job(

@@ -72,14 +72,14 @@ class Attempt:
     """One attempt: begun at `at` (epoch ms), ended after `took` ms.
 
     `status` and the beginning of the `answer` are those of HTTP or SMTP; without an answer,
-    `trouble` has the reason.
+    `problem` has the reason.
     """
 
     at: int
     took: int
     status: int | None = None
     answer: str | None = None
-    trouble: str | None = None
+    problem: str | None = None
 
 
 # A recipient: an email address that gets letters about payments, and its consent.

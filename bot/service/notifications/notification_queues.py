@@ -93,7 +93,9 @@ SWEPT = 500
 """Deliveries of a queue that are deleted in one transaction: other transactions wait for it."""
 
 
-def queue_deliveries(tx: database.Transaction, request: PaymentRequest, payment: Payment) -> None:
+def queue_notifications(
+    tx: database.Transaction, request: PaymentRequest, payment: Payment
+) -> None:
     """Queue the webhook and the letter that the request asks for, if any.
 
     Their ids, by which receivers dedupe, sort by time of payment. `request` is as the payment
@@ -188,14 +190,14 @@ def _webhook_report(
 def _put_webhook(
     tx: database.Transaction,
     report: payment_reports.WebhookReport | payment_reports.ClaimReport,
-    delivery_id: str,
+    notification_id: str,
     at: int,
 ) -> None:
     lane, queue = (
         lane_of(report.url, report.request_id),
         queue_of(notification.Channel.WEBHOOK, report.url),
     )
-    outbox.put(tx, queue, lane, report, at, key=delivery_id)
+    outbox.put(tx, queue, lane, report, at, key=notification_id)
 
 
 def _payment_letter(
@@ -226,8 +228,10 @@ def _queue_letter(
         if not recipient.asks:
             recipients.ask_confirmation(tx, recipient, letter.address, letter.request_id, at)
         due_at = max(at, recipient.lapses_at())
-    delivery_id = notification_rows.insert(tx, letter, outbox.new_id(at))
-    outbox.put(tx, recipients.MAILS, recipient.address, letter, at, key=delivery_id, due_at=due_at)
+    notification_id = notification_rows.insert(tx, letter, outbox.new_id(at))
+    outbox.put(
+        tx, recipients.MAILS, recipient.address, letter, at, key=notification_id, due_at=due_at
+    )
 
 
 def _facts(request: PaymentRequest, payment: Payment) -> dict[str, Any]:
@@ -252,32 +256,34 @@ def sweep(tx: database.Transaction, before: int) -> int:
     return sum(notification_rows.sweep(tx, queue, before, SWEPT) for queue in QUEUES)
 
 
-def find(tx: database.Transaction, delivery_id: str) -> notification.Notification:
+def find(tx: database.Transaction, notification_id: str) -> notification.Notification:
     """Return a delivery of any application. Raises NotFound."""
-    return _known(notification_rows.find(tx, delivery_id), delivery_id)
+    return _known(notification_rows.find(tx, notification_id), notification_id)
 
 
-def retry(tx: database.Transaction, delivery_id: str, now: int) -> notification.Notification:
+def retry(tx: database.Transaction, notification_id: str, now: int) -> notification.Notification:
     """Send a delivery at once and from its first attempt, settled or waiting, for the operator.
 
     Raises NotFound; a delivery under way stays as it is.
     """
-    _revive(tx, find(tx, delivery_id), now, audit.operator())
-    return find(tx, delivery_id)
+    _revive(tx, find(tx, notification_id), now, audit.operator())
+    return find(tx, notification_id)
 
 
 def retry_own(
-    tx: database.Transaction, app_id: str, delivery_id: str, now: int
+    tx: database.Transaction, app_id: str, notification_id: str, now: int
 ) -> notification.Notification:
     """Send a delivery again for its application. Raises NotFound for another's delivery."""
-    own = find_own(tx, app_id, delivery_id)
+    own = find_own(tx, app_id, notification_id)
     _revive(tx, own, now, audit.app(app_id))
-    return find(tx, delivery_id)
+    return find(tx, notification_id)
 
 
-def find_own(tx: database.Transaction, app_id: str, delivery_id: str) -> notification.Notification:
+def find_own(
+    tx: database.Transaction, app_id: str, notification_id: str
+) -> notification.Notification:
     """Return a delivery of the application. Raises NotFound."""
-    return _known(notification_rows.find_of_app(tx, app_id, delivery_id), delivery_id)
+    return _known(notification_rows.find_of_app(tx, app_id, notification_id), notification_id)
 
 
 def _revive(
@@ -291,8 +297,8 @@ def _revive(
 
 
 def _known(
-    delivery: notification.Notification | None, delivery_id: str
+    delivery: notification.Notification | None, notification_id: str
 ) -> notification.Notification:
     if delivery is None:
-        raise errors.NotFound(f"There is no delivery {delivery_id}.")
+        raise errors.NotFound(f"There is no delivery {notification_id}.")
     return delivery

@@ -108,7 +108,7 @@ FORGET = (
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryFilter:
+class NotificationFilter:
     """A filter of an application's deliveries: by request, by state, after a place in the list."""
 
     app_id: str
@@ -126,10 +126,10 @@ class DeliveryFilter:
 def insert(tx: database.Transaction, report: Report, number: str) -> str:
     """Store a delivery and return its id, made of its channel and `number`."""
     channel, address, at = _addressed(report)
-    delivery_id = f"{channel.value}-{number}"
+    notification_id = f"{channel.value}-{number}"
     tx.execute(
         INSERT,
-        id=delivery_id,
+        id=notification_id,
         app_id=report.app_id,
         request_id=report.request_id,
         payment_id=report.transaction_id
@@ -145,7 +145,7 @@ def insert(tx: database.Transaction, report: Report, number: str) -> str:
         if isinstance(report, payment_reports.PaymentReport)
         else report.checkout_id,
     )
-    return delivery_id
+    return notification_id
 
 
 def _addressed(report: Report) -> tuple[notification.Channel, str, int]:
@@ -171,7 +171,7 @@ def _addressed(report: Report) -> tuple[notification.Channel, str, int]:
 
 
 async def page(
-    db: database.Database, wanted: DeliveryFilter, limit: int
+    db: database.Database, wanted: NotificationFilter, limit: int
 ) -> tuple[list[notification.Notification], request_rows.Place | None]:
     """Return an application's deliveries, newest first, and the place where the next page begins.
 
@@ -187,7 +187,7 @@ async def page(
         "after_id": wanted.after.id if wanted.after else None,
     }
     rows = await db.query(wanted.sql(PAGE), **params, limit=limit + 1, most_read=most_read)
-    found = [_delivery(row) for row in rows[:limit]]
+    found = [_read(row) for row in rows[:limit]]
     if len(rows) > limit:
         return found, request_rows.Place(found[-1].created_at, found[-1].id)
     edge = await db.query(wanted.sql(EDGE), **params, passed=most_read - 1)
@@ -195,11 +195,11 @@ async def page(
 
 
 async def read(
-    db: database.Database, app_id: str, delivery_id: str
+    db: database.Database, app_id: str, notification_id: str
 ) -> notification.Notification | None:
     """Return one delivery of an application."""
-    row = await db.one(OF_APP, id=delivery_id, app_id=app_id)
-    return _delivery(row) if row else None
+    row = await db.one(OF_APP, id=notification_id, app_id=app_id)
+    return _read(row) if row else None
 
 
 async def read_receipt(
@@ -210,17 +210,17 @@ async def read_receipt(
     return notification.ReceiptLetter(row["address"], STATES[row["state"]]) if row else None
 
 
-async def read_attempts(db: database.Database, delivery_id: str) -> list[notification.Attempt]:
+async def read_attempts(db: database.Database, notification_id: str) -> list[notification.Attempt]:
     """Return the attempts of a delivery, in their order."""
-    return [notification.Attempt(**row) for row in await db.query(ATTEMPTS, id=delivery_id)]
+    return [_attempt(row) for row in await db.query(ATTEMPTS, id=notification_id)]
 
 
 def find_of_app(
-    tx: database.Transaction, app_id: str, delivery_id: str
+    tx: database.Transaction, app_id: str, notification_id: str
 ) -> notification.Notification | None:
     """Return one delivery of an application."""
-    row = tx.one(OF_APP, id=delivery_id, app_id=app_id)
-    return _delivery(row) if row else None
+    row = tx.one(OF_APP, id=notification_id, app_id=app_id)
+    return _read(row) if row else None
 
 
 def count_to_payer(tx: database.Transaction, payment_id: str) -> int:
@@ -238,49 +238,53 @@ def list_all(
     narrowed = "AND o.state = :state" if state else ""
     sql = f"{SELECT} {narrowed} {NEWEST} LIMIT :limit"
     rows = tx.query(sql, limit=limit, state=NAMES[state] if state else None)
-    return [_delivery(row) for row in rows]
+    return [_read(row) for row in rows]
 
 
-def find(tx: database.Transaction, delivery_id: str) -> notification.Notification | None:
+def find(tx: database.Transaction, notification_id: str) -> notification.Notification | None:
     """Return one delivery of any application."""
-    row = tx.one(ANY, id=delivery_id)
-    return _delivery(row) if row else None
+    row = tx.one(ANY, id=notification_id)
+    return _read(row) if row else None
 
 
-def attempts(tx: database.Transaction, delivery_id: str) -> list[notification.Attempt]:
+def attempts(tx: database.Transaction, notification_id: str) -> list[notification.Attempt]:
     """Return what `read_attempts` does, in a transaction."""
-    return [notification.Attempt(**row) for row in tx.query(ATTEMPTS, id=delivery_id)]
+    return [_attempt(row) for row in tx.query(ATTEMPTS, id=notification_id)]
 
 
-def add_attempt(tx: database.Transaction, delivery_id: str, attempt: notification.Attempt) -> None:
+def add_attempt(
+    tx: database.Transaction, notification_id: str, attempt: notification.Attempt
+) -> None:
     """Store an attempt, numbered after all earlier ones, also those before an operator's retry."""
     tx.execute(
         ADD_ATTEMPT,
-        id=delivery_id,
+        id=notification_id,
         at=attempt.at,
         took=attempt.took,
         status=attempt.status,
         answer=attempt.answer,
-        trouble=attempt.trouble,
+        trouble=attempt.problem,
     )
 
 
-def has_attempt(tx: database.Transaction, delivery_id: str, attempt: notification.Attempt) -> bool:
+def has_attempt(
+    tx: database.Transaction, notification_id: str, attempt: notification.Attempt
+) -> bool:
     """Return whether this attempt is stored."""
     given = {"at": attempt.at, "took": attempt.took, "status": attempt.status or 0}
-    return tx.one(HAS_ATTEMPT, id=delivery_id, **given) is not None
+    return tx.one(HAS_ATTEMPT, id=notification_id, **given) is not None
 
 
 def sweep(tx: database.Transaction, queue: queue_policy.Queue, before: int, most: int) -> int:
     """Delete up to `most` of a queue's deliveries settled before `before`; return how many."""
     swept = outbox.sweep(tx, queue, before, most)
-    for delivery_id in swept:
+    for notification_id in swept:
         for statement in FORGET:
-            tx.execute(statement, id=delivery_id)
+            tx.execute(statement, id=notification_id)
     return len(swept)
 
 
-def _delivery(row: database.Row) -> notification.Notification:
+def _read(row: database.Row) -> notification.Notification:
     state = row["state"]
     return notification.Notification(
         id=row["id"],
@@ -296,6 +300,16 @@ def _delivery(row: database.Row) -> notification.Notification:
         settled_at=row["settled_at"],
         note=row["note"],
         checkout_id=row["checkout_id"],
+    )
+
+
+def _attempt(row: database.Row) -> notification.Attempt:
+    return notification.Attempt(
+        at=row["at"],
+        took=row["took"],
+        status=row["status"],
+        answer=row["answer"],
+        problem=row["trouble"],
     )
 
 
@@ -332,15 +346,15 @@ STRANDED = f"""
 """  # noqa: S608 - our own words
 
 
-def leader_of(tx: database.Transaction, delivery_id: str) -> str | None:
+def leader_of(tx: database.Transaction, notification_id: str) -> str | None:
     """Return the leader of a delivery's letter, None if it is in no letter yet."""
-    row = tx.one("SELECT letter FROM deliveries WHERE id = :id", id=delivery_id)
+    row = tx.one("SELECT letter FROM deliveries WHERE id = :id", id=notification_id)
     return row["letter"] if row else None
 
 
-def begin_letter(tx: database.Transaction, delivery_id: str) -> None:
+def begin_letter(tx: database.Transaction, notification_id: str) -> None:
     """Begin a letter with a delivery."""
-    tx.execute("UPDATE deliveries SET letter = :id WHERE id = :id", id=delivery_id)
+    tx.execute("UPDATE deliveries SET letter = :id WHERE id = :id", id=notification_id)
 
 
 def join_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
@@ -392,7 +406,7 @@ def hasten_letter(tx: database.Transaction, leader: str, recipient_id: str, now:
     bulk_changes.hasten(tx, chosen, now, leader=leader, recipient=recipient_id)
 
 
-def leave_letter(tx: database.Transaction, delivery_id: str) -> None:
+def leave_letter(tx: database.Transaction, notification_id: str) -> None:
     """Remove a delivery from its letter, to send it again alone.
 
     The leader of a letter with joined members stays: they wait for it.
@@ -401,5 +415,5 @@ def leave_letter(tx: database.Transaction, delivery_id: str) -> None:
         "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS ("  # noqa: S608 - as above
         f"SELECT 1 FROM {queries.QUEUED} o JOIN deliveries d ON d.id = o.id"
         " WHERE d.letter = :id AND o.state = 'joined')",
-        id=delivery_id,
+        id=notification_id,
     )

@@ -25,7 +25,7 @@ RETRIES = queue_policy.RetryTable(
 """Attempts at a webhook and at a letter; an endpoint can't delay its webhooks for ever."""
 
 LONGEST_ANSWER = 1024  # bytes
-LONGEST_TROUBLE = 200  # characters
+LONGEST_PROBLEM = 200  # characters
 STORE_SECONDS = 0.005
 """For which an outcome waits for others that can be stored with it."""
 
@@ -38,14 +38,14 @@ SUCCESS = range(200, 300)
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """The outcome of an attempt: `status` and `answer`, or the `trouble` that prevented them.
+    """The outcome of an attempt: `status` and `answer`, or the `problem` that prevented them.
 
     `final`: another attempt would be useless; `retry_after` in seconds.
     """
 
     status: int | None = None
     answer: bytes = b""
-    trouble: str | None = None
+    problem: str | None = None
     final: bool = False
     retry_after: int = 0
 
@@ -57,9 +57,9 @@ class AttemptOutcome:
     @property
     def note(self) -> str:
         """Describe it to the operator."""
-        if self.trouble is None:
+        if self.problem is None:
             return f"answered {self.status}"
-        return sanitize.line(self.trouble, LONGEST_TROUBLE)
+        return sanitize.line(self.problem, LONGEST_PROBLEM)
 
     def attempt(self, began: int, ended: int) -> notification.Attempt:
         """Return the attempt to store, without characters that could harm its reader."""
@@ -69,7 +69,7 @@ class AttemptOutcome:
             took=max(0, ended - began),
             status=self.status,
             answer=sanitize.text(text) if self.status is not None else None,
-            trouble=self.note if self.trouble is not None else None,
+            problem=self.note if self.problem is not None else None,
         )
 
 
@@ -101,7 +101,7 @@ class Result:
         return "dead" if self.due_at is None else "failed"
 
 
-class DeliveryRecorder:
+class AttemptRecorder:
     """Stores the attempts of one queue, those that end meanwhile in one transaction.
 
     Each attempt is stored with its consequences.

@@ -183,10 +183,10 @@ def put_letter(
     now: int,
 ) -> None:
     """Queue a letter to a payer, whose address can get one."""
-    delivery_id = notification_rows.insert(tx, letter, outbox.new_id(now))
+    notification_id = notification_rows.insert(tx, letter, outbox.new_id(now))
     lane = contacts.mailbox_digest(letter.address)
     seller = f"{request.app_id}/{request.owner}"
-    outbox.put(tx, RECEIPTS, lane, letter, now, key=delivery_id, account=seller)
+    outbox.put(tx, RECEIPTS, lane, letter, now, key=notification_id, account=seller)
 
 
 def has_room(tx: database.Transaction, now: int) -> bool:

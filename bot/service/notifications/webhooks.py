@@ -86,7 +86,7 @@ class EndpointWindows:
             windows = self._of(name)
             if outcome.delivered and not is_slow:
                 windows.widen(name)
-            elif windows is self.endpoints or outcome.trouble or is_slow:
+            elif windows is self.endpoints or outcome.problem or is_slow:
                 windows.close(name)
 
     def _of(self, name: str) -> Windows:
@@ -108,7 +108,7 @@ HEADERS = {
 }
 
 
-class WebhookDelivery:
+class WebhookSender:
     """Delivers queued webhooks; workers perform its `jobs`.
 
     `receiver` is the application with the bot's own receiver; without it another process performs
@@ -154,14 +154,14 @@ class WebhookDelivery:
         await self._outside.close()
 
     def _job(self, queue: queue_policy.Queue, room: int) -> worker.Job:
-        recorder = outcomes.DeliveryRecorder(
+        recorder = outcomes.AttemptRecorder(
             self._db, notification.Channel.WEBHOOK, queue, self._now
         )
         handle = partial(self._deliver, recorder=recorder)
         return worker.Job(queue, handle, room, recorder.count_buried, pause=CLAIM_PAUSE)
 
     async def _deliver(
-        self, message: outbox.Message, recorder: outcomes.DeliveryRecorder
+        self, message: outbox.Message, recorder: outcomes.AttemptRecorder
     ) -> Awaitable[None]:
         began = self._now()
         outcome = await self._attempt(message)
@@ -175,21 +175,21 @@ class WebhookDelivery:
     async def _attempt(self, message: outbox.Message) -> outcomes.AttemptOutcome:
         sealed = await app_rows.read_webhook_secrets(self._db, message.body.app_id, self._now())
         if not sealed:
-            return outcomes.AttemptOutcome(trouble="the application is gone", final=True)
+            return outcomes.AttemptOutcome(problem="the application is gone", final=True)
         body = json_answers.event(message.body)
         try:
             headers = self._signed(message.id, body, sealed)
             return await self._post(message, body, headers)
         except errors.ForbiddenAddress as error:
-            return outcomes.AttemptOutcome(trouble=str(error), final=True)
+            return outcomes.AttemptOutcome(problem=str(error), final=True)
         except errors.ConfigProblem as error:
-            return outcomes.AttemptOutcome(trouble=str(error))
+            return outcomes.AttemptOutcome(problem=str(error))
         except (httpx.TimeoutException, TimeoutError):
-            return outcomes.AttemptOutcome(trouble=f"no answer within {TIMEOUT} seconds")
+            return outcomes.AttemptOutcome(problem=f"no answer within {TIMEOUT} seconds")
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             # ValueError: the address can't be parsed.
             return outcomes.AttemptOutcome(
-                trouble=": ".join(filter(None, (type(error).__name__, str(error))))
+                problem=": ".join(filter(None, (type(error).__name__, str(error))))
             )
 
     def _signed(self, message_id: str, body: bytes, sealed: list[str]) -> dict[str, str]:

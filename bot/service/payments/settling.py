@@ -187,7 +187,7 @@ def _record(
     """Store a payment and queue its deliveries; `request` is as it is after the payment."""
     payment_rows.insert(tx, payment, settlement)
     tx.count("payments", payment.state.value)
-    notification_queues.queue_deliveries(tx, request, payment)
+    notification_queues.queue_notifications(tx, request, payment)
     if checkout.language is not None and payment.state is not PaymentState.UNDERPAID:
         test_money = settlement.rail == payout_account.SANDBOX
         payer_letters.queue_receipt(tx, request, payment, checkout.language, test_money=test_money)

@@ -25,9 +25,9 @@ from bot.service.rails import (
 class ImpossibleAnswer(errors.BadAnswer):
     """An answer about a payment that can't be true."""
 
-    def __init__(self, lie: rail.InvalidWalletAnswer, message: str) -> None:
+    def __init__(self, invalid_answer: rail.InvalidWalletAnswer, message: str) -> None:
         super().__init__(message)
-        self.lie = lie
+        self.invalid_answer = invalid_answer
 
 
 NEEDED = ("make_invoice", "lookup_invoice")
@@ -137,8 +137,8 @@ def _is_harmless(method: str) -> bool:
 def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rail.PollAnswer | None:
     """Return what `lookup_invoice` says; None where it can mean a payment or the invoice's end.
 
-    Raises WalletLie. `state` is optional. Without it, `settled_at` is also set for an invoice that
-    has `ended` unpaid.
+    Raises ImpossibleAnswer. `state` is optional. Without it, `settled_at` is also set for an
+    invoice that has `ended` unpaid.
     """
     if found.get("payment_hash") != payment_hash or found.get("type") not in (None, "incoming"):
         raise ImpossibleAnswer(
@@ -155,7 +155,7 @@ def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rai
 def read_list(found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
     """Return what `list_transactions` says, which lists only what has arrived.
 
-    Raises WalletLie.
+    Raises ImpossibleAnswer.
     """
     listed = found.get("transactions")
     for entry in listed if isinstance(listed, list) else ():
@@ -173,7 +173,7 @@ def _of_state(state: str, found: dict[str, Any], payment_hash: str) -> rail.Poll
 
 
 def _arrived(found: dict[str, Any], payment_hash: str) -> rail.Arrived:
-    """Return the money. Raises WalletLie for an impossible one.
+    """Return the money. Raises ImpossibleAnswer for an impossible one.
 
     A preimage that is not the invoice's is a lie, none is not: some wallets can't tell it.
     """
@@ -299,7 +299,7 @@ class NwcRail:
         except errors.Throttled as error:
             return rail.Waiting(str(error), again_in=errors.requested_wait(error))
         except ImpossibleAnswer as error:
-            return rail.Waiting(str(error), error.lie)
+            return rail.Waiting(str(error), error.invalid_answer)
         except (
             errors.Unreachable,
             TimeoutError,

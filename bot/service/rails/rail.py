@@ -147,7 +147,7 @@ class Waiting:
     """
 
     detail: str = ""
-    lie: InvalidWalletAnswer | None = None
+    invalid_answer: InvalidWalletAnswer | None = None
     again_in: float | None = None
 
 

@@ -239,7 +239,7 @@ def _attempt(it: notification.Attempt) -> Json:
         tookMs=it.took,
         status=it.status,
         answer=it.answer or None,
-        trouble=it.trouble,
+        trouble=it.problem,
     )
 
 

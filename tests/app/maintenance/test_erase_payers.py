@@ -23,7 +23,7 @@ from bot.chat.store.post_rows import MessagePlace
 from bot.core import erasure
 from bot.core.database.database import Database, Row, Transaction
 from bot.core.outbox import outbox
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.databases import text_of
 from tests.support.outbox_queue import bodies
@@ -108,7 +108,7 @@ async def test_a_checkout_that_was_never_paid_is_erased_too(service: ServiceHarn
 
 
 async def test_a_waiting_webhook_is_sent_without_its_payer(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """It is signed when it is sent, so its signature is valid. Its address stays."""
     made = await service.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
@@ -123,7 +123,7 @@ async def test_a_waiting_webhook_is_sent_without_its_payer(
 
 
 async def test_an_endpoints_answer_is_erased_with_its_payer(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """Some endpoints echo the request in any form. Status and time of the answer stay."""
     receiver.answers.append(b"HTTP/1.1 500 X\r\nContent-Length: 24\r\n\r\nno anna.b%40mail.example")

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 from bot import config
 from bot.app.application import sweep
 from bot.app.resources import SharedResources
-from bot.app.service_side import DELIVERIES_KEPT, ServiceSide
+from bot.app.service_side import NOTIFICATIONS_KEPT, ServiceSide
 from bot.chat.store.link_rows import LIVE, STOPPED
 from bot.cli.commands import main
 from bot.core.database.database import Database, Transaction
@@ -343,7 +343,7 @@ async def test_the_sweep_deletes_old_lines_and_logs_its_other_deletions(
     ))  # fmt: skip
     foundation = SharedResources(config.load(), service.db, Vault("key"), service.clock)
     side = ServiceSide(foundation, None)
-    later = NOON + DELIVERIES_KEPT + 1
+    later = NOON + NOTIFICATIONS_KEPT + 1
     for _ in range(2):
         await sweep(service.db, (side, None), later)
     dropped, *older = lines(service.db)

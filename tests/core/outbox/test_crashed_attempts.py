@@ -21,7 +21,7 @@ from bot.core.text.translations import t
 from bot.service.notifications import notification_rows
 from bot.service.notifications.notification import NotificationState
 from bot.service.notifications.notification_queues import WEBHOOKS
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.crashed_attempts import crash, work
 from tests.support.drop_payments import lines, pay
@@ -195,7 +195,7 @@ async def test_the_seller_is_told_of_a_job_that_became_a_dead_letter(
 async def test_a_delivery_is_dead_and_listed_with_the_reason(database_url: str) -> None:
     async with (
         open_service(database_url) as service,
-        WebhookDelivery(service.db, service.vault, service.clock, LOOPBACK) as out,
+        WebhookSender(service.db, service.vault, service.clock, LOOPBACK) as out,
     ):
         made = await service.create(
             notifications={"webhook": {"webhookUrl": "https://h.example/w"}}

@@ -10,7 +10,7 @@ import pytest
 from bot.core.outbox import outbox
 from bot.service.notifications import notification_rows
 from bot.service.notifications.notification_queues import WEBHOOKS
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from bot.service.requests import applications
 from bot.service.wire.answer_schemas import DeliveryAnswer, DeliveryItem, DeliveryList
 from tests.support.databases import SQLITE
@@ -49,7 +49,7 @@ async def listed(service: ServiceHarness, **query: Any) -> dict[str, Any]:
 
 
 async def test_a_delivery_has_all_its_fields(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """With its address as the application gave it, including the query."""
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 4\r\n\r\nbusy"]
@@ -77,7 +77,7 @@ async def test_a_delivery_has_all_its_fields(
 
 
 async def test_an_attempt_without_an_answer_has_a_reason(
-    service: ServiceHarness, notifier: WebhookDelivery
+    service: ServiceHarness, notifier: WebhookSender
 ) -> None:
     await pay_with_webhook(service, "http://127.0.0.1:1/")
     row = await attempt(service, notifier.job)
@@ -87,7 +87,7 @@ async def test_an_attempt_without_an_answer_has_a_reason(
 
 
 async def test_a_finished_delivery_has_its_time(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     await pay_with_webhook(service, receiver.url)
     await attempt(service, notifier.job)
@@ -129,7 +129,7 @@ async def test_without_a_limit_a_page_has_a_hundred(service: ServiceHarness) -> 
 
 
 async def test_the_list_can_be_filtered_by_request_and_state(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     one = await pay_with_webhook(service, receiver.url)
     await attempt(service, notifier.job)
@@ -188,7 +188,7 @@ async def test_a_wrong_query_of_deliveries_is_refused(
 
 
 async def test_an_application_sees_only_its_own_deliveries(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(410)]
     request_id = await pay_with_webhook(service, receiver.url)
@@ -214,7 +214,7 @@ async def test_deliveries_need_credentials(service: ServiceHarness, method: str,
 
 
 async def test_a_settled_delivery_can_be_retried(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """It starts again at the first attempt, and keeps its log."""
     receiver.answers = [empty_answer(410)]
@@ -232,7 +232,7 @@ async def test_a_settled_delivery_can_be_retried(
 
 
 async def test_a_waiting_delivery_is_retried_at_once(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(503)]
     await pay_with_webhook(service, receiver.url)

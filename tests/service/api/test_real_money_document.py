@@ -13,7 +13,7 @@ import pytest
 
 from bot.service.checkouts import claiming
 from bot.service.checkouts.checkout import Settlement
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from bot.service.payments import settling
 from bot.service.payouts.payout_account import BANK, LIGHTNING
 from tests.service.rails.test_accounts import SEPA
@@ -94,7 +94,7 @@ async def bank_checkout(service: ServiceHarness, **fields: Any) -> str:
 
 async def deliver(service: ServiceHarness) -> None:
     """Send the webhook that is due."""
-    async with WebhookDelivery(service.db, service.vault, service.clock, LOOPBACK) as notifier:
+    async with WebhookSender(service.db, service.vault, service.clock, LOOPBACK) as notifier:
         await attempt(service, notifier.job)
 
 

@@ -15,7 +15,7 @@ from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.worker import Job
 from bot.service.notifications.notification_queues import groups_of, lane_of
-from bot.service.notifications.webhooks import CONCURRENCY, EndpointWindows, WebhookDelivery
+from bot.service.notifications.webhooks import CONCURRENCY, EndpointWindows, WebhookSender
 from bot.service.requests.request_commands import INTERNAL_HOST
 from tests.support.service_harness import DROP, LOOPBACK, ServiceHarness, open_service
 from tests.support.webhook_delivery import (
@@ -61,7 +61,7 @@ async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
 async def working_inside(service: ServiceHarness, receiver: Receiver) -> AsyncIterator[None]:
     """Deliver the webhooks to the bot's own receiver; the shop is the bot's application."""
     async with (
-        WebhookDelivery(
+        WebhookSender(
             service.db,
             service.vault,
             service.clock,
@@ -125,7 +125,7 @@ def test_an_endpoint_is_a_group_and_so_is_its_host(url: str, host: str | None) -
 @pytest.mark.parametrize("other", ["path", "port"])
 async def test_an_endpoint_that_hangs_delays_no_other(
     service: ServiceHarness,
-    notifier: WebhookDelivery,
+    notifier: WebhookSender,
     receiver: Receiver,
     hanging: Receiver,
     other: str,
@@ -149,7 +149,7 @@ async def test_an_endpoint_that_hangs_delays_no_other(
 
 
 async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
-    service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
+    service: ServiceHarness, notifier: WebhookSender, hanging: Receiver
 ) -> None:
     """With fifty endpoints that wait, the host has no more than its limit."""
     for number in range(50):
@@ -167,7 +167,7 @@ async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
 
 
 async def test_spellings_of_a_host_share_its_limit(
-    service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
+    service: ServiceHarness, notifier: WebhookSender, hanging: Receiver
 ) -> None:
     """Spellings of an endpoint are one endpoint."""
     for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
@@ -182,7 +182,7 @@ async def test_spellings_of_a_host_share_its_limit(
 
 @pytest.mark.long
 async def test_webhooks_that_waited_for_their_host_go_as_soon_as_it_is_free(
-    service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
+    service: ServiceHarness, notifier: WebhookSender, hanging: Receiver
 ) -> None:
     """All of them arrive, without another message or a change of the clock."""
     for number in range(50):
@@ -200,7 +200,7 @@ async def test_webhooks_that_waited_for_their_host_go_as_soon_as_it_is_free(
 
 @pytest.mark.long
 async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     async with AsyncExitStack() as stack:
         addresses = [f"127.0.0.{number}" for number in range(2, 9)]
@@ -224,7 +224,7 @@ async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
 @pytest.mark.parametrize("inside", [True, False], ids=["the bot's", "an endpoint"])
 async def test_a_receiver_gets_a_requests_payments_in_order(
     service: ServiceHarness,
-    notifier: WebhookDelivery,
+    notifier: WebhookSender,
     receiver: Receiver,
     *,
     before: bool,
@@ -253,7 +253,7 @@ async def test_a_receiver_gets_a_requests_payments_in_order(
 
 
 async def test_payments_of_different_requests_are_told_at_once(
-    service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
+    service: ServiceHarness, notifier: WebhookSender, hanging: Receiver
 ) -> None:
     """Those of one request wait for each other's answers."""
     await owe_many(service, hanging.url, 3)
@@ -274,7 +274,7 @@ def told_requests(receiver: Receiver) -> set[str]:
 
 
 async def test_an_endpoint_that_fails_gets_one_at_a_time_and_then_more(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """Each success makes its window one wider."""
     await owe_each(service, receiver.url, 3)

@@ -12,7 +12,7 @@ from bot.service.notifications.webhooks import CONCURRENCY, SLOW, EndpointWindow
 
 ENDPOINT, HOST = GROUPS = ("https://h.example:443/w", "h.example")
 DELIVERED = AttemptOutcome(200)
-HANGS = AttemptOutcome(trouble="no answer within 15 seconds")
+HANGS = AttemptOutcome(problem="no answer within 15 seconds")
 
 
 def widths(made: Windows, name: str) -> Iterator[int]:
@@ -50,7 +50,7 @@ def test_only_the_windows_used_last_are_remembered(monkeypatch: pytest.MonkeyPat
         (AttemptOutcome(500), 1, 1, 20),
         (AttemptOutcome(404), SLOW, 1, 16),
         (HANGS, 15_000, 1, 16),
-        (AttemptOutcome(trouble="ConnectError"), 1, 1, 16),
+        (AttemptOutcome(problem="ConnectError"), 1, 1, 16),
     ],
 )
 def test_an_endpoint_closes_by_any_failure_and_its_host_where_nothing_answered_in_time(

@@ -12,7 +12,7 @@ from bot.core.database.opening import open_database
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import CRASHED
 from bot.service.notifications import notification_queues, notification_rows, recipients
-from bot.service.notifications.emails import LetterDelivery
+from bot.service.notifications.emails import LetterSender
 from bot.service.notifications.recipients import FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.databases import SQLITE
@@ -89,7 +89,7 @@ async def test_a_restart_allows_no_new_burst_and_loses_nothing(
     again = open_database(database_url)
     try:
         await post.pay(made, 5)
-        post.service.db, post.mails = again, LetterDelivery(
+        post.service.db, post.mails = again, LetterSender(
             again, post.mails._mailer, post.service.clock, sender="a@b.example", public_url=URL
         )  # fmt: skip
         assert await post.work() == 0
@@ -194,7 +194,7 @@ async def test_a_sweep_settles_the_members_of_a_dead_letter(
 
 
 @pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
-def test_a_sweep_reads_only_joined_deliveries(db: Database) -> None:
+def test_a_sweep_reads_only_joined_notifications(db: Database) -> None:
     """Deliveries are stored for a month, and payments wait for the sweep's transaction."""
     plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {notification_rows.STRANDED}"))
     scans = [row["detail"] for row in plan if row["detail"].startswith("SCAN")]

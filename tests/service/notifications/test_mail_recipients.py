@@ -113,7 +113,7 @@ async def test_a_link_works_once_and_for_a_week(post: LetterHarness) -> None:
     assert (expired.status_code, "expired" in expired.text) == (410, True)
 
 
-async def test_deliveries_to_an_unconfirmed_address_end_when_the_link_expires(
+async def test_notifications_to_an_unconfirmed_address_end_when_the_link_expires(
     post: LetterHarness,
 ) -> None:
     made = await post.sell(VICTIM, "anna")

@@ -14,7 +14,7 @@ from bot.core.net.mail import SmtpServer
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.service.notifications import notification_queues, notification_rows
-from bot.service.notifications.emails import CONCURRENT_LETTERS, LetterDelivery
+from bot.service.notifications.emails import CONCURRENT_LETTERS, LetterSender
 from bot.service.notifications.notification import Attempt
 from bot.service.notifications.outcomes import RETRIES
 from bot.service.notifications.recipients import MAILS
@@ -47,8 +47,8 @@ async def post() -> AsyncIterator[MailServerStub]:
         yield it
 
 
-def mails(service: ServiceHarness, server: SmtpServer) -> LetterDelivery:
-    return LetterDelivery(
+def mails(service: ServiceHarness, server: SmtpServer) -> LetterSender:
+    return LetterSender(
         service.db, Mailer(server, timeout=10), service.clock, sender=SENDER, public_url=URL
     )
 
@@ -97,7 +97,7 @@ async def test_a_temporary_refusal_is_retried(
     assert (row["state"], row["note"]) == ("waiting", told)
     assert NOON + 4000 <= row["due_at"] <= NOON + 6000
     (tried,) = log(service, row)
-    assert (tried.status, tried.answer, tried.trouble) == (451, "4.7.1 greylisted", told)
+    assert (tried.status, tried.answer, tried.problem) == (451, "4.7.1 greylisted", told)
     post.answers.clear()
     service.clock.at = row["due_at"]
     assert (await attempt(service, job))["state"] == "done"
@@ -186,7 +186,7 @@ async def test_an_unreachable_server_is_retried(service: ServiceHarness) -> None
     assert row["state"] == "waiting"
     (tried,) = log(service, row)
     assert (tried.status, tried.answer) == (None, None)
-    assert tried.trouble == row["note"]
+    assert tried.problem == row["note"]
     assert (row["note"] or "").startswith("127.0.0.1:1")
 
 

@@ -140,26 +140,28 @@ async def settled_webhook(post: LetterHarness) -> str:
     return await post.service.db.transaction(deliver)
 
 
-async def test_a_delivery_revived_beside_the_sweep_stays(post: LetterHarness) -> None:
-    delivery_id = await settled_webhook(post)
+async def test_a_notification_revived_beside_the_sweep_stays(post: LetterHarness) -> None:
+    notification_id = await settled_webhook(post)
     both = await overlap(
         post.service.db,
-        lambda tx: notification_queues.retry(tx, delivery_id, NOON + 1),
+        lambda tx: notification_queues.retry(tx, notification_id, NOON + 1),
         lambda tx: notification_queues.sweep(tx, NOON + 1),
     )
     assert both.second == 0
     assert both.runs == (1, 1)
-    found = await post.service.db.read(lambda tx: notification_rows.find(tx, delivery_id))
+    found = await post.service.db.read(lambda tx: notification_rows.find(tx, notification_id))
     assert found
     assert found.state == "waiting"
 
 
-async def test_a_delivery_that_the_sweep_has_deleted_is_not_revived(post: LetterHarness) -> None:
-    delivery_id = await settled_webhook(post)
+async def test_a_notification_that_the_sweep_has_deleted_is_not_revived(
+    post: LetterHarness,
+) -> None:
+    notification_id = await settled_webhook(post)
     both = await overlap(
         post.service.db,
         lambda tx: notification_queues.sweep(tx, NOON + 1),
-        lambda tx: notification_queues.retry(tx, delivery_id, NOON + 1),
+        lambda tx: notification_queues.retry(tx, notification_id, NOON + 1),
     )
     assert both.first == 1
     assert isinstance(both.second, NotFound)

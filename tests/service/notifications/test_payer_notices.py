@@ -320,7 +320,7 @@ async def test_the_operator_sees_news_and_sends_them_again_and_the_application_d
     found = post.service.db.run(notification_rows.list_all)
     assert [(one.channel, one.state) for one in found] == [("receipt", "delivered")] * 2
     news = max(one.id for one in found)
-    retry = partial(notification_queues.retry, delivery_id=news, now=post.service.clock())
+    retry = partial(notification_queues.retry, notification_id=news, now=post.service.clock())
     post.service.db.run(retry)
     assert await post.work() == 1
     assert post.letters[-1]["message-id"] == post.letters[-2]["message-id"]

@@ -318,7 +318,7 @@ async def test_the_operator_sees_receipts_and_sends_them_again(post: ReceiptHarn
     await post.work()
     (found,) = post.service.db.run(notification_rows.list_all)
     assert (found.channel, found.address, found.state) == ("receipt", PAYER, "delivered")
-    retry = partial(notification_queues.retry, delivery_id=found.id, now=post.service.clock())
+    retry = partial(notification_queues.retry, notification_id=found.id, now=post.service.clock())
     post.service.db.run(retry)
     assert await post.work() == 1
     first, second = post.letters

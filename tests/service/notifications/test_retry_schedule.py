@@ -62,8 +62,8 @@ def test_retry_after_is_read_in_both_forms(header: str | None, seconds: int) -> 
         (AttemptOutcome(299), True, "answered 299"),
         (AttemptOutcome(199), False, "answered 199"),
         (AttemptOutcome(300), False, "answered 300"),
-        (AttemptOutcome(trouble="cut off"), False, "cut off"),
-        (AttemptOutcome(trouble="a\nb\x1b[31m" + "c" * 300), False, "a b\ufffd[31m" + "c" * 192),
+        (AttemptOutcome(problem="cut off"), False, "cut off"),
+        (AttemptOutcome(problem="a\nb\x1b[31m" + "c" * 300), False, "a b\ufffd[31m" + "c" * 192),
     ],
 )
 def test_2xx_is_success_by_http_and_by_smtp(
@@ -90,7 +90,7 @@ def test_a_stored_answer_is_sanitized_and_cut(answer: bytes, kept: str) -> None:
     assert AttemptOutcome(200, answer).attempt(NOON, NOON + 3) == Attempt(NOON, 3, 200, kept)
 
 
-def test_an_attempt_without_an_answer_has_its_trouble() -> None:
+def test_an_attempt_without_an_answer_has_its_problem() -> None:
     """Its duration is never negative, also if the clock was set back."""
-    tried = AttemptOutcome(trouble="no\x00 answer").attempt(NOON, NOON - 5)
+    tried = AttemptOutcome(problem="no\x00 answer").attempt(NOON, NOON - 5)
     assert tried == Attempt(NOON, 0, None, None, "no\ufffd answer")

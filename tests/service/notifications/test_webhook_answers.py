@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from bot.core.database.database import Row
 from bot.core.errors import CommitUnknown
 from bot.service.notifications import webhooks
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from tests.support.service_harness import (
     LOOPBACK,
     NEW,
@@ -48,7 +48,7 @@ async def tried(service: ServiceHarness) -> Row:
 @pytest.mark.parametrize("body", BROKEN)
 async def test_the_status_decides_whatever_happens_to_the_body(
     service: ServiceHarness,
-    notifier: WebhookDelivery,
+    notifier: WebhookSender,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
     *,
@@ -71,7 +71,7 @@ async def test_the_status_decides_whatever_happens_to_the_body(
 @pytest.mark.long
 async def test_a_body_may_end_after_the_time_for_its_head(
     service: ServiceHarness,
-    notifier: WebhookDelivery,
+    notifier: WebhookSender,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -84,7 +84,7 @@ async def test_a_body_may_end_after_the_time_for_its_head(
 
 
 async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     when = b"Retry-After: Mon, 01 Jan 2024 00:00:99999999999999999999 GMT"
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n" + when + b"\r\n\r\n"]
@@ -95,7 +95,7 @@ async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
 
 
 async def test_a_connection_that_is_reset_is_named(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """Some errors of the library have no text; then the note has no colon."""
     receiver.silent = True
@@ -112,7 +112,7 @@ async def test_a_connection_that_is_reset_is_named(
 
 @pytest.mark.parametrize("host", ["xn--a.example", "xn--0.xn--0", "[::g]", "h.example:abc"])
 async def test_an_address_that_httpx_refuses_is_a_failed_attempt(
-    service: ServiceHarness, notifier: WebhookDelivery, host: str
+    service: ServiceHarness, notifier: WebhookSender, host: str
 ) -> None:
     """It is stored like every other failure, without a traceback in the log."""
     await pay_with_webhook(service, "http://placeholder.example/w")
@@ -154,7 +154,7 @@ async def test_an_address_that_httpx_refuses_is_refused_at_create_and_edit(
 
 async def test_an_attempt_whose_commit_nobody_knows_is_listed_once(
     service: ServiceHarness,
-    notifier: WebhookDelivery,
+    notifier: WebhookSender,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -16,7 +16,7 @@ from bot.core.database.vault import Vault
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
 from bot.service.notifications import notification_queues, outcomes, webhooks
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from bot.service.requests import applications
 from bot.service.wire.answer_schemas import WebhookEvent
 from tests.support.http_messages import HttpRequest
@@ -40,7 +40,7 @@ async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
 
 
 async def test_a_webhook_is_signed_with_the_applications_secret(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """The secret itself is never sent."""
     request_id = await pay_with_webhook(service, receiver.url)
@@ -76,7 +76,7 @@ async def test_a_webhook_is_signed_with_the_applications_secret(
 
 @pytest.mark.parametrize("status", [200, 201, 204, 299])
 async def test_any_2xx_is_success(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver, status: int
 ) -> None:
     receiver.answers = [empty_answer(status)]
     await pay_with_webhook(service, receiver.url)
@@ -85,7 +85,7 @@ async def test_any_2xx_is_success(
 
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 404, 429, 500, 503])
 async def test_every_other_answer_is_retried(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver, status: int
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver, status: int
 ) -> None:
     """A redirect too, which is not followed."""
     receiver.answers = [empty_answer(status, f"Location: {receiver.url}/elsewhere")]
@@ -97,7 +97,7 @@ async def test_every_other_answer_is_retried(
 
 
 async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """Eight attempts, all with one id and one body, each with its own time."""
     receiver.answers = [empty_answer(500)] * 8
@@ -120,7 +120,7 @@ async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
 
 
 async def test_410_ends_it(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(410)]
     await pay_with_webhook(service, receiver.url)
@@ -129,7 +129,7 @@ async def test_410_ends_it(
 
 
 async def test_a_later_retry_after_delays_the_attempt(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(503, "Retry-After: 3600")]
     await pay_with_webhook(service, receiver.url)
@@ -141,7 +141,7 @@ async def test_a_host_that_resolves_to_a_forbidden_address_makes_the_webhook_dea
 ) -> None:
     """The address is checked again at the connection, and nothing is sent."""
     await pay_with_webhook(service, receiver.url)
-    async with WebhookDelivery(service.db, service.vault, service.clock, AllowList()) as strict:
+    async with WebhookSender(service.db, service.vault, service.clock, AllowList()) as strict:
         row = await attempt(service, strict.job)
     assert row["state"] == "dead"
     assert "127.0.0.1" in row["note"]
@@ -153,7 +153,7 @@ async def test_a_webhook_waits_while_its_secret_cannot_be_opened(
 ) -> None:
     """An unsigned webhook is never sent."""
     await pay_with_webhook(service, receiver.url)
-    async with WebhookDelivery(service.db, Vault("other"), service.clock, LOOPBACK) as wrong:
+    async with WebhookSender(service.db, Vault("other"), service.clock, LOOPBACK) as wrong:
         row = await attempt(service, wrong.job)
     assert row["state"] == "waiting"
     assert "SECRET_KEY" in row["note"]
@@ -161,7 +161,7 @@ async def test_a_webhook_waits_while_its_secret_cannot_be_opened(
 
 
 async def test_a_refused_connection_is_retried(
-    service: ServiceHarness, notifier: WebhookDelivery
+    service: ServiceHarness, notifier: WebhookSender
 ) -> None:
     await pay_with_webhook(service, "http://127.0.0.1:1/")
     row = await attempt(service, notifier.job)
@@ -170,7 +170,7 @@ async def test_a_refused_connection_is_retried(
 
 async def test_a_silent_endpoint_is_given_up_and_retried(
     service: ServiceHarness,
-    notifier: WebhookDelivery,
+    notifier: WebhookSender,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -184,15 +184,15 @@ async def test_a_silent_endpoint_is_given_up_and_retried(
 
 
 async def test_an_endless_answer_is_not_read(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     receiver.answers = [b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 100_000]
     await pay_with_webhook(service, receiver.url)
     assert (await attempt(service, notifier.job))["state"] == "done"
 
 
-async def test_cookies_are_not_kept_between_deliveries(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+async def test_cookies_are_not_kept_between_notifications(
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(500, "Set-Cookie: who=me; Path=/")]
     await pay_with_webhook(service, receiver.url)
@@ -203,7 +203,7 @@ async def test_cookies_are_not_kept_between_deliveries(
 
 
 async def test_during_an_overlap_a_webhook_is_signed_with_both_secrets(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """In one header, the new signature first, as the Standard Webhooks library reads it."""
     app_id, former = service.credentials.app_id, service.credentials.webhook_secret
@@ -275,7 +275,7 @@ async def test_a_bug_of_the_bots_receiver_is_a_failed_attempt(service: ServiceHa
         raise ZeroDivisionError
 
     await service.pay(await request_with_own_webhook(service))
-    async with WebhookDelivery(
+    async with WebhookSender(
         service.db, service.vault, service.clock, AllowList(), broken,
         embedded_app_id=service.credentials.app_id,
     ) as bots:  # fmt: skip
@@ -299,9 +299,9 @@ async def test_a_receiver_of_the_bot_that_hangs_is_given_up(
 
 def listening_inside(
     service: ServiceHarness, receiver: Receiver, embedded: str | None
-) -> WebhookDelivery:
+) -> WebhookSender:
     """Return a notifier whose own receiver is this one."""
-    return WebhookDelivery(
+    return WebhookSender(
         service.db, service.vault, service.clock, AllowList(), receiver.app,
         embedded_app_id=embedded,
     )  # fmt: skip
@@ -319,7 +319,7 @@ async def test_no_other_application_reaches_the_bots_receiver(
 
 
 async def test_each_outcome_is_one_line_in_the_log_without_secrets(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(500), empty_answer(200)]
     await pay_with_webhook(service, receiver.url)

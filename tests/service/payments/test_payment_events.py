@@ -11,7 +11,7 @@ from bot.core import exact_json
 from bot.service.checkouts import checkout_rows, claiming
 from bot.service.checkouts.checkout import Holder, Settlement
 from bot.service.notifications.notification_queues import WEBHOOKS
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from bot.service.payments import settling
 from bot.service.payouts.payout_account import BANK
 from bot.service.rails.rail import SandboxScenario
@@ -192,7 +192,7 @@ async def test_a_claim_is_sent_listed_shown_and_sent_again(
     async with open_real_service(database_url, make_bank(), allow=LOOPBACK) as real:
         checkout = await bank_checkout(real, ALL, receiver.url)
         await claim(real, checkout)
-        async with WebhookDelivery(real.db, real.vault, real.clock, LOOPBACK) as notifier:
+        async with WebhookSender(real.db, real.vault, real.clock, LOOPBACK) as notifier:
             row = await attempt(real, notifier.job)
             assert row["state"] == "done"
             assert exact_json.loads(receiver.received[0].body)["event"] == "checkout.claimed"

@@ -250,7 +250,7 @@ async def test_calls_are_counted_at_the_hosts_that_make_and_verify_invoices(shop
     ],
     ids=str,
 )
-async def test_an_invoice_that_was_not_asked_for_is_a_lie(
+async def test_an_invoice_that_was_not_asked_for_is_an_invalid_answer(
     shop: Shop, changed: dict[str, Any]
 ) -> None:
     shop.wallet.invoice = changed
@@ -330,20 +330,26 @@ async def test_a_settled_invoice_may_have_no_preimage(shop: Shop, preimage: Any)
 
 
 @pytest.mark.parametrize("preimage", ["00" * 32, "x", "11" * 31, f"{1:064x}"])
-async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str) -> None:
+async def test_a_preimage_of_another_invoice_is_an_invalid_answer(
+    shop: Shop, preimage: str
+) -> None:
     """The first invoice was that of connecting."""
     found = await shop.opened()
     shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
-    lie = Waiting("the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE)
-    assert await shop.poll(found) == lie
+    false_answer = Waiting(
+        "the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE
+    )
+    assert await shop.poll(found) == false_answer
 
 
-async def test_an_answer_about_another_invoice_is_a_lie(shop: Shop) -> None:
+async def test_an_answer_about_another_invoice_is_an_invalid_answer(shop: Shop) -> None:
     found = await shop.opened()
     shop.wallet.paid.add(found.external_id)
     shop.wallet.changed["verify"] = {"pr": InvoiceDraft(5_000, shop.clock()).write()}
-    lie = Waiting("the wallet answers for another invoice", InvalidWalletAnswer.OTHER_INVOICE)
-    assert await shop.poll(found) == lie
+    false_answer = Waiting(
+        "the wallet answers for another invoice", InvalidWalletAnswer.OTHER_INVOICE
+    )
+    assert await shop.poll(found) == false_answer
 
 
 async def test_the_invoice_itself_in_capitals_is_no_other(shop: Shop) -> None:

@@ -247,7 +247,7 @@ async def test_an_invoice_is_asked_for_that_lapses_with_the_checkout(shop: Shop)
 
 
 @pytest.mark.parametrize("left", [-1, 0, 5, 31, 39, 59, 60])
-async def test_a_slow_answer_late_in_a_reservation_is_no_lie(
+async def test_a_slow_answer_late_in_a_reservation_is_valid(
     shop: Shop, left: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The invoice is the one that was asked for, and leaves time to pay it."""
@@ -302,7 +302,7 @@ async def test_an_older_lnbits_names_the_invoice_otherwise(shop: Shop) -> None:
     ],
     ids=str,
 )
-async def test_an_invoice_that_was_not_asked_for_is_a_lie(
+async def test_an_invoice_that_was_not_asked_for_is_an_invalid_answer(
     shop: Shop, changed: dict[str, Any]
 ) -> None:
     shop.wallet.invoice = changed
@@ -310,7 +310,9 @@ async def test_an_invoice_that_was_not_asked_for_is_a_lie(
 
 
 @pytest.mark.parametrize("payment_hash", ["", None, "33" * 32, 5])
-async def test_a_hash_of_another_invoice_is_a_lie(shop: Shop, payment_hash: Any) -> None:
+async def test_a_hash_of_another_invoice_is_an_invalid_answer(
+    shop: Shop, payment_hash: Any
+) -> None:
     shop.wallet.changed["create"] = {"payment_hash": payment_hash}
     assert await shop.refused() == "lied"
 
@@ -411,11 +413,15 @@ async def test_paid_without_details_is_anybodys_answer(shop: Shop, details: Any)
 
 
 @pytest.mark.parametrize("preimage", ["22" * 32, "x"])
-async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str) -> None:
+async def test_a_preimage_of_another_invoice_is_an_invalid_answer(
+    shop: Shop, preimage: str
+) -> None:
     found = await shop.paid()
     shop.wallet.changed["payment"] = {"preimage": preimage}
-    lie = Waiting("the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE)
-    assert await shop.poll(found) == lie
+    false_answer = Waiting(
+        "the wallet's preimage does not fit the invoice", InvalidWalletAnswer.PREIMAGE
+    )
+    assert await shop.poll(found) == false_answer
 
 
 @pytest.mark.parametrize("paid", ["true", 1, None, ..., []])

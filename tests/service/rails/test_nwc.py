@@ -172,15 +172,15 @@ async def test_a_long_name_is_cut_between_characters(rail: NwcRail, wallet: NwcW
 
 
 def other_invoice(**changes: Any) -> Any:
-    def lie(result: dict[str, Any]) -> dict[str, Any]:
+    def false_answer(result: dict[str, Any]) -> dict[str, Any]:
         draft = {"msat": 21_000, "created_at": now(), "payment_hash": result["payment_hash"]}
         return result | {"invoice": InvoiceDraft(**draft | changes).write()}
 
-    return lie
+    return false_answer
 
 
 @pytest.mark.parametrize(
-    "lie",
+    "false_answer",
     [
         other_invoice(msat=20_000),
         other_invoice(msat=None),
@@ -196,10 +196,10 @@ def other_invoice(**changes: Any) -> Any:
         lambda _: {},
     ],
 )
-async def test_an_invoice_that_was_not_asked_for_is_a_lie(
-    rail: NwcRail, wallet: NwcWallet, lie: Any
+async def test_an_invoice_that_was_not_asked_for_is_an_invalid_answer(
+    rail: NwcRail, wallet: NwcWallet, false_answer: Any
 ) -> None:
-    wallet.lies["make_invoice"] = lie
+    wallet.false_answers["make_invoice"] = false_answer
     found = await rail.open(ask(wallet))
     assert isinstance(found, Unavailable)
     assert found.reason == "lied"
@@ -253,15 +253,16 @@ async def test_any_other_error_leaves_the_payment_open(
 
 
 @pytest.mark.parametrize(
-    "lie", [{"preimage": "ab" * 32}, {"payment_hash": "ab" * 32}, {"amount": -1}, {"state": 1.5}]
+    "false_answer",
+    [{"preimage": "ab" * 32}, {"payment_hash": "ab" * 32}, {"amount": -1}, {"state": 1.5}],
 )
-async def test_a_lie_about_a_payment_is_not_believed(
-    rail: NwcRail, wallet: NwcWallet, lie: dict[str, Any]
+async def test_a_false_answer_about_a_payment_is_not_believed(
+    rail: NwcRail, wallet: NwcWallet, false_answer: dict[str, Any]
 ) -> None:
     made = await opened(rail, wallet)
-    if "state" not in lie:
+    if "state" not in false_answer:
         wallet.settle(made.external_id)
-    wallet.lies["lookup_invoice"] = lambda result: result | lie
+    wallet.false_answers["lookup_invoice"] = lambda result: result | false_answer
     assert isinstance(await poll(rail, wallet, made), Waiting)
 
 
@@ -273,7 +274,7 @@ async def test_a_wallet_that_says_no_state_is_asked_for_its_list_after_the_end(
     made = await opened(rail, wallet)
     if paid:
         wallet.settle(made.external_id)
-    wallet.lies["lookup_invoice"] = lambda result: (
+    wallet.false_answers["lookup_invoice"] = lambda result: (
         {name: value for name, value in result.items() if name != "state"}
         | {"settled_at": result["created_at"]}
     )

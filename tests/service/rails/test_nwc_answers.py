@@ -68,7 +68,7 @@ def test_a_time_of_settling_without_a_state_says_nothing_once_the_invoice_has_en
 
 
 @pytest.mark.parametrize(
-    "lie",
+    "false_answer",
     [
         {"payment_hash": hash_of("22" * 32)},
         {"payment_hash": None},
@@ -86,15 +86,15 @@ def test_a_time_of_settling_without_a_state_says_nothing_once_the_invoice_has_en
         {"preimage": "an internal id"},
     ],
 )
-def test_a_lie_about_a_payment_is_refused(lie: dict[str, Any]) -> None:
+def test_a_false_answer_about_a_payment_is_refused(false_answer: dict[str, Any]) -> None:
     with pytest.raises(ImpossibleAnswer) as told:
-        read(PAID | lie)
+        read(PAID | false_answer)
     expected = (
-        InvalidWalletAnswer(next(iter(lie)))
-        if {"amount", "preimage"} & lie.keys()
+        InvalidWalletAnswer(next(iter(false_answer)))
+        if {"amount", "preimage"} & false_answer.keys()
         else InvalidWalletAnswer.OTHER_INVOICE
     )
-    assert told.value.lie is expected
+    assert told.value.invalid_answer is expected
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ async def test_a_source_that_is_no_longer_configured_has_no_say(db: Database, cl
 
 
 HUGE = b'{"BTC": {"EUR": 1, "x": "' + b"x" * LONGEST_ANSWER + b'"}}'
-LIES = {
+FALSE_ANSWERS = {
     "NaN": (200, {}, b'{"BTC": {"EUR": NaN}, "base": "BTC"}'),
     "too large a number": (200, {}, yadio(EUR="1e999")),
     "negative": (200, {}, yadio(EUR="-72000")),
@@ -225,14 +225,14 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("false_answer", FALSE_ANSWERS)
 async def test_a_lying_source_is_left_out_and_named_once(
-    db: Database, clock: Clock, lie: str
+    db: Database, clock: Clock, false_answer: str
 ) -> None:
     async with exchange(db, clock) as rates:
         liar = rates.sources[0]
         truth = liar.body
-        liar.status, liar.headers, liar.body = LIES[lie]
+        liar.status, liar.headers, liar.body = FALSE_ANSWERS[false_answer]
         with capture_logs() as logs:
             for _ in range(3):
                 await rates.job.tick()

@@ -71,20 +71,20 @@ FALSE_ANSWERS: dict[str, Callable[[Request], Any]] = {
 }
 
 
-@pytest.mark.parametrize("lie", FALSE_ANSWERS)
-async def test_an_answer_with_a_flaw_is_passed_over(relays: Relays, lie: str) -> None:
+@pytest.mark.parametrize("false_answer", FALSE_ANSWERS)
+async def test_an_answer_with_a_flaw_is_passed_over(relays: Relays, false_answer: str) -> None:
     async def script(request: Request) -> None:
-        await request.send_event(FALSE_ANSWERS[lie](request))
+        await request.send_event(FALSE_ANSWERS[false_answer](request))
         await honest(request)
 
     async with scripted_relay(script) as relay:
         assert await call(relays, relay.url) == {"methods": ["make_invoice"]}
 
 
-@pytest.mark.parametrize("lie", FALSE_ANSWERS)
-async def test_an_answer_with_a_flaw_alone_is_silence(relays: Relays, lie: str) -> None:
+@pytest.mark.parametrize("false_answer", FALSE_ANSWERS)
+async def test_an_answer_with_a_flaw_alone_is_silence(relays: Relays, false_answer: str) -> None:
     async def script(request: Request) -> None:
-        await request.send_event(FALSE_ANSWERS[lie](request))
+        await request.send_event(FALSE_ANSWERS[false_answer](request))
 
     async with scripted_relay(script) as relay:
         with pytest.raises(Unreachable, match="no answer"):

@@ -155,7 +155,7 @@ async def test_a_wallet_that_lies_is_warned_of_once_for_each_checkout(
 ) -> None:
     """With its host, and neither a wallet's key behind it nor the answer; money is still found."""
     with capture_logs() as lines:
-        for lie, answer in (
+        for false_answer, answer in (
             ("preimage", Waiting("x", InvalidWalletAnswer.PREIMAGE)),
             ("amount", Arrived(-1)),
         ):
@@ -185,6 +185,6 @@ async def test_a_wallet_that_lies_is_warned_of_once_for_each_checkout(
                     "checkout": it.id,
                     "kind": "lightning",
                     "host": "relay.example",
-                    "reason": lie,
+                    "reason": false_answer,
                 }
             ]

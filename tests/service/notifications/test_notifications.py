@@ -17,7 +17,7 @@ from bot.service.notifications import notification_queues, notification_rows
 from bot.service.notifications.notification import Attempt, NotificationState
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.recipients import MAILS
-from bot.service.notifications.webhooks import WebhookDelivery
+from bot.service.notifications.webhooks import WebhookSender
 from bot.service.payments.settling import record_settlement
 from bot.service.requests import request_rows
 from bot.service.requests.request import Payment, PaymentState, Quote
@@ -59,7 +59,9 @@ async def owed(
     def work(tx: Transaction) -> None:
         request = request_rows.find(tx, request_id, service.clock())
         assert request
-        notification_queues.queue_deliveries(tx, request, a_payment(request_id, number, **fields))
+        notification_queues.queue_notifications(
+            tx, request, a_payment(request_id, number, **fields)
+        )
 
     service.db.run(work)
     return str(request_id)
@@ -69,7 +71,7 @@ async def messages(service: ServiceHarness, queue: str) -> list[Row]:
     return [row for row in await service.rows("outbox") if row["queue"] == queue]
 
 
-async def test_a_payment_has_one_delivery_a_channel_with_the_id_of_its_message(
+async def test_a_payment_has_one_notification_a_channel_with_the_id_of_its_message(
     service: ServiceHarness,
 ) -> None:
     request_id = await owed(service)
@@ -95,7 +97,7 @@ async def test_a_payment_has_one_delivery_a_channel_with_the_id_of_its_message(
         ({"email": "a@b.example"}, {"email"}),
     ],
 )
-async def test_only_the_channels_of_the_request_get_deliveries(
+async def test_only_the_channels_of_the_request_get_notifications(
     service: ServiceHarness, notifications: dict[str, Any], channels: set[str]
 ) -> None:
     made = await service.create(notifications=notifications)
@@ -141,7 +143,7 @@ async def test_an_oversold_payment_is_reported_as_oversold(service: ServiceHarne
         assert exact_json.loads(row["body"])["oversold"] is True
 
 
-async def test_money_reported_again_has_no_further_deliveries(service: ServiceHarness) -> None:
+async def test_money_reported_again_has_no_further_notifications(service: ServiceHarness) -> None:
     request_id = (await service.create(**(DROP | BOTH)))["id"]
     assert (await service.pay(request_id)).status_code == 303
     (paid,) = await service.rows("payments")
@@ -150,12 +152,12 @@ async def test_money_reported_again_has_no_further_deliveries(service: ServiceHa
     assert len(await service.rows("deliveries")) == len(await service.rows("outbox")) == 2
 
 
-def log(service: ServiceHarness, delivery_id: str) -> list[Attempt]:
-    return service.db.run(lambda tx: notification_rows.attempts(tx, delivery_id))
+def log(service: ServiceHarness, notification_id: str) -> list[Attempt]:
+    return service.db.run(lambda tx: notification_rows.attempts(tx, notification_id))
 
 
 async def test_every_attempt_is_stored_with_its_outcome(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """Also one without an answer; after a retry the numbers continue."""
     body = "grüße\x00\x1b[2J".encode() + b"x" * 2000
@@ -179,7 +181,7 @@ async def test_every_attempt_is_stored_with_its_outcome(
         "\x1b", "\ufffd"
     )
     assert (second.status, second.answer) == (None, None)
-    assert (second.trouble or "").startswith("RemoteProtocolError: ")
+    assert (second.problem or "").startswith("RemoteProtocolError: ")
     assert third == Attempt(began[2], 0, 410, "")
     assert fourth == Attempt(began[3], 0, 200, "ok")
     numbers = [one["number"] for one in await service.rows("delivery_attempts")]
@@ -187,7 +189,7 @@ async def test_every_attempt_is_stored_with_its_outcome(
 
 
 async def test_an_attempt_that_outlived_its_lease_is_stored_and_decides_nothing(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     """The receiver has seen both attempts; the second one decides."""
     await pay_with_webhook(service, receiver.url)
@@ -203,8 +205,8 @@ async def test_an_attempt_that_outlived_its_lease_is_stored_and_decides_nothing(
     assert [one.status for one in log(service, row["id"])] == [200, 410]
 
 
-async def test_an_attempt_of_a_delivery_deleted_meanwhile_is_ignored(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+async def test_an_attempt_of_a_notification_deleted_meanwhile_is_ignored(
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     await pay_with_webhook(service, receiver.url)
     claimed = service.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, service.clock(), 1))
@@ -215,8 +217,8 @@ async def test_an_attempt_of_a_delivery_deleted_meanwhile_is_ignored(
     assert await service.rows("delivery_attempts") == []
 
 
-async def test_the_operator_sees_the_deliveries_of_every_application(
-    service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
+async def test_the_operator_sees_the_notifications_of_every_application(
+    service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(500)]
     request_id = await pay_with_webhook(service, receiver.url)
@@ -249,7 +251,7 @@ def bury(service: ServiceHarness, *ids: str) -> None:
     service.db.run(work)
 
 
-async def test_the_operator_lists_deliveries_by_state(service: ServiceHarness) -> None:
+async def test_the_operator_lists_notifications_by_state(service: ServiceHarness) -> None:
     """The newest first, of both channels."""
     made = await owed(service, 1)
     await owed(service, 2, made=made)
@@ -272,7 +274,7 @@ async def test_the_operator_lists_deliveries_by_state(service: ServiceHarness) -
 
 
 @pytest.mark.parametrize("channel", ["webhook", "email"])
-async def test_a_delivery_of_either_channel_is_sent_again(
+async def test_a_notification_of_either_channel_is_sent_again(
     service: ServiceHarness, channel: str
 ) -> None:
     await owed(service)
@@ -286,7 +288,7 @@ async def test_a_delivery_of_either_channel_is_sent_again(
     assert (again.settled_at, again.note) == (None, None)
 
 
-def test_an_unknown_delivery_is_not_found(service: ServiceHarness) -> None:
+def test_an_unknown_notification_is_not_found(service: ServiceHarness) -> None:
     for look in (
         lambda tx: notification_queues.find(tx, "webhook-x"),
         lambda tx: notification_queues.retry(tx, "webhook-x", 0),
@@ -297,7 +299,7 @@ def test_an_unknown_delivery_is_not_found(service: ServiceHarness) -> None:
     assert service.db.run(notification_rows.list_all) == []
 
 
-async def test_deliveries_settled_long_ago_are_deleted_with_their_attempts(
+async def test_notifications_settled_long_ago_are_deleted_with_their_attempts(
     service: ServiceHarness,
 ) -> None:
     """Waiting deliveries, however old, and those settled since stay."""
