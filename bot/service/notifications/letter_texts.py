@@ -106,11 +106,14 @@ def confirmation_letter(
         "subject": translations.t(translations.DEFAULT, "mail-ask-subject", host=host),
         "heading": translations.t(translations.DEFAULT, "mail-ask-heading"),
         "intro": translations.t(
-            translations.DEFAULT, "mail-ask", host=host, days=notification.VALID // notification.DAY
+            translations.DEFAULT,
+            "mail-ask",
+            host=host,
+            days=notification.CONFIRMABLE // notification.DAY,
         ),
         "rows": [],
         "action": translations.t(translations.DEFAULT, "mail-ask-confirm"),
-        "link": f"{origin.public_url}{notification.CONFIRM}{token}",
+        "link": f"{origin.public_url}{notification.CONFIRM_PATH}{token}",
         "why": translations.t(translations.DEFAULT, "mail-ask-why"),
     }
     return compose(words, at, target, origin)
@@ -128,7 +131,7 @@ def compose(
     from_ = mail.parse_sender(origin.sender)
     if address is None:
         raise errors.MailRefused("notifications.email is no email address", final=True)
-    stop = f"{origin.public_url}{notification.STOP}{target.stop}"
+    stop = f"{origin.public_url}{notification.STOP_PATH}{target.stop}"
     letter = EmailMessage(mail.encoded_headers())
     letter["Subject"] = mail.encode_text(words["subject"], "Subject")
     letter["From"], letter["To"] = mail.encode_mailbox(from_, "From"), address

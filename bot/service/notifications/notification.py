@@ -1,7 +1,7 @@
-"""What a letter to a payer may carry of the seller's: codes and numbers, and never a message.
+"""What the service reports by webhook and email, and to whom; pure.
 
-Whoever pays chooses the address, so free text would be a way to write anything to anybody
-(docs/decisions/0049-receipts-by-e-mail.md).
+Whoever pays chooses the address of a receipt. So a letter to a payer carries the seller's codes and
+numbers, but no text of the seller, which would reach anybody (docs/decisions/0049).
 """
 
 from __future__ import annotations
@@ -11,38 +11,37 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-# A delivery: a payment or a claim reported by webhook or email, in one or more attempts.
-
 
 class Channel(StrEnum):
-    """How a payment is reported; RECEIPT: by email to its payer."""
+    """How a payment is reported."""
 
     WEBHOOK = "webhook"
     EMAIL = "email"
+    """To the seller."""
+
     RECEIPT = "receipt"
+    """By email to the payer."""
 
 
 class NotificationState(StrEnum):
-    """State of a delivery. DEAD: given up; JOINED: sent in another delivery's letter.
-
-    ENDED: not sent, because the recipient wants or may get no letters.
-    """
+    """State of a notification."""
 
     WAITING = "waiting"
     SENDING = "sending"
     DELIVERED = "delivered"
     DEAD = "dead"
+    """Given up."""
+
     JOINED = "joined"
+    """Sent in the letter of another notification."""
+
     ENDED = "ended"
+    """Not sent, because the recipient wants or may get no letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A report of one payment, or of one claimed checkout, by one channel; times in UTC epoch ms.
-
-    `attempts` counts from the first one, or from the last retry of the operator. `next_at` is set
-    while it waits, `settled_at` afterwards.
-    """
+    """A report of one payment, or of one claimed checkout, by one channel; times in epoch ms."""
 
     id: str
     app_id: str
@@ -52,8 +51,12 @@ class Notification:
     address: str
     state: NotificationState
     attempts: int
+    """Attempts since the first one, or since the operator's last retry."""
+
     created_at: int
     next_at: int | None
+    """Time of the next attempt, None unless it waits for one."""
+
     settled_at: int | None
     note: str | None
     checkout_id: str | None = None
@@ -69,30 +72,34 @@ class ReceiptLetter:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt: begun at `at` (epoch ms), ended after `took` ms.
-
-    `status` and the beginning of the `answer` are those of HTTP or SMTP; without an answer,
-    `problem` has the reason.
-    """
+    """One attempt to send a notification."""
 
     at: int
+    """When it began, in epoch ms."""
+
     took: int
+    """Duration in ms."""
+
     status: int | None = None
+    """The status of HTTP or SMTP."""
+
     answer: str | None = None
+    """The beginning of the answer."""
+
     problem: str | None = None
+    """Why there was no answer."""
 
 
-# A recipient: an email address that gets letters about payments, and its consent.
+# Recipients: addresses that get letters about payments, and their consent.
 
-
-CONFIRM, STOP = "/email/confirm/", "/email/stop/"
+CONFIRM_PATH, STOP_PATH = "/email/confirm/", "/email/stop/"
 """Paths of the links in letters; a token follows."""
 
 STOP_RECEIPTS = "receipts/"
-"""What follows STOP in the link of a payer's receipt, before its token."""
+"""Stands between STOP_PATH and the token in the links of payers' receipts."""
 
 DAY = 24 * 3600 * 1000
-VALID = 7 * DAY
+CONFIRMABLE = 7 * DAY
 """Milliseconds for which a confirmation link is valid."""
 
 MOST_ASKS = 3
@@ -103,9 +110,11 @@ MOST_OPEN = 10
 
 
 class RecipientState(StrEnum):
-    """State of an address; TRUSTED: nobody has to confirm it."""
+    """State of an address."""
 
     TRUSTED = "trusted"
+    """Nobody has to confirm it."""
+
     UNCONFIRMED = "unconfirmed"
     CONFIRMED = "confirmed"
     ENDED = "ended"
@@ -113,32 +122,38 @@ class RecipientState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """An address that `app_id` names for its seller `owner` ('' for itself); times in epoch ms.
-
-    `mailbox` is a digest. `token` belongs to the confirmation link, `stop_token` to the unsubscribe
-    link.
-    """
+    """An address that an application names for one of its sellers; times in epoch ms."""
 
     id: str
     app_id: str
     owner: str
+    """The seller, "" for the application itself."""
+
     address: str
     mailbox: str
+    """Digest of the address."""
+
     state: RecipientState
     stop_token: str
+    """Token of the unsubscribe link."""
+
     created_at: int
     token: str | None = None
+    """Token of the confirmation link."""
+
     asks: int = 0
+    """Confirmation letters so far."""
+
     asked_at: int | None = None
     confirmed_at: int | None = None
     ended_at: int | None = None
 
     def lapses_at(self) -> int:
         """Return when its confirmation link expires."""
-        return (self.asked_at or self.created_at) + VALID
+        return (self.asked_at or self.created_at) + CONFIRMABLE
 
     def may_be_confirmed(self, now: int) -> bool:
-        """Return whether its confirmation link is valid."""
+        """True if its confirmation link is valid."""
         return self.state is RecipientState.UNCONFIRMED and now < self.lapses_at()
 
 
@@ -151,16 +166,14 @@ class RecipientStatus:
     confirmed_at: int | None = None
 
 
-# Links in payers' receipts: one keeps the receipt, one ends all receipts to their mailbox.
-#
+# Links in payers' receipts: one keeps the receipt in a chat, one ends all receipts to a mailbox.
 # Nothing is stored for them.
 
+STOP_TOKEN = re.compile(r"([0-9a-f]{64})([0-9a-f]{32})")
+"""A mailbox, which is a digest of its address (core/text/contacts.py), and our signature of it."""
 
-TOKEN = re.compile(r"([0-9a-f]{64})([0-9a-f]{32})")
-TAG = 16
-"""Bytes of the signature."""
-
-PURPOSE = b"stop receipts "
+SIGNATURE_BYTES = 16
+STOP_PURPOSE = b"stop receipts "
 """Tells these signatures from others with the same key."""
 
 
@@ -170,45 +183,47 @@ def keep_link(template: str, request_id: str, transaction_id: str) -> str:
 
 
 def stop_token(key: bytes, mailbox: str) -> str:
-    """Return the token of a mailbox, a digest of its address (core/text/contacts.py)."""
+    """Return the token that ends the receipts to a mailbox."""
     return mailbox + _signature(key, mailbox)
 
 
 def read_stop_token(key: bytes, token: str) -> str | None:
-    """Return the mailbox of a token, None for one that this service has not signed."""
-    found = TOKEN.fullmatch(token)
+    """Return the mailbox of a token, None if this service has not signed it."""
+    found = STOP_TOKEN.fullmatch(token)
     if found is None or not hmac.compare_digest(_signature(key, found[1]), found[2]):
         return None
     return found[1]
 
 
 def _signature(key: bytes, mailbox: str) -> str:
-    return hmac.digest(key, PURPOSE + mailbox.encode(), "sha256")[:TAG].hex()
+    return hmac.digest(key, STOP_PURPOSE + mailbox.encode(), "sha256")[:SIGNATURE_BYTES].hex()
 
 
-LONGEST_TOKEN = 100
+# What a letter to a payer may contain.
+
+LONGEST_CODE = 100
 """Characters of a code or a number in a letter."""
 
 MOST_CODES = 10
-"""Codes in a letter: words of a sentence could be spread over more."""
+"""Codes in a letter: a sentence could be spread over more."""
 
-_TOKEN = re.compile(rf"(?=[!-~]*[0-9])[!-~]{{1,{LONGEST_TOKEN}}}")
-"""Visible ASCII in one piece, with a digit: codes have one, words have none."""
+_CODE = re.compile(rf"(?=[!-~]*[0-9])[!-~]{{1,{LONGEST_CODE}}}")
+"""Visible ASCII without spaces, with a digit: codes have one, words have none."""
 
 _LINK = re.compile(r"://|www\.|@|[a-z0-9-]\.[a-z0-9-]", re.IGNORECASE)
-"""What mail programs make a link of: addresses, hosts, mailboxes."""
+"""What mail programs turn into a link: addresses, hosts, mailboxes."""
 
 _DEEP_LINK = re.compile(r"https://t\.me/[A-Za-z][A-Za-z0-9_]{2,31}\?start=[A-Za-z0-9_-]{1,64}")
-"""A link that starts a bot of Telegram, which is all that it can do."""
+"""A link that starts a bot of Telegram, and can do nothing else."""
 
 
-def is_token(text: str) -> bool:
-    """Return whether a text is a code or a number and can't be read as a message or a link."""
-    return bool(_TOKEN.fullmatch(text)) and not _LINK.search(text)
+def is_code(text: str) -> bool:
+    """True if a text is a code or a number, and can't be read as a message or a link."""
+    return bool(_CODE.fullmatch(text)) and not _LINK.search(text)
 
 
 def is_deep_link(url: str) -> bool:
-    """Return whether a URL starts a bot of Telegram."""
+    """True if a URL starts a bot of Telegram."""
     return _DEEP_LINK.fullmatch(url) is not None
 
 
@@ -223,19 +238,24 @@ class UnitNumbers:
 
 @dataclass(frozen=True, slots=True)
 class LetterContents:
-    """What a letter to a payer says beside its report: read when it is sent, and never stored.
-
-    `codes` are those of the payment's units, by number; none where a letter may not carry them.
-    `has_goods`: the receipt shows what was bought; `waits`: a part of it is to come. `has_note`:
-    there is a note, which only the receipt shows unless it is in `note`.
-    """
+    """What a letter to a payer says beside its report: read when it is sent, never stored."""
 
     units: UnitNumbers | None = None
     keep: str | None = None
+    """Link that keeps the receipt in a chat."""
+
     codes: tuple[tuple[int, str], ...] = ()
+    """The number and the code of each unit, () if the letter may not carry them."""
+
     has_goods: bool = False
+    """The receipt's page shows what was bought."""
+
     waits: bool = False
+    """A part of what was bought is still to come."""
+
     has_note: bool = False
+    """The seller wrote a note; the receipt's page shows it if `note` is None."""
+
     note: str | None = None
 
 

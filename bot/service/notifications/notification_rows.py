@@ -1,4 +1,7 @@
-"""SQL of deliveries and their attempts; a delivery's state is in the outbox, under its id."""
+"""SQL of notifications, their attempts, and the letters that report several of them.
+
+The tables call a notification a delivery. Its state is in the outbox, under its id.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ Report: TypeAlias = (
     | payment_reports.RejectionNotice
     | payment_reports.PaymentNotice
 )
-"""What is delivered: a payment's report, or one of a checkout without a payment."""
+"""A report of a payment, or of a checkout without a payment."""
 
 WEBHOOK_PAYLOADS = payload_kinds.PayloadKinds(
     webhook=payment_reports.WebhookReport, claim=payment_reports.ClaimReport
@@ -46,9 +49,9 @@ STATES = {
     "joined": notification.NotificationState.JOINED,
     "ended": notification.NotificationState.ENDED,
 }
-"""States of deliveries by states of the outbox."""
+"""States of notifications by states of the outbox."""
 
-NAMES = {state: name for name, state in STATES.items()}
+OUTBOX_STATES = {state: name for name, state in STATES.items()}
 
 COLUMNS = tables.of_table(
     "d", "id, app_id, request_id, payment_id, channel, address, created_at, checkout_id"
@@ -56,7 +59,7 @@ COLUMNS = tables.of_table(
 WITH_STATE = f"SELECT {COLUMNS}, o.state, o.attempts, o.due_at, o.settled_at, o.note"
 SELECT = f"{WITH_STATE} FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id"
 ANY = f"{SELECT} WHERE d.id = :id"
-# Payers' receipts are between them and the operator: an application could send them for ever.
+# Applications don't see payers' receipts: they could send one again for ever.
 OF_APP = f"{ANY} AND d.app_id = :app_id AND d.channel <> 'receipt'"
 NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
 OWN = f"FROM deliveries d WHERE d.app_id = :app_id AND d.channel <> 'receipt' {{narrowed}} {NEWEST}"
@@ -74,10 +77,10 @@ PAGE = (
 )
 EDGE = f"SELECT d.created_at, d.id {OWN} LIMIT 1 OFFSET :passed"
 MOST_READ = 5000
-"""Deliveries that a search by state reads: with more, other calls would wait."""
+"""Notifications that a search by state reads: with more, other calls would wait."""
 
 SHOWN = 100
-"""Deliveries that the operator's list shows unless asked for more."""
+"""Notifications that the operator's list shows unless asked for more."""
 
 INSERT = """
     INSERT INTO deliveries
@@ -86,7 +89,7 @@ INSERT = """
     (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at, :recipient_id,
      :checkout_id)
 """
-# Inserts nothing if the delivery was deleted during the attempt.
+# Inserts nothing if the notification was deleted during the attempt.
 ADD_ATTEMPT = """
     INSERT INTO delivery_attempts (delivery_id, number, at, took, status, answer, trouble)
     SELECT d.id, (SELECT COALESCE(MAX(number), 0) + 1 FROM delivery_attempts
@@ -109,12 +112,13 @@ FORGET = (
 
 @dataclass(frozen=True, slots=True)
 class NotificationFilter:
-    """A filter of an application's deliveries: by request, by state, after a place in the list."""
+    """A filter of an application's notifications."""
 
     app_id: str
     request_id: str | None = None
     state: notification.NotificationState | None = None
     after: request_rows.Place | None = None
+    """Only those that follow this place in the list."""
 
     def sql(self, form: str) -> str:
         """Return the statement of this `form` with the filter."""
@@ -124,32 +128,33 @@ class NotificationFilter:
 
 
 def insert(tx: database.Transaction, report: Report, number: str) -> str:
-    """Store a delivery and return its id, made of its channel and `number`."""
+    """Store a notification and return its id, made of its channel and `number`."""
     channel, address, at = _addressed(report)
     notification_id = f"{channel.value}-{number}"
+    payment_id = checkout_id = recipient_id = None
+    if isinstance(report, payment_reports.PaymentReport):
+        payment_id = report.transaction_id
+    else:
+        checkout_id = report.checkout_id
+    if isinstance(report, payment_reports.LetterReport | payment_reports.ClaimLetter):
+        recipient_id = report.recipient_id
     tx.execute(
         INSERT,
         id=notification_id,
         app_id=report.app_id,
         request_id=report.request_id,
-        payment_id=report.transaction_id
-        if isinstance(report, payment_reports.PaymentReport)
-        else None,
+        payment_id=payment_id,
         channel=channel.value,
         address=address,
         created_at=at,
-        recipient_id=report.recipient_id
-        if isinstance(report, payment_reports.LetterReport | payment_reports.ClaimLetter)
-        else None,
-        checkout_id=None
-        if isinstance(report, payment_reports.PaymentReport)
-        else report.checkout_id,
+        recipient_id=recipient_id,
+        checkout_id=checkout_id,
     )
     return notification_id
 
 
 def _addressed(report: Report) -> tuple[notification.Channel, str, int]:
-    """Return the channel and the address of a report, and when it came about (epoch ms)."""
+    """Return the channel and the address of a report, and the time of its event (epoch ms)."""
     match report:
         case payment_reports.WebhookReport():
             return notification.Channel.WEBHOOK, report.url, report.completed_at
@@ -157,13 +162,10 @@ def _addressed(report: Report) -> tuple[notification.Channel, str, int]:
             return notification.Channel.WEBHOOK, report.url, report.claimed_at
         case payment_reports.ReceiptReport():
             return notification.Channel.RECEIPT, report.address, report.completed_at
-        case payment_reports.RejectionNotice() | payment_reports.PaymentNotice():
-            at = (
-                report.noticed_at
-                if isinstance(report, payment_reports.PaymentNotice)
-                else report.rejected_at
-            )
-            return notification.Channel.RECEIPT, report.address, at
+        case payment_reports.RejectionNotice():
+            return notification.Channel.RECEIPT, report.address, report.rejected_at
+        case payment_reports.PaymentNotice():
+            return notification.Channel.RECEIPT, report.address, report.noticed_at
         case payment_reports.LetterReport():
             return notification.Channel.EMAIL, report.address, report.completed_at
         case payment_reports.ClaimLetter():
@@ -173,16 +175,16 @@ def _addressed(report: Report) -> tuple[notification.Channel, str, int]:
 async def page(
     db: database.Database, wanted: NotificationFilter, limit: int
 ) -> tuple[list[notification.Notification], request_rows.Place | None]:
-    """Return an application's deliveries, newest first, and the place where the next page begins.
+    """Return an application's notifications, newest first, and where the next page begins.
 
-    A search by state reads MOST_READ of them: its page may be short, even empty, although there
-    is a next page.
+    A search by state reads MOST_READ of them: its page may be short or empty although there is a
+    next page.
     """
     most_read = MOST_READ if wanted.state else limit + 1
     params: dict[str, object] = {
         "app_id": wanted.app_id,
         "request_id": wanted.request_id,
-        "state": NAMES[wanted.state] if wanted.state else None,
+        "state": OUTBOX_STATES[wanted.state] if wanted.state else None,
         "at": wanted.after.at if wanted.after else None,
         "after_id": wanted.after.id if wanted.after else None,
     }
@@ -197,7 +199,7 @@ async def page(
 async def read(
     db: database.Database, app_id: str, notification_id: str
 ) -> notification.Notification | None:
-    """Return one delivery of an application."""
+    """Return one notification of an application."""
     row = await db.one(OF_APP, id=notification_id, app_id=app_id)
     return _read(row) if row else None
 
@@ -211,14 +213,14 @@ async def read_receipt(
 
 
 async def read_attempts(db: database.Database, notification_id: str) -> list[notification.Attempt]:
-    """Return the attempts of a delivery, in their order."""
+    """Return the attempts of a notification, in their order."""
     return [_attempt(row) for row in await db.query(ATTEMPTS, id=notification_id)]
 
 
 def find_of_app(
     tx: database.Transaction, app_id: str, notification_id: str
 ) -> notification.Notification | None:
-    """Return one delivery of an application."""
+    """Return one notification of an application."""
     row = tx.one(OF_APP, id=notification_id, app_id=app_id)
     return _read(row) if row else None
 
@@ -234,21 +236,21 @@ def list_all(
     limit: int = SHOWN,
     state: notification.NotificationState | None = None,
 ) -> list[notification.Notification]:
-    """Return the deliveries of every application, newest first."""
+    """Return the notifications of every application, newest first."""
     narrowed = "AND o.state = :state" if state else ""
     sql = f"{SELECT} {narrowed} {NEWEST} LIMIT :limit"
-    rows = tx.query(sql, limit=limit, state=NAMES[state] if state else None)
+    rows = tx.query(sql, limit=limit, state=OUTBOX_STATES[state] if state else None)
     return [_read(row) for row in rows]
 
 
 def find(tx: database.Transaction, notification_id: str) -> notification.Notification | None:
-    """Return one delivery of any application."""
+    """Return one notification of any application."""
     row = tx.one(ANY, id=notification_id)
     return _read(row) if row else None
 
 
 def attempts(tx: database.Transaction, notification_id: str) -> list[notification.Attempt]:
-    """Return what `read_attempts` does, in a transaction."""
+    """Return the attempts of a notification, in their order."""
     return [_attempt(row) for row in tx.query(ATTEMPTS, id=notification_id)]
 
 
@@ -270,13 +272,13 @@ def add_attempt(
 def has_attempt(
     tx: database.Transaction, notification_id: str, attempt: notification.Attempt
 ) -> bool:
-    """Return whether this attempt is stored."""
+    """True if this attempt is stored."""
     given = {"at": attempt.at, "took": attempt.took, "status": attempt.status or 0}
     return tx.one(HAS_ATTEMPT, id=notification_id, **given) is not None
 
 
 def sweep(tx: database.Transaction, queue: queue_policy.Queue, before: int, most: int) -> int:
-    """Delete up to `most` of a queue's deliveries settled before `before`; return how many."""
+    """Delete up to `most` of a queue's notifications settled before `before`; return how many."""
     swept = outbox.sweep(tx, queue, before, most)
     for notification_id in swept:
         for statement in FORGET:
@@ -313,13 +315,11 @@ def _attempt(row: database.Row) -> notification.Attempt:
     )
 
 
-# SQL of letters that report several payments or claims.
-#
-# Each member's delivery names the leading one, whose message is sent; the others are `joined` in
-# the outbox until it is settled, so that a lost answer repeats the same letter.
+# Letters that report several payments or claims. Each member names the leader, whose message is
+# sent. The others are `joined` in the outbox until the leader is settled, so that a lost answer
+# repeats the same letter.
 
-
-MOST = 2000
+MOST_IN_LETTER = 2000
 """Payments in one letter."""
 
 WAITING = f"""
@@ -330,7 +330,7 @@ NEWS = f"""{WAITING}
     AND (d.checkout_id IS NULL OR EXISTS (SELECT 1 FROM checkouts c
     WHERE c.id = d.checkout_id AND c.state = 'claimed' AND c.claim_lapses_at > :now))
 """  # noqa: S608 - our own words
-"""The same without claims that need no answer any more."""
+"""The same without claims that no longer need an answer."""
 
 JOIN = "UPDATE deliveries SET letter = :leader WHERE id IN ({} ORDER BY d.id LIMIT :most)"
 JOIN_NEWS, JOIN_ALL = JOIN.format(NEWS), JOIN.format(WAITING)
@@ -347,33 +347,33 @@ STRANDED = f"""
 
 
 def leader_of(tx: database.Transaction, notification_id: str) -> str | None:
-    """Return the leader of a delivery's letter, None if it is in no letter yet."""
+    """Return the leader of a notification's letter, None if it is in no letter yet."""
     row = tx.one("SELECT letter FROM deliveries WHERE id = :id", id=notification_id)
     return row["letter"] if row else None
 
 
 def begin_letter(tx: database.Transaction, notification_id: str) -> None:
-    """Begin a letter with a delivery."""
+    """Begin a letter with a notification."""
     tx.execute("UPDATE deliveries SET letter = :id WHERE id = :id", id=notification_id)
 
 
 def join_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
-    """Add the deliveries that wait for a recipient to the letter of `leader`.
+    """Add the notifications that wait for a recipient to the letter of `leader`.
 
-    Claims that need no answer any more at `now` (epoch ms) stay out of it.
+    Claims that need no answer at `now` (epoch ms) stay out of it.
     """
-    tx.execute(JOIN_NEWS, leader=leader, recipient=recipient_id, most=MOST, now=now)
+    tx.execute(JOIN_NEWS, leader=leader, recipient=recipient_id, most=MOST_IN_LETTER, now=now)
     bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
 
 
 def join_all(tx: database.Transaction, leader: str, recipient_id: str) -> None:
-    """Add every delivery that waits for a recipient, to be settled as `leader` without a letter."""
-    tx.execute(JOIN_ALL, leader=leader, recipient=recipient_id, most=MOST)
+    """Join all that waits for a recipient with `leader`, to be settled without a letter."""
+    tx.execute(JOIN_ALL, leader=leader, recipient=recipient_id, most=MOST_IN_LETTER)
     bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
 
 
 def first_waiting(tx: database.Transaction, recipient_id: str, now: int) -> str | None:
-    """Return the first delivery that a letter to a recipient would report at `now` (epoch ms)."""
+    """Return the first notification that a letter to a recipient would report at `now`."""
     row = tx.one(f"{NEWS} ORDER BY d.id LIMIT 1", recipient=recipient_id, now=now)
     return row["id"] if row else None
 
@@ -391,25 +391,25 @@ def settle_members(tx: database.Transaction, leader: str, state: str, note: str,
 
 
 def unsettled_leaders(tx: database.Transaction) -> list[str]:
-    """Return settled leaders with members that are not: a worker ended between the two."""
+    """Return settled leaders with unsettled members: a worker ended between the two."""
     return [row["leader"] for row in tx.query(STRANDED)]
 
 
 def postpone_letter(tx: database.Transaction, recipient_id: str, due_at: int) -> None:
-    """Delay the deliveries that wait for a recipient to `due_at`."""
+    """Delay the notifications that wait for a recipient until `due_at`."""
     bulk_changes.postpone(tx, WAITING, due_at, recipient=recipient_id)
 
 
 def hasten_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
-    """Make a letter due at once, with the deliveries that still wait for its recipient."""
+    """Make a letter due at once, with the notifications that still wait for its recipient."""
     chosen = f"SELECT :leader UNION ALL {WAITING}"
     bulk_changes.hasten(tx, chosen, now, leader=leader, recipient=recipient_id)
 
 
 def leave_letter(tx: database.Transaction, notification_id: str) -> None:
-    """Remove a delivery from its letter, to send it again alone.
+    """Remove a notification from its letter, to send it again alone.
 
-    The leader of a letter with joined members stays: they wait for it.
+    The leader of a letter with joined members stays in it, because they wait for it.
     """
     tx.execute(
         "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS ("  # noqa: S608 - as above

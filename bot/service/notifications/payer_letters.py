@@ -49,7 +49,7 @@ def read_letter(
         has_goods=received != contents.Received(),
         waits=received.waiting > 0,
         has_note=note is not None,
-        note=note if note and notification.is_token(note) else None,
+        note=note if note and notification.is_code(note) else None,
     )
 
 
@@ -89,7 +89,7 @@ def _codes(payment: Payment, received: contents.Received) -> tuple[tuple[int, st
     """Return the code of each unit, () where one is missing or may not travel."""
     codes = received.codes
     if not len(codes) == payment.quantity <= notification.MOST_CODES or not all(
-        map(notification.is_token, codes)
+        map(notification.is_code, codes)
     ):
         return ()
     return tuple(enumerate(codes, payment.first_unit or 1))

@@ -420,7 +420,10 @@ def find_or_ask(
         found = _new(tx, request, address, now, confirms=confirms)
         if found.state is notification.RecipientState.UNCONFIRMED:
             lock_asks(tx, found)
-            if count_open(tx, app_id, owner, now - notification.VALID) >= notification.MOST_OPEN:
+            if (
+                count_open(tx, app_id, owner, now - notification.CONFIRMABLE)
+                >= notification.MOST_OPEN
+            ):
                 raise errors.InvalidBody(
                     f"{FIELD} {TOO_MANY}.", [errors.FieldProblem(FIELD, TOO_MANY)]
                 )
@@ -464,7 +467,7 @@ def confirm(tx: database.Transaction, token: str, now: int) -> notification.Reci
     """
     if known := find_by_token(tx, token):
         lanes.lock(tx, MAILS, known.address)
-    recipient = confirm_address(tx, token, now, now - notification.VALID)
+    recipient = confirm_address(tx, token, now, now - notification.CONFIRMABLE)
     leader = notification_rows.first_waiting(tx, recipient.id, now) if recipient else None
     if recipient is None or leader is None:
         return recipient

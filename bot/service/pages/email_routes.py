@@ -26,7 +26,7 @@ EVERYBODY = "everybody"
 """Value of the button that stops the letters of all sellers."""
 
 
-@router.api_route(f"{notification.CONFIRM}{{token}}", methods=["GET", "HEAD"])
+@router.api_route(f"{notification.CONFIRM_PATH}{{token}}", methods=["GET", "HEAD"])
 async def ask(request: Request) -> Response:
     """Show the address with a button that confirms it."""
     service, token = callers.admit_payer(request), request.path_params["token"]
@@ -34,7 +34,7 @@ async def ask(request: Request) -> Response:
     return _confirming(request, it, service.now())
 
 
-@router.api_route(f"{notification.CONFIRM}{{token}}", methods=["POST"])
+@router.api_route(f"{notification.CONFIRM_PATH}{{token}}", methods=["POST"])
 async def confirm(request: Request) -> Response:
     """Confirm the address; a link works once."""
     service, token = callers.admit_payer(request), request.path_params["token"]
@@ -44,7 +44,7 @@ async def confirm(request: Request) -> Response:
     return _confirming(request, it, now)
 
 
-@router.api_route(f"{notification.STOP}{{token}}", methods=["GET", "HEAD"])
+@router.api_route(f"{notification.STOP_PATH}{{token}}", methods=["GET", "HEAD"])
 async def offer(request: Request) -> Response:
     """Show the buttons that stop letters."""
     service, token = callers.admit_payer(request), request.path_params["token"]
@@ -56,7 +56,7 @@ async def offer(request: Request) -> Response:
     return _page(request, it, "stopped" if ended else "stop", buttons=buttons)
 
 
-@router.api_route(f"{notification.STOP}{{token}}", methods=["POST"])
+@router.api_route(f"{notification.STOP_PATH}{{token}}", methods=["POST"])
 async def stop(request: Request) -> Response:
     """Stop a seller's letters, or those of all; mail programs post here too (RFC 8058)."""
     service, token = callers.admit_payer(request), request.path_params["token"]
@@ -70,7 +70,7 @@ async def stop(request: Request) -> Response:
 
 
 @router.api_route(
-    f"{notification.STOP}{notification.STOP_RECEIPTS}{{token}}", methods=["GET", "HEAD"]
+    f"{notification.STOP_PATH}{notification.STOP_RECEIPTS}{{token}}", methods=["GET", "HEAD"]
 )
 async def offer_receipts(request: Request) -> Response:
     """Show the buttons that stop a payer's receipts."""
@@ -82,7 +82,9 @@ async def offer_receipts(request: Request) -> Response:
     return _page(request, None, "receipts", buttons=("receipts", EVERYBODY))
 
 
-@router.api_route(f"{notification.STOP}{notification.STOP_RECEIPTS}{{token}}", methods=["POST"])
+@router.api_route(
+    f"{notification.STOP_PATH}{notification.STOP_RECEIPTS}{{token}}", methods=["POST"]
+)
 async def stop_receipts(request: Request) -> Response:
     """Stop receipts to a payer's mailbox, or all letters; mail programs post here too."""
     service, mailbox = _receipts_of(request)

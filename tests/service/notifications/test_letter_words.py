@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from bot.service.notifications.notification import LONGEST_TOKEN, is_deep_link, is_token
+from bot.service.notifications.notification import LONGEST_CODE, is_code, is_deep_link
 
 
 @pytest.mark.parametrize(
     "text",
-    ["7", "ABCD-1234-EFGH", "RR123456785DE", "a1+b/c==", "1Z999AA10123456784", "9" * LONGEST_TOKEN],
+    ["7", "ABCD-1234-EFGH", "RR123456785DE", "a1+b/c==", "1Z999AA10123456784", "9" * LONGEST_CODE],
 )
 def test_codes_and_numbers_travel(text: str) -> None:
-    assert is_token(text)
+    assert is_code(text)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_codes_and_numbers_travel(text: str) -> None:
             "two words 7",
             "a1 b2",
             "line1\nline2",
-            "9" * (LONGEST_TOKEN + 1),
+            "9" * (LONGEST_CODE + 1),
         ),
         *(
             "https://x1",
@@ -41,7 +41,7 @@ def test_codes_and_numbers_travel(text: str) -> None:
     ],
 )
 def test_what_could_be_a_message_or_a_link_does_not(text: str) -> None:
-    assert not is_token(text)
+    assert not is_code(text)
 
 
 def test_only_links_that_start_a_bot_travel() -> None:
