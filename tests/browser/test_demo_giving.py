@@ -58,7 +58,7 @@ async def test_an_amount_and_words_of_a_german_payer_come_to_the_chat(
         await expect(page.get_by_text("Trommeln")).to_have_count(0)
 
 
-async def test_codes_of_two_pieces_reach_the_receipt_and_the_buyers_chat(
+async def test_codes_of_two_units_reach_the_receipt_and_the_buyers_chat(
     browser: Browser, demo: Process, tmp_path: Path
 ) -> None:
     """Three are asked for where two are left; what is kept in Telegram has the same codes."""

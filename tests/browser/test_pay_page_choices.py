@@ -128,7 +128,7 @@ async def test_without_scripts_a_forgotten_button_is_asked_about(
     assert await paid(service) == [700]
 
 
-async def test_the_total_of_several_pieces_is_shown(
+async def test_the_total_of_several_units_is_shown(
     browser: Browser, service: ServiceHarness
 ) -> None:
     made = await service.create(expirationType="limit", totalUnits=3, maxQuantity=3)

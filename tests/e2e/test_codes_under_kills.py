@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
 
 
-PIECES, PAYERS, KILLS = 100, 130, 6
+UNITS, PAYERS, KILLS = 100, 130, 6
 AT_ONCE = 13
 """Payers that pay at the same time."""
 
 SEED = 20261123
-CODES = [f"CODE-{number:03d}" for number in range(1, PIECES + 1)]
+CODES = [f"CODE-{number:03d}" for number in range(1, UNITS + 1)]
 UNDER_WAY = "SELECT COUNT(*) FROM outbox WHERE state IN ('waiting', 'leased')"
 MARK, NUMBER = "You may have seen this already.", "🧾 "
 
@@ -86,7 +86,7 @@ class Crowd:
 
 async def make_drop(sam: Seller) -> str:
     """Make a drop whose buyers get codes, by chatting; return its link."""
-    card = await sam.card(f"/drop {PIECES} 5 EUR Voucher", "Voucher")
+    card = await sam.card(f"/drop {UNITS} 5 EUR Voucher", "Voucher")
     await sam.edit(card)
     await sam.press(card, "What buyers get", "What does the buyer get after paying?")
     listed = "\n".join(CODES).encode()
@@ -145,7 +145,7 @@ async def test_each_code_goes_to_one_payment_whatever_is_killed(stage: ProductSe
         paid = [transaction for (transaction,) in run.rows("SELECT id FROM payments")]
     assert sorted(paid) == sorted(place.rpartition("/")[2] for place in places)
     assert sorted(code for one in shown for code in one["delivery"]["codes"]) == CODES
-    assert sorted(one["units"]["first"] for one in shown) == list(range(1, PIECES + 1))
+    assert sorted(one["units"]["first"] for one in shown) == list(range(1, UNITS + 1))
     check_alerts(sam, paid)
     reasons = [call.reason for call in stage.world.refused]
     assert [one for one in reasons if not any(words in one for words in AFTER_A_KILL)] == []
@@ -162,7 +162,7 @@ def check_payers(crowd: Crowd) -> None:
     """Check that each payer has bought or reads why not, and that no answer shows a code."""
     answers = crowd.answers.values()
     statuses = Counter(answer.status for answer in answers)
-    assert statuses == {303: PIECES, 409: PAYERS - PIECES}
+    assert statuses == {303: UNITS, 409: PAYERS - UNITS}
     assert all("Sold out" in answer.text for answer in answers if answer.status == 409)
     assert {answer.text.count("CODE-") for answer in answers} == {0}
 

@@ -107,7 +107,7 @@ async def test_a_goal_is_passed_and_falls_with_money_paid_back(world: World) -> 
     assert world.refused == []
 
 
-async def test_three_pieces_of_two_left_are_refused_and_two_taken(world: World) -> None:
+async def test_three_units_of_two_left_are_refused_and_two_taken(world: World) -> None:
     sam, pat = await seller_with_destination(world), buyer(world, language="de")
     kind = await sam.say("/new", "What kind of payment link")
     await sam.press(kind, "Limited drop", "What's it called")

@@ -31,7 +31,7 @@ ANYTHING = "Anything else?"
 
 
 async def asked(sam: Seller, kind: str = "Limited drop") -> Message:
-    """Answer the questions of a request of two pieces, and open the question about its goods."""
+    """Answer the questions of a request of two units, and open the question about its goods."""
     shown = await sam.say("/new", "What kind of payment link")
     await sam.press(shown, kind, "What's it called")
     await sam.say("Album", "How much")

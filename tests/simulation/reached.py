@@ -33,7 +33,7 @@ GOT = (
     " AND place >= first_unit AND place < first_unit + payments.quantity)"
 )
 SALES = {
-    "several pieces": "payments.quantity > 1",
+    "several units": "payments.quantity > 1",
     "a code": f"paid_back_at IS NULL AND {GOT} > 0",
     "several codes": f"paid_back_at IS NULL AND {GOT} > 1",
     "a code awaited": f"codes_count > 0 AND {GOT} < payments.quantity",

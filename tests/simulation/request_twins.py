@@ -10,7 +10,7 @@ from bot.service.requests.request import AmountChoice, Kind
 
 CAP = 1
 PRICE, DEAREST = 500, 100_000_000_000
-"""What one piece costs, and the most that a payment may be, in cents."""
+"""What one unit costs, and the most that a payment may be, in cents."""
 
 HOLDING = {"opening", "open", "claimed"}
 GIVEN_UP = {"lapsed", "cancelled", "failed", "rejected"}
@@ -20,7 +20,7 @@ GIVEN_UP = {"lapsed", "cancelled", "failed", "rejected"}
 class Attempt:
     """A checkout: its units are held until `until`, unless it left the states that hold them.
 
-    `price` is that of one piece, chosen or not. A claim lasts until `claim_until`, whether it `has`
+    `price` is that of one unit, chosen or not. A claim lasts until `claim_until`, whether it `has`
     its units or not. `counted` is until when it counts for its network, None if nothing does.
     """
 
@@ -99,7 +99,7 @@ class Attempt:
 class Twin:
     """A request; `external` are the ids of its money that came, `short` what was too little of it.
 
-    `most` are the pieces of one checkout, `numbers` the first unit and the quantity of each payment
+    `most` are the units of one checkout, `numbers` the first unit and the quantity of each payment
     that took its units, by its id. `sales` counts these, `raised` is their sum, and `volume` that
     of all payments; `partly` counts those that were oversold although some of their units were
     left. `codes` are those of its units in their order, if it delivers codes. `paid_back` are the

@@ -30,18 +30,18 @@ from tests.simulation.test_request_machine import (
 
 LIVES, STEPS, SEED = 700, 40, 20261122
 SLOW, REPEATED, PAID_BACK = 0.5, 0.5, 0.7
-PIECES, PARTLY = "pieces", "partly"
+UNITS, PARTLY = "units", "partly"
 CROWDS = (SandboxScenario.AT_ONCE, SandboxScenario.NEVER)
 REACHED = {
     "sandbox": "open claimed paid lapsed cancelled rejected late oversold",
     "lightning": "opening open paid lapsed cancelled failed late oversold",
     "lnbits": "opening open claimed paid lapsed cancelled failed rejected late oversold",
-    PIECES: f"opening open claimed paid lapsed cancelled failed rejected late oversold {PARTLY}",
+    UNITS: f"opening open claimed paid lapsed cancelled failed rejected late oversold {PARTLY}",
     "bank:sepa": "open claimed paid lapsed cancelled rejected late oversold",
 }
 """The states of each way; a rail that knows of its payments takes no claim, banks can't fail.
 
-PARTLY: the money came late for several pieces, of which some were left.
+PARTLY: the money came late for several units, of which some were left.
 """
 
 
@@ -88,7 +88,7 @@ class Life:
     def live(self) -> set[tuple[str, str]]:
         """Take the steps, and return the states of the ways that were reached.
 
-        Also those of several pieces, under PIECES instead of the way.
+        Also those of several units, under UNITS instead of the way.
         """
         weights, steps = zip(*self.steps, strict=True)
         reached = set[tuple[str, str]]()
@@ -100,13 +100,13 @@ class Life:
                 for one in twin.attempts.values()
             }
             reached |= {
-                (PIECES, one.at(self.shop.now))
+                (UNITS, one.at(self.shop.now))
                 for twin in self.twins
                 for one in twin.attempts.values()
                 if one.quantity > 1
             }
         if any(twin.partly for twin in self.twins):
-            reached.add((PIECES, PARTLY))
+            reached.add((UNITS, PARTLY))
         self.shop.units_balance()
         self.shop.money_balances()
         self.shop.each_code_is_shown_to_one_payer_at_most()

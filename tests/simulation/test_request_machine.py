@@ -330,7 +330,7 @@ class Payments(Shop):
 
     @rule(twin=Shop.twins, holder=HOLDERS)
     def change_the_order(self, twin: Twin, holder: Holder) -> None:
-        """Open a checkout, and pay for two pieces instead."""
+        """Open a checkout, and pay for two units instead."""
         self.pay(twin, SandboxScenario.NEVER, holder=holder)
         self.pay(twin, SandboxScenario.AT_ONCE, holder=holder, order=Order(quantity=2))
 

@@ -49,8 +49,8 @@ async def buy(service: ServiceHarness, request_id: str, number: int = 0, **form:
     return path
 
 
-async def buy_pieces(service: ServiceHarness, request_id: str, quantity: int) -> str:
-    """Pay several pieces in one checkout; return the path of the receipt."""
+async def buy_units(service: ServiceHarness, request_id: str, quantity: int) -> str:
+    """Pay several units in one checkout; return the path of the receipt."""
     form = PaymentForm(request_id, f"{quantity:032d}", {}, quantity=quantity)
     now = service.clock()
     paid = await service.db.transaction(lambda tx: paying.pay(tx, service.context, form, now))

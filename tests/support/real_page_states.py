@@ -157,7 +157,7 @@ async def chosen_amount(scene: RealScene) -> str:
     return await scene.link(amountChoice=suggested)
 
 
-async def several_pieces(scene: RealScene) -> str:
+async def several_units(scene: RealScene) -> str:
     await two_ways(scene)
     await scene.link(maxQuantity=3)
     return await scene.pay(quantity="3")
@@ -321,7 +321,7 @@ async def paid_by_bank(scene: RealScene) -> str:
 REAL_STATES: dict[str, Callable[[RealScene], Awaitable[str]]] = {
     make.__name__: make
     for make in (
-        *(two_ways, chosen_amount, several_pieces, unpriced_way, only_lightning, only_bank),
+        *(two_ways, chosen_amount, several_units, unpriced_way, only_lightning, only_bank),
         *(only_unpriced, no_account),
         *(opening, invoice, invoice_to_confirm, bank_code, pix_code, upi_code, swiss_code),
         *(claimed, claimed_invoice, rejected, unconfirmed, failed),

@@ -245,9 +245,9 @@ def group_payments(payments: Sequence[payloads.AlertPayment]) -> list[list[paylo
 
 def _group(group: Sequence[payloads.AlertPayment], language: str, *, is_alone: bool) -> list[str]:
     first = group[0]
-    pieces = sum(payment.quantity for payment in group)
+    quantity = sum(payment.quantity for payment in group)
     name = payment_lines.item_text(
-        first.name, pieces if pieces > len(group) else 1, language, _NAME
+        first.name, quantity if quantity > len(group) else 1, language, _NAME
     )
     total = _amount(sum(payment.amount for payment in group), first.currency, language)
     head, words = translations.t(language, "alert", amount=total, name=name), []
@@ -282,15 +282,17 @@ def _short_head(
 
 
 def _line(payment: payloads.AlertPayment, language: str) -> list[str]:
-    """Return what a digest says of one payment: its payer, its pieces, its rail and its number."""
+    """Return what a digest says of one payment: its payer, quantity, rail and number."""
     paid = payment.paid_by
     how = [payment_lines.way_text(paid.kind, language)] if paid and paid.kind != TEST_MONEY else []
     if paid and not payment.underpaid:
         how += payment_lines.surplus_line(paid, (payment.amount, payment.currency), language)
     many = payment.quantity > 1
-    pieces = [translations.t(language, "payments-pieces", pieces=payment.quantity)] if many else []
+    quantity = (
+        [translations.t(language, "payments-pieces", pieces=payment.quantity)] if many else []
+    )
     words, payer = payment_lines.words_line(payment.words, language), _payer(payment, language)
-    return [*words, *payer, *pieces, *how, *_number(payment, language)]
+    return [*words, *payer, *quantity, *how, *_number(payment, language)]
 
 
 def _how(payment: payloads.AlertPayment, language: str) -> list[str]:

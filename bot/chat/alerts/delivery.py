@@ -106,14 +106,14 @@ def _drop_end(
     """Return the end of a drop; None while units are left or alerts are under way."""
     listing = account.listing
     paid, units = listing.paid_count, _units_of_drop(listing)
-    if units is None or listing.pieces < units:
+    if units is None or listing.units_sold < units:
         return None
     settled = account.delivered + account.muted
     lost = _given_up(tx, queues, listing) if settled < paid else ()
     if settled + len(lost) < paid:
         return None
-    oversold, oversold_pieces = payment_rows.count_oversold(tx, listing.id)
-    sold = listing.pieces - oversold_pieces
+    oversold, oversold_units = payment_rows.count_oversold(tx, listing.id)
+    sold = listing.units_sold - oversold_units
     lost_sold = sum(not payment.oversold for payment in lost)
     return DropEnd(sold, lost_sold, account.muted, oversold) if sold >= units else None
 

@@ -157,7 +157,7 @@ def saved_reply(
     else:
         value = field.changed_words(change.value, card.currency, seller, now, _SAVED)
         if field is request_fields.GOODS:
-            value = _codes_for_pieces(card, change.value, language) or value
+            value = _codes_for_units(card, change.value, language) or value
         text = translations.t(language, f"saved-{change.field}", value=value)
     lines = [translations.t(language, "saved", name=replies.escaped(card.name, _NAME)), text]
     if (
@@ -175,8 +175,8 @@ def saved_reply(
     return replies.Reply("\n".join(lines), (*first, _card_and_edit(card, language)))
 
 
-def _codes_for_pieces(card: request_card.Card, change: object, language: str) -> str | None:
-    """Return whether new codes are enough for the pieces on sale; None where no code is for them.
+def _codes_for_units(card: request_card.Card, change: object, language: str) -> str | None:
+    """Return whether new codes are enough for the units on sale; None where no code is for them.
 
     Codes that buyers wait for are none of these: the card says how many are missing.
     """

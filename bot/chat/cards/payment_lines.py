@@ -27,11 +27,11 @@ BEGINNING, END, REFERENCE = FOUND_BY = ("b", "e", "r")
 """Where a hide button stands in a list of `/find`: the part of the number typed, and its length."""
 
 
-def item_text(name: str, pieces: int, language: str, limit: int) -> str:
-    """Return a request's name, escaped, after the number of pieces where it isn't one."""
-    if pieces == 1:
+def item_text(name: str, quantity: int, language: str, limit: int) -> str:
+    """Return a request's name, escaped, after the quantity unless it is one."""
+    if quantity == 1:
         return replies.escaped(name, limit)
-    return translations.t(language, "pieces-of", pieces=pieces, name=replies.escaped(name, limit))
+    return translations.t(language, "pieces-of", pieces=quantity, name=replies.escaped(name, limit))
 
 
 def words_head(words: payment.PayerWords, amount: str, name: str, language: str) -> str:

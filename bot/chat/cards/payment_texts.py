@@ -230,11 +230,11 @@ def _lines(
 
 
 def _states(receipt: link_lists.ListedPayment, language: str) -> list[str]:
-    """Return its pieces where it has several, and what is special about a payment."""
+    """Return its quantity if it is several, and what is special about a payment."""
     is_back = receipt.marks.paid_back_at is not None
-    pieces = receipt.quantity
+    quantity = receipt.quantity
     shown = [
-        translations.t(language, "payments-pieces", pieces=pieces) if pieces > 1 else "",
+        translations.t(language, "payments-pieces", pieces=quantity) if quantity > 1 else "",
         translations.t(language, "payments-oversold") if receipt.oversold and not is_back else "",
         translations.t(language, "claims-payment-underpaid") if receipt.underpaid else "",
         translations.t(language, "payments-found") if receipt.found else "",

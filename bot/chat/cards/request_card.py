@@ -154,7 +154,7 @@ def _status_by_accounts(listing: link_rows.PaymentLink) -> str:
     return remote_request.NO_PAYOUT if wish.destination == own and not wish.receivers else OUTDATED
 
 
-# What payers choose, give and get, in words: the amount, the goal's bar, pieces and goods.
+# What payers choose, give and get, in words: the amount, the goal's bar, quantity and goods.
 
 
 STEPS = 10
@@ -225,7 +225,7 @@ def goal_bar(share: int) -> str:
 
 
 def order_lines(card: Card, language: str) -> list[str]:
-    """Return how many pieces a buyer may take at once, and what every buyer gets."""
+    """Return how many units a buyer may take at once, and what every buyer gets."""
     lines = []
     if card.max_quantity is not None and card.max_quantity > 1:
         lines.append(translations.t(language, "card-each", most=card.max_quantity))

@@ -450,19 +450,19 @@ def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     return "\n".join([translations.t(language, "review-receivers"), *lines])
 
 
-def fit_line(goods: request_spec.Goods, pieces: int | None, language: str) -> str:
-    """Compare codes with the pieces on sale; None for an unlimited number."""
+def fit_line(goods: request_spec.Goods, units: int | None, language: str) -> str:
+    """Compare codes with the units on sale; None for an unlimited number."""
     count = goods.count or 0
-    if pieces is None:
+    if units is None:
         return translations.t(language, "goods-codes", count=count)
-    key = "fits" if count == pieces else "few" if count < pieces else "many"
+    key = "fits" if count == units else "few" if count < units else "many"
     return translations.t(
-        language, f"goods-codes-{key}", count=count, pieces=pieces, off=abs(pieces - count)
+        language, f"goods-codes-{key}", count=count, pieces=units, off=abs(units - count)
     )
 
 
-def pieces_of(draft: drafts.Draft) -> int | None:
-    """Return how many pieces a request sells: those of a drop, one of a one-off."""
+def units_of(draft: drafts.Draft) -> int | None:
+    """Return how many units a request sells: those of a drop, one of a one-off."""
     return 1 if draft.kind == "oneoff" else draft.units
 
 
@@ -501,16 +501,14 @@ def goods_brief(value: object, seller: drafts.Seller) -> str:
 
 
 def goods_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the lines of the review: what buyers get; codes beside the pieces on sale."""
+    """Return the lines of the review: what buyers get; codes beside the units on sale."""
     goods, language = draft.goods, seller.language
     if goods is None:
         return None
     if goods.kind != request_spec.CODES:
         value = replies.escaped(goods_words(goods, seller), _SHOWN_TEXT)
         return translations.t(language, "review-goods", value=value)
-    fit = translations.t(
-        language, "review-goods", value=fit_line(goods, pieces_of(draft), language)
-    )
+    fit = translations.t(language, "review-goods", value=fit_line(goods, units_of(draft), language))
     return "\n".join(filter(None, [fit, ends_line(goods, language)]))
 
 

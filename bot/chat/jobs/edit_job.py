@@ -324,5 +324,5 @@ class UnitsHandler:
 
 def _count(answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink) -> jobs.UnitCounts:
     several = (listing.wish.max_quantity or 1) > 1
-    counted = request_changes.count_units(answer, listing.pieces)
+    counted = request_changes.count_units(answer, listing.units_sold)
     return replace(counted, payments=listing.paid_count, several=several)

@@ -276,7 +276,7 @@ def _has(sent: object, wanted: object) -> bool:
 
 
 def count_units(answer: remote_request.RemoteRequest, recorded: int) -> jobs.UnitCounts:
-    """Count a drop's units by its server's answer; `recorded` pieces were paid for then."""
+    """Count a drop's units by its server's answer; `recorded` units were paid for then."""
     left = answer.remaining_units
     unsold = None if left is None else left + answer.reserved_units
     return jobs.UnitCounts(answer.total_units, unsold, answer.paid_count, recorded)

@@ -80,7 +80,7 @@ class CreateProgress:
 class UnitCounts:
     """A drop's units by its server: in all, unsold, and the number of payments.
 
-    The payments that the chat had recorded then bought `recorded` pieces; `payments` is their
+    The payments that the chat had recorded then bought `recorded` units; `payments` is their
     number, None where each bought one. `several`: a payment may buy more than one.
     """
 
@@ -100,7 +100,7 @@ class UnitCounts:
         """Return how many units were removed between two counts, None if that can't be known.
 
         On a server that doesn't count payments, unrecorded payments look like removed units. How
-        many pieces they bought is not known before they are recorded, where payers take several.
+        many units they bought is not known before they are recorded, where payers take several.
         """
         if self.total is not None and later.total is not None and later.total < self.total:
             return self.total - later.total

@@ -120,7 +120,7 @@ class AlertPayment:
     `transaction_id` is None where it is not known. `settled_count` oversold payments were paid back
     already. `underpaid`: the amount is what arrived, and nothing was sold. `paid_by` is how it was
     paid, where the server says so, and `at` (epoch ms) the time of its record. `claim_id` is the
-    claim by which its seller may accept an underpaid one. The amount is that of `quantity` pieces.
+    claim by which its seller may accept an underpaid one. The amount is that of `quantity` units.
     `words` are the payer's, as long as the seller hasn't hidden them; `codes_waiting` units are
     sold and wait for a code; `is_sent_by_hand`: its seller may have something to send. `reached` is
     what was raised, and the goal, in minor units, if this payment reached it.

@@ -116,8 +116,8 @@ LONGEST_CODE = 16
 """Characters of a currency's code."""
 NO_PAYOUT = "noPayoutAccount"
 """The status of a request that can't be paid because its seller has no account for it."""
-MOST_PIECES = 1000
-"""Pieces of one payment: ten times as many as a payer may take; a larger number is not believed."""
+MAX_QUANTITY = 1000
+"""Units of one payment: ten times as many as a payer may take; a larger number is not believed."""
 MOST_UNITS = 10**12
 """Far more than any request has; a larger number is not believed."""
 _LONGEST_QUOTE = 40  # characters of a server's amount
@@ -179,9 +179,9 @@ class RemoteRequest:
         """Return the request with these numbers of units left and reserved."""
         return replace(self, remaining_units=remaining_units, reserved_units=reserved_units)
 
-    def with_sold(self, pieces: int) -> RemoteRequest:
-        """Return the request after more pieces were sold, each with its code."""
-        return self if self.codes is None else replace(self, codes=self.codes.after_sale(pieces))
+    def with_sold(self, quantity: int) -> RemoteRequest:
+        """Return the request after `quantity` more units were sold, each with its code."""
+        return self if self.codes is None else replace(self, codes=self.codes.after_sale(quantity))
 
     def serves_more(self, before: RemoteRequest | None) -> bool:
         """Return whether there are more codes than in an earlier answer, or none in their place."""
@@ -207,7 +207,7 @@ class ServerPayment:
     """A payment in the server's list; `completed_at` in epoch ms.
 
     `amount` and `currency` are raw: `amount_of_payment` reads them. It is the sum of `quantity`
-    pieces. `is_hidden`: the payer's words are not to be shown.
+    units. `is_hidden`: the payer's words are not to be shown.
     """
 
     transaction_id: str
@@ -298,16 +298,16 @@ def rail_facts(data: Mapping[str, Any]) -> dict[str, Any]:
         "underpaid": is_short,
         "paid_by": paid_by,
         "checkout_id": checkout if is_id(checkout) else None,
-        "quantity": _pieces(data.get("quantity")),
+        "quantity": _quantity(data.get("quantity")),
         "words": payment.read_words(data),
         "is_hidden": data.get("messageHidden") is True,
     }
 
 
-def _pieces(value: Any) -> int:
-    """Return the pieces of a payment; 1 if the server names no valid number."""
+def _quantity(value: Any) -> int:
+    """Return the quantity of a payment; 1 if the server names no valid number."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 1 <= value <= MOST_PIECES else 1
+    return value if is_number and 1 <= value <= MAX_QUANTITY else 1
 
 
 def is_id(value: Any) -> bool:
@@ -324,15 +324,15 @@ def read_checkout(data: Any) -> str:
 
 
 def amount_of_payment(
-    raw: Any, currency: Any, wish: request_spec.RequestSpec, pieces: int = 1
+    raw: Any, currency: Any, wish: request_spec.RequestSpec, quantity: int = 1
 ) -> PaidAmount:
     """Return the amount of a payment, from the `amount` and `currencyCode` that its server sent.
 
-    It is the price of all `pieces` where the server sent no amount (HandCash never does) or one
+    It is the price of `quantity` units if the server sent no amount (HandCash never does) or one
     that can't be read, since no form of an amount may withhold the payment from its seller, and 0
     where it sent none above 0. A number without a currency is in the price's.
     """
-    price = wish.amount * pieces
+    price = wish.amount * quantity
     if raw is None:
         return PaidAmount(price, wish.currency)
     named = _quoted(raw, currency)

@@ -206,10 +206,10 @@ class CodeCounts:
     def left(self) -> int:
         return max(0, self.total - self.assigned)
 
-    def after_sale(self, pieces: int) -> CodeCounts:
-        """Count the codes after more pieces were sold: those without one wait."""
-        given = min(pieces, self.left)
-        return CodeCounts(self.total, self.assigned + given, self.waiting + pieces - given)
+    def after_sale(self, quantity: int) -> CodeCounts:
+        """Count the codes after `quantity` more units were sold: those without one wait."""
+        given = min(quantity, self.left)
+        return CodeCounts(self.total, self.assigned + given, self.waiting + quantity - given)
 
 
 KINDS = ("donation", "oneoff", "drop")

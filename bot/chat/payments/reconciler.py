@@ -83,7 +83,7 @@ class MissingPayments:
         Raises PeerError, Refused and StorageError.
         """
         sold = count_sold(answer, listing, self._now())
-        if sold <= listing.pieces:
+        if sold <= listing.units_sold:
             return 0
         if answer.paid_count is not None:
             try:
@@ -159,9 +159,9 @@ class MissingPayments:
             return 0
         found = 0
         if seen is not None and seen.seen_at <= now:
-            missing = min(seen.sold, sold) - listing.pieces
+            missing = min(seen.sold, sold) - listing.units_sold
             if missing > 0:
-                found = await self._recorder.record_missing(listing.id, listing.pieces, missing)
+                found = await self._recorder.record_missing(listing.id, listing.units_sold, missing)
         sighting = server_memory.UnitGapObservation(
             sold, now
         )  # after the recording: a crash between them repeats nothing
@@ -174,12 +174,12 @@ class MissingPayments:
 def count_sold(
     answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, now: int
 ) -> int:
-    """Count the pieces of a request that its server's answer proves, at `now` (epoch ms).
+    """Count the units of a request that its server's answer proves, at `now` (epoch ms).
 
-    A payment that the server counts and that isn't recorded stands for one piece at least.
+    A payment that the server counts and that isn't recorded stands for one unit at least.
     """
     if answer.paid_count is not None:
-        return listing.pieces + answer.paid_count - listing.paid_count
+        return listing.units_sold + answer.paid_count - listing.paid_count
     if listing.wish.kind == "oneoff":
         return int(_is_closed(answer, listing, now))
     totals = [total for total in (answer.total_units, listing.wish.units) if total is not None]

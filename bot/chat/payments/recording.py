@@ -192,12 +192,12 @@ class TransactionRecorder:
     def record_missing(self, listing_id: str, known: int, missing: int) -> int:
         """Record `missing` units of which no more is known; return the number of alerts.
 
-        It does nothing if more than `known` pieces are recorded by now, or while the removal of
+        It does nothing if more than `known` units are recorded by now, or while the removal of
         units is uncertain: those units may be the missing ones. Uncertain payments count first:
         each was a new payment after all, and both alerts were sent.
         """
         listing = link_rows.get_listing(self._tx, listing_id)
-        if listing.pieces != known or listing.request_id is None:
+        if listing.units_sold != known or listing.request_id is None:
             return 0
         if link_lists.is_removal_uncertain(self._tx, self._queues, listing_id):
             return 0

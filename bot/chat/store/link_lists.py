@@ -87,7 +87,7 @@ class ListedPayment:
     `underpaid`: it was less than asked, and nothing was sold. `paid_by` is how it was paid, where
     that is known. `marks` are its seller's. `found`: the reconciler found it, no webhook brought
     it. `in_doubt`: its webhook replaced a placeholder that may be another payment. It paid for
-    `quantity` pieces; `words` are the payer's unless the seller has hidden them.
+    `quantity` units; `words` are the payer's unless the seller has hidden them.
     """
 
     amount: int

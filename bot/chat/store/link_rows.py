@@ -35,9 +35,9 @@ SELECT_LISTING = (
 class PaymentLink:
     """The chat's record of a request; `answer` is the service's latest answer about it.
 
-    `created_at` in epoch ms; `paid_count` counts the recorded payments, which bought `pieces`, one
-    each unless a payer took several; `alerts` is one of ALERTS; `poster_text` is the seller's own
-    text on the poster.
+    `created_at` in epoch ms; `paid_count` counts the recorded payments, which bought `units_sold`:
+    one each unless a payer took several; `alerts` is one of ALERTS; `poster_text` is the seller's
+    own text on the poster.
     """
 
     id: str
@@ -52,13 +52,13 @@ class PaymentLink:
     created_at: int
     alerts: str = "on"
     poster_text: str | None = None
-    pieces: int = 0
+    units_sold: int = 0
 
     @property
     def left(self) -> int | None:
         """Count the units left of a drop by the recorded payments; None for the other kinds."""
         units = self.wish.units
-        return None if units is None else max(0, units - self.pieces)
+        return None if units is None else max(0, units - self.units_sold)
 
 
 def short_id(length: int) -> str:
@@ -191,5 +191,5 @@ def read_listing(row: database.Row) -> PaymentLink:
         created_at=row["created_at"],
         alerts=row["alerts"],
         poster_text=row["poster_text"],
-        pieces=int(row["pieces"]),
+        units_sold=int(row["pieces"]),
     )

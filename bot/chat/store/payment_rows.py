@@ -48,7 +48,7 @@ class Payment:
     checkouts. `found`: the reconciler found it, no webhook brought it. `named`: the amount as the
     server wrote it where it can't be parsed. `paid_by` and `checkout_id` are the embedded
     service's, and so is what was `asked` where the amount is what arrived instead of the price. It
-    paid for `quantity` pieces; `words` are the payer's, `is_hidden`: the seller hid them elsewhere.
+    paid for `quantity` units; `words` are the payer's, `is_hidden`: the seller hid them elsewhere.
     `codes_waiting` units of the request are sold and wait for a code.
     """
 
@@ -179,7 +179,7 @@ def is_checkout_paid(tx: database.Transaction, listing_id: str, checkout_id: str
 def replace_placeholder(
     tx: database.Transaction, listing_id: str, payment: Payment, since: int
 ) -> bool:
-    """Replace placeholders, recorded since `since` (epoch ms), by a payment: one for each piece.
+    """Replace placeholders, recorded since `since` (epoch ms), by a payment: one for each unit.
 
     Return False if there is no placeholder or if the transaction is known already. Underpaid money
     sold no unit, so that it is none of those that placeholders stand for.
@@ -274,7 +274,7 @@ def count_alerts(
 
 
 def count_oversold(tx: database.Transaction, listing_id: str) -> tuple[int, int]:
-    """Count a listing's oversold payments and their pieces; it reads every payment of it."""
+    """Count a listing's oversold payments and their units; it reads every payment of it."""
     row = tx.one(
         "SELECT COUNT(*) AS number, COALESCE(SUM(quantity), 0) AS pieces FROM received_payments"
         " WHERE listing_id = :listing AND oversold = 1",

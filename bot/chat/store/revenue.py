@@ -40,7 +40,7 @@ class RevenueTotals:
     seller, `returned` in all. `to_refund` came when no unit was left, from `refund_count` payments:
     it has to be paid back; `settled_count` more were. `short` is what underpaid payments brought
     that were not paid back, from `short_count` of them: no sales. The earned payments bought
-    `pieces`.
+    `units_sold`.
     """
 
     earned: tuple[tuple[int, str], ...] = ()
@@ -52,7 +52,7 @@ class RevenueTotals:
     returned: tuple[tuple[int, str], ...] = ()
     returned_count: int = 0
     settled_count: int = 0
-    pieces: int = 0
+    units_sold: int = 0
 
 
 NO_TAKINGS = RevenueTotals()
@@ -60,11 +60,11 @@ NO_TAKINGS = RevenueTotals()
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What a payment adds to the takings: an amount in minor units, paid for some pieces."""
+    """What a payment adds to the takings: an amount in minor units, paid for some units."""
 
     amount: int
     currency: str
-    pieces: int = 1
+    quantity: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def add_amount(
         billions=billions,
         rest=rest,
         payments=number,
-        pieces=number * money.pieces,
+        pieces=number * money.quantity,
     )
 
 
@@ -111,11 +111,11 @@ def _takings(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
     """Sum up rows with `billions`, `rest`, `currency`, `payments` and `pieces`, by settlement."""
     sums: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     counts: dict[int, int] = defaultdict(int)
-    pieces: dict[int, int] = defaultdict(int)
+    units: dict[int, int] = defaultdict(int)
     for row, settlement in rows:
         sums[settlement][str(row["currency"])] += tables.join_amount(row)
         counts[settlement] += int(row["payments"])
-        pieces[settlement] += int(row["pieces"])
+        units[settlement] += int(row["pieces"])
 
     def outstanding(settlement: int) -> tuple[tuple[int, str], ...]:
         back = sums[settlement + PAID_BACK]
@@ -136,7 +136,7 @@ def _takings(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
         returned=whole(EARNED + PAID_BACK),
         returned_count=counts[EARNED + PAID_BACK],
         settled_count=settled,
-        pieces=pieces[EARNED],
+        units_sold=units[EARNED],
     )
 
 

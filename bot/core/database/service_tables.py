@@ -151,7 +151,7 @@ SERVICE = (
         PRIMARY KEY (source, currency)
     )
     """,
-    # `price` is what the payer chose to pay for one of `quantity` pieces, null for the request's
+    # `price` is what the payer chose to pay for one of `quantity` units, null for the request's
     # own; `payer_name` and `message` are the payer's words to the seller.
     # `quote` is what the payer pays, `way` the way and `account_id` the account that takes it;
     # `automatic`: 0 where its seller has to confirm it, `host` the wallet's. `external_id` is the

@@ -1,4 +1,4 @@
-"""SQL of checkouts; their states and units change in unit_moves.py."""
+"""SQL of checkouts; their states and units change in inventory.py."""
 
 from __future__ import annotations
 

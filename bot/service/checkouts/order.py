@@ -1,4 +1,4 @@
-"""What a payer takes of a request: how many pieces, and the amount of each."""
+"""What a payer takes of a request: how many units, and the amount of each."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ TOO_SMALL, TOO_LARGE, NOT_OFFERED = "tooSmall", "tooLarge", "notOffered"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`quantity` pieces at `price` each, in minor units; None for the request's own price."""
+    """`quantity` units at `price` each, in minor units; None for the request's own price."""
 
     price: int | None = None
     quantity: int = 1
@@ -110,16 +110,16 @@ class Order:
 
 
 ONE = Order()
-"""One piece at the request's price."""
+"""One unit at the request's price."""
 
 
-def dearest_piece(terms: request.Terms) -> Order:
-    """Return one piece at the highest price that a payer may pay for it."""
+def dearest_order(terms: request.Terms) -> Order:
+    """Return one unit at the highest price that a payer may pay for it."""
     return Order(_most(terms)) if terms.choice else ONE
 
 
 def read_price(terms: request.Terms, amount: Decimal, quantity: int = 1) -> int:
-    """Return the minor units of an amount that a payer chose for one piece.
+    """Return the minor units of an amount that a payer chose for one unit.
 
     Raises InvalidBody with a code of `to_minor` or of this module.
     """
@@ -143,7 +143,7 @@ def check_bounds(order: Order) -> None:
 
 
 def check_price(terms: request.Terms, price: int, quantity: int = 1) -> int:
-    """Return the price of one piece. Raises InvalidBody if a payer may not choose it."""
+    """Return the price of one unit. Raises InvalidBody if a payer may not choose it."""
     choice = terms.choice
     least = choice.minimum if choice else terms.amount
     most = _most(terms, quantity)
@@ -155,14 +155,14 @@ def check_price(terms: request.Terms, price: int, quantity: int = 1) -> int:
 
 
 def _most(terms: request.Terms, quantity: int = 1) -> int:
-    """Return the highest price of one piece of so many."""
+    """Return the highest price of one unit of so many."""
     most = amounts.most_minor(terms.currency) // quantity
     maximum = terms.choice.maximum if terms.choice else None
     return most if maximum is None else min(most, maximum)
 
 
 def check_quantity(terms: request.Terms, quantity: int) -> None:
-    """Raise InvalidBody if a payer may not take so many pieces in one checkout."""
+    """Raise InvalidBody if a payer may not take so many units in one checkout."""
     most = terms.max_quantity or 1
     if not 1 <= quantity <= most:
         code = TOO_SMALL if quantity < 1 else TOO_LARGE

@@ -20,7 +20,7 @@ from bot.service.checkouts.checkout import (
     is_capped_without_cookie,
     may_reserve,
 )
-from bot.service.checkouts.order import Order, check_bounds, check_quantity, dearest_piece
+from bot.service.checkouts.order import Order, check_bounds, check_quantity, dearest_order
 from bot.service.payments import payment_rows, settling
 from bot.service.payouts import account_rows, payout_account
 from bot.service.rails import rail
@@ -45,7 +45,7 @@ class PaymentForm:
     """A payer's posted form, checked; two forms with one token are one payment.
 
     `language` is that of the receipt to email, None if none is; `way` the chosen way, None for the
-    seller's first. The payer takes `quantity` pieces for `price` each, in minor units of the
+    seller's first. The payer takes `quantity` units for `price` each, in minor units of the
     request's currency, None for the request's own price. `payer_name` and `message` are for the
     seller. `another`: the payer knows that a claim of theirs waits for the seller, and buys more.
     """
@@ -114,7 +114,7 @@ async def read_ways(
 def _quote(
     context: settling.PaymentContext, request: PaymentRequest, account: payout_account.PayoutAccount
 ) -> Quote | None:
-    order = dearest_piece(request.terms)
+    order = dearest_order(request.terms)
     try:
         return context.quote(request, _payer_currency(request, account), order)
     except (errors.InvalidBody, errors.NotPayable):

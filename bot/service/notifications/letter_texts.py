@@ -302,7 +302,7 @@ def _warning(reports: Sequence[Report]) -> str | None:
 
 
 def _brief(report: Report) -> str:
-    """Return a payment as one line: amount, pieces, payer; a claim with its reference."""
+    """Return a payment as one line: amount, quantity, payer; a claim with its reference."""
     amount = amounts.format_money(report.amount, report.currency, translations.DEFAULT)
     if not isinstance(report, payment_reports.LetterReport):
         amount = translations.t(translations.DEFAULT, "mail-brief-claim", amount=amount)
@@ -313,7 +313,7 @@ def _brief(report: Report) -> str:
         )
     payer = (_line(report.user_data.get(field, "")) for field in PAYER)
     said = (_unlinked(text or "") for text in (report.name, report.message))
-    return " · ".join(filter(None, [amount, _pieces(report), *said, *payer]))
+    return " · ".join(filter(None, [amount, _quantity(report), *said, *payer]))
 
 
 def _rows(report: payment_reports.LetterReport, name: str) -> list[tuple[str, str]]:
@@ -335,7 +335,7 @@ def _rows(report: payment_reports.LetterReport, name: str) -> list[tuple[str, st
     return [(translations.t(translations.DEFAULT, key), value) for key, value in rows if value]
 
 
-def _pieces(report: payment_reports.LetterReport) -> str:
+def _quantity(report: payment_reports.LetterReport) -> str:
     product = _line(report.product)
     return product if report.quantity == 1 else f"{report.quantity} × {product}"
 

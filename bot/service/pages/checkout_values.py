@@ -410,7 +410,7 @@ def _amounts(
     void = shown in OVER and bool(_way(held))  # the next quote is another one
     return {
         "amount": page_texts.money_text(total, terms.currency, reader.tag),
-        "pieces": page_texts.pieces_text(reader, total, terms.currency, held.quantity),
+        "pieces": page_texts.quantity_text(reader, total, terms.currency, held.quantity),
         "paid": given if differs and not void else None,
         "due": page_texts.money_text(held.quote.amount, held.quote.currency, reader.tag),
         "rate": None if void else page_values.rate_text(reader, terms.currency, held.quote),

@@ -21,7 +21,7 @@ def order_values(
 ) -> dict[str, Any]:
     """Return the values of the order's fields, as the payer left them if there is an `order`."""
     terms = request.terms
-    most = most_pieces(request)
+    most = most_units(request)
     choice = terms.choice and _choice(reader, terms, terms.choice, order)
     many = most > 1 or bool(order and order.quantity != 1 and terms.max_quantity)
     return {
@@ -32,15 +32,15 @@ def order_values(
     }
 
 
-def most_pieces(request: request.PaymentRequest) -> int:
-    """Return how many pieces one checkout may have now."""
+def most_units(request: request.PaymentRequest) -> int:
+    """Return how many units one checkout may have now."""
     most = request.terms.max_quantity or 1
     return min(most, request.units.remaining) if request.units else most
 
 
 def has_open_sum(request: request.PaymentRequest) -> bool:
     """Return whether the payer decides about the sum: by the amount, or by the quantity."""
-    return request.terms.choice is not None or most_pieces(request) > 1
+    return request.terms.choice is not None or most_units(request) > 1
 
 
 def order_problems(
@@ -53,7 +53,7 @@ def order_problems(
     if order.chosen.problem:
         found["amount"] = _amount_problem(reader, request.terms, order)
     if order.quantity is None:
-        found["quantity"] = reader.t("page-quantity-wrong", most=max(most_pieces(request), 1))
+        found["quantity"] = reader.t("page-quantity-wrong", most=max(most_units(request), 1))
     return found | {
         name: reader.t("page-too-long", count=count, limit=WORDS[name])
         for name, count in order.too_long.items()

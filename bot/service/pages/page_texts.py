@@ -41,8 +41,10 @@ def price_text(reader: payer_form.Reader, request: request.PaymentRequest) -> st
     )
 
 
-def pieces_text(reader: payer_form.Reader, total: int, currency: str, quantity: int) -> str | None:
-    """Return how many pieces a sum is for, and the price of each; None for one."""
+def quantity_text(
+    reader: payer_form.Reader, total: int, currency: str, quantity: int
+) -> str | None:
+    """Return how many units a sum is for, and the price of each; None for one."""
     if quantity == 1:
         return None
     each = money_text(total // quantity, currency, reader.tag)

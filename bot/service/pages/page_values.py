@@ -65,7 +65,7 @@ ADDRESS_PATTERN = r"(?!.*\.\.)[^@\s]+@[^@\s]+\.[^@\s.\d][^@\s.]*"
 class PayerForm:
     """The payer's input, the fields that are wrong, and the state for which it was refused.
 
-    `left` is how many pieces can still be had where the payer wanted more, `claimed` the path of a
+    `left` is how many units can still be had where the payer wanted more, `claimed` the path of a
     checkout that the payer has claimed and the seller has yet to confirm.
     """
 

@@ -134,7 +134,7 @@ def _size(reader: payer_form.Reader, size: int) -> str:
 
 
 def _units(reader: payer_form.Reader, request: PaymentRequest, payment: Payment) -> str | None:
-    """Return which pieces of a drop these are: 7 of 100."""
+    """Return which units of a drop these are: 7 of 100."""
     units, first = request.units, payment.first_unit
     if request.terms.kind is not Kind.LIMIT or units is None or first is None:
         return None
@@ -207,7 +207,7 @@ def receipt_page(
         "thanks": linked(request.terms.thanks or "") if is_kept else (),
         "goods": goods,
         **{name: goods[name] for name in ("watch", "again", "slowest", "refresh")},
-        "pieces": page_texts.pieces_text(
+        "pieces": page_texts.quantity_text(
             reader, payment.amount, payment.currency, payment.quantity
         ),
         "payer_name": order.masked_name(payment.words.name),

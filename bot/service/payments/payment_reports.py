@@ -17,7 +17,7 @@ from bot.service.requests import request
 class PaymentReport:
     """What a webhook and a letter both report; `amount` in minor units of `currency`.
 
-    The amount is the sum of `quantity` pieces. The units are those of a limited drop, None for
+    The amount is the sum of `quantity` units. The units are those of a limited drop, None for
     other kinds.
     """
 

@@ -41,7 +41,7 @@ SUGGESTIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class AmountChoice:
-    """What a payer may pay for one piece, in minor units of the request's currency.
+    """What a payer may pay for one unit, in minor units of the request's currency.
 
     The suggestions lie between `minimum` and `maximum`; None for the currency's own bound.
     """
@@ -244,7 +244,7 @@ class Terms:
     """What the application asks for; a part of it can be edited later.
 
     Amounts are minor units of `currency`; `seller` is the request's own. With a `choice` the payer
-    chooses the amount, and the shares are those of its first one. `max_quantity` are the pieces of
+    chooses the amount, and the shares are those of its first one. `max_quantity` are the units of
     one checkout, `thanks` the seller's words on the receipt, and `keep_url` where that can be kept.
     """
 
@@ -434,7 +434,7 @@ NO_MARKS = Marks()
 class Payment:
     """A payment; `amount` and shares in minor units of `currency`, that of the price.
 
-    The amount is the sum of `quantity` pieces, whose units are numbered from `first_unit`, None
+    The amount is the sum of `quantity` units, whose units are numbered from `first_unit`, None
     where it took none. `of_units` are those of its drop where a list was read, else None.
 
     `paid` is what the payer paid in the instrument currency, by a `rail`; `external_id` is the

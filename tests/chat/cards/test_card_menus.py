@@ -309,7 +309,7 @@ def test_an_edit_that_brings_receipt_and_redirect_together_says_which_comes_firs
         (3, 0, 1, "Buyers now get: 2 codes"),
     ],
 )
-def test_new_codes_are_compared_with_the_pieces_on_sale(
+def test_new_codes_are_compared_with_the_units_on_sale(
     left: int, reserved: int, waiting: int, words: str
 ) -> None:
     """Not while buyers wait, who get theirs first."""

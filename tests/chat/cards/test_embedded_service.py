@@ -14,7 +14,7 @@ from tests.support.service_harness import DROP, REQUESTS_PATH, ServiceHarness
 
 
 async def bought(service: ServiceHarness, **fields: Any) -> Receipt:
-    """Buy a piece of a drop; return the receipt as the chat's client reads it."""
+    """Buy a unit of a drop; return the receipt as the chat's client reads it."""
     made = await service.create(**DROP, **fields)
     transaction_id = (await buy(service, made["id"])).rpartition("/")[2]
     assert read_key(f"r-{made['id']}-{transaction_id}") == ReceiptKey(made["id"], transaction_id)

@@ -1,4 +1,4 @@
-"""What payers choose, give and get, on cards: the amount, the goal's bar, pieces and goods."""
+"""What payers choose, give and get, on cards: the amount, the goal's bar, units and goods."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_minimum_alone_and_another_currency() -> None:
         ("codes", "🎁 Comes with your own code"),
     ],
 )
-def test_pieces_and_goods_are_named(delivers: str, line: str) -> None:
+def test_units_and_goods_are_named(delivers: str, line: str) -> None:
     card = replace(DRUMS, kind="drop", total_units=9, remaining_units=9)
     lines = check(public_card(replace(card, max_quantity=5, delivers=delivers), "en")).splitlines()
     assert lines[2:4] == ["Up to 5 per purchase", line]

@@ -107,7 +107,7 @@ def test_a_message_of_more_than_4000_characters_can_only_be_codes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "pieces", "words"),
+    ("count", "units", "words"),
     [
         (100, 100, "100 codes for 100 items: fits"),
         (1, 1, "1 code for 1 item: fits"),
@@ -119,9 +119,9 @@ def test_a_message_of_more_than_4000_characters_can_only_be_codes() -> None:
     ],
 )
 def test_codes_are_compared_with_the_items_on_sale(
-    count: int, pieces: int | None, words: str
+    count: int, units: int | None, words: str
 ) -> None:
-    assert fit_line(Goods(CODES, count=count), pieces, "en") == words
+    assert fit_line(Goods(CODES, count=count), units, "en") == words
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ async def test_buyers_hear_of_what_an_edit_of_the_goods_brought(
 async def test_who_still_waits_by_the_units_that_are_sold_is_not_looked_up(
     chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
 ) -> None:
-    """Of four pieces sold, the first got a text: two codes are for the second and the third."""
+    """Of four units sold, the first got a text: two codes are for the second and the third."""
     keep_two(chat)
     await add(jobs, listing, "B2")
     sold = {"totalUnits": 6, "remainingUnits": 1, "reservedUnits": 1}

@@ -1,4 +1,4 @@
-"""Payments of several pieces: units, sums and the end of a drop count pieces, lists payments."""
+"""Payments of several units: stock, sums and the end of a drop count units, lists payments."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ async def send(chat: ChatHarness, listing: PaymentLink, body: dict[str, Any]) ->
         assert await WebhookSender(chat, http, listing).send_signed(body) == 200
 
 
-async def test_a_payment_of_three_is_one_payment_of_three_pieces(
+async def test_a_payment_of_three_is_one_payment_of_three_units(
     chat: ChatHarness, drop: PaymentLink
 ) -> None:
     await send(chat, drop, THREE)
     known = chat.listing(drop.id)
-    assert (known.paid_count, known.pieces, known.left) == (1, 3, 2)
+    assert (known.paid_count, known.units_sold, known.left) == (1, 3, 2)
     sums = chat.db.run(lambda tx: revenue_totals(tx, drop.id))
-    assert (sums.earned, sums.earned_count, sums.pieces) == (((750, "USD"),), 1, 3)
+    assert (sums.earned, sums.earned_count, sums.units_sold) == (((750, "USD"),), 1, 3)
     (text,) = chat.texts
     assert text.split("\n")[0] == "💰 <b>$7.50</b> received for <b>3 × Stickers</b>"
     assert "2 of 5 left" in text
     assert "⚠️" not in text
 
 
-async def test_an_amount_other_than_that_of_all_pieces_is_remarked(
+async def test_an_amount_other_than_that_of_all_units_is_remarked(
     chat: ChatHarness, drop: PaymentLink
 ) -> None:
     await send(chat, drop, THREE | {"amount": 2.50})
@@ -71,40 +71,40 @@ async def test_an_impossible_quantity_counts_as_one(
     chat: ChatHarness, drop: PaymentLink, quantity: object
 ) -> None:
     await send(chat, drop, PAID | {"quantity": quantity})
-    assert chat.listing(drop.id).pieces == 1
+    assert chat.listing(drop.id).units_sold == 1
 
 
-async def test_pieces_that_are_recorded_are_no_lost_payments(
+async def test_units_that_are_recorded_are_no_lost_payments(
     chat: ChatHarness, drop: PaymentLink
 ) -> None:
     """By the units of a server that counts no payments, and by one that counts them."""
     await send(chat, drop, THREE)
     known = chat.listing(drop.id)
     gone = service_answer(total_units=5, remaining_units=2)
-    assert count_sold(gone, known, chat.clock()) == known.pieces
-    assert count_sold(replace(gone, paid_count=1), known, chat.clock()) == known.pieces
-    assert count_sold(replace(gone, paid_count=2), known, chat.clock()) == known.pieces + 1
+    assert count_sold(gone, known, chat.clock()) == known.units_sold
+    assert count_sold(replace(gone, paid_count=1), known, chat.clock()) == known.units_sold
+    assert count_sold(replace(gone, paid_count=2), known, chat.clock()) == known.units_sold + 1
 
 
-async def test_a_late_webhook_takes_the_place_of_a_placeholder_for_each_piece(
+async def test_a_late_webhook_takes_the_place_of_a_placeholder_for_each_unit(
     chat: ChatHarness, drop: PaymentLink
 ) -> None:
     assert await chat.recorder.record_missing(drop.id, 0, 4) == 4
     await send(chat, drop, THREE)
     known = chat.listing(drop.id)
-    assert (known.paid_count, known.pieces) == (2, 4)
+    assert (known.paid_count, known.units_sold) == (2, 4)
     sums = chat.db.run(lambda tx: revenue_totals(tx, drop.id))
     assert (sums.earned, sums.earned_count) == (((1000, "USD"),), 2)
 
 
-async def test_a_drop_ends_with_its_last_piece(chat: ChatHarness, sam: Person) -> None:
+async def test_a_drop_ends_with_its_last_unit(chat: ChatHarness, sam: Person) -> None:
     told = service_answer(total_units=3, remaining_units=3)
     listing = chat.add_listing(sam, STICKERS, told)
     chat.db.run(lambda tx: tx.execute("UPDATE listings SET alerts = 'off'") and None)
 
     def record(tx: Transaction) -> None:
-        for number, pieces in enumerate((1, 2)):
-            paid = Payment(REQUEST_ID, f"t{number}", 250 * pieces, "USD", {}, quantity=pieces)
+        for number, units in enumerate((1, 2)):
+            paid = Payment(REQUEST_ID, f"t{number}", 250 * units, "USD", {}, quantity=units)
             TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
 
     chat.db.run(record)
@@ -114,7 +114,7 @@ async def test_a_drop_ends_with_its_last_piece(chat: ChatHarness, sam: Person) -
     )
 
 
-async def test_a_digest_counts_payments_and_pieces(chat: ChatHarness, drop: PaymentLink) -> None:
+async def test_a_digest_counts_payments_and_units(chat: ChatHarness, drop: PaymentLink) -> None:
     await send(chat, drop, THREE)
     await send(chat, drop, PAID | {"transactionId": "t2", "remainingUnits": 1})
     payments = tuple(one.payments[0] for one in chat.said)

@@ -158,7 +158,7 @@ async def test_oversold_money_is_summed_apart(chat: ChatHarness, sam: Person) ->
     assert (before.earned_count, before.refund_count) == (2, 1)
     await chat.recorder.record(listing, replace(third, oversold=True), 0)
     sums = chat.db.run(lambda tx: revenue_totals(tx, listing.id))
-    assert sums == RevenueTotals(((250, "USD"),), 1, ((500, "USD"),), 2, pieces=1)
+    assert sums == RevenueTotals(((250, "USD"),), 1, ((500, "USD"),), 2, units_sold=1)
     (told,) = chat.said[-1].payments
     assert (told.together, told.count) == (sums.earned, 3)
     assert (told.to_refund, told.refund_count) == (sums.to_refund, 2)

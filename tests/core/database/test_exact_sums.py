@@ -35,14 +35,16 @@ def big_listing(chat: ChatHarness) -> PaymentLink:
 
 def test_takings_of_a_listing_are_exact(chat: ChatHarness, big_listing: PaymentLink) -> None:
     taken = chat.db.run(lambda tx: revenue.revenue_totals(tx, big_listing.id))
-    assert taken == RevenueTotals(((sum(AMOUNTS), "USD"),), len(AMOUNTS), pieces=len(AMOUNTS))
+    assert taken == RevenueTotals(((sum(AMOUNTS), "USD"),), len(AMOUNTS), units_sold=len(AMOUNTS))
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
 def test_takings_of_a_day_are_exact(chat: ChatHarness, big_listing: PaymentLink) -> None:
     now, seller = chat.clock(), big_listing.seller_id
     (day,) = chat.db.run(lambda tx: revenue.revenue_between(tx, seller, now, now + 1))
-    assert day.takings == RevenueTotals(((sum(AMOUNTS), "USD"),), len(AMOUNTS), pieces=len(AMOUNTS))
+    assert day.takings == RevenueTotals(
+        ((sum(AMOUNTS), "USD"),), len(AMOUNTS), units_sold=len(AMOUNTS)
+    )
 
 
 @given(st.lists(st.integers(0, MAX_MINOR), min_size=1, max_size=20))

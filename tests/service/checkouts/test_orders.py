@@ -1,4 +1,4 @@
-"""What a payer takes: pieces, amounts and shares as tables."""
+"""What a payer takes: units, amounts and shares as tables."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_shares_add_up_to_the_amount_and_are_less_than_one_unit_off(
 
 
 @given(st.lists(st.integers(1, 10**9), min_size=1, max_size=9), st.integers(1, 100))
-def test_pieces_multiply_each_share_exactly(shares: list[int], quantity: int) -> None:
+def test_units_multiply_each_share_exactly(shares: list[int], quantity: int) -> None:
     terms = terms_of(tuple(Receiver("a", share) for share in shares), "USD")
     taken = Order(None, quantity).terms(terms)
     assert [one.amount for one in taken.receivers] == [share * quantity for share in shares]

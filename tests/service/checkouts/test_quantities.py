@@ -1,4 +1,4 @@
-"""Several pieces in one checkout, whole or not at all, and amounts that payers choose."""
+"""Several units in one checkout, whole or not at all, and amounts that payers choose."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def request_of(service: ServiceHarness, request_id: str) -> PaymentRequest
     return found
 
 
-async def test_pieces_are_one_payment_of_their_sum(service: ServiceHarness) -> None:
+async def test_units_are_one_payment_of_their_sum(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     payment = (await post(service, made["id"], quantity=3)).payment
     assert payment
@@ -108,7 +108,7 @@ async def test_no_checkout_takes_more_than_its_seller_allows(
     assert await service.rows("checkouts") == []
 
 
-async def test_a_reservation_of_pieces_returns_them_all(service: ServiceHarness) -> None:
+async def test_a_reservation_of_units_returns_them_all(service: ServiceHarness) -> None:
     """When it lapses, is cancelled or rejected; reads count a lapsed one as free at once."""
     made = await service.create(**DROP)
     await open_checkout(service, made["id"], "a", 3)
@@ -125,7 +125,7 @@ async def test_a_reservation_of_pieces_returns_them_all(service: ServiceHarness)
     assert await units(service) == (2, 0, 3, 0)
 
 
-async def test_late_money_takes_all_of_its_pieces_or_none(service: ServiceHarness) -> None:
+async def test_late_money_takes_all_of_its_units_or_none(service: ServiceHarness) -> None:
     """With 2 left, money for 3 is oversold as a whole; with 3 left it takes them."""
     made = await service.create(**DROP)
     first = await open_checkout(service, made["id"], "a", 3)
@@ -140,7 +140,7 @@ async def test_late_money_takes_all_of_its_pieces_or_none(service: ServiceHarnes
     assert (found.raised, found.volume, found.payments_count) == (2000, 3000, 3)
 
 
-async def test_a_lapsed_claim_gets_all_of_its_pieces_again_or_none(
+async def test_a_lapsed_claim_gets_all_of_its_units_again_or_none(
     service: ServiceHarness,
 ) -> None:
     made = await service.create(**DROP)
@@ -164,7 +164,7 @@ def _by_word(checkout_id: str) -> Any:
     return lambda tx: tx.execute(sql, id=checkout_id)
 
 
-async def test_a_claim_of_pieces_is_confirmed_or_rejected_as_one(service: ServiceHarness) -> None:
+async def test_a_claim_of_units_is_confirmed_or_rejected_as_one(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     app_id = service.credentials.app_id
     one = await open_checkout(service, made["id"], "a", 3, holder=ANN)
@@ -186,8 +186,8 @@ async def test_a_claim_of_pieces_is_confirmed_or_rejected_as_one(service: Servic
     ]
 
 
-async def test_holds_count_pieces(service: ServiceHarness) -> None:
-    """The first checkout of a network may have what the seller allows; then each piece counts."""
+async def test_holds_count_units(service: ServiceHarness) -> None:
+    """The first checkout of a network may have what the seller allows; then each unit counts."""
     made = await service.create(expirationType="limit", totalUnits=9, maxQuantity=6)
     context = replace(service.context, holds=2)
 
@@ -382,7 +382,7 @@ async def test_the_payment_of_a_checkout_has_its_order(service: ServiceHarness) 
     assert await payment_rows.read(service.db, made["id"], payment.id) == payment
 
 
-async def test_prices_times_pieces_stay_within_the_bound(service: ServiceHarness) -> None:
+async def test_prices_times_units_stay_within_the_bound(service: ServiceHarness) -> None:
     body = {"receivers": [{"sendAmount": 500_000_000, "destination": "a"}], **DROP}
     refused = await service.seller.post(
         "/v3/paymentRequests",

@@ -1,4 +1,4 @@
-"""Payers who want several pieces at the same time: each gets all of them or none."""
+"""Payers who want several units at the same time: each gets all of them or none."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_with_two_left_nobody_of_many_gets_three(
 
 
 async def test_many_who_want_three_of_ten_are_three_payers(service: ServiceHarness) -> None:
-    """The tenth piece stays for somebody who wants one."""
+    """The tenth unit stays for somebody who wants one."""
     request_id = await drop_of(service, 10)
     fine, refused = await outcomes(post(service, request_id, 3, NOON) for _ in range(12))
     assert (len(fine), len(refused)) == (3, 9)
@@ -82,7 +82,7 @@ async def test_many_who_want_three_of_ten_are_three_payers(service: ServiceHarne
     assert await numbers(service) == list(range(1, 11))
 
 
-async def test_pieces_that_lapse_while_others_take_are_sold_once(service: ServiceHarness) -> None:
+async def test_units_that_lapse_while_others_take_are_sold_once(service: ServiceHarness) -> None:
     """Twelve of twelve are reserved; late money, sweeps and new payers meet at the same moment."""
     request_id = await drop_of(service, 12)
     opened = [

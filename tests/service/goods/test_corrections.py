@@ -12,7 +12,7 @@ import pytest
 from bot.service.goods import files
 from bot.service.rails.sandbox import DELAY
 from tests.support.checkout_steps import hear
-from tests.support.goods import buy, buy_pieces, delivered, uploaded
+from tests.support.goods import buy, buy_units, delivered, uploaded
 from tests.support.service_harness import DROP, REQUESTS_PATH, ServiceHarness, refusal_code
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ async def test_an_order_of_several_keeps_its_codes_beside_what_takes_their_place
     service: ServiceHarness,
 ) -> None:
     made = (await service.create(**DROP, maxQuantity=3, delivery={"codes": CODES[:2]}))["id"]
-    path = await buy_pieces(service, made, 3)
+    path = await buy_units(service, made, 3)
     await edit(service, made, {"text": GOOD})
     assert await delivered(service, path) == codes(*CODES[:2]) | {"text": GOOD}
     page = (await service.anyone.get(path)).text

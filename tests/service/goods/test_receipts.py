@@ -10,7 +10,7 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.service.goods import files
 from bot.service.wire.goods_and_payouts import ReceiptAnswer
-from tests.support.goods import buy, buy_pieces, delivered, random_bytes, receipt, upload, uploaded
+from tests.support.goods import buy, buy_units, delivered, random_bytes, receipt, upload, uploaded
 from tests.support.service_harness import (
     DROP,
     NOON_ISO,
@@ -66,7 +66,7 @@ async def test_receipts_that_an_application_fetches_do_not_count_as_a_payers_cal
 async def test_a_receipt_says_what_was_bought(service: ServiceHarness) -> None:
     made = await service.create(**DROP, maxQuantity=2, thanks="See you!", delivery={"codes": CODES})
     await buy(service, made["id"])
-    path = await buy_pieces(service, made["id"], 2)
+    path = await buy_units(service, made["id"], 2)
     found = await receipt(service, path)
     ReceiptAnswer.model_validate(found)
     assert found == {
@@ -188,7 +188,7 @@ async def test_the_seller_is_told_who_waits(service: ServiceHarness) -> None:
 
 async def test_some_of_several_units_may_wait(service: ServiceHarness) -> None:
     made = (await service.create(**DROP, maxQuantity=3, delivery={"codes": CODES[:2]}))["id"]
-    path = await buy_pieces(service, made, 3)
+    path = await buy_units(service, made, 3)
     assert await delivered(service, path) == {"state": "waiting", "codes": CODES[:2]}
     await add_codes(service, made, CODES[2])
     assert await delivered(service, path) == {"state": "delivered", "codes": CODES}

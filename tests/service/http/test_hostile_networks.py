@@ -356,7 +356,7 @@ async def test_claims_of_a_full_drop_yield_to_the_next_payer_but_never_the_first
         assert len({row["network"] for row in kept}) == len(kept) == 2
 
 
-async def test_orders_of_several_pieces_count_their_units(database_url: str) -> None:
+async def test_orders_of_several_units_count_their_units(database_url: str) -> None:
     """More than a network's share is never promised; the first order may still be begun."""
     async with by_bank(database_url, 8) as it:
         where = await it.begin(one(0), quantity="4")

@@ -1,4 +1,4 @@
-"""What a seller's letter says about an order: its pieces, the payer's words, codes that lack."""
+"""What a seller's letter says about an order: its units, the payer's words, codes that lack."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def html(**changes: Any) -> str:
     return str(part.get_content())
 
 
-def test_a_letter_has_the_pieces_and_the_payer_s_words() -> None:
+def test_a_letter_has_the_units_and_the_payer_s_words() -> None:
     lines = text(
         amount=1500, quantity=3, name="Mia", message="For the drums!\nAnd more"
     ).splitlines()
@@ -48,7 +48,7 @@ def test_a_letter_has_the_pieces_and_the_payer_s_words() -> None:
         assert line in lines
 
 
-def test_a_letter_of_one_piece_without_words_says_nothing_of_them() -> None:
+def test_a_letter_of_one_unit_without_words_says_nothing_of_them() -> None:
     for label in ("Quantity", "From", "Message", "code"):
         assert label not in text()
 

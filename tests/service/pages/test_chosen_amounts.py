@@ -134,7 +134,7 @@ def test_a_fixed_price_takes_no_other_amount(
     assert read_chosen(values, terms(None)) == ChosenAmount(None, problem)
 
 
-def test_the_sum_of_all_pieces_has_the_bound_of_amounts() -> None:
+def test_the_sum_of_all_units_has_the_bound_of_amounts() -> None:
     drop = terms(AmountChoice(1), max_quantity=100)
     assert read_order(drop, ["10000000"], {"quantity": "100"}).is_sound
     refused = read_order(drop, ["10000000.01"], {"quantity": "100"})

@@ -22,7 +22,7 @@ def quantities(page: str) -> list[tuple[str, bool]]:
     return [(number, bool(selected)) for selected, number in found]
 
 
-async def test_several_pieces_are_one_payment(service: ServiceHarness) -> None:
+async def test_several_units_are_one_payment(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     page = (await service.anyone.get(f"/pay/{made['id']}")).text
     assert quantities(page) == [("1", True), ("2", False), ("3", False)]
@@ -61,7 +61,7 @@ async def test_a_quantity_that_is_none_is_reported_at_its_field(
     assert await service.rows("payments") == []
 
 
-async def test_without_a_quantity_one_piece_is_bought(service: ServiceHarness) -> None:
+async def test_without_a_quantity_one_unit_is_bought(service: ServiceHarness) -> None:
     """Where the seller allows no more, no quantity is asked for, and another is refused."""
     made = await service.create(expirationType="limit", totalUnits=5)
     assert quantities((await service.anyone.get(f"/pay/{made['id']}")).text) == []

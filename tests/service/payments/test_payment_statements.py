@@ -28,7 +28,7 @@ async def service(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterato
 
 
 async def statements(service: ServiceHarness, token: str, **form: Any) -> list[str]:
-    """Return the statements of a payment of a drop with a webhook, chosen and of several pieces."""
+    """Return the statements of a payment of a drop with a webhook, chosen and of several units."""
     hook = {"notifications": {"webhook": HOOK}}
     made = await service.create(**DROP, **hook, **CHOSEN)
     posted = PaymentForm(made["id"], token * 32, {}, **form)

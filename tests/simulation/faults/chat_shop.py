@@ -17,7 +17,7 @@ from bot.sandbox.world.people import Person
 from tests.simulation.faults import alert_reading
 from tests.simulation.faults.faulty_product import SimulatedProduct
 from tests.simulation.faults.seller_and_payer import PATIENCE, Offer, Seller
-from tests.simulation.faults.service_shop import MOST_PIECES, Customer, Shop
+from tests.simulation.faults.service_shop import MAX_QUANTITY, Customer, Shop
 
 if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
@@ -85,8 +85,8 @@ class ChatShop(Shop):
         An edit that didn't reach the service has to be made again: the bot says so.
         """
         drop, _ = await self._card(0), await self._card(1)
-        while not await self._settled(product, "max_quantity", MOST_PIECES):
-            self._edit(product, drop, "perbuyer", str(MOST_PIECES))
+        while not await self._settled(product, "max_quantity", MAX_QUANTITY):
+            self._edit(product, drop, "perbuyer", str(MAX_QUANTITY))
         while not await self._settled(product, "delivery", "codes"):
             seen = max(self.keeper.person.chat.messages)
             self._edit(product, drop, "goods", "\n".join(self.codes))

@@ -1,4 +1,4 @@
-"""A shop that calls the service itself: prices to choose, several pieces, codes and marks.
+"""A shop that calls the service itself: prices to choose, several units, codes and marks.
 
 The bot offers these only where the service runs inside it; here they run apart. So a shop with an
 application of its own makes the requests, and hears of its payments by webhooks of its own.
@@ -32,7 +32,7 @@ CHOICE = {"minimum": 3, "suggested": [5, 10], "maximum": 40}
 AMOUNTS = {None: "5", "5": "5", "10": "10", "7.50": "7.50", "3": "3", "2.99": None, "40.01": None}
 """The amounts that payers send, and what they are; None where the choice forbids them."""
 
-MOST_PIECES, QUANTITIES = 3, (1, 1, 2, 3, 4)
+MAX_QUANTITY, QUANTITIES = 3, (1, 1, 2, 3, 4)
 SCENARIOS = {
     "atOnce": 10,
     "later": 2,
@@ -100,8 +100,8 @@ class Shop:
         for number in range(self.chance.randint(6, 14)):
             (scenario,) = self.chance.choices(list(SCENARIOS), list(SCENARIOS.values()))
             drop = self.chance.random() < 0.75
-            amount, pieces = self.chance.choice(list(AMOUNTS)), self.chance.choice(QUANTITIES)
-            one = Customer(FIRST_CUSTOMER + number, drop, amount, pieces if drop else 1, scenario)
+            amount, units = self.chance.choice(list(AMOUNTS)), self.chance.choice(QUANTITIES)
+            one = Customer(FIRST_CUSTOMER + number, drop, amount, units if drop else 1, scenario)
             self.customers.append(one)
 
     def acts(self, product: SimulatedProduct, storm: float) -> list[Coroutine[Any, Any, None]]:
@@ -125,7 +125,7 @@ class Shop:
             "product": {"name": "Voucher of the shop"},
             "expirationType": "limit",
             "totalUnits": self.units,
-            "maxQuantity": MOST_PIECES,
+            "maxQuantity": MAX_QUANTITY,
             "delivery": {"codes": self.codes[:]},
         }
         donation = {

@@ -10,7 +10,7 @@ from typing import Any
 from bot.core.database.database import Row
 from bot.core.text.sanitize import words
 from tests.simulation.faults.faulty_product import SimulatedProduct
-from tests.simulation.faults.service_shop import AMOUNTS, MOST_PIECES, Customer, Shop
+from tests.simulation.faults.service_shop import AMOUNTS, MAX_QUANTITY, Customer, Shop
 
 TOOK = ("paid", "late")
 PAYMENTS = (
@@ -104,8 +104,8 @@ def _sums(
     kept = sum(row["amount"] for row in took if row["paid_back_at"] is None)
     volume = sum(row["amount"] for row in rows if row["state"] != "underpaid")
     oversold = sum(row["state"] == "oversold" for row in rows)
-    pieces = sum(row["quantity"] for row in took)
-    expected = (kept, volume, pieces, len(took), oversold)
+    units = sum(row["quantity"] for row in took)
+    expected = (kept, volume, units, len(took), oversold)
     found = (
         it["raised_billions"] * 10**9 + it["raised_rest"],
         it["volume_billions"] * 10**9 + it["volume_rest"],
@@ -115,7 +115,7 @@ def _sums(
     )
     if found != expected:
         yield f"{it['name']} has the sums {found}, not {expected}"
-    if total is not None and it["remaining_units"] + it["reserved_units"] + pieces != total:
+    if total is not None and it["remaining_units"] + it["reserved_units"] + units != total:
         yield f"the units of {it['name']} do not add up: {it}"
 
 
@@ -138,7 +138,7 @@ def _unpaid(one: Customer) -> str | None:
     """Return why there is no money of a customer."""
     if one.status != 303:
         return f"was answered {one.status}"
-    if one.quantity > MOST_PIECES or AMOUNTS[one.amount] is None:
+    if one.quantity > MAX_QUANTITY or AMOUNTS[one.amount] is None:
         return "ordered what is not offered"
     if one.scenario == "never" or one.decided == "reject":
         return "never paid"

@@ -21,7 +21,7 @@ from tests.simulation.faults.whole_product import WholeProduct
 from tests.simulation.reached import bought
 
 REFUSALS = {400, 409}
-"""An amount or a number of pieces that is not offered, and pieces that are not left."""
+"""An amount or a number of units that is not offered, and units that are not left."""
 
 FATAL = (
     ("telegram", "sendMessage", 20),
