@@ -29,7 +29,7 @@ def hot_statements() -> Iterator[tuple[str, str]]:
     yield "settle: its delivery", notification_rows.INSERT
     yield "deliver: lanes that are open", lanes.OPEN_LANES
     yield "deliver: the next message of a lane", claiming.DUE
-    yield "deliver: the next series of a lane", claiming.TAKE
+    yield "deliver: the next batch of a lane", claiming.CLAIM_BATCH
     yield "deliver: when a lane opens", lanes.STATE_UNORDERED
     yield "deliver: the attempt", notification_rows.ADD_ATTEMPT
     yield "pages: the request", request_rows.BY_ID

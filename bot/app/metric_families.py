@@ -8,7 +8,7 @@ from __future__ import annotations
 from bot.chat.telegram import intake, sender, transport
 from bot.core.database import database
 from bot.core.ops import metrics
-from bot.core.outbox import queue_policy
+from bot.core.outbox import host_budgets
 from bot.service.checkouts import checkout
 from bot.service.notifications import notification
 from bot.service.payouts import payout_account
@@ -58,7 +58,7 @@ SERVICE = (
         "Calls of wallets and providers by purpose: taken from the budget of their host"
         " (HOST_CALLS), or delayed until it has room.",
         ("purpose", "outcome"),
-        (tuple(queue_policy.SHARES), ("taken", "delayed")),
+        (tuple(host_budgets.SHARES), ("taken", "delayed")),
     ),
     metrics.Family("host_closings", "Times that a host asked for no calls for a while (429).", ()),
     metrics.Family(

@@ -12,7 +12,7 @@ from bot.app.rails import ExchangeSide, build_rails
 from bot.core.database import vault
 from bot.core.net import mail, webhook_addresses
 from bot.core.ops import audit, readiness
-from bot.core.outbox import groups, queue_policy, worker
+from bot.core.outbox import groups, host_budgets, worker
 from bot.core.text import links
 from bot.service import app
 from bot.service.checkouts import checkout_rows, inventory, opening, polling
@@ -72,7 +72,7 @@ class ServiceSide:
             lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)
         )
         allow = webhook_addresses.AllowList.parse(settings.webhook_allow)
-        budget = queue_policy.HostBudget(settings.host_calls)
+        budget = host_budgets.HostBudget(settings.host_calls)
         rails = build_rails(settings, now, host_calls.HostCalls(db, now, budget))
         rates = ExchangeSide(settings, db, now)
         self.gauges = rates.gauges

@@ -299,7 +299,9 @@ class TelegramLead:
                 lambda tx: lanes.postpone(tx, messages, now(), MOST_SKEW)
             )
         sender = self._sender(self._parts.bots.messages)
-        job = worker.Job(messages, sender.send, SENT_AT_ONCE, sender.buried, ahead=CLAIMED_AHEAD)
+        job = worker.Job(
+            messages, sender.send, SENT_AT_ONCE, sender.on_dead_letter, ahead=CLAIMED_AHEAD
+        )
         running.work(self._db, [job])
 
     def _sender(self, bot: Bot) -> sender.Sender:
@@ -319,11 +321,11 @@ class TelegramLead:
         )
         requests = job_handler.JobHandler(db, queues, now, self._server(), parts.foundation.vault)
         return [
-            worker.Job(queues.updates, chat.handle, buried=chat.buried),
-            worker.Job(queues.jobs, requests.perform, JOBS_AT_ONCE, requests.buried),
+            worker.Job(queues.updates, chat.handle, on_dead_letter=chat.on_dead_letter),
+            worker.Job(queues.jobs, requests.perform, JOBS_AT_ONCE, requests.on_dead_letter),
             worker.Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
-            worker.Job(queues.photos, photos.take, downloads.AT_ONCE, photos.buried),
-            worker.Job(queues.files, files.take, FILES_AT_ONCE, files.buried),
+            worker.Job(queues.photos, photos.take, downloads.AT_ONCE, photos.on_dead_letter),
+            worker.Job(queues.files, files.take, FILES_AT_ONCE, files.on_dead_letter),
         ]
 
     def _server(self) -> request_bodies.PaymentServer:

@@ -54,7 +54,7 @@ async def handle(job: Job, message: Message) -> None:
 async def attempt(service: ServiceHarness, job: Job) -> Row:
     """Make the attempts that are due now; the one message of the outbox after them."""
     claimed = await service.db.transaction(
-        lambda tx: outbox.claim(tx, job.queue, service.clock(), job.room)
+        lambda tx: outbox.claim(tx, job.queue, service.clock(), job.concurrency)
     )
     assert claimed
     for message in claimed:

@@ -171,7 +171,7 @@ def _payment(
     return replace(payment, reserved_units=report.reserved_units or 0)
 
 
-def bury_unreadable(tx: database.Transaction, now: int) -> int:
+def dead_letter_unreadable(tx: database.Transaction, now: int) -> int:
     """Make dead letters of the queued messages that can't be read; return their number."""
     found, after = 0, ""
     while messages := queries.unsettled_texts(tx, after, BATCH):
@@ -232,7 +232,7 @@ def prepare_restored(
 
     def work(tx: database.Transaction) -> tuple[int, int]:
         _reseal(tx, keys)
-        lost = bury_unreadable(tx, moment)
+        lost = dead_letter_unreadable(tx, moment)
         doubtful = mark_doubtful(tx, settings, moment)
         details = {"payments": payments, "doubtful": doubtful, "unreadable": lost}
         audit.record(tx, audit.operator(), "backup.restored", "database", moment, details)

@@ -55,7 +55,7 @@ def restore_in_place(settings: config.Settings, moment: int) -> tuple[int, int]:
     vault = Vault(secret_key(settings))
     with transfer.in_place(settings.database_url) as tx:
         prepared_copies.check_seals(tx, vault)
-        lost = prepared_copies.bury_unreadable(tx, moment)
+        lost = prepared_copies.dead_letter_unreadable(tx, moment)
         doubtful = prepared_copies.mark_doubtful(tx, settings, moment)
         details = {"doubtful": doubtful, "unreadable": lost}
         audit.record(tx, audit.operator(), "backup.restored", "database", moment, details)

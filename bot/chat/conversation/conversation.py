@@ -74,11 +74,11 @@ class Chat:
         except errors.Unreadable as error:
             note = f"can't be read: {error}"
             log.warning("update set aside", id=message.id, reason=note)
-            await self._db.transaction(lambda tx: self._bury(tx, message, note))
+            await self._db.transaction(lambda tx: self._dead_letter(tx, message, note))
 
-    def buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+    def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Send an apology for an update that is a dead letter, and answer its callback query."""
-        self._note_buried(tx, message)
+        self._note_dead_letter(tx, message)
         chat_id = int(message.lane)
         if chat_id:
             # The id of a private chat is the id of the person.
@@ -261,9 +261,9 @@ class Chat:
                 tx, event.person.chat_id, payloads.new_message(replies.Reply(words), language)
             )
 
-    def _bury(self, tx: database.Transaction, message: outbox.Message, why: str) -> None:
+    def _dead_letter(self, tx: database.Transaction, message: outbox.Message, why: str) -> None:
         if outbox.dead_letter(tx, self._queues.updates, message, self._now(), why):
-            self._note_buried(tx, message)
+            self._note_dead_letter(tx, message)
 
     def _erase_secret(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Keep nothing of an update with a secret or with goods that could not be handled."""
@@ -276,7 +276,7 @@ class Chat:
         if _keeps_nothing(event, draft) or getting_paid.is_secret(draft, str(message.body)):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 
-    def _note_buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+    def _note_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         tx.count("telegram_updates_handled", "set_aside")
         query = message.body.get("callback_query")
         if isinstance(query, dict) and "id" in query:

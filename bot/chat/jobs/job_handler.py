@@ -90,10 +90,10 @@ class JobHandler:
             case _:
                 await self._changes.change(message, listing)
 
-    def buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+    def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Notify the seller of a job that was set aside: its outcome is not known."""
         if isinstance(message.body, jobs.AccountJob):
-            self._payouts.buried(tx, message.body)
+            self._payouts.on_dead_letter(tx, message.body)
             return
         if isinstance(message.body, jobs.KeepReceipt):
             self._receipts.give_up(tx, message.body)

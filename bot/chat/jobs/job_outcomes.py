@@ -128,7 +128,7 @@ class Outcomes:
         `lane` is another one than that of the listing's other retries; `text` is the key of a text
         to the seller.
         """
-        state = outbox.State(
+        state = outbox.NextAttempt(
             job, lane or f"{queues.BACKGROUND}{job.listing_id}", queue_policy.NOTICE
         )
         follow = self.send_text if text else None
@@ -154,12 +154,12 @@ class Outcomes:
         self, message: outbox.Message, job: jobs.Job, follow: Follow, *values: object
     ) -> None:
         """Perform the next step `job` at once, before all that is queued for its listing."""
-        await self._retry(message, outbox.State(job), self.now(), follow, *values)
+        await self._retry(message, outbox.NextAttempt(job), self.now(), follow, *values)
 
     async def _retry(
         self,
         message: outbox.Message,
-        state: outbox.State,
+        state: outbox.NextAttempt,
         due_at: int,
         follow: Follow | None,
         *values: object,
@@ -167,7 +167,7 @@ class Outcomes:
         queue, note = self.queues.jobs, "its outcome is open"
 
         def work(tx: database.Transaction) -> None:
-            if outbox.retry(tx, queue, message, due_at, note, state=state) and follow:
+            if outbox.retry(tx, queue, message, due_at, note, following=state) and follow:
                 follow(tx, state.body, *values)
 
         await self.db.transaction_until_stored(work)

@@ -305,11 +305,11 @@ class ReceiptHandler:
         due_at = outcomes.now() + job_outcomes.RETRIES.delay_or_last(
             message.attempts, errors.requested_wait(error)
         )
-        state = outbox.State(replace(job, is_told=True))
+        state = outbox.NextAttempt(replace(job, is_told=True))
 
         def work(tx: database.Transaction) -> None:
             note = "the service does not answer"
-            kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, state=state)
+            kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, following=state)
             if kept and not job.is_told:
                 self._reply(tx, job, "receipt-later")
 

@@ -189,7 +189,7 @@ class PayoutHandler:
             case jobs.RemoveAccount():
                 await self._attempt(message, self._remove)
 
-    def buried(self, tx: database.Transaction, job: jobs.AccountJob) -> None:
+    def on_dead_letter(self, tx: database.Transaction, job: jobs.AccountJob) -> None:
         """Return a call that was set aside to its seller: its outcome is not known."""
         if isinstance(job, jobs.ConnectAccount | jobs.RemoveAccount):
             self._give_up(tx, job)
@@ -314,14 +314,14 @@ class PayoutHandler:
             return
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
         is_busy = isinstance(error, errors.Throttled)  # then it takes a moment longer, and no more
-        state = outbox.State(
+        state = outbox.NextAttempt(
             replace(job, is_told=job.is_told or not is_busy), _lane(job), queue_policy.NOTICE
         )
         due_at = outcomes.now() + delay
 
         def work(tx: database.Transaction) -> None:
             note = "the service does not answer"
-            kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, state=state)
+            kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, following=state)
             if kept and not (job.is_told or is_busy):
                 outcomes.answer(tx, job, self._text(job, "payout-waiting"))
 

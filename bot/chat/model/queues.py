@@ -175,7 +175,7 @@ def make_queues(
         photos=queue_policy.Queue(
             "photos",
             lease=60_000,
-            crashes=PHOTO_CRASHES,
+            max_crashes=PHOTO_CRASHES,
             payloads=payloads.PHOTOS,
             write_scope=WRITE_SCOPE,
         ),

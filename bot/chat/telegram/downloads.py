@@ -225,7 +225,7 @@ class PhotoIntake:
         file_id = wanted.file_id or await self._downloads.profile_photo(wanted.seller_id)
         return await self._downloads.fetch(file_id, MAX_BYTES)
 
-    def buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+    def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Ask the seller for another photo in place of one that was set aside."""
         self._chat.receive_photo(tx, message, TOO_HEAVY)
 
@@ -330,7 +330,7 @@ class FileIntake:
         finish = partial(self._finish, message=message, found=found)
         await self._db.transaction_until_stored(finish)
 
-    def buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+    def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Ask the seller to send a file again that was set aside."""
         self._chat.receive_file(tx, message, goods_form.Fetched(problem=FILE_UNREACHABLE))
 

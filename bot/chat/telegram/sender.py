@@ -140,7 +140,7 @@ class Sender:
         call = message_calls.Call(payload.method, {"callback_query_id": payload.query_id, **text})
         await self._perform(_Attempt(self._queues.answers, message, call))
 
-    def buried(self, tx: database.Transaction, message: outbox.Message) -> None:
+    def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Record a message that the worker set aside: its payments are listed as undelivered."""
         delivery.announce_ended_drops(tx, self._queues, message.body, self._now())
 
@@ -197,7 +197,7 @@ class Sender:
         else:
             outbox.retry(
                 tx, queue, message, now + delay.wait, delay.note,
-                uncertain=message.uncertain, state=_held_back(message, now),
+                uncertain=message.uncertain, following=_held_back(message, now),
             )  # fmt: skip
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
@@ -222,15 +222,15 @@ class Sender:
             case transport.FailureKind.POINTLESS if isinstance(
                 message.body, payloads.ButtonRemoval
             ) and (call.method == payloads.DELETION):  # after 48 hours its buttons can still go
-                kept = outbox.State(replace(message.body, kept=True))
-                outbox.retry(tx, queue, message, now, failure.note, state=kept)
+                kept = outbox.NextAttempt(replace(message.body, kept=True))
+                outbox.retry(tx, queue, message, now, failure.note, following=kept)
             case transport.FailureKind.POINTLESS:
                 self._settle_pointless(tx, attempt)
             case transport.FailureKind.MESSAGE_GONE | transport.FailureKind.REFUSED if _replaces(
                 message.body
             ):
-                state = outbox.State(replace(message.body, message_id=None))
-                outbox.retry(tx, queue, message, now, failure.note, state=state)
+                state = outbox.NextAttempt(replace(message.body, message_id=None))
+                outbox.retry(tx, queue, message, now, failure.note, following=state)
             case kind if transport.is_dropped(message.body, kind):
                 self._forget(tx, attempt)
             case transport.FailureKind.PICTURE:
@@ -276,7 +276,13 @@ class Sender:
                 else replace(body, tries_picture=False)
             )
             outbox.retry(
-                tx, queue, message, now, note, uncertain=message.uncertain, state=outbox.State(left)
+                tx,
+                queue,
+                message,
+                now,
+                note,
+                uncertain=message.uncertain,
+                following=outbox.NextAttempt(left),
             )
         elif outbox.dead_letter(tx, queue, message, now, note) and isinstance(
             body, payloads.PosterFile
@@ -310,10 +316,10 @@ class Sender:
         _forget_text(tx, attempt.call)
         log.error("message given up", chat=attempt.message.lane, reason=reason)
         if outbox.dead_letter(tx, attempt.queue, attempt.message, self._now(), reason):
-            self.buried(tx, attempt.message)
+            self.on_dead_letter(tx, attempt.message)
 
     def _pause(self, tx: database.Transaction, attempt: _Attempt, reason: str) -> None:
-        """Pause a chat, keep its alerts, notices and its cards' refreshes, and bury the rest."""
+        """Pause a chat; all but its alerts, notices and refreshes of cards become dead letters."""
         queue, message, now = attempt.queue, attempt.message, self._now()
         if queue is self._queues.answers or message.lane.startswith(queues.INLINE):
             _forget_post(tx, attempt.call)
@@ -378,13 +384,13 @@ def _about_picture(failure: transport.Failure, call: message_calls.Call) -> tran
     return failure
 
 
-def _held_back(message: outbox.Message, now: int) -> outbox.State | None:
+def _held_back(message: outbox.Message, now: int) -> outbox.NextAttempt | None:
     """Return a receipt's message as a notice: replies to its buyer don't wait for it."""
     body = message.body
     if not isinstance(body, payloads.ReceiptMessage | payloads.BuyerNotice):
         return None
     since = now if body.tried_since is None else body.tried_since
-    return outbox.State(replace(body, tried_since=since), priority=queue_policy.NOTICE)
+    return outbox.NextAttempt(replace(body, tried_since=since), priority=queue_policy.NOTICE)
 
 
 def _media(call: message_calls.Call) -> InputFile | str:

@@ -1,7 +1,7 @@
 """Changes of many queued messages at once, for rooms that keep tables of their own about them.
 
-`chosen` is a SELECT of the ids, whose parameters follow by name. The lanes of the messages are
-locked first. The leases of what is being handled are left alone unless it says otherwise.
+`chosen` is a SELECT of ids, whose parameters follow by name. The lanes of the messages are locked
+first. Messages that are being handled keep their leases unless a docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bot.core.outbox import lanes, queue_policy
 
 
 def join_waiting(tx: database.Transaction, chosen: str, **given: object) -> int:
-    """Set waiting messages aside as joined: another message sends what they say."""
+    """Set waiting messages aside as joined: another message has their content."""
     return _update(tx, "state = 'joined'", f"state = 'waiting' AND id IN ({chosen})", given)
 
 
@@ -27,7 +27,7 @@ def settle_joined(
 
 
 def postpone(tx: database.Transaction, chosen: str, due_at: int, **given: object) -> int:
-    """Delay messages that are due before `due_at` until then."""
+    """Delay messages that are due before `due_at` until `due_at`."""
     where = f"due_at < :due_at AND id IN ({chosen})"
     return _update(tx, "due_at = :due_at", where, {**given, "due_at": due_at})
 
@@ -38,7 +38,7 @@ def hasten(tx: database.Transaction, chosen: str, now: int, **given: object) -> 
 
 
 def end_unsettled(tx: database.Transaction, chosen: str, now: int, **given: object) -> int:
-    """Settle messages that nobody wants any more, also those that are being handled."""
+    """Settle messages that are no longer wanted, and end their leases."""
     change = "state = 'ended', settled_at = :now, lease = NULL"
     where = f"state IN ('waiting', 'joined', 'leased') AND id IN ({chosen})"
     return _update(tx, change, where, {**given, "now": now})
@@ -52,7 +52,7 @@ def end_untried(tx: database.Transaction, queue: str, before: int, note: str, no
 
 
 def overwrite(tx: database.Transaction, chosen: str, text: str, lane: str, **given: object) -> int:
-    """Replace the JSON of messages, their notes and the lane that names their receiver."""
+    """Replace the JSON and the lane of messages, and delete their notes."""
     change = "body = :text, note = NULL, lane = :lane"
     return _update(tx, change, f"id IN ({chosen})", {**given, "text": text, "lane": lane})
 
@@ -69,15 +69,15 @@ def mark_uncertain(tx: database.Transaction) -> int:
 
 
 def end_leases(tx: database.Transaction) -> int:
-    """Take all leases from their workers, none of which exists any more; return how many.
+    """Take all leases from their workers, which no longer exist; return how many.
 
-    The next worker ends them as those of a crash.
+    The next worker releases the messages and counts a crash for each.
     """
     return _update(tx, "lease = NULL", "state = 'leased'", {})
 
 
 def dead_letter_unsettled(tx: database.Transaction, message_id: str, note: str, now: int) -> None:
-    """Settle a message as dead that no worker has claimed."""
+    """Make a message a dead letter that no worker has claimed."""
     change = "state = 'dead', settled_at = :now, note = :note, leased_until = NULL, lease = NULL"
     _update(tx, change, "id = :id", {"id": message_id, "note": note, "now": now})
 
@@ -97,7 +97,7 @@ def delete_lane(tx: database.Transaction, queue: str, lane: str) -> None:
 def bring_forward(
     tx: database.Transaction, queue: queue_policy.Queue, message_id: str, due_at: int
 ) -> bool:
-    """Make a waiting message due at `due_at` if that is earlier; return False for any other."""
+    """Make a message due at `due_at` if that is earlier; return False if it isn't waiting."""
     lanes.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
     row = tx.one(
         "UPDATE outbox SET due_at = CASE WHEN due_at > :due_at THEN :due_at ELSE due_at END"

@@ -1,7 +1,7 @@
-"""Groups of lanes, which share a limit of leased messages, and the budget of a host.
+"""Groups of lanes: lanes that share a limit of leased messages, and the budget of a host.
 
 A lane whose group is full is parked: no claim reads it again until its group has room. So parked
-lanes cost a claim nothing, however many they are, and none of them precedes other lanes.
+lanes cost a claim nothing, however many they are, and they don't delay other lanes.
 """
 
 from __future__ import annotations
@@ -11,71 +11,68 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
 from bot.core.database import database
-from bot.core.outbox import lanes, queue_policy
+from bot.core.outbox import host_budgets, lanes, queue_policy
 
-# Budgets of hosts as they are stored: all processes share them, and a restart allows no new
-# burst.
-#
-# The rules are in host_budgets.py.
+# Budgets of hosts as they are stored: all processes share them, and a restart allows no new burst.
 
 
 HOSTS = queue_policy.Queue("hosts", lease=0)
-"""Queue without messages: its lanes are the budgets, one a host and one a share of it."""
+"""A queue without messages: its lanes are the budgets, one for a host and one for each share."""
 
-FURTHEST_CLOSED = queue_policy.LONGEST_CLOSED + queue_policy.CLOCK_SKEW
-"""Milliseconds from now to the latest end of a closing that no wrong clock has stored."""
+FURTHEST_CLOSED = host_budgets.LONGEST_CLOSED + queue_policy.CLOCK_SKEW
+"""A time at which a host opens again is at most so many ms ahead, unless the clock was wrong."""
 
-READ = (
+READ_BUDGET = (
     "SELECT lane, arrival_at, held_until FROM lanes WHERE queue = :queue"  # noqa: S608 - our own words
-    f" AND lane IN (:host, {', '.join(f':{purpose}' for purpose in queue_policy.SHARES)})"
+    f" AND lane IN (:host, {', '.join(f':{purpose}' for purpose in host_budgets.SHARES)})"
 )
-TRY_LOCK = (
+TRY_LOCK_BUDGET = (
     "SELECT lane FROM lanes WHERE queue = :queue AND lane = :lane FOR NO KEY UPDATE SKIP LOCKED"
 )
-ENSURE = (
+ENSURE_BUDGET = (
     "INSERT INTO lanes (queue, lane) VALUES (:queue, :lane) ON CONFLICT (queue, lane) DO NOTHING"
 )
-LOCK = "SELECT lane FROM lanes WHERE queue = :queue AND lane = :lane FOR NO KEY UPDATE"
+LOCK_BUDGET = "SELECT lane FROM lanes WHERE queue = :queue AND lane = :lane FOR NO KEY UPDATE"
 
 
 def read_budget(
-    tx: database.Transaction, budget: queue_policy.HostBudget, host: str, now: int
-) -> queue_policy.Usage:
+    tx: database.Transaction, budget: host_budgets.HostBudget, host: str, now: int
+) -> host_budgets.Usage:
     """Return how much of a host's budget is used."""
-    names = {purpose: f"{host} {purpose}" for purpose in queue_policy.SHARES}
-    found = tx.query(READ, queue=HOSTS.name, host=host, **names)
+    names = {purpose: f"{host} {purpose}" for purpose in host_budgets.SHARES}
+    found = tx.query(READ_BUDGET, queue=HOSTS.name, host=host, **names)
     rows = {row["lane"]: row for row in found}
     whole = rows.get(host, {"arrival_at": 0, "held_until": 0})
-    # A time that no call can have led to is of a clock that was far ahead.
-    latest = now + queue_policy.CLOCK_SKEW + queue_policy.LONGEST_WAIT
+    # A later time than calls can cause was stored by a clock that was far ahead.
+    latest = now + queue_policy.CLOCK_SKEW + host_budgets.LONGEST_WAIT
     if budget.rate:
         latest += budget.burst * budget.interval
     arrival_at = whole["arrival_at"] if whole["arrival_at"] <= latest else now
     closed = whole["held_until"] if whole["held_until"] <= now + FURTHEST_CLOSED else now
     shares = {
-        purpose: min(rows[name]["arrival_at"], latest + queue_policy.LONGEST_SHARE)
+        purpose: min(rows[name]["arrival_at"], latest + host_budgets.LONGEST_SHARE)
         for purpose, name in names.items()
         if name in rows
     }
-    return queue_policy.Usage(arrival_at, closed, shares)
+    return host_budgets.Usage(arrival_at, closed, shares)
 
 
 def store_budget(
-    tx: database.Transaction, host: str, before: queue_policy.Usage, after: queue_policy.Usage
+    tx: database.Transaction, host: str, before: host_budgets.Usage, after: host_budgets.Usage
 ) -> None:
-    """Store the usage that has changed; the caller has locked the host."""
+    """Store the changes of a usage; the caller has locked the host."""
     if after.arrival_at != before.arrival_at:
         lanes.store(tx, HOSTS, host, "arrival_at", after.arrival_at)
-    for purpose in sorted(queue_policy.SHARES):
+    for purpose in sorted(host_budgets.SHARES):
         at = after.shares.get(purpose)
         if at is not None and at != before.shares.get(purpose):
             lanes.store(tx, HOSTS, f"{host} {purpose}", "arrival_at", at)
 
 
 def close_host(tx: database.Transaction, host: str, until: int, now: int) -> None:
-    """Allow no call of a host until a time (epoch ms), as it asks; a stored later one stays.
+    """Allow no call of a host until a time (epoch ms), as it asks; the caller has locked the host.
 
-    One of a clock that was far ahead doesn't. The caller has locked the host.
+    A later time that is stored stays, unless a clock that was far ahead stored it.
     """
     stored = lanes.stored(tx, HOSTS, host, "held_until") or 0
     if not until < stored <= now + FURTHEST_CLOSED:
@@ -83,23 +80,26 @@ def close_host(tx: database.Transaction, host: str, until: int, now: int) -> Non
 
 
 def lock_budget(tx: database.Transaction, host: str) -> None:
-    """Lock a host's budget, for a transaction that locks no other."""
-    tx.lock(ENSURE, queue=HOSTS.name, lane=host)
-    tx.lock(LOCK, queue=HOSTS.name, lane=host)
+    """Lock a host's budget; the transaction may lock only one."""
+    tx.lock(ENSURE_BUDGET, queue=HOSTS.name, lane=host)
+    tx.lock(LOCK_BUDGET, queue=HOSTS.name, lane=host)
 
 
 def try_lock_budget(tx: database.Transaction, host: str) -> bool:
-    """Lock a host's budget unless another transaction has: a claim waits for no lock."""
+    """Lock a host's budget; return False if another transaction has it, since claims don't wait."""
     if tx.engine == "sqlite":
         return True
-    tx.lock(ENSURE, queue=HOSTS.name, lane=host)
-    return bool(tx.query(TRY_LOCK, queue=HOSTS.name, lane=host))
+    tx.lock(ENSURE_BUDGET, queue=HOSTS.name, lane=host)
+    return bool(tx.query(TRY_LOCK_BUDGET, queue=HOSTS.name, lane=host))
+
+
+# Groups.
 
 
 MAX_PARKED = 100
-"""Lanes that one claim parks, and reads beside those that it claims from."""
+"""Lanes that one claim parks at most. It reads so many more than it can claim from."""
 
-LEASED = (
+LEASED_BY_LANE = (
     "SELECT lane, COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'leased' GROUP BY lane"
 )
 # Finds one group after the other by the index, without reading all of their lanes.
@@ -127,7 +127,7 @@ ADMIT_IN_TURN = ADMIT.replace(
     " WHERE turn.queue = :queue AND turn.lane = :account || CAST(lanes.rank AS TEXT)), 0),"
     " arrival_at",
 ).replace("waits_for = NULL", "waits_for = NULL, rank = NULL")
-"""Opens lanes of those who were served longest ago, and of these the lane that was."""
+"""Opens the lanes whose turn keys were served longest ago, and of these the lane that was."""
 
 PARK_IN_TURN = PARK.replace(
     "waits_for = :name",
@@ -138,82 +138,89 @@ PARK_IN_TURN = PARK.replace(
     )
     + " END",
 )
-"""Keeps with a lane whose turn it shares."""
+"""Stores in `rank` of a lane the number of its turn key."""
 
 
 class LaneGroups:
     """The groups of a queue in one transaction at `now`, with the free slots of each.
 
-    A lane may be in several groups; a series takes one slot of each.
+    A lane may be in several groups; a message or batch takes a slot of each.
     """
 
     def __init__(self, tx: database.Transaction, queue: queue_policy.Queue, now: int = 0) -> None:
         self._tx = tx
         self._queue = queue
         self._now = now
-        self._taken: Counter[str] | None = None
-        self._full: defaultdict[str, list[str]] = defaultdict(list)
-        self._found: dict[str, queue_policy.Usage | None] = {}
-        self._usage: dict[str, queue_policy.Usage] = {}
+        self._leased: Counter[str] | None = None  # by group
+        self._parked: defaultdict[str, list[str]] = defaultdict(list)  # lanes by group
+        self._stored: dict[str, host_budgets.Usage | None] = {}  # by host, before this claim
+        self._usage: dict[str, host_budgets.Usage] = {}  # by host, with this claim
 
     def free_slots(self, lane: str) -> int | None:
         """Return how many messages of a lane its groups have room for; None if it has no group.
 
         A budget is asked for one call at a time.
         """
-        return min((max(0, self._free(name, 1)) for name in self._names(lane)), default=None)
+        free = (max(0, self._free(name, 1)) for name in self._names(lane))
+        return min(free, default=None)
 
     def count_claimed(self, lane: str, slots: int) -> None:
         """Count slots that claimed messages of a lane take."""
-        names = self._names(lane)
+        names, budget = self._names(lane), self._queue.budget
         if names:
-            self._count().update(dict.fromkeys(names, slots))
-        for found in map(self._budgeted, names):
-            if found:
-                for _ in range(slots):
-                    self._take(*found)
+            self._count_leased().update(dict.fromkeys(names, slots))
+        for name in names:
+            call = self._call_of(name)
+            if call is None or budget is None:
+                continue
+            purpose, host = call
+            for _ in range(slots):
+                self._usage[host] = budget.take(self._usage[host], purpose, self._now)
+                self._tx.count("host_calls", purpose, "taken")
 
     def park(self, lane: str) -> None:
-        """Set a lane aside, by `store`, until the first of its full groups has room."""
+        """Park a lane, once `store` is called, until the first of its full groups has room."""
         full = next(name for name in self._names(lane) if self._free(name) <= 0)
-        self._full[full].append(lane)
-        if found := self._budgeted(full):
-            self._tx.count("host_calls", found[0], "delayed")
+        self._parked[full].append(lane)
+        if call := self._call_of(full):
+            self._tx.count("host_calls", call[0], "delayed")
 
     def store(self) -> None:
         """Store the use of budgets, and which lanes are parked, several in a statement."""
         for host, usage in self._usage.items():
-            if self._queue.budget and (before := self._found[host]):
+            if self._queue.budget and (before := self._stored[host]):
                 store_budget(self._tx, host, before, usage)
-        for name, waiting in self._full.items():
+        for name, waiting in self._parked.items():
             for start in range(0, len(waiting), PARKED_AT_ONCE):
                 some = waiting[start : start + PARKED_AT_ONCE]
-                some += some[-1:] * (PARKED_AT_ONCE - len(some))  # so that statements are alike
-                given: dict[str, object] = {f"lane_{at}": lane for at, lane in enumerate(some)}
-                if self._queue.budget:
-                    given |= {
-                        f"turn_{at}": turn_of(self._queue, lane) for at, lane in enumerate(some)
-                    }
+                some += some[-1:] * (PARKED_AT_ONCE - len(some))  # the statement has a fixed length
+                given: dict[str, object] = {}
+                for at, lane in enumerate(some):
+                    given[f"lane_{at}"] = lane
+                    if self._queue.budget:
+                        given[f"turn_{at}"] = turn_number(self._queue, lane)
                 park = PARK_IN_TURN if self._queue.budget else PARK
                 self._tx.execute(park, queue=self._queue.name, name=name, **given)
-        self._full.clear()
+        self._parked.clear()
 
     def admit_all(self) -> None:
         """Open parked lanes of every group that has room, whatever made the room.
 
         An admitted lane may have been paused before its message was claimed. Few groups have parked
-        lanes, since each of these has all of its slots in use.
+        lanes: all slots of such a group were in use.
         """
         for name in self._parked_groups():
             self._admit(name)
 
     def next_call(self) -> int | None:
-        """Return when a budget has room for a parked lane, whose group has room; None for never."""
+        """Return when a budget has room for a lane that is parked only by it; None for never."""
         budget, times = self._queue.budget, []
-        for name in self._parked_groups() if budget else ():
-            found = self._budgeted(name)
-            if budget and found and self._width(name) > self._count()[name]:
-                purpose, host = found
+        if budget is None:
+            return None
+        for name in self._parked_groups():
+            call = self._call_of(name)
+            if call and self._width(name) > self._count_leased()[name]:
+                purpose, host = call
                 usage = read_budget(self._tx, budget, host, self._now)
                 times.append(budget.opens_at(usage, purpose, self._now))
         return min(times, default=None)
@@ -230,7 +237,7 @@ class LaneGroups:
             return
         for name in sorted({name for lane in settled for name in self._names(lane)}):
             if self._tx.one(WAITS, queue=self._queue.name, name=name):
-                if self._budgeted(name):  # the next claim chooses, by its budget
+                if self._call_of(name):  # the next claim chooses by the budget
                     self._tx.wake(self._queue.name)
                 else:
                     self._admit(name)
@@ -254,60 +261,55 @@ class LaneGroups:
 
     def _free(self, name: str, most: int | None = None) -> int:
         """Return how many slots of a group are free; of one with a budget, up to `most`."""
-        free, budget = self._width(name) - self._count()[name], self._queue.budget
-        found = self._budgeted(name)
-        if free <= 0 or found is None or budget is None:
+        free, budget = self._width(name) - self._count_leased()[name], self._queue.budget
+        call = self._call_of(name)
+        if free <= 0 or call is None or budget is None:
             return free
-        purpose, host = found
-        usage = self._read(host)
+        purpose, host = call
+        usage = self._usage_of(host)
         return budget.count_free(usage, purpose, self._now, most or free) if usage else 0
 
-    def _take(self, purpose: str, host: str) -> None:
-        if budget := self._queue.budget:
-            self._usage[host] = budget.take(self._usage[host], purpose, self._now)
-            self._tx.count("host_calls", purpose, "taken")
-
-    def _budgeted(self, name: str) -> tuple[str, str] | None:
-        """Return purpose and host of a group that has a budget."""
+    def _call_of(self, name: str) -> tuple[str, str] | None:
+        """Return purpose and host of the call that a message of a group takes of a budget."""
         purpose, _, host = name.partition(" ")
-        return (purpose, host) if purpose in queue_policy.SHARES and self._queue.budget else None
+        return (purpose, host) if purpose in host_budgets.SHARES and self._queue.budget else None
 
-    def _read(self, host: str) -> queue_policy.Usage | None:
+    def _usage_of(self, host: str) -> host_budgets.Usage | None:
         """Return the usage of a host's budget, locked; None while another transaction has it."""
         budget = self._queue.budget
-        if host not in self._found and budget:
-            self._found[host] = None
+        if host not in self._stored and budget:
+            self._stored[host] = None
             if try_lock_budget(self._tx, host):
                 usage = read_budget(self._tx, budget, host, self._now)
-                self._found[host] = self._usage[host] = usage
+                self._stored[host] = self._usage[host] = usage
         return self._usage.get(host)
 
-    def _count(self) -> Counter[str]:
-        """Return the leased messages by group; they are counted once, at the first call."""
-        if self._taken is None:
-            self._taken = Counter()
-            for row in self._tx.query(LEASED, queue=self._queue.name):
+    def _count_leased(self) -> Counter[str]:
+        """Return the leased messages, or batches, by group; the first call counts them."""
+        if self._leased is None:
+            self._leased = Counter()
+            for row in self._tx.query(LEASED_BY_LANE, queue=self._queue.name):
                 for name in self._names(row["lane"]):
-                    self._taken[name] += 1 if self._queue.series else row["n"]
-        return self._taken
+                    self._leased[name] += 1 if self._queue.batch_size else row["n"]
+        return self._leased
 
 
-def turn_of(queue: queue_policy.Queue, lane: str) -> int:
-    """Return the number of those who share a lane's turn, by which their row is named."""
-    return int.from_bytes(hashlib.sha256(queue.turn(lane).encode()).digest()[:7])
+def turn_number(queue: queue_policy.Queue, lane: str) -> int:
+    """Return a number for a lane's turn key; it names the row that has their last turn."""
+    return int.from_bytes(hashlib.sha256(queue.turn_key(lane).encode()).digest()[:7])
 
 
 def record_turn(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> None:
-    """Store when a lane was served for those who share its turn at a host with a budget."""
-    if queue.budget and queue.turn(lane):
-        account = f"{lanes.ACCOUNT}{turn_of(queue, lane)}"
+    """Store that the lanes with this lane's turn key were served at a host with a budget."""
+    if queue.budget and queue.turn_key(lane):
+        account = f"{lanes.ACCOUNT}{turn_number(queue, lane)}"
         lanes.store(tx, queue, account, "arrival_at", now)
 
 
 def reopen_lanes(
     tx: database.Transaction, queue: queue_policy.Queue, names: set[str], now: int = 0
 ) -> None:
-    """Update when lanes with fewer leased messages open, and admit lanes parked by their groups.
+    """Reopen lanes whose leases ended, and admit lanes that their groups parked.
 
     The caller has locked them.
     """

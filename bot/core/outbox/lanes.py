@@ -2,6 +2,15 @@
 
 The row of a lane has the time from which its next message may be claimed. So rate limits survive a
 restart, and a claim reads only lanes with a message that may go.
+
+Where several transactions run at the same time, a message is put, claimed and settled under the
+lock of its lane: otherwise two claims would take the same message, or a put wouldn't see that the
+lane has just become empty. Nothing is locked on SQLite, where one transaction writes at a time, nor
+in queues whose transactions run in a write scope, one at a time.
+
+The order of locks is the same everywhere, so that transactions don't wait for each other in a
+circle: the whole queue, its accounts, its lanes by name. A claim waits for no lane: it leaves out
+locked ones.
 """
 
 from __future__ import annotations
@@ -12,23 +21,14 @@ from typing import Any
 from bot.core.database import database
 from bot.core.outbox import queue_policy
 
-# Locks of lanes, where several transactions run at the same time.
-#
-# A message is put, claimed and settled under the lock of its lane: otherwise two claims take the
-# same message, or a put doesn't see that the lane has just become empty. Nothing is locked on
-# SQLite, where one transaction writes at a time, and in queues whose transactions run in a write
-# scope.
-#
-# The order is the same everywhere, so that transactions don't wait for each other in a circle:
-# the whole queue, its accounts, its lanes by name. A claim waits for no lane: it passes over
-# locked ones.
-
-
 WHOLE_QUEUE = "*"
 """Name of the lane whose row has the rate limit of the whole queue."""
 
 ACCOUNT = "@"
 """Prefix of the lanes whose rows are accounts (core/outbox/fairness.py)."""
+
+FOREVER = 2**63 - 1
+"""Later than any time that a BIGINT column takes."""
 
 LOCK = """
     INSERT INTO lanes (queue, lane) VALUES (:queue, :lane)
@@ -39,23 +39,23 @@ LOCK_OF_MESSAGES = """
     SELECT DISTINCT queue, lane FROM outbox WHERE {} ORDER BY queue, lane
     ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn
 """
-MOST = "LIMIT :most"
+LIMIT = "LIMIT :most"
 
 
-def lock(tx: database.Transaction, queue: queue_policy.Queue, *lanes: str) -> None:
+def lock(tx: database.Transaction, queue: queue_policy.Queue, *names: str) -> None:
     """Lock lanes until the transaction ends; a lane without a row gets one.
 
-    A transaction that reads what it then puts or settles there calls this first.
+    A transaction that puts or settles what depends on its reads of a lane calls this first.
     """
     if queue.write_scope is None:
-        for lane in sorted(set(lanes), key=_order):
+        for lane in sorted(set(names), key=_order):
             tx.lock(LOCK, queue=queue.name, lane=lane)
 
 
 def lock_for_put(
     tx: database.Transaction, queue: queue_policy.Queue, lane: str, account: str | None
 ) -> None:
-    """Lock what a put changes: its lane; where accounts are ranked, the queue and account too."""
+    """Lock what a put changes: its lane, and the queue and account if accounts are ranked."""
     if account and queue.account_pace:
         lock(tx, queue, WHOLE_QUEUE, f"{ACCOUNT}{account}", lane)
     else:
@@ -74,121 +74,17 @@ def lock_lanes_of(tx: database.Transaction, where: str, **given: object) -> None
 
 
 def skipping_locked(tx: database.Transaction, queue: queue_policy.Queue, sql: str) -> str:
-    """Return a statement whose SELECTs of `:most` lanes lock these, and leave out locked ones."""
+    """Make a statement lock the lanes that its `LIMIT :most` SELECTs, and leave out locked ones."""
     if tx.engine == "sqlite" or queue.write_scope:
         return sql
-    return sql.replace(MOST, f"{MOST} FOR NO KEY UPDATE SKIP LOCKED")
+    return sql.replace(LIMIT, f"{LIMIT} FOR NO KEY UPDATE SKIP LOCKED")
 
 
 def _order(lane: str) -> tuple[bool, bool, str]:
     return lane != WHOLE_QUEUE, not lane.startswith(ACCOUNT), lane
 
 
-HEAD_OF_CLASS = (
-    "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND state = 'waiting' AND priority = {0} ORDER BY id LIMIT 1) AS class{0}"
-)
-OF_CLASS = (
-    "SELECT * FROM (SELECT lane, priority, open_at FROM lanes WHERE queue = :queue"
-    " AND priority = {0} AND open_at <= :by AND paused IS NULL AND waits_for IS NULL"
-    " ORDER BY open_at, lane LIMIT :most) AS class{0}"
-)
-RANKED_OF_CLASS = (
-    "SELECT * FROM (SELECT lane, priority, open_at, rank FROM lanes WHERE queue = :queue"
-    " AND priority = {0} AND rank IS NOT NULL AND +open_at <= :by AND paused IS NULL"
-    " AND waits_for IS NULL ORDER BY rank, lane LIMIT :most) AS class{0}"
-)
-# The plus keeps SQLite from the index by time: it would sort all open lanes.
-BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased')"
-WAITING = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
-OF_LANE = "arrival_at, held_until FROM (SELECT 1) AS it LEFT JOIN lanes"
-STATE = (
-    f"SELECT {BUSY} AS busy, "
-    + ", ".join(
-        f"(SELECT due_at {WAITING} AND priority = {priority} ORDER BY id LIMIT 1) AS due_{priority}"
-        for priority in queue_policy.PRIORITIES
-    )
-    + f", {OF_LANE} ON queue = :queue AND lane = :lane"
-)
-RANK = f"SELECT rank {WAITING} AND priority = {{0}} ORDER BY id {{1}} LIMIT 1"
-STATE_WITH_RANKS = STATE.replace(
-    f", {OF_LANE}",
-    "".join(
-        f", ({RANK.format(one, '')}) AS first_{one}, ({RANK.format(one, 'DESC')}) AS last_{one}"
-        for one in queue_policy.PRIORITIES
-    )
-    + f", {OF_LANE}",
-)
-STATE_UNORDERED = (
-    f"SELECT {BUSY} AS busy, (SELECT due_at {WAITING} ORDER BY due_at, id LIMIT 1) AS due,"
-    f" (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class,"
-    f" {OF_LANE} ON queue = :queue AND lane = :lane"
-)
-STATE_UNORDERED_WITH_RANKS = STATE_UNORDERED.replace(
-    f", {OF_LANE}", f", (SELECT rank {WAITING} ORDER BY due_at, id LIMIT 1) AS rank, {OF_LANE}"
-)
-"""All that `reopen` reads, in one statement: each statement takes the interpreter's lock."""
-
-REOPEN = (
-    "INSERT INTO lanes (queue, lane, open_at, priority, rank)"
-    " VALUES (:queue, :lane, :open_at, :priority, :rank)"
-    " ON CONFLICT (queue, lane) DO UPDATE SET open_at = excluded.open_at,"
-    " priority = excluded.priority, rank = excluded.rank, waits_for = NULL"
-)
-REOPEN_PLAIN = f"""
-    INSERT INTO lanes (queue, lane, open_at, priority)
-    SELECT :queue, :lane, CASE WHEN busy < :width THEN due END, class FROM (
-        SELECT {BUSY} AS busy, (SELECT due_at {WAITING} ORDER BY due_at, id LIMIT 1) AS due,
-        (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class
-    ) AS state WHERE true
-    ON CONFLICT (queue, lane) DO UPDATE SET open_at = CASE
-        WHEN lanes.held_until > excluded.open_at THEN lanes.held_until ELSE excluded.open_at
-    END, priority = excluded.priority, waits_for = NULL
-    RETURNING open_at
-"""  # noqa: S608 - our own words
-"""What `reopen` reads and writes of a lane without order, pace and accounts, in one statement."""
-
-CLOSE = """
-    UPDATE lanes SET open_at = NULL WHERE queue = :queue AND open_at IS NOT NULL AND lane IN (
-        SELECT lane FROM outbox
-        WHERE queue = :queue AND state = 'leased' AND leased_until = :until
-    )
-"""
-# One part for each class: the index has the time behind the class.
-HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
-OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
-RANKED = " UNION ALL ".join(
-    RANKED_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES
-)
-OPEN_LANES = f"{OPEN} ORDER BY priority, open_at, lane"
-RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
-RANK_UNRANKED = (
-    "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
-)
-
-LIMITED = (
-    "SELECT lane FROM lanes WHERE queue = :queue AND (arrival_at > :past OR held_until > :past)"
-)
-POSTPONE = (
-    "UPDATE lanes SET arrival_at = arrival_at + :by, held_until = held_until + :by"
-    " WHERE queue = :queue AND (arrival_at > :past OR held_until > :past)"
-)
-SWEEP = """
-    DELETE FROM lanes WHERE queue = :queue AND lane IN (
-        SELECT lane FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL
-        AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (
-            SELECT 1 FROM outbox
-            WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane AND state = 'leased'
-        )
-        LIMIT :most
-    )
-"""
-
-FOREVER = 2**63 - 1
-"""Later than any time that a BIGINT column takes."""
-
-SWEPT = 500
-"""Rows that a sweep deletes in one transaction: others wait for it."""
+# The row of a lane: columns, holds and pauses.
 
 
 def store(
@@ -200,7 +96,7 @@ def store(
     *,
     only_later: bool = False,
 ) -> None:
-    """Store a column of a lane's row; with `only_later`, a later time that it has stays."""
+    """Store a column of a lane's row; with `only_later`, unless it has a later time."""
     later = f" WHERE lanes.{column} IS NULL OR lanes.{column} < excluded.{column}"
     tx.execute(
         f"INSERT INTO lanes (queue, lane, {column}) VALUES (:queue, :lane, :value)"  # noqa: S608 - our own names
@@ -242,8 +138,47 @@ def resume(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> No
 
 
 def is_paused(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> bool:
-    """Check that a lane is paused."""
+    """True if a lane is paused."""
     return stored(tx, queue, lane, "paused") is not None
+
+
+# Open lanes: what a claim reads. One part of a statement for each class: the index has the time
+# behind the class.
+
+HEAD_OF_CLASS = (
+    "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND state = 'waiting' AND priority = {0} ORDER BY id LIMIT 1) AS class{0}"
+)
+OPEN_OF_CLASS = (
+    "SELECT * FROM (SELECT lane, priority, open_at FROM lanes WHERE queue = :queue"
+    " AND priority = {0} AND open_at <= :by AND paused IS NULL AND waits_for IS NULL"
+    " ORDER BY open_at, lane LIMIT :most) AS class{0}"
+)
+RANKED_OF_CLASS = (
+    "SELECT * FROM (SELECT lane, priority, open_at, rank FROM lanes WHERE queue = :queue"
+    " AND priority = {0} AND rank IS NOT NULL AND +open_at <= :by AND paused IS NULL"
+    " AND waits_for IS NULL ORDER BY rank, lane LIMIT :most) AS class{0}"
+)
+# `+open_at` keeps SQLite from using the index by time: it would sort all open lanes.
+HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
+OPEN = " UNION ALL ".join(OPEN_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
+RANKED = " UNION ALL ".join(
+    RANKED_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES
+)
+OPEN_LANES = f"{OPEN} ORDER BY priority, open_at, lane"
+RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
+
+
+def open_lanes(
+    tx: database.Transaction, queue: queue_policy.Queue, now: int, most: int
+) -> list[database.Row]:
+    """Return lane, priority and open_at of lanes to claim from, up to `most` of each class.
+
+    Within a class they come by rank, or in the order in which they opened. They are locked; lanes
+    that another transaction has locked are left out.
+    """
+    sql = skipping_locked(tx, queue, RANKED_LANES if queue.account_pace else OPEN_LANES)
+    return tx.query(sql, queue=queue.name, by=now, most=most)
 
 
 def first_open(
@@ -251,13 +186,22 @@ def first_open(
 ) -> int | None:
     """Return when the first lane opens (epoch ms), of the classes that are not `full`."""
     rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
-    return min((row["open_at"] for row in rows if row["priority"] not in full), default=None)
+    times = (row["open_at"] for row in rows if row["priority"] not in full)
+    return min(times, default=None)
 
 
-def queue_opens_at(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
-    """Return when the rate limit of the whole queue has room; 0 if it has none."""
-    pace = queue.pace
-    return pace.next_at(arrival_at(tx, queue, WHOLE_QUEUE, pace, now)) if pace else 0
+RANK_UNRANKED = (
+    "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
+)
+
+
+def rank_unranked(tx: database.Transaction, queue: queue_policy.Queue) -> None:
+    """Rank lanes that opened while the queue had no accounts."""
+    if queue.account_pace:
+        tx.execute(RANK_UNRANKED, queue=queue.name)
+
+
+# Rate limits.
 
 
 def arrival_at(
@@ -271,23 +215,10 @@ def arrival_at(
     return pace.clamp(stored(tx, queue, lane, "arrival_at") or 0, now) if pace else 0
 
 
-def open_lanes(
-    tx: database.Transaction, queue: queue_policy.Queue, now: int, most: int
-) -> list[database.Row]:
-    """Return lane, priority and open_at of lanes to claim from, up to `most` of each class.
-
-    Within a class they come by rank, or by the time since which they are open. They are locked;
-    those that another transaction has locked are left out.
-    """
-    sql = RANKED_LANES if queue.account_pace else OPEN_LANES
-    locking = skipping_locked(tx, queue, sql)
-    return tx.query(locking, queue=queue.name, by=now, most=most)
-
-
-def rank_unranked(tx: database.Transaction, queue: queue_policy.Queue) -> None:
-    """Rank lanes that opened while the queue had no accounts."""
-    if queue.account_pace:
-        tx.execute(RANK_UNRANKED, queue=queue.name)
+def queue_opens_at(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
+    """Return when the rate limit of the whole queue has room; 0 if it has none."""
+    pace = queue.pace
+    return pace.next_at(arrival_at(tx, queue, WHOLE_QUEUE, pace, now)) if pace else 0
 
 
 def restart_interval(
@@ -295,16 +226,25 @@ def restart_interval(
 ) -> None:
     """Restart the interval of a lane at `now`: the slot was used later than it was granted.
 
-    The receiver counts when messages arrive: after a slow one the next would come too early.
+    The receiver counts when messages arrive: after a slow message the next would come too early.
     """
     if pace := queue.lane_pace(lane):
         store(tx, queue, lane, "arrival_at", now + pace.interval, only_later=True)
 
 
-def postpone(tx: database.Transaction, queue: queue_policy.Queue, now: int, by: int) -> None:
-    """Move rate limits and holds `by` ms ahead: a clock set them that was behind by no more.
+LIMITED = (
+    "SELECT lane FROM lanes WHERE queue = :queue AND (arrival_at > :past OR held_until > :past)"
+)
+POSTPONE = (
+    "UPDATE lanes SET arrival_at = arrival_at + :by, held_until = held_until + :by"
+    " WHERE queue = :queue AND (arrival_at > :past OR held_until > :past)"
+)
 
-    By it the receiver counts slots as used that are free at `now`, and waiting doesn't free them.
+
+def postpone(tx: database.Transaction, queue: queue_policy.Queue, now: int, by: int) -> None:
+    """Move rate limits and holds `by` ms ahead: the clock that set them was behind by at most that.
+
+    The receiver still counts slots as used that are free here at `now`.
     """
     past = {"queue": queue.name, "past": now - by}
     names = [row["lane"] for row in tx.query(LIMITED, **past)]
@@ -315,7 +255,7 @@ def postpone(tx: database.Transaction, queue: queue_policy.Queue, now: int, by: 
 
 
 def has_backlog(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> bool:
-    """Check that the next message of a lane waits for a rate limit, its own or the queue's.
+    """True if the next message of a lane waits for a rate limit, its own or the queue's.
 
     The queue's limit delays it if more lanes are open than it serves in a second.
     """
@@ -328,8 +268,59 @@ def has_backlog(tx: database.Transaction, queue: queue_policy.Queue, lane: str, 
     return len(open_lanes(tx, queue, now, served + 1)) > served
 
 
-def count_leased(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> int:
-    return int(tx.query(f"SELECT {BUSY} AS busy", queue=queue.name, lane=lane)[0]["busy"])
+# When a lane opens: stored whenever its messages, its rate limit or its hold change.
+
+BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased')"
+WAITING_OF_LANE = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+ROW_OF_LANE = "arrival_at, held_until FROM (SELECT 1) AS it LEFT JOIN lanes"
+STATE = (
+    f"SELECT {BUSY} AS busy, "
+    + ", ".join(
+        f"(SELECT due_at {WAITING_OF_LANE} AND priority = {priority} ORDER BY id LIMIT 1)"
+        f" AS due_{priority}"
+        for priority in queue_policy.PRIORITIES
+    )
+    + f", {ROW_OF_LANE} ON queue = :queue AND lane = :lane"
+)
+RANK_OF_CLASS = f"SELECT rank {WAITING_OF_LANE} AND priority = {{0}} ORDER BY id {{1}} LIMIT 1"
+STATE_WITH_RANKS = STATE.replace(
+    f", {ROW_OF_LANE}",
+    "".join(
+        f", ({RANK_OF_CLASS.format(priority, '')}) AS first_{priority}"
+        f", ({RANK_OF_CLASS.format(priority, 'DESC')}) AS last_{priority}"
+        for priority in queue_policy.PRIORITIES
+    )
+    + f", {ROW_OF_LANE}",
+)
+STATE_UNORDERED = (
+    f"SELECT {BUSY} AS busy, (SELECT due_at {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS due,"
+    f" (SELECT priority {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS class,"
+    f" {ROW_OF_LANE} ON queue = :queue AND lane = :lane"
+)
+STATE_UNORDERED_WITH_RANKS = STATE_UNORDERED.replace(
+    f", {ROW_OF_LANE}",
+    f", (SELECT rank {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS rank, {ROW_OF_LANE}",
+)
+"""All that `reopen` reads is in one statement: each statement takes the interpreter's lock."""
+
+REOPEN = (
+    "INSERT INTO lanes (queue, lane, open_at, priority, rank)"
+    " VALUES (:queue, :lane, :open_at, :priority, :rank)"
+    " ON CONFLICT (queue, lane) DO UPDATE SET open_at = excluded.open_at,"
+    " priority = excluded.priority, rank = excluded.rank, waits_for = NULL"
+)
+REOPEN_PLAIN = f"""
+    INSERT INTO lanes (queue, lane, open_at, priority)
+    SELECT :queue, :lane, CASE WHEN busy < :width THEN due END, class FROM (
+        SELECT {BUSY} AS busy, (SELECT due_at {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS due,
+        (SELECT priority {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS class
+    ) AS state WHERE true
+    ON CONFLICT (queue, lane) DO UPDATE SET open_at = CASE
+        WHEN lanes.held_until > excluded.open_at THEN lanes.held_until ELSE excluded.open_at
+    END, priority = excluded.priority, waits_for = NULL
+    RETURNING open_at
+"""  # noqa: S608 - our own words
+"""All that `reopen` does for a lane without order, rate limit and accounts, in one statement."""
 
 
 def reopen(
@@ -337,43 +328,38 @@ def reopen(
 ) -> int | None:
     """Store when a lane opens and in which class; return that time, None for never.
 
-    A lane that was just served goes behind those that are open `now`.
+    A lane that was just served goes behind the lanes that are open `now`.
     """
     pace = queue.lane_pace(lane)
     if not (queue.ordered or queue.account_pace or pace):
         row = tx.query(REOPEN_PLAIN, queue=queue.name, lane=lane, width=queue.width)[0]
         return None if row["open_at"] is None else int(row["open_at"])
-    state = tx.query(_state_of(queue), queue=queue.name, lane=lane)[0]
+    if queue.ordered:
+        sql = STATE_WITH_RANKS if queue.account_pace else STATE
+    else:
+        sql = STATE_UNORDERED_WITH_RANKS if queue.account_pace else STATE_UNORDERED
+    state = tx.query(sql, queue=queue.name, lane=lane)[0]
+    earliest = state["held_until"] or 0
+    if pace is not None:
+        arrival_at = state["arrival_at"] or 0
+        last_slot_ended_at = arrival_at - pace.interval
+        earliest = max(earliest, pace.next_at(arrival_at), min(last_slot_ended_at, now))
+    due = _first_due(state, max(earliest, now)) if state["busy"] < queue.width else None
     open_at = priority = rank = None
-    limited = _lane_opens_at(pace, state["arrival_at"] or 0, now)
-    by = max(state["held_until"] or 0, limited)
-    due = _first_due(state, max(by, now)) if state["busy"] < queue.width else None
     if due is not None:
         due_at, priority = due
-        open_at = max(due_at, by)
+        open_at = max(due_at, earliest)
         rank = _rank(queue, state, priority, open_at) if queue.account_pace else None
     tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority, rank=rank)
     return open_at
 
 
-def close_leased(tx: database.Transaction, queue: queue_policy.Queue, until: int) -> None:
-    """Close the lanes of messages leased until a time, where a lane has one at a time."""
-    tx.execute(CLOSE, queue=queue.name, until=until)
-
-
-def _lane_opens_at(pace: queue_policy.Pace | None, arrival_at: int, now: int) -> int:
-    """Return when the rate limit of a lane has room, not before its last slot ended."""
-    if pace is None:
-        return 0
-    return max(pace.next_at(arrival_at), min(arrival_at - pace.interval, now))
-
-
 def _rank(queue: queue_policy.Queue, state: database.Row, priority: int, open_at: int) -> int:
-    """Return the rank of a lane: that of its next message where the lane has no order.
+    """Return the rank of a lane; without an order it is the rank of its next message.
 
-    That of an ordered lane is a quarter of the way from its first message's to its last's. So it
-    rises with each handled message and falls with each new one: a person who writes now and then
-    goes before one who writes faster than the bot answers.
+    The rank of an ordered lane is a quarter of the way from the rank of its first message to the
+    rank of its last. So it rises with each handled message and falls with each new one: a person
+    who writes now and then goes before a person who writes faster than the bot answers.
     """
     if not queue.ordered:
         return open_at if state["rank"] is None else int(state["rank"])
@@ -381,28 +367,56 @@ def _rank(queue: queue_policy.Queue, state: database.Row, priority: int, open_at
     return open_at if first is None or last is None else (3 * int(first) + int(last)) // 4
 
 
-def _state_of(queue: queue_policy.Queue) -> str:
-    if queue.ordered:
-        return STATE_WITH_RANKS if queue.account_pace else STATE
-    return STATE_UNORDERED_WITH_RANKS if queue.account_pace else STATE_UNORDERED
-
-
 def _first_due(state: database.Row, by: int) -> tuple[int, int] | None:
-    """Return when a lane is due, and in which class it is served.
+    """Return when a lane is due, and the class that is then served.
 
-    An alert that is due `by` then goes before an older reply, and both before a notice: otherwise
-    it would wait behind a notice of its own chat, among the notices of all chats.
+    An alert that is due `by` then goes before an older reply, and both go before a notice:
+    otherwise it would wait behind a notice of its own chat, among the notices of all chats.
     """
     if "class" in state:
         return None if state["class"] is None else (state["due"], state["class"])
-    waiting = {
-        one: at for one in queue_policy.PRIORITIES if (at := state[f"due_{one}"]) is not None
-    }
+    waiting = {}
+    for priority in queue_policy.PRIORITIES:
+        if (due_at := state[f"due_{priority}"]) is not None:
+            waiting[priority] = due_at
     if len(waiting) > 1:
         waiting.pop(queue_policy.NOTICE, None)
     if waiting.get(queue_policy.ALERT, FOREVER) <= max(by, min(waiting.values(), default=by)):
         return waiting[queue_policy.ALERT], queue_policy.ALERT
-    return min(((at, one) for one, at in waiting.items()), default=None)
+    return min(((due_at, priority) for priority, due_at in waiting.items()), default=None)
+
+
+def count_leased(tx: database.Transaction, queue: queue_policy.Queue, lane: str) -> int:
+    """Count the leased messages of a lane."""
+    return int(tx.query(f"SELECT {BUSY} AS busy", queue=queue.name, lane=lane)[0]["busy"])
+
+
+CLOSE = """
+    UPDATE lanes SET open_at = NULL WHERE queue = :queue AND open_at IS NOT NULL AND lane IN (
+        SELECT lane FROM outbox
+        WHERE queue = :queue AND state = 'leased' AND leased_until = :until
+    )
+"""
+
+
+def close_leased(tx: database.Transaction, queue: queue_policy.Queue, until: int) -> None:
+    """Close the lanes of the messages leased until a time, in queues with one batch a lane."""
+    tx.execute(CLOSE, queue=queue.name, until=until)
+
+
+SWEEP = """
+    DELETE FROM lanes WHERE queue = :queue AND lane IN (
+        SELECT lane FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL
+        AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (
+            SELECT 1 FROM outbox
+            WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane AND state = 'leased'
+        )
+        LIMIT :most
+    )
+"""
+
+SWEPT = 500
+"""Rows that a sweep deletes in one transaction: others wait for it."""
 
 
 def sweep(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:

@@ -1,7 +1,11 @@
 """Leases that end without an outcome: their messages wait again, marked as uncertain.
 
-At a start, times that a clock wrote while it was ahead are corrected too: times in the outbox are
-the wall clock's, for other processes read them.
+A lease names its owner, a worker of a process. While the owner is alive its messages belong to it,
+however long they take and whatever the clock says; once it is dead they are released, at a start
+or within half a minute.
+
+A start also corrects times that were stored while a clock was ahead: times in the outbox are wall
+clock times, since other processes read them.
 """
 
 from __future__ import annotations
@@ -18,15 +22,9 @@ from typing import Protocol
 from bot.core.database import database
 from bot.core.outbox import fairness, groups, lanes, queue_policy
 
-# Owners of leases: workers of processes, and whether they are alive.
-#
-# A lease names its owner. While the owner is alive its messages belong to it, however long they
-# take and whatever the clock says; once it is dead they are released, at a start or within half a
-# minute.
-
-
 _numbers = itertools.count(1)
 _alive: set[str] = set()
+"""The workers of this process."""
 
 
 def register_owner() -> str:
@@ -42,7 +40,7 @@ def unregister_owner(owner: str) -> None:
 
 
 def is_alive(owner: str) -> bool:
-    """Check that a worker is known to be alive, in this process or another one of this machine."""
+    """True if a worker is known to be alive, in this process or another process of this machine."""
     process, _, _ = owner.rpartition(":")
     if process == _process():
         return owner in _alive
@@ -52,7 +50,7 @@ def is_alive(owner: str) -> bool:
 
 
 def is_dead(owner: str) -> bool:
-    """Check that a worker is known to be dead; unknown for workers of other machines."""
+    """True if a worker is known to be dead, which workers of other machines never are."""
     return _is_local(owner) and not is_alive(owner)
 
 
@@ -80,9 +78,9 @@ def _host() -> str:
 
 
 def _start_of(pid: int) -> str | None:
-    """Return the start of a process, in clock ticks since boot (proc(5)); None if there is none.
+    """Return the start of a process, in clock ticks since boot (proc(5)); None if it doesn't exist.
 
-    Process ids are reused, an id with a start is not. Without /proc it is "" for any process.
+    Process ids are reused, an id with a start time isn't. Without /proc it is "" for any process.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -101,18 +99,14 @@ def _exists(pid: int) -> bool:
     return True
 
 
-# Who holds leases: how a worker names itself in them, and who of the others is dead.
-
-
 class Owners(Protocol):
-    """The workers over one database; `names` are those that they write into their leases.
-
-    `leases_expire`: the lease of a worker of whom nothing is known ends by the clock.
-    `search_seconds`: the time between two searches for leases of dead workers.
-    """
+    """The workers over one database: how they name themselves in leases, and which are dead."""
 
     leases_expire: bool
+    """True if the lease of a worker that nothing is known about ends by the clock."""
+
     search_seconds: float
+    """Seconds between two searches for leases of dead workers."""
 
     def register(self) -> str:
         """Create a key for a new worker of this process."""
@@ -121,21 +115,21 @@ class Owners(Protocol):
         """Mark a worker of this process as dead."""
 
     def name_of(self, worker: str) -> str | None:
-        """Return the name for a worker's next leases; None while it may take none."""
+        """Return the name for a worker's next leases; None while it may not claim."""
 
     def find_dead(
         self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
-        """Return those that are known to be dead."""
+        """Return the names, as leases have them, of workers that are known to be dead."""
 
     def presume_dead(
         self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
-        """Return those whose leases end when a worker starts."""
+        """Return the names of workers whose leases end when a worker starts."""
 
 
 class LocalOwners:
-    """The workers of this machine, which the kernel knows; nothing is known of any other."""
+    """The workers of this machine, which the kernel knows; nothing is known about others."""
 
     leases_expire = True
     search_seconds = 30.0
@@ -157,7 +151,7 @@ class LocalOwners:
     def presume_dead(
         self, _tx: database.Transaction, _queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
-        """Return those that are not known to be alive."""
+        """Return the names of workers that are not known to be alive."""
         return {name for name in names if not is_alive(name)}
 
 
@@ -165,7 +159,7 @@ LOCAL = LocalOwners()
 
 
 LONGEST_HOLD = 60_000
-"""Milliseconds that a start keeps a hold at most: one call too early only prolongs it."""
+"""The most milliseconds that a start keeps of a hold: a call too early only prolongs it."""
 
 PUT_AHEAD = (
     "SELECT DISTINCT lane FROM outbox"
@@ -186,9 +180,9 @@ SHORTEN_HOLDS = (
 def recover(
     tx: database.Transaction, queue: queue_policy.Queue, now: int, owners: Owners = LOCAL
 ) -> int:
-    """Prepare a queue at the start of a worker: end the leases of all who are presumed dead.
+    """Prepare a queue at the start of a worker: end the leases of workers that are presumed dead.
 
-    Return how many leases that were.
+    Return how many.
     """
     ended = _release_where(tx, queue, lanes.FOREVER, partial(owners.presume_dead, tx, queue))
     lanes.rank_unranked(tx, queue)
@@ -199,10 +193,7 @@ def recover(
 def release_expired(
     tx: database.Transaction, queue: queue_policy.Queue, now: int, owners: Owners = LOCAL
 ) -> int:
-    """End the leases that expired by `now`, if nothing is known of their owners.
-
-    Return how many.
-    """
+    """End leases that expired by `now`, if nothing is known about their owners; return how many."""
     if not owners.leases_expire:
         return 0
     return _release_where(tx, queue, now, partial(owners.presume_dead, tx, queue))
@@ -219,14 +210,11 @@ def release_own(
     tx: database.Transaction,
     queue: queue_policy.Queue,
     owner: str,
-    but: AbstractSet[str] = frozenset(),
+    keep: AbstractSet[str] = frozenset(),
 ) -> int:
-    """End a worker's own leases, but for those that it goes on with; return how many.
-
-    That is no crash.
-    """
+    """End a worker's own leases except those to keep, without counting crashes; return how many."""
     rows = _leased(tx, queue, lanes.FOREVER)
-    own = [row for row in rows if _owner(row) == owner and row["lease"] not in but]
+    own = [row for row in rows if _owner(row) == owner and row["lease"] not in keep]
     return _release(tx, queue, own, crashed=False)
 
 
@@ -274,9 +262,9 @@ def _release(
 
 
 def _correct_times(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> None:
-    """Adjust times that lie further in the future than clocks of a cluster differ.
+    """Adjust times that are further in the future than clocks of a cluster differ.
 
-    A message that was put in the future is put now, with its delay.
+    A message that was put in the future counts as put now, with its delay.
     """
     times = {
         "queue": queue.name,

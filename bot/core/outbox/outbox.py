@@ -1,10 +1,10 @@
 """The transactional outbox: messages that must not be lost, in queues of lanes.
 
 A message is put in the transaction that causes it, claimed with a lease, and settled in the
-transaction that its outcome causes. Lanes (a chat, an endpoint) never wait for each other; the
-messages of an ordered lane are handled one at a time, its classes in turns and each in the order
-of putting. A lease whose owner is dead leaves the outcome unknown: the message is claimed again,
-marked `uncertain`.
+transaction that stores its outcome. Lanes (a chat, an endpoint) never wait for each other. An
+ordered lane handles one message at a time: its priority classes take turns, and within a class the
+first message that was put goes first. If the owner of a lease dies, the outcome is unknown: the
+message is claimed again, marked `uncertain`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,154 @@ from typing import Any, Protocol
 from bot.core.database import database
 from bot.core.outbox import claiming, fairness, groups, lanes, queue_policy
 
-# How the lease of a message ends: what becomes of its row.
-#
-# Endings are data, so that one transaction ends many leases and reopens each of their lanes once.
+LAST_IDS = (
+    "SELECT (SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+    " AND priority = :priority ORDER BY id DESC LIMIT 1) AS waiting, (SELECT MAX(id) FROM outbox"
+    " WHERE queue = :queue AND lane = :lane AND state = 'leased') AS leased"
+)
+"""The last ids of a lane: of the messages of a class that wait, and of those that are leased."""
 
+_calls = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A claimed message; times in epoch ms."""
+
+    id: str
+    lane: str
+    priority: int
+
+    body: Any
+    """A payload of its queue, or a JSON object if the queue names no payloads."""
+
+    attempts: int
+    """Attempts so far, with the current one."""
+
+    failures: int
+    """Attempts just before this one, in a row, in which the handler raised."""
+
+    crashes: int
+    """Attempts just before this one, in a row, whose worker died before they ended."""
+
+    uncertain: bool
+    """True if an earlier attempt may have succeeded."""
+
+    created_at: int
+
+    lease: str
+    """Name of the lease, unique; the messages of a batch share one."""
+
+    starts_at: int = 0
+    """Start of its slot of the queue's rate limit; the handler waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextAttempt:
+    """What the next attempt at a message has instead; None leaves lane and priority."""
+
+    body: Any
+    lane: str | None = None
+    priority: int | None = None
+
+
+def new_id(now: int) -> str:
+    """Create an id that sorts by time (ms), then by call, and that no other process creates."""
+    return f"{now:012x}{next(_calls) & 0xFFFFFF:06x}{secrets.token_hex(5)}"
+
+
+def put(
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    lane: str,
+    body: Any,
+    now: int,
+    *,
+    key: str | None = None,
+    priority: int = queue_policy.REPLY,
+    due_at: int | None = None,
+    uncertain: bool = False,
+    account: str | None = None,
+    subject: str | None = None,
+) -> bool:
+    """Put a message, due at `due_at` if that is later than `now` (epoch ms).
+
+    Return False and change nothing if `key` was put before. `uncertain`: an earlier message may
+    have had the same effect. `account` is who causes the message, in queues that are fair among
+    accounts; core/outbox/queries.py finds messages by their `subject`.
+    """
+    lanes.lock_for_put(tx, queue, lane, account)
+    rank = fairness.next_rank(tx, queue, account, priority, now) if account else None
+    last: database.Row = {}
+    if queue.ordered and key is None:
+        last = tx.query(LAST_IDS, queue=queue.name, lane=lane, priority=priority)[0]
+    is_new = tx.execute(
+        "INSERT INTO outbox (id, queue, lane, priority, subject, body, state, uncertain, due_at,"
+        " rank, created_at) VALUES (:id, :queue, :lane, :priority, :subject, :body, 'waiting',"
+        " :uncertain, :due_at, :rank, :now) ON CONFLICT (id) DO NOTHING",
+        id=key or _id_after(last.values(), now),
+        queue=queue.name,
+        lane=lane,
+        priority=priority,
+        subject=subject,
+        body=queue.encode(body),
+        uncertain=int(uncertain),
+        due_at=max(now, due_at or now),
+        now=now,
+        rank=rank,
+    )
+    if is_new:
+        if account and rank is not None:
+            fairness.count_message(tx, queue, account, rank)
+        if rank is not None or last.get("waiting") is None:  # else the lane waits for another one
+            lanes.reopen(tx, queue, lane, now)
+        tx.wake(queue.name)
+    return bool(is_new)
+
+
+def _id_after(ids: Iterable[str | None], now: int) -> str:
+    """Create an id that sorts behind others, even if the clock was set back since."""
+    created = new_id(now)
+    latest = max(filter(None, ids), default="")
+    return created if created > latest else new_id(int(latest[:12], 16) + 1)
+
+
+def claim(
+    tx: database.Transaction,
+    queue: queue_policy.Queue,
+    now: int,
+    room: int,
+    owner: str = "",
+    *,
+    ahead: int = 0,
+) -> list[Message]:
+    """Claim up to `room` messages, or batches, that may go within `ahead` ms.
+
+    Classes and lanes take turns. `owner` is the worker that handles the messages
+    (core/outbox/leases.py). A message that can't be read becomes a dead letter instead.
+    """
+    lanes.lock_paces(tx, queue)
+    claimed = claiming.Claiming(tx, queue, now, owner, ahead).take(room)
+    return [
+        Message(
+            id=row["id"],
+            lane=row["lane"],
+            priority=row["priority"],
+            body=body,
+            attempts=row["attempts"] + 1,
+            failures=row["failures"],
+            crashes=row["crashes"],
+            uncertain=bool(row["uncertain"]),
+            created_at=row["created_at"],
+            lease=lease,
+            starts_at=starts_at,
+        )
+        for row, body, lease, starts_at in claimed
+    ]
+
+
+# How a lease ends. Endings are data, so that one transaction can end many leases and reopen each
+# of their lanes once.
 
 SETTLE = "state = :state, settled_at = :now, note = :note"
 RETRY = (
@@ -32,7 +176,7 @@ GIVE_BACK = "state = 'waiting', attempts = attempts - 1"
 
 
 class Leased(Protocol):
-    """A claimed message, as far as the end of its lease goes."""
+    """What ending a lease needs of a claimed message."""
 
     @property
     def id(self) -> str: ...
@@ -52,7 +196,7 @@ class Ending:
 
 
 def as_done(queue: queue_policy.Queue, message: Leased, now: int) -> Ending:
-    """Settle a message that was performed; it is deleted where its queue doesn't keep it."""
+    """Settle a message that was performed; it is deleted unless its queue keeps it."""
     return settled(message, "done", now, None) if queue.keep else Ending(message, None)
 
 
@@ -74,175 +218,28 @@ def given_back(message: Leased) -> Ending:
 def end_leases(
     tx: database.Transaction, queue: queue_policy.Queue, endings: Sequence[Ending], now: int = 0
 ) -> list[bool]:
-    """End leases; return of each whether the message still had that lease.
+    """End leases; return for each whether the message still had the lease.
 
-    One that has another lease by now is left alone.
+    A message that has another lease by now is left alone.
     """
-    names = {one.message.lane for one in endings}
+    names = {ending.message.lane for ending in endings}
     lanes.lock(tx, queue, *names)
-    ours = [_end(tx, one) for one in endings]
+    ended = []
+    for ending in endings:
+        sql = "DELETE FROM outbox"
+        if ending.change is not None:
+            sql = f"UPDATE outbox SET {ending.change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
+        values = {"id": ending.message.id, "lease": ending.message.lease, **ending.values}
+        ended.append(bool(tx.execute(f"{sql} WHERE id = :id AND lease = :lease", **values)))
     groups.reopen_lanes(tx, queue, names, now)
-    return ours
-
-
-def _end(tx: database.Transaction, ending: Ending) -> bool:
-    sql = "DELETE FROM outbox"
-    if ending.change is not None:
-        sql = f"UPDATE outbox SET {ending.change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
-    message = ending.message
-    where = {"id": message.id, "lease": message.lease}
-    return bool(tx.execute(f"{sql} WHERE id = :id AND lease = :lease", **where, **ending.values))
-
-
-LAST = (
-    "SELECT (SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
-    " AND priority = :priority ORDER BY id DESC LIMIT 1) AS waiting, (SELECT MAX(id) FROM outbox"
-    " WHERE queue = :queue AND lane = :lane AND state = 'leased') AS leased"
-)
-
-_calls = itertools.count()
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A claimed message; `attempts` includes the current one, `lease` is unique.
-
-    `body` is a payload of its queue, or a JSON object where the queue names no payloads.
-    `failures` and `crashes` count the attempts before this one, in a row, in which the handler
-    raised and whose worker was gone before their end. Its slot of the queue's rate limit begins at
-    `starts_at` (epoch ms), which the handler waits for.
-    """
-
-    id: str
-    lane: str
-    priority: int
-    body: Any
-    attempts: int
-    failures: int
-    crashes: int
-    uncertain: bool
-    created_at: int
-    lease: str
-    starts_at: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """The body of the next attempt at a message, with its lane and class where they change."""
-
-    body: Any
-    lane: str | None = None
-    priority: int | None = None
-
-
-def new_id(now: int) -> str:
-    """Create an id that sorts by time (ms) and then by call; no other process creates it."""
-    return f"{now:012x}{next(_calls) & 0xFFFFFF:06x}{secrets.token_hex(5)}"
-
-
-def put(
-    tx: database.Transaction,
-    queue: queue_policy.Queue,
-    lane: str,
-    body: Any,
-    now: int,
-    *,
-    key: str | None = None,
-    priority: int = queue_policy.REPLY,
-    due_at: int | None = None,
-    uncertain: bool = False,
-    account: str | None = None,
-    subject: str | None = None,
-) -> bool:
-    """Put a message, due at `due_at` if that is later than `now` (epoch ms).
-
-    `uncertain`: an earlier message may have had the same effect. `account`: the account that causes
-    it, in queues that are fair among accounts. `subject`: what core/outbox/queries.py finds it by.
-    Return False and change nothing if `key` was put before.
-    """
-    lanes.lock_for_put(tx, queue, lane, account)
-    rank = fairness.next_rank(tx, queue, account, priority, now) if account else None
-    last = _last(tx, queue, lane, priority) if queue.ordered and key is None else {}
-    fresh = tx.execute(
-        "INSERT INTO outbox (id, queue, lane, priority, subject, body, state, uncertain, due_at,"
-        " rank, created_at) VALUES (:id, :queue, :lane, :priority, :subject, :body, 'waiting',"
-        " :uncertain, :due_at, :rank, :now) ON CONFLICT (id) DO NOTHING",
-        id=key or _next_id(last.values(), now),
-        queue=queue.name,
-        lane=lane,
-        priority=priority,
-        subject=subject,
-        body=queue.encode(body),
-        uncertain=int(uncertain),
-        due_at=max(now, due_at or now),
-        now=now,
-        rank=rank,
-    )
-    if fresh:
-        if account and rank is not None:
-            fairness.count_message(tx, queue, account, rank)
-        if rank is not None or last.get("waiting") is None:  # else another one is before it
-            lanes.reopen(tx, queue, lane, now)
-        tx.wake(queue.name)
-    return bool(fresh)
-
-
-def _last(
-    tx: database.Transaction, queue: queue_policy.Queue, lane: str, priority: int
-) -> database.Row:
-    """Return the ids of a lane's last messages, in this class the one that waits."""
-    return tx.query(LAST, queue=queue.name, lane=lane, priority=priority)[0]
-
-
-def _next_id(last: Iterable[str | None], now: int) -> str:
-    """Create an id behind those of a lane, even if the clock was set back since."""
-    made = new_id(now)
-    latest = max(filter(None, last), default="")
-    return made if made > latest else new_id(int(latest[:12], 16) + 1)
-
-
-def claim(
-    tx: database.Transaction,
-    queue: queue_policy.Queue,
-    now: int,
-    room: int,
-    owner: str = "",
-    *,
-    ahead: int = 0,
-) -> list[Message]:
-    """Claim up to `room` messages, or series, that may go within `ahead` ms.
-
-    Classes and lanes take turns.
-
-    `owner` is the worker that handles them (core/outbox/leases.py). A message that can't be read
-    becomes a dead letter instead.
-    """
-    lanes.lock_paces(tx, queue)
-    return [
-        Message(
-            id=row["id"],
-            lane=row["lane"],
-            priority=row["priority"],
-            body=body,
-            attempts=row["attempts"] + 1,
-            failures=row["failures"],
-            crashes=row["crashes"],
-            uncertain=bool(row["uncertain"]),
-            created_at=row["created_at"],
-            lease=lease,
-            starts_at=starts_at,
-        )
-        for row, body, lease, starts_at in claiming.Claiming(tx, queue, now, owner, ahead).take(
-            room
-        )
-    ]
+    return ended
 
 
 def done(tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int) -> bool:
     """Settle a message that was performed.
 
-    Like all functions that end a lease, return False and change nothing if the message has another
-    lease by now.
+    Like all functions that end a lease, it returns False and changes nothing if the message has
+    another lease by now.
     """
     ending = as_done(queue, message, now)
     return end_leases(tx, queue, [ending], 0 if queue.keep else now)[0]
@@ -256,30 +253,30 @@ def retry(
     note: str,
     *,
     uncertain: bool = False,
-    state: State | None = None,
+    following: NextAttempt | None = None,
 ) -> bool:
     """Queue a message for another attempt at `due_at`, after an attempt with an outcome.
 
-    `uncertain`: the attempt may have succeeded; a message stays uncertain until it is settled. With
-    a `state` the next attempt has that, and only `uncertain` counts: the body has what is known of
-    earlier attempts.
+    `uncertain`: the attempt may have succeeded; the message then stays uncertain until it is
+    settled. With `following` only `uncertain` counts: its body has what is known of the earlier
+    attempts.
     """
-    doubt = uncertain or (state is None and message.uncertain)
+    doubt = uncertain or (following is None and message.uncertain)
     ending = retried(message, due_at, note, uncertain=doubt)
-    if state is None:
+    if following is None:
         return end_leases(tx, queue, [ending])[0]
-    lane, priority = state.lane or message.lane, state.priority
+    lane, priority = following.lane or message.lane, following.priority
     lanes.lock(tx, queue, message.lane, lane)
-    moved = {
-        "body": queue.encode(state.body),
+    changes = {
+        "body": queue.encode(following.body),
         "lane": lane,
         "priority": message.priority if priority is None else priority,
     }
     change = f"{ending.change}, body = :body, lane = :lane, priority = :priority"
-    ours = end_leases(tx, queue, [Ending(message, change, {**ending.values, **moved})])[0]
-    if ours and lane != message.lane:
+    ended = end_leases(tx, queue, [Ending(message, change, {**ending.values, **changes})])[0]
+    if ended and lane != message.lane:
         groups.reopen_lanes(tx, queue, {lane})
-    return ours
+    return ended
 
 
 def fail(
@@ -311,7 +308,7 @@ def dead_letter(
 def end(
     tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int, note: str
 ) -> bool:
-    """Settle a message that is no longer wanted; it is kept like one that was performed."""
+    """Settle a message that is no longer wanted; it is kept until a sweep."""
     return end_leases(tx, queue, [settled(message, "ended", now, note)])[0]
 
 
@@ -322,9 +319,9 @@ def split(
     bodies: Sequence[Any],
     now: int,
 ) -> bool:
-    """Replace a claimed message by several, in this order and before the messages behind it.
+    """Replace a claimed message by several in this order, before the messages behind it.
 
-    They are uncertain if it was.
+    They are uncertain if the message was.
     """
     if not done(tx, queue, message, now):
         return False
@@ -354,7 +351,7 @@ def move_lane(tx: database.Transaction, queue: queue_policy.Queue, lane: str, ot
 def revive(tx: database.Transaction, queue: queue_policy.Queue, message_id: str, now: int) -> bool:
     """Queue a settled or waiting message for a first attempt now.
 
-    Return False if there is none or it is leased.
+    Return False if the message doesn't exist or is leased.
     """
     lanes.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
     row = tx.one(
@@ -376,7 +373,7 @@ def sweep(
 ) -> list[str]:
     """Delete up to `most` messages settled before `before`, the oldest first; return their ids.
 
-    One that is revived at the same time stays.
+    A message that is revived at the same time stays.
     """
     rows = tx.query(
         "DELETE FROM outbox WHERE settled_at < :before AND id IN (SELECT id FROM outbox"

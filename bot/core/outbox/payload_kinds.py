@@ -1,10 +1,10 @@
 """Payloads: the contents of queued messages, frozen dataclasses that are stored as JSON objects.
 
-A queue names the kinds of payload that it takes: `Queue("photos", ..., payloads=PayloadKinds(photo=
-Photo))`. `outbox.put` then takes a `Photo` and a claimed message has one as its `body`; no other
-code touches the JSON. A field may be anything that JSON has, a tuple or a dataclass of such, and
-its annotation must be importable at run time (`dict[str, Any]`, not a name of TYPE_CHECKING).
-A field that has its default is not stored, so a new field with a default can be added any time.
+A queue names its kinds of payload: `Queue("photos", ..., payloads=PayloadKinds(photo=Photo))`.
+Then `outbox.put` takes a `Photo`, the `body` of a claimed message is a `Photo`, and no other code
+touches the JSON. A field holds a JSON value, a tuple or a dataclass of these. Its annotation must
+be importable at run time (`dict[str, Any]`, no name imported under TYPE_CHECKING). Fields that have
+their default are not stored, so a field with a default can be added at any time.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from pydantic import TypeAdapter, ValidationError
 from bot.core import errors, exact_json
 
 KIND = "kind"
-"""The field of the stored object that names the kind of payload; no payload has one of its own."""
+"""The field of the stored object that names the kind of payload."""
 
 
 class PayloadKinds:
-    """The kinds of payload that a queue takes, each under the name that is stored with it."""
+    """The kinds of payload of a queue, each under the name that is stored with it.
+
+    Raises TypeError if a payload has a field with the name KIND.
+    """
 
     def __init__(self, **kinds: type) -> None:
-        """Raise TypeError for a payload whose own field would take the place of its kind."""
         for payload in kinds.values():
             if KIND in {field.name for field in fields(payload)}:
                 raise TypeError(f"{payload.__name__}.{KIND}: a payload can't have this field")
@@ -34,14 +36,14 @@ class PayloadKinds:
         self._names = {kind: name for name, kind in kinds.items()}
 
     def encode(self, payload: object) -> str:
-        """Write a payload as JSON; raises KeyError for one of another queue."""
+        """Write a payload as JSON; raises KeyError if the queue has no such kind."""
         kind: type = type(payload)
         name = self._names[kind]
         values = _adapter(kind).dump_python(payload, exclude_defaults=True)
         return exact_json.dumps({KIND: name, **values})
 
     def decode(self, text: str) -> Any:
-        """Read a payload; raises Unreadable, which repeats none of its values."""
+        """Read a payload; raises Unreadable, whose text contains none of its values."""
         body = read_object(text)
         kind = self._kinds.get(str(body.get(KIND)))
         if kind is None:

@@ -1,7 +1,7 @@
-"""Questions about queued messages: the only way for other rooms to read the outbox.
+"""Queries for queued messages: the only way for other rooms to read the outbox.
 
-What other rooms join with their own tables is `QUEUED`, to stand in their FROM; everything else
-is a function. Changes by other rooms are in core/outbox/bulk_changes.py.
+Other rooms join their own tables with `QUEUED`, which stands in their FROM; everything else is a
+function. Changes by other rooms are in core/outbox/bulk_changes.py.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ QUEUED = "(SELECT id, queue, lane, body, state, attempts, due_at, settled_at, no
 """Table of all queued messages, for joins by `id`; SQLite reads through it to the indexes."""
 
 TABLE = "outbox"
-"""Name of that table, for what walks through whole tables by name (core/erasure.py)."""
+"""Name of that table, for code that walks through tables by name (core/erasure.py)."""
 
 WAITING, LEASED, DONE, DEAD, ENDED, JOINED = "waiting", "leased", "done", "dead", "ended", "joined"
-"""States: a `joined` message is sent as a part of another one."""
+"""States. A `joined` message is sent as a part of another message."""
 
 SETTLED = (DONE, DEAD, ENDED)
 """States in which a message stays."""
 
-# The state is part of each statement, so that the partial index of that state serves it.
+# The state is part of each statement, so that the partial index of the state serves it.
 OF_LANE = (
     "SELECT id, body, state, note, uncertain, created_at FROM outbox WHERE queue = :queue"
     " AND lane = :lane AND priority = :priority AND state = '{}' ORDER BY id DESC LIMIT :most"
@@ -80,16 +80,21 @@ EVERY = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message of a lane as it is stored; `body` is None where it can't be read.
-
-    `note` is the reason of the last failure. `uncertain`: an attempt may have succeeded.
-    """
+    """A message of a lane as it is stored; times in epoch ms."""
 
     id: str
+
     body: Any
+    """None if it can't be read."""
+
     state: str
+
     note: str | None
+    """The reason of the last failure."""
+
     uncertain: bool
+    """True if an attempt may have succeeded."""
+
     created_at: int
 
 
@@ -104,12 +109,14 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many messages of a queue wait, in lanes that are `paused` or not; the earliest due."""
+    """How many messages of a queue wait, counted apart for paused and other lanes."""
 
     queue: str
     paused: bool
     number: int
+
     due_at: int
+    """When the first of them is due, in epoch ms."""
 
 
 def state_of(tx: database.Transaction, message_id: str) -> tuple[str, str | None] | None:
@@ -136,13 +143,23 @@ def newest_of_lane(
     """Return the messages of a lane and class in a state, newest first."""
     sql = OF_LANE.format(state)
     rows = tx.query(sql, queue=queue.name, lane=lane, priority=priority, most=most)
-    return [_stored(queue, row) for row in rows]
+    return [
+        StoredMessage(
+            id=row["id"],
+            body=_body(queue, row),
+            state=row["state"],
+            note=row["note"],
+            uncertain=bool(row["uncertain"]),
+            created_at=row["created_at"],
+        )
+        for row in rows
+    ]
 
 
 def waiting_near(
     tx: database.Transaction, queue: queue_policy.Queue, message: outbox.Message, *, most: int
 ) -> list[Any]:
-    """Return the bodies of up to `most` waiting messages before and behind one of its lane."""
+    """Return the bodies of up to `most` waiting messages each before and behind one of its lane."""
     rows = tx.query(
         NEAR, queue=queue.name, lane=message.lane, priority=message.priority, id=message.id,
         most=most,
@@ -182,14 +199,14 @@ def unsettled_of_queue(tx: database.Transaction, queue: queue_policy.Queue) -> I
 def unsettled_texts(tx: database.Transaction, after: str, most: int) -> list[tuple[str, str, str]]:
     """Return id, name of the queue and JSON of messages that wait or are being handled.
 
-    They come by id, from the one behind `after` on.
+    They are sorted by id and start behind `after`.
     """
     rows = tx.query(UNSETTLED, after=after, most=most)
     return [(row["id"], row["queue"], row["body"]) for row in rows]
 
 
 def newest_settled_texts(tx: database.Transaction, queue: str, most: int) -> list[str]:
-    """Return the JSON of a queue's messages that were settled last."""
+    """Return the JSON of the messages of a queue that were settled last."""
     return [row["body"] for row in tx.query(NEWEST_SETTLED, queue=queue, most=most)]
 
 
@@ -200,7 +217,7 @@ def newest_dead(tx: database.Transaction, queue: str, most: int) -> list[DeadLet
 
 
 def count_by_queue(tx: database.Transaction, state: str) -> dict[str, int]:
-    """Count the messages in a state, by the names of their queues; partial indexes answer it."""
+    """Count the messages in a state by the names of their queues, from a partial index."""
     return {row["queue"]: row["n"] for row in tx.query(COUNT.format(state))}
 
 
@@ -212,13 +229,8 @@ def count_waiting(tx: database.Transaction) -> list[Waiting]:
     ]
 
 
-def _stored(queue: queue_policy.Queue, row: database.Row) -> StoredMessage:
-    known = {**row, "body": _body(queue, row), "uncertain": bool(row["uncertain"])}
-    return StoredMessage(**known)
-
-
 def _body(queue: queue_policy.Queue, row: database.Row) -> Any:
-    """Read a body; None for one that can't be read, which is set aside when its turn comes."""
+    """Return the body of a message; None if it can't be read. A claim sets such a message aside."""
     try:
         return queue.decode(row["body"])
     except errors.Unreadable:

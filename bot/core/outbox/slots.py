@@ -1,8 +1,8 @@
 """Slots: when each message may go, by the rate limits of its queue and its lane.
 
 A claim may take slots of the queue up to `ahead` ms before they begin, and the handler waits for
-them (`Message.starts_at`). So a claim that waits for the database, or for its turn in a busy
-process, wastes none.
+them (`Message.starts_at`). So no slot is wasted while a claim waits for the database or for a busy
+process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bot.core.outbox import lanes, queue_policy
 
 
 class Slots:
-    """The slots that a claim may take at `now` (epoch ms); `store` keeps those that it took."""
+    """The slots that a claim may take at `now` (epoch ms); `store` stores which it took."""
 
     def __init__(
         self, tx: database.Transaction, queue: queue_policy.Queue, now: int, ahead: int
@@ -29,7 +29,7 @@ class Slots:
         )
 
     def is_free(self) -> bool:
-        """Check that the queue's rate limit has a slot for the claim."""
+        """True if the queue's rate limit has a slot for the claim."""
         return self._starts_at() <= self._now + self._ahead
 
     def take(self, lane: str) -> int | None:
@@ -58,8 +58,8 @@ class Slots:
 class SlotWait:
     """The wait of claimed messages for their slots, in the process that handles them.
 
-    It keeps to the queue's pace by itself: messages that a busy process handles too late go one
-    after the other, and not at once. `now` in epoch ms.
+    It keeps the queue's pace by itself: messages that a busy process handles too late go one after
+    the other, not all at once. `now` returns epoch ms.
     """
 
     def __init__(self, pace: queue_policy.Pace | None, now: Callable[[], int]) -> None:
@@ -68,7 +68,7 @@ class SlotWait:
         self._arrival_at = 0
 
     async def until(self, slot: int) -> None:
-        """Wait until a message may go whose slot begins at `slot` (epoch ms)."""
+        """Wait until the message whose slot begins at `slot` (epoch ms) may go."""
         now = self._now()
         starts_at = self.start(slot, now)
         if starts_at > now:

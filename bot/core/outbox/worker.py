@@ -16,32 +16,14 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import claiming, lanes, leases, outbox, queue_policy
 
-# The hourly sweeps of a queue, in transactions that others need not wait long for.
-
-
-async def sweep_settled(db: database.Database, queue: queue_policy.Queue, before: int) -> None:
-    """Delete the messages of a queue that were settled before a time (epoch ms)."""
-    while await db.bulk(partial(outbox.sweep, queue=queue, before=before)):
-        pass
-
-
-async def sweep_lanes(db: database.Database, queue: queue_policy.Queue, now: int) -> None:
-    """Delete the rows of a queue's lanes that are not in use.
-
-    Lanes fall out of use all the time: the last part is the one that is not full.
-    """
-    while await db.bulk(partial(lanes.sweep, queue=queue, now=now)) == lanes.SWEPT:
-        pass
-
-
 log = structlog.get_logger()
 T = TypeVar("T")
 
 LONGEST_WAIT = 1.0
-"""Seconds between two claims: other processes put messages too."""
+"""The most seconds between two claims: other processes put messages too."""
 
 LOCKED_PAUSE = 0.02
-"""Seconds until the next claim after one that found nothing but lanes that others had locked."""
+"""Seconds until the next claim if other transactions had locked all open lanes."""
 
 RELEASE_SECONDS = 1.0
 """Seconds to release unfinished messages at a stop."""
@@ -49,8 +31,8 @@ RELEASE_SECONDS = 1.0
 CRASHED = "its attempts ended the process"
 """Note of a dead letter whose attempts all ended with their worker."""
 
-SERIES_SECONDS = 1.0
-"""Seconds after which a series ends early: nobody can tell what its messages wait for."""
+BATCH_SECONDS = 1.0
+"""Seconds after which a batch ends early, so that a slow receiver holds few messages."""
 
 STORAGE_PAUSE = 1_000
 """Milliseconds until the next attempt after the database could not be used."""
@@ -58,30 +40,34 @@ STORAGE_PAUSE = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A queue and its handler; `handle` settles each message in a transaction.
-
-    It may return before its outcome is stored, with an awaitable for that: the next message of a
-    series is handled meanwhile.
-    `handle` raises StorageError only if nothing has been done yet: the outcome of a call that was
-    made is settled by `Database.transaction_until_stored`. `buried` is called in
-    the transaction in which the worker makes a message a dead letter. `room` messages, or series,
-    are handled at once; they are claimed up to `ahead` ms before they may go, and `handle` waits
-    for that. After a claim that finds some are at least `pause` seconds, so that under load the
-    next finds several; the first of an idle queue is claimed at once.
-    """
+    """A queue and its handler."""
 
     queue: queue_policy.Queue
+
     handle: Callable[[outbox.Message], Awaitable[Awaitable[None] | None]]
-    room: int = 8
-    buried: Callable[[database.Transaction, outbox.Message], None] = field(
+    """Handles a message and settles it in a transaction. It may return an awaitable that stores the
+    outcome: meanwhile the next message of a batch is handled. It raises StorageError only if
+    nothing has been done yet: `Database.transaction_until_stored` settles the outcome of a call
+    that was made."""
+
+    concurrency: int = 8
+    """Messages, or batches, that are handled at once."""
+
+    on_dead_letter: Callable[[database.Transaction, outbox.Message], None] = field(
         default=lambda _tx, _message: None
     )
+    """Called in the transaction in which the worker makes a message a dead letter."""
+
     ahead: int = 0
+    """Messages are claimed up to so many ms before they may go; `handle` waits for that."""
+
     pause: float = 0.0
+    """Seconds to the next claim after one that found messages, so that under load it finds several.
+    The first message of an idle queue is claimed at once."""
 
 
 class Worker:
-    """Performs one queue in this process; `now` in epoch ms.
+    """Performs one queue in this process; `now` returns epoch ms.
 
     It ends by itself once its transactions raise NoLongerLead.
     """
@@ -100,10 +86,10 @@ class Worker:
         self._key = owners.register()
         self._owner = ""
         self._wake = db.listen(job.queue.name)
-        self._tasks: dict[asyncio.Task[None], str] = {}
+        self._tasks: dict[asyncio.Task[None], str] = {}  # with their leases
         self._full = False
-        self._rests_until = 0
-        self._checked_dead_at = 0.0
+        self._rests_until = 0  # epoch ms
+        self._checked_dead_at = 0.0  # by the loop's clock, like the next
         self._pauses_until = 0.0
         self._stopping = False
         self._idle = asyncio.Event()
@@ -119,7 +105,9 @@ class Worker:
                 wait = await self._round()
                 if not self._stopping and wait > 0:
                     await self._sleep(wait)
-                    await self._pause()
+                    pause = self._pauses_until - asyncio.get_running_loop().time()
+                    if pause > 0 and not self._stopping:
+                        await asyncio.sleep(pause)
                 await self._rest()
         except errors.NoLongerLead as error:
             self._give_up(error)
@@ -141,7 +129,7 @@ class Worker:
     async def stop(self, patience: float) -> None:
         """Stop claiming, and wait up to `patience` seconds for the current messages.
 
-        Those that have not finished by then are cancelled and released, for any worker to claim.
+        Messages that have not finished by then are cancelled and released.
         """
         self._stopping = True
         self._wake.set()
@@ -157,7 +145,7 @@ class Worker:
             self._owners.unregister(self._key)
 
     def _give_up(self, error: errors.NoLongerLead) -> None:
-        """End without any further change: the messages are another replica's by now."""
+        """End without any further change: another replica has the messages by now."""
         log.debug("queue is another's", queue=self._job.queue.name, reason=str(error))
         self._stopping = True
         for task in self._tasks:
@@ -165,7 +153,7 @@ class Worker:
         self._owners.unregister(self._key)
 
     async def _release_unfinished(self) -> None:
-        """Cancel the current messages and release them: a stop is no crash."""
+        """Cancel the current messages and release them; that doesn't count as a crash."""
         for task in self._tasks:
             task.cancel()
         queue = self._job.queue
@@ -193,7 +181,8 @@ class Worker:
                 return
 
     async def _round(self) -> float:
-        room = self._job.room - len(self._tasks)
+        """Claim messages and start to handle them; return the seconds until the next claim."""
+        room = self._job.concurrency - len(self._tasks)
         name = self._owners.name_of(self._key)
         self._full = room <= 0
         if self._full or name is None:
@@ -216,8 +205,8 @@ class Worker:
             return LONGEST_WAIT
         if messages:
             self._pauses_until = elapsed + self._job.pause
-        for lease, series in itertools.groupby(messages, key=lambda one: one.lease):
-            task = asyncio.create_task(self._handle_series([*series]))
+        for lease, batch in itertools.groupby(messages, key=lambda message: message.lease):
+            task = asyncio.create_task(self._handle_batch([*batch]))
             self._tasks[task] = lease
             task.add_done_callback(self._finished)
         self._full, self._rests_until = coming.is_full, coming.rests_until
@@ -231,27 +220,27 @@ class Worker:
     ) -> tuple[list[outbox.Message], claiming.NextClaim]:
         """Return the messages, and when the next claim may find some.
 
-        With the leases that are `held` here, those of dead workers are searched, and those of this
-        one that it never got: the answer to the claim was lost.
+        With the leases that are `held` here, it also releases the leases of dead workers, and
+        leases of this one whose claim was committed but whose answer was lost.
         """
         queue = self._job.queue
         lanes.lock_paces(tx, queue)
-        now = self._now()  # not before: the wait for the lock would allow a message too many
+        now = self._now()  # not earlier: after a wait for the lock one message too many could go
         if held is not None:
             leases.release_dead(tx, queue, self._owners)
-            leases.release_own(tx, queue, self._owner, but=held)
+            leases.release_own(tx, queue, self._owner, keep=held)
         leases.release_expired(tx, queue, now, self._owners)
         ahead = self._job.ahead
         messages = outbox.claim(tx, queue, now, room, self._owner, ahead=ahead)
         return messages, claiming.next_claim(tx, queue, now, ahead)
 
-    async def _handle_series(self, series: list[outbox.Message]) -> None:
+    async def _handle_batch(self, batch: list[outbox.Message]) -> None:
         """Handle messages one after the other, as long as there is time; give the rest back."""
-        until = asyncio.get_running_loop().time() + SERIES_SECONDS
+        until = asyncio.get_running_loop().time() + BATCH_SECONDS
         storing: list[tuple[outbox.Message, Awaitable[None]]] = []
-        for place, message in enumerate(series):
+        for place, message in enumerate(batch):
             if place and (self._stopping or asyncio.get_running_loop().time() >= until):
-                await self._give_back(series[place:])
+                await self._give_back(batch[place:])
                 break
             stored = await self._guard(message, self._handle(message))
             if stored is not None:
@@ -260,18 +249,18 @@ class Worker:
             await self._guard(message, stored)
 
     async def _give_back(self, messages: list[outbox.Message]) -> None:
-        queue, ends = self._job.queue, [outbox.given_back(one) for one in messages]
-        await self._settle(messages[0], lambda tx, _: outbox.end_leases(tx, queue, ends))
+        queue, endings = self._job.queue, [outbox.given_back(message) for message in messages]
+        await self._settle(messages[0], lambda tx, _: outbox.end_leases(tx, queue, endings))
 
     async def _handle(self, message: outbox.Message) -> Awaitable[None] | None:
-        if message.crashes >= self._job.queue.crashes:
+        if message.crashes >= self._job.queue.max_crashes:
             log.error("message set aside", queue=self._job.queue.name, id=message.id, why=CRASHED)
             await self._set_aside(message, CRASHED)
             return None
         return await self._job.handle(message)
 
     async def _guard(self, message: outbox.Message, work: Awaitable[T]) -> T | None:
-        """Await a part of handling a message; an error of it is settled here."""
+        """Await a part of handling a message, and settle the message if it raises."""
         try:
             return await work
         except errors.NoLongerLead as error:
@@ -300,25 +289,27 @@ class Worker:
         )
 
     async def _set_aside(self, message: outbox.Message, note: str) -> None:
-        """Make a message a dead letter and call `buried`; without it if that fails."""
+        """Make a message a dead letter and call `on_dead_letter`; if that raises, without it."""
         try:
-            await self._db.transaction_until_stored(partial(self._bury, message=message, note=note))
+            await self._db.transaction_until_stored(
+                partial(self._dead_letter, message=message, note=note)
+            )
         except errors.NoLongerLead as error:
             log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
         except Exception:
             log.exception("message buried alone", queue=self._job.queue.name, id=message.id)
             await self._settle(
                 message,
-                lambda tx, message: outbox.dead_letter(
-                    tx, self._job.queue, message, self._now(), note
-                ),
+                lambda tx, it: outbox.dead_letter(tx, self._job.queue, it, self._now(), note),
             )
 
     async def _settle(
-        self, message: outbox.Message, how: Callable[[database.Transaction, outbox.Message], object]
+        self,
+        message: outbox.Message,
+        change: Callable[[database.Transaction, outbox.Message], object],
     ) -> None:
         try:
-            await self._db.transaction_until_stored(lambda tx: how(tx, message))
+            await self._db.transaction_until_stored(lambda tx: change(tx, message))
         except errors.NoLongerLead as error:
             log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
         except Exception:
@@ -327,20 +318,15 @@ class Worker:
     def _release(self, tx: database.Transaction, message: outbox.Message) -> None:
         outbox.release(tx, self._job.queue, message, self._now() + STORAGE_PAUSE)
 
-    def _bury(self, tx: database.Transaction, message: outbox.Message, note: str) -> None:
+    def _dead_letter(self, tx: database.Transaction, message: outbox.Message, note: str) -> None:
         if outbox.dead_letter(tx, self._job.queue, message, self._now(), note):
-            self._job.buried(tx, message)
+            self._job.on_dead_letter(tx, message)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        """Wake the loop if messages waited for room; its own lane wakes it by itself."""
+        """Wake the loop if messages wait for room; the end of the lease wakes it for its lane."""
         del self._tasks[task]
         if self._full:
             self._wake.set()
-
-    async def _pause(self) -> None:
-        rest = self._pauses_until - asyncio.get_running_loop().time()
-        if rest > 0 and not self._stopping:
-            await asyncio.sleep(rest)
 
     async def _sleep(self, seconds: float) -> None:
         try:
@@ -348,3 +334,22 @@ class Worker:
                 await self._wake.wait()
         except TimeoutError:
             return
+
+
+# The hourly sweeps of a queue, in transactions so short that others need not wait long.
+
+
+async def sweep_settled(db: database.Database, queue: queue_policy.Queue, before: int) -> None:
+    """Delete the messages of a queue that were settled before a time (epoch ms)."""
+    while await db.bulk(partial(outbox.sweep, queue=queue, before=before)):
+        pass
+
+
+async def sweep_lanes(db: database.Database, queue: queue_policy.Queue, now: int) -> None:
+    """Delete the rows of a queue's unused lanes.
+
+    Lanes fall out of use all the time, so the last transaction is one that deletes fewer than
+    SWEPT.
+    """
+    while await db.bulk(partial(lanes.sweep, queue=queue, now=now)) == lanes.SWEPT:
+        pass

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from bot.core.database import database
-from bot.core.outbox import groups, outbox, payload_kinds, queue_policy, worker
+from bot.core.outbox import groups, host_budgets, outbox, payload_kinds, queue_policy, worker
 from bot.service.checkouts import checkout_rows, inventory, polling
 from bot.service.checkouts.checkout import Checkout, CheckoutState
 from bot.service.payments import settling
@@ -31,7 +31,7 @@ ROOM = 256
 WALLET_ROOM = 8
 """Of these, at one wallet's host, or at one wallet of a relay."""
 
-PATIENCE = queue_policy.PATIENCE[queue_policy.OPENING]
+PATIENCE = host_budgets.PATIENCE[host_budgets.OPENING]
 """Milliseconds within which a payer's checkout is opened at a host that takes no call at first."""
 
 
@@ -48,8 +48,8 @@ OPENINGS = queue_policy.Queue(
     ordered=False,
     width=WALLET_ROOM,
     lane_pace=polling.lane_pace,
-    turn=polling.turn_of,
-    subject_turns=True,
+    turn_key=polling.turn_of,
+    subjects_take_turns=True,
     group=polling.groups_of,
     group_width=lambda name: WALLET_ROOM if name.startswith(polling.WALLET) else polling.ZONE_ROOM,
     payloads=payload_kinds.PayloadKinds(opening=DueOpening),
@@ -60,7 +60,7 @@ OPENINGS = queue_policy.Queue(
 def queue_opening(tx: database.Transaction, checkout: Checkout, peer: str) -> None:
     """Queue the opening of a checkout just stored; `peer` is the pseudonym of its network."""
     lane, body = (
-        polling.WalletLane(checkout.host, peer, queue_policy.OPENING),
+        polling.WalletLane(checkout.host, peer, host_budgets.OPENING),
         DueOpening(checkout.id),
     )
     outbox.put(tx, OPENINGS, str(lane), body, checkout.created_at, subject=checkout.request_id)
@@ -77,14 +77,14 @@ class OpeningHandler:
         db: database.Database,
         context: settling.PaymentContext,
         now: Callable[[], int],
-        budget: queue_policy.HostBudget | None = None,
+        budget: host_budgets.HostBudget | None = None,
     ) -> None:
         self._db = db
         self._budget = budget
         self._queue = replace(OPENINGS, budget=budget)
         self._context = context
         self._now = now
-        self.job = worker.Job(self._queue, self.handle, room=ROOM)
+        self.job = worker.Job(self._queue, self.handle, concurrency=ROOM)
 
     async def handle(self, message: outbox.Message) -> None:
         """Ask for the invoice, and settle the message with it in one transaction."""

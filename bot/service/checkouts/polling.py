@@ -12,7 +12,15 @@ import structlog
 
 from bot.core.database import database
 from bot.core.net import webhook_addresses
-from bot.core.outbox import bulk_changes, outbox, payload_kinds, queries, queue_policy, worker
+from bot.core.outbox import (
+    bulk_changes,
+    host_budgets,
+    outbox,
+    payload_kinds,
+    queries,
+    queue_policy,
+    worker,
+)
 from bot.service.checkouts import checkout_rows
 from bot.service.checkouts.checkout import (
     CLOSEST,
@@ -79,7 +87,7 @@ class WalletLane:
 
     wallet: str
     peer: str = ""
-    purpose: str = queue_policy.LATER
+    purpose: str = host_budgets.LATER
 
     def __str__(self) -> str:
         """Return the lane's name."""
@@ -90,7 +98,7 @@ class WalletLane:
         """Read the name of a lane."""
         wallet, _, rest = name.partition(" ")
         peer, _, purpose = rest.partition(" ")
-        return cls(wallet, peer, purpose or queue_policy.LATER)
+        return cls(wallet, peer, purpose or host_budgets.LATER)
 
     @property
     def host(self) -> str:
@@ -125,8 +133,8 @@ POLLS = queue_policy.Queue(
     ordered=False,
     width=WALLET_ROOM,
     lane_pace=lane_pace,
-    turn=turn_of,
-    subject_turns=True,
+    turn_key=turn_of,
+    subjects_take_turns=True,
     group=groups_of,
     group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,
     payloads=payload_kinds.PayloadKinds(look=DuePoll),
@@ -159,7 +167,7 @@ def hint(tx: database.Transaction, checkout_id: str, now: int) -> None:
         return
     found = queries.place_of(tx, _key(checkout_id))
     peer = WalletLane.parse(found[0]).peer if found else ""
-    lane = WalletLane(checkout.host, peer, queue_policy.ASKED)
+    lane = WalletLane(checkout.host, peer, host_budgets.ASKED)
     polled_at = min(checkout.polled_at or 0, now)  # a clock that was ahead may have stored it
     due_at = max(now, polled_at + CLOSEST)
     body, asked = DuePoll(checkout_id, once=True), _asked_key(checkout_id)
@@ -223,14 +231,14 @@ class PaymentPoller:
         db: database.Database,
         context: settling.PaymentContext,
         now: Callable[[], int],
-        budget: queue_policy.HostBudget | None = None,
+        budget: host_budgets.HostBudget | None = None,
     ) -> None:
         self._db = db
         self._queue = replace(POLLS, budget=budget)
         self._context = context
         self._now = now
         self._warned: dict[str, int] = {}
-        self.job = worker.Job(self._queue, self.handle, room=ROOM)
+        self.job = worker.Job(self._queue, self.handle, concurrency=ROOM)
 
     async def handle(self, message: outbox.Message) -> None:
         """Ask once, and settle the message with what was found in one transaction."""
@@ -336,5 +344,7 @@ class PaymentPoller:
         lane = WalletLane.parse(message.lane)
         if now >= (checkout.expires_at or now) + GRACE:
             lane = WalletLane(lane.wallet)  # its network is forgotten
-        outbox.retry(tx, self._queue, message, due_at, NOT_YET, state=outbox.State(task, str(lane)))
+        outbox.retry(
+            tx, self._queue, message, due_at, NOT_YET, following=outbox.NextAttempt(task, str(lane))
+        )
         return payment

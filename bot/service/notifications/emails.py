@@ -50,7 +50,7 @@ class LetterSender:
             db, notification.Channel.EMAIL, recipients.MAILS, now
         )
         self.job = worker.Job(
-            recipients.MAILS, self.handle, CONCURRENT_LETTERS, self._recorder.count_buried
+            recipients.MAILS, self.handle, CONCURRENT_LETTERS, self._recorder.count_dead_letter
         )
 
     async def handle(self, message: outbox.Message) -> None:
@@ -117,7 +117,10 @@ class ReceiptSender:
             db, notification.Channel.RECEIPT, payer_letters.RECEIPTS, now
         )
         self.job = worker.Job(
-            payer_letters.RECEIPTS, self.handle, CONCURRENT_RECEIPTS, self._recorder.count_buried
+            payer_letters.RECEIPTS,
+            self.handle,
+            CONCURRENT_RECEIPTS,
+            self._recorder.count_dead_letter,
         )
 
     async def handle(self, message: outbox.Message) -> None:

@@ -57,14 +57,14 @@ def queue_of(channel: notification.Channel, address: str) -> queue_policy.Queue:
     )
 
 
-SERIES = 64
+BATCH_SIZE = 64
 """Webhooks of a request that are claimed together."""
 
 WEBHOOKS = queue_policy.Queue(
     "webhooks",
     lease=60_000,
     ordered=False,
-    series=SERIES,
+    batch_size=BATCH_SIZE,
     keep=True,
     group=groups_of,
     payloads=notification_rows.WEBHOOK_PAYLOADS,
@@ -79,7 +79,7 @@ OWN_WEBHOOKS = queue_policy.Queue(
     "own_webhooks",
     lease=60_000,
     ordered=False,
-    series=SERIES,
+    batch_size=BATCH_SIZE,
     keep=True,
     payloads=notification_rows.WEBHOOK_PAYLOADS,
 )

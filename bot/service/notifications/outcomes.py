@@ -135,8 +135,8 @@ class AttemptRecorder:
             self._timer = loop.call_later(STORE_SECONDS, self._store_now)
         return stored
 
-    def count_buried(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Count a delivery that the worker buried, and settle the members of its letter."""
+    def count_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
+        """Count a delivery that became a dead letter, and settle the members of its letter."""
         if self._channel is notification.Channel.EMAIL:
             recipients.settle_letter(tx, message.id, self._now())
         tx.count("delivery_attempts", self._channel.value, "dead")

@@ -158,7 +158,7 @@ class WebhookSender:
             self._db, notification.Channel.WEBHOOK, queue, self._now
         )
         handle = partial(self._deliver, recorder=recorder)
-        return worker.Job(queue, handle, room, recorder.count_buried, pause=CLAIM_PAUSE)
+        return worker.Job(queue, handle, room, recorder.count_dead_letter, pause=CLAIM_PAUSE)
 
     async def _deliver(
         self, message: outbox.Message, recorder: outcomes.AttemptRecorder

@@ -17,7 +17,7 @@ import structlog
 
 from bot.core import errors
 from bot.core.database import database
-from bot.core.outbox import groups, queue_policy
+from bot.core.outbox import groups, host_budgets
 
 log = structlog.get_logger()
 
@@ -51,7 +51,7 @@ class HostCalls:
     """
 
     def __init__(
-        self, db: database.Database, now: Callable[[], int], budget: queue_policy.HostBudget
+        self, db: database.Database, now: Callable[[], int], budget: host_budgets.HostBudget
     ) -> None:
         self._budget = budget
         self._db = db
@@ -63,7 +63,7 @@ class HostCalls:
         mine = _claimed.get()
         closed_for = self._closed.get(host, 0) - self._now()
         if (
-            0 < closed_for <= queue_policy.LONGEST_CLOSED
+            0 < closed_for <= host_budgets.LONGEST_CLOSED
         ):  # of a clock that was ahead it may be longer
             raise _refusal(host, closed_for)
         self._closed.pop(host, None)
@@ -75,7 +75,7 @@ class HostCalls:
         try:
             while wait := await self._db.transaction(lambda tx: self._take(tx, host, reserves)):
                 waited += wait
-                if waited > queue_policy.LONGEST_WAIT:
+                if waited > host_budgets.LONGEST_WAIT:
                     raise _refusal(host, wait)
                 await asyncio.sleep(wait / 1000)
                 if reserves:
@@ -85,9 +85,9 @@ class HostCalls:
 
     async def close(self, host: str, seconds: float) -> None:
         """Call a host no more for so many seconds, as it asks."""
-        wait = min(int(seconds * 1000), queue_policy.LONGEST_CLOSED)
+        wait = min(int(seconds * 1000), host_budgets.LONGEST_CLOSED)
         until = self._now() + wait
-        if not until <= self._closed.get(host, 0) <= self._now() + queue_policy.LONGEST_CLOSED:
+        if not until <= self._closed.get(host, 0) <= self._now() + host_budgets.LONGEST_CLOSED:
             log.warning("host asks for no calls", host=host, seconds=wait // 1000)
             self._closed[host] = until
         await self._db.transaction_until_stored(lambda tx: self._close(tx, host, until))
@@ -98,14 +98,14 @@ class HostCalls:
         One that is reserved is taken all the same, unless it would have to wait for too long.
         """
         groups.lock_budget(tx, host)
-        now, purpose = self._now(), reserves or queue_policy.OTHER
+        now, purpose = self._now(), reserves or host_budgets.OTHER
         usage = groups.read_budget(tx, self._budget, host, now)
         at = (
             self._budget.starts_at(usage, now)
             if reserves
             else self._budget.opens_at(usage, purpose, now)
         )
-        if at > now and (not reserves or at > now + queue_policy.LONGEST_WAIT):
+        if at > now and (not reserves or at > now + host_budgets.LONGEST_WAIT):
             tx.count("host_calls", purpose, "delayed")
             return at - now
         groups.store_budget(tx, host, usage, self._budget.take(usage, purpose, now))

@@ -269,13 +269,13 @@ async def test_alerts_command_always_answers_one_message(
     listing = chat.add_listing(sam, wish, service_answer(id="l"))
     pay(chat, listing, *range(40))
 
-    def bury(tx: Transaction) -> None:
+    def dead_letter(tx: Transaction) -> None:
         queue, now = chat.queues.messages, chat.clock()
         for _ in range(40):
             (message,) = outbox.claim(tx, queue, now, 1)
             outbox.dead_letter(tx, queue, message, now, "refused")
 
-    chat.db.run(bury)
+    chat.db.run(dead_letter)
     await chat.says(sam, "/alerts")
     assert "… and 25 earlier messages" in last(chat)
     await sending.work()
@@ -291,14 +291,14 @@ async def test_a_dead_digest_is_listed_as_a_line_for_each_request(
     gathered = alert_text.join_alerts(chat.said)
     assert gathered is not None
 
-    def bury(tx: Transaction) -> None:
+    def dead_letter(tx: Transaction) -> None:
         queue, now, body = chat.queues.messages, chat.clock(), gathered[1]
         tx.execute("DELETE FROM outbox")
         outbox.put(tx, queue, str(sam.id), body, now, priority=queue_policy.ALERT, uncertain=True)
         (message,) = outbox.claim(tx, queue, now, 1)
         outbox.dead_letter(tx, queue, message, now, "lost")
 
-    chat.db.run(bury)
+    chat.db.run(dead_letter)
     await chat.says(sam, "/alerts")
     (line,) = [line for line in last(chat).splitlines() if line.startswith("•")]
     assert line.endswith(

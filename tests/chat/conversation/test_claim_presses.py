@@ -297,7 +297,7 @@ async def test_a_job_that_was_set_aside_returns_the_decision_to_the_seller(
     asked = await steps.claim()
     await steps.press(asked, RECEIVED)
     (message,) = steps.jobs.claim()
-    steps.chat.db.run(lambda tx: steps.jobs.handler.buried(tx, message))
+    steps.chat.db.run(lambda tx: steps.jobs.handler.on_dead_letter(tx, message))
     await steps.cards.work()
     assert [button["text"] for button in asked.buttons] == [RECEIVED, MISSING]
     assert "Please answer again" in steps.newest.text

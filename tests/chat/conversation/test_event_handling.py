@@ -170,11 +170,13 @@ async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
     """Handle until nothing is due, as the worker does; the attempts."""
     attempts = []
     queue, dialogue = chat.queues.updates, chat.dialogue
-    worker = Worker(chat.db, Job(queue, dialogue.handle, buried=dialogue.buried), chat.clock)
+    worker = Worker(
+        chat.db, Job(queue, dialogue.handle, on_dead_letter=dialogue.on_dead_letter), chat.clock
+    )
 
     async def handle(message: Message) -> None:
         attempts.append(message.attempts)
-        await worker._handle_series([message])
+        await worker._handle_batch([message])
 
     for _ in range(4):
         await handle_all(chat.db, queue, handle, chat.clock)

@@ -233,11 +233,11 @@ async def test_of_an_update_that_cannot_be_handled_no_secret_is_kept(
     queue = chat.queues.updates
     (message,) = chat.db.run(lambda tx: outbox.claim(tx, queue, chat.clock(), 1))
 
-    def bury(tx: Any) -> None:
+    def dead_letter(tx: Any) -> None:
         outbox.dead_letter(tx, queue, message, chat.clock(), "failed three times")
-        chat.dialogue.buried(tx, message)
+        chat.dialogue.on_dead_letter(tx, message)
 
-    chat.db.run(bury)
+    chat.db.run(dead_letter)
     assert KEY not in stored(chat)
 
 

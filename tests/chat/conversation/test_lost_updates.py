@@ -75,6 +75,8 @@ async def test_an_update_of_another_worker_has_no_effect(
 async def test_an_update_of_another_worker_gets_no_apology(chat: ChatHarness, sam: Person) -> None:
     sam.send("/help")
     message = await lose_update(chat)
-    job = Job(chat.queues.updates, chat.dialogue.handle, buried=chat.dialogue.buried)
+    job = Job(
+        chat.queues.updates, chat.dialogue.handle, on_dead_letter=chat.dialogue.on_dead_letter
+    )
     await Worker(chat.db, job, chat.clock)._set_aside(message, "failed")
     assert (chat.said, chat.states(chat.queues.updates)) == ([], ["leased"])

@@ -36,8 +36,12 @@ async def set_aside(chat: ChatHarness) -> str:
         chat.world.updates.pending.popleft()
     await chat.store()
     queue = chat.queues.updates
-    crash(chat.db, queue, chat.clock, queue.crashes)
-    await work(chat.db, Job(queue, chat.dialogue.handle, buried=chat.dialogue.buried), chat.clock)
+    crash(chat.db, queue, chat.clock, queue.max_crashes)
+    await work(
+        chat.db,
+        Job(queue, chat.dialogue.handle, on_dead_letter=chat.dialogue.on_dead_letter),
+        chat.clock,
+    )
     return str(chat.rows("outbox"))
 
 

@@ -224,7 +224,7 @@ async def test_a_job_that_was_set_aside_leaves_the_decision_to_the_seller(
 ) -> None:
     await type_sepa(chat, sam)
     (message,) = jobs.claim()
-    chat.db.run(lambda tx: jobs.handler.buried(tx, message))
+    chat.db.run(lambda tx: jobs.handler.on_dead_letter(tx, message))
     draft = draft_of(chat, sam)
     assert draft is not None
     assert draft.step == "payname"

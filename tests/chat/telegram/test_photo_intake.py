@@ -31,7 +31,7 @@ from bot.sandbox.bot_api import api
 from bot.sandbox.world.errors import Fault
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.crashed_attempts import crash
-from tests.support.crashed_attempts import work as until_buried
+from tests.support.crashed_attempts import work as until_dead
 from tests.support.outbox_queue import handle_all
 from tests.support.sample_pictures import photo
 from tests.support.service_harness import Clock
@@ -370,9 +370,9 @@ async def test_the_seller_is_asked_for_another_photo_after_one_that_ends_the_pro
     studio.chat.clear_messages()
     await studio.chat.take()
     queue = studio.chat.queues.photos
-    crash(studio.chat.db, queue, clock, queue.crashes)
-    await until_buried(
-        studio.chat.db, Job(queue, studio.photos.take, 2, studio.photos.buried), clock
+    crash(studio.chat.db, queue, clock, queue.max_crashes)
+    await until_dead(
+        studio.chat.db, Job(queue, studio.photos.take, 2, studio.photos.on_dead_letter), clock
     )
     (told,) = studio.chat.texts
     assert "save it as a regular JPEG" in told

@@ -39,7 +39,7 @@ STATEMENTS = [
     (lanes.OPEN_LANES, ["lanes_open"]),
     (lanes.RANKED_LANES, ["lanes_ranked"]),
     (lanes.CLOSE, ["lanes_pkey", "outbox_leased"]),
-    (claiming.TAKE, ["outbox_pkey", "outbox_due", "outbox_leased"]),
+    (claiming.CLAIM_BATCH, ["outbox_pkey", "outbox_due", "outbox_leased"]),
     (checkout_rows.HELD, ["checkouts_site"]),
     (checkout_rows.BY_PAYER, ["checkouts_held"]),
     (checkout_rows.UNPROVEN, ["checkouts_pkey", "checkouts_claimed"]),
@@ -75,7 +75,7 @@ def test_a_statement_finds_its_rows_by_an_index(many: str, sql: str, indexes: li
 
 
 @pytest.mark.parametrize(
-    "sql", [lanes.STATE_UNORDERED, lanes.REOPEN_PLAIN, claiming.DUE, claiming.TAKE]
+    "sql", [lanes.STATE_UNORDERED, lanes.REOPEN_PLAIN, claiming.DUE, claiming.CLAIM_BATCH]
 )
 def test_the_next_message_of_a_lane_without_order_is_found_unsorted(many: str, sql: str) -> None:
     """A host that answers nothing for hours has thousands: each new one would sort them all."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 
-QUEUE = Queue("test", lease=60_000, crashes=3)
+QUEUE = Queue("test", lease=60_000, max_crashes=3)
 
 ONE_LEFT = service_answer(total_units=1, remaining_units=1)
 
@@ -93,10 +93,10 @@ async def test_the_message_becomes_a_dead_letter_and_its_lane_continues(post: Qu
         handled.append(message.body["word"])
         await post.db.transaction(lambda tx: outbox.done(tx, QUEUE, message, post.clock()))
 
-    def buried(tx: Transaction, message: Message) -> None:
+    def on_dead_letter(tx: Transaction, message: Message) -> None:
         outbox.put(tx, replace(QUEUE, name="after"), "a", message.body, post.clock())
 
-    worker = Worker(post.db, Job(QUEUE, handle, buried=buried), post.clock)
+    worker = Worker(post.db, Job(QUEUE, handle, on_dead_letter=on_dead_letter), post.clock)
     running = asyncio.create_task(worker.run())
 
     async def look() -> bool:
@@ -115,14 +115,14 @@ async def test_the_message_becomes_a_dead_letter_and_its_lane_continues(post: Qu
     assert len(after) == 1
 
 
-async def test_the_lane_continues_even_if_buried_raises(post: QueueHarness) -> None:
+async def test_the_lane_continues_even_if_on_dead_letter_raises(post: QueueHarness) -> None:
     post.put("a", "poison")
     crash(post.db, QUEUE, post.clock, 3)
 
-    def buried(_tx: Transaction, _message: Message) -> None:
+    def on_dead_letter(_tx: Transaction, _message: Message) -> None:
         raise LookupError
 
-    await work(post.db, Job(QUEUE, refused, buried=buried), post.clock)
+    await work(post.db, Job(QUEUE, refused, on_dead_letter=on_dead_letter), post.clock)
     assert post.states() == {"poison": "dead"}
 
 
@@ -135,17 +135,17 @@ async def test_a_message_whose_handler_always_raises_becomes_a_dead_letter_too(
         first = post.first()
         post.db.run(lambda tx, it=first: outbox.fail(tx, QUEUE, it, post.clock(), "x"))  # type: ignore[misc]
 
-    def buried(_tx: Transaction, message: Message) -> None:
+    def on_dead_letter(_tx: Transaction, message: Message) -> None:
         followed.append(message.body["word"])
 
-    await work(post.db, Job(QUEUE, refused, buried=buried), post.clock)
+    await work(post.db, Job(QUEUE, refused, on_dead_letter=on_dead_letter), post.clock)
     assert followed == ["bug"]
 
 
 def test_a_photo_becomes_a_dead_letter_before_messages_beside_it(chat: ChatHarness) -> None:
     queues = chat.queues
     others = (queues.updates, queues.jobs, queues.messages, queues.answers)
-    assert all(queues.photos.crashes < other.crashes for other in others)
+    assert all(queues.photos.max_crashes < other.max_crashes for other in others)
 
 
 async def test_an_update_is_set_aside_with_an_apology_and_its_press_is_answered(
@@ -155,8 +155,8 @@ async def test_an_update_is_set_aside_with_an_apology_and_its_press_is_answered(
     chat.world.updates.pending.popleft()
     await chat.store()
     queue = chat.queues.updates
-    crash(chat.db, queue, clock, queue.crashes)
-    await work(chat.db, Job(queue, refused, buried=chat.dialogue.buried), clock)
+    crash(chat.db, queue, clock, queue.max_crashes)
+    await work(chat.db, Job(queue, refused, on_dead_letter=chat.dialogue.on_dead_letter), clock)
     assert chat.texts == [t("en", "update-failed")]
     assert chat.answers == [CallbackAnswer(query.id)]
 
@@ -167,9 +167,9 @@ async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
     listing = chat.add_listing(sam, replace(STICKERS, units=1), ONE_LEFT)
     pay(chat, listing, 1)
     queue = chat.queues.messages
-    crash(chat.db, queue, clock, queue.crashes)
+    crash(chat.db, queue, clock, queue.max_crashes)
     sender = sending.sender
-    await work(chat.db, Job(queue, sender.send, buried=sender.buried), clock)
+    await work(chat.db, Job(queue, sender.send, on_dead_letter=sender.on_dead_letter), clock)
     await sending.work_later()
     (line,) = lines(sam)
     assert "/alerts" in line
@@ -186,8 +186,8 @@ async def test_the_seller_is_told_of_a_job_that_became_a_dead_letter(
     calling = RequestJobs(chat, client)
     calling.put(call, listing, **PLACE)
     queue = chat.queues.jobs
-    crash(chat.db, queue, clock, queue.crashes)
-    await work(chat.db, Job(queue, refused, buried=calling.handler.buried), clock)
+    crash(chat.db, queue, clock, queue.max_crashes)
+    await work(chat.db, Job(queue, refused, on_dead_letter=calling.handler.on_dead_letter), clock)
     await client.close()
     assert chat.texts == [t("en", f"service-{key}", name="Stickers")]
 
@@ -201,7 +201,7 @@ async def test_a_delivery_is_dead_and_listed_with_the_reason(database_url: str) 
             notifications={"webhook": {"webhookUrl": "https://h.example/w"}}
         )
         assert (await service.pay(made["id"])).status_code == 303
-        crash(service.db, WEBHOOKS, service.clock, WEBHOOKS.crashes)
+        crash(service.db, WEBHOOKS, service.clock, WEBHOOKS.max_crashes)
         await work(service.db, out.job, service.clock)
         (delivery,) = service.db.run(notification_rows.list_all)
         assert (delivery.state, delivery.note) == (NotificationState.DEAD, CRASHED)

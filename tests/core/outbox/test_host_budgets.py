@@ -15,17 +15,16 @@ from bot.core.database.opening import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import groups, outbox
 from bot.core.outbox.groups import HOSTS
-from bot.core.outbox.queue_policy import (
+from bot.core.outbox.host_budgets import (
     ASKED,
     LATER,
     OPENING,
     OTHER,
     SHARES,
     HostBudget,
-    Pace,
-    Queue,
     Usage,
 )
+from bot.core.outbox.queue_policy import Pace, Queue
 from tests.support.databases import PostgresDatabases
 from tests.support.outbox_queue import QueueHarness
 from tests.support.service_harness import Clock
@@ -117,7 +116,7 @@ def host_of(lane: str) -> tuple[str, ...]:
 def queue(budget: HostBudget, name: str = "test") -> Queue:
     return Queue(
         name, lease=60_000, ordered=False, width=4, lane_pace=lambda _: Pace(1), group=host_of,
-        group_width=8, budget=budget, subject_turns=True,
+        group_width=8, budget=budget, subjects_take_turns=True,
     )  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def test_settling_admits_the_lane_that_waits_longest(post: QueueHarness, clock: 
     assert parked(post) == ["a/8"]
 
 
-@pytest.mark.parametrize("how", ["done", "retry", "bury", "expired", "recovered"])
+@pytest.mark.parametrize("how", ["done", "retry", "dead_letter", "expired", "recovered"])
 async def test_every_end_of_a_message_frees_its_slot(
     post: QueueHarness, clock: Clock, how: str
 ) -> None:
@@ -86,7 +86,7 @@ async def test_every_end_of_a_message_frees_its_slot(
             outbox.done(tx, post.queue, message, clock())
         elif how == "retry":
             outbox.retry(tx, post.queue, message, clock() + 9000, "later")
-        elif how == "bury":
+        elif how == "dead_letter":
             outbox.dead_letter(tx, post.queue, message, clock(), "no use")
         elif how == "recovered":
             leases.recover(tx, post.queue, clock())

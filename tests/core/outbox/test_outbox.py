@@ -325,7 +325,7 @@ def test_a_message_due_later_delays_nothing_in_an_unordered_lane(loose: QueueHar
     assert (loose.words(), loose.next_open()) == (["now"], 60_000)
 
 
-@pytest.mark.parametrize("how", ["done", "retry", "bury"])
+@pytest.mark.parametrize("how", ["done", "retry", "dead_letter"])
 @pytest.mark.parametrize("keep", [True, False])
 def test_settling_returns_whether_the_lease_was_still_held(
     post: QueueHarness, kept: QueueHarness, clock: Clock, how: str, *, keep: bool
@@ -336,7 +336,7 @@ def test_settling_returns_whether_the_lease_was_still_held(
     def settle(tx: Transaction) -> bool:
         if how == "retry":
             return outbox.retry(tx, it.queue, message, clock(), "again")
-        if how == "bury":
+        if how == "dead_letter":
             return outbox.dead_letter(tx, it.queue, message, clock(), "no use")
         return outbox.done(tx, it.queue, message, clock())
 

@@ -23,7 +23,7 @@ from bot.core.database.opening import open_database
 from bot.core.outbox import bulk_changes, leases, outbox
 from bot.core.outbox import lanes as lane_locks
 from bot.core.outbox.leases import LocalOwners
-from bot.core.outbox.outbox import Message, State
+from bot.core.outbox.outbox import Message, NextAttempt
 from bot.core.outbox.queue_policy import Pace, Queue
 from tests.support.databases import PostgresDatabases
 
@@ -235,7 +235,7 @@ def end(tx: Transaction, chosen: random.Random, queue: Queue, message: Message, 
     """Settle a message in one of the ways."""
     ways: list[Callable[[], object]] = [
         lambda: outbox.done(tx, queue, message, NOW),
-        lambda: outbox.retry(tx, queue, message, NOW, "again", state=State({}, lane)),
+        lambda: outbox.retry(tx, queue, message, NOW, "again", following=NextAttempt({}, lane)),
         lambda: outbox.split(tx, queue, message, [{}, {}], NOW),
         lambda: outbox.dead_letter(tx, queue, message, NOW, "dead"),
     ]

@@ -6,21 +6,25 @@ import asyncio
 
 from bot.core.database.database import Transaction
 from bot.core.outbox import outbox
-from bot.core.outbox.outbox import Message, State
+from bot.core.outbox.outbox import Message, NextAttempt
 from bot.core.outbox.queue_policy import NOTICE
 from tests.support.listeners import listening
 from tests.support.outbox_queue import QueueHarness
 
-AGAIN = State({"word": "one", "tries": 1}, lane="again:a", priority=NOTICE)
+AGAIN = NextAttempt({"word": "one", "tries": 1}, lane="again:a", priority=NOTICE)
 
 
 def retry(
-    post: QueueHarness, message: Message, state: State | None = None, *, uncertain: bool = False
+    post: QueueHarness,
+    message: Message,
+    following: NextAttempt | None = None,
+    *,
+    uncertain: bool = False,
 ) -> bool:
     due_at = post.clock() + 1_000
     return post.db.run(
         lambda tx: outbox.retry(
-            tx, post.queue, message, due_at, "later", uncertain=uncertain, state=state
+            tx, post.queue, message, due_at, "later", uncertain=uncertain, following=following
         )
     )
 
@@ -52,7 +56,7 @@ async def test_a_retry_in_another_lane_wakes_the_workers(post: QueueHarness) -> 
     message = post.first()
 
     def work(tx: Transaction) -> None:
-        outbox.retry(tx, post.queue, message, post.clock(), "at once", state=AGAIN)
+        outbox.retry(tx, post.queue, message, post.clock(), "at once", following=AGAIN)
 
     await post.db.transaction(work)
     async with asyncio.timeout(1):
@@ -62,7 +66,7 @@ async def test_a_retry_in_another_lane_wakes_the_workers(post: QueueHarness) -> 
 def test_its_own_lane_waits_for_a_retry_that_stays_in_it(post: QueueHarness) -> None:
     post.put("a", "one", "two")
 
-    retry(post, post.first(), State({"word": "again"}))
+    retry(post, post.first(), NextAttempt({"word": "again"}))
 
     assert post.words() == []
     post.clock.advance(1)
@@ -75,8 +79,8 @@ def test_with_a_state_a_retry_is_as_uncertain_as_it_says(post: QueueHarness) -> 
     for uncertain, state, expected in (
         (True, None, True),
         (False, None, True),
-        (False, State({"word": "one"}), False),
-        (True, State({"word": "one"}), True),
+        (False, NextAttempt({"word": "one"}), False),
+        (True, NextAttempt({"word": "one"}), True),
     ):
         retry(post, post.first(), state, uncertain=uncertain)
         post.clock.advance(1)

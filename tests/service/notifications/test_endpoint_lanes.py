@@ -32,7 +32,7 @@ from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
 
 NEW_ENDPOINT, NEW_HOST = EndpointWindows().endpoints.start, EndpointWindows().hosts.start
 PAYMENTS = 70
-"""More than two series."""
+"""More than two batches."""
 
 
 @pytest.fixture
@@ -293,7 +293,7 @@ async def test_an_endpoint_that_fails_gets_one_at_a_time_and_then_more(
 async def claimed(service: ServiceHarness, job: Job) -> list[Message]:
     """Claim what is due now."""
     return await service.db.transaction(
-        lambda tx: outbox.claim(tx, job.queue, service.clock(), job.room)
+        lambda tx: outbox.claim(tx, job.queue, service.clock(), job.concurrency)
     )
 
 

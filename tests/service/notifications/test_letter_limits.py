@@ -149,7 +149,7 @@ async def test_a_retry_of_a_summarys_leader_leaves_no_member_behind(post: Letter
 
 
 @pytest.mark.long
-async def test_the_members_of_a_buried_letter_are_settled_with_it(
+async def test_the_members_of_a_dead_letter_are_settled_with_it(
     post: LetterHarness,
 ) -> None:
     made = await post.sell(VICTIM)
@@ -162,7 +162,7 @@ async def test_the_members_of_a_buried_letter_are_settled_with_it(
     def set_aside(tx: Transaction) -> None:
         while claimed := outbox.claim(tx, job.queue, now, 1):
             outbox.dead_letter(tx, job.queue, claimed[0], now, CRASHED)
-            job.buried(tx, claimed[0])
+            job.on_dead_letter(tx, claimed[0])
 
     post.service.db.run(set_aside)
     assert await post.states() == [("dead", CRASHED)] * 20

@@ -235,8 +235,8 @@ async def test_the_operator_sees_the_notifications_of_every_application(
     assert (seen.note, seen.channel) == ("answered 500", "webhook")
 
 
-def bury(service: ServiceHarness, *ids: str) -> None:
-    """Claim these deliveries and bury them with an attempt each; release the others."""
+def dead_letter(service: ServiceHarness, *ids: str) -> None:
+    """Make these deliveries dead letters, with an attempt each; release the others."""
 
     def work(tx: Transaction) -> None:
         for queue in (WEBHOOKS, MAILS):
@@ -259,7 +259,7 @@ async def test_the_operator_lists_notifications_by_state(service: ServiceHarness
     every = service.db.run(notification_rows.list_all)
     assert [one.created_at for one in every] == [NOON + 2] * 2 + [NOON + 1] * 2
     dead = every[1].id
-    bury(service, dead)
+    dead_letter(service, dead)
     for state, ids in {
         NotificationState.DEAD: [dead],
         NotificationState.WAITING: [one.id for one in every if one.id != dead],
@@ -282,7 +282,7 @@ async def test_a_notification_of_either_channel_is_sent_again(
     dead = next(
         one.id for one in service.db.run(notification_rows.list_all) if one.channel == channel
     )
-    bury(service, dead)
+    dead_letter(service, dead)
     again = service.db.run(lambda tx: notification_queues.retry(tx, dead, service.clock()))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
     assert (again.settled_at, again.note) == (None, None)
@@ -307,9 +307,9 @@ async def test_notifications_settled_long_ago_are_deleted_with_their_attempts(
     await owed(service, 2, made=made)
     service.clock.advance(1)
     first, second, third, fourth = (one.id for one in service.db.run(notification_rows.list_all))
-    bury(service, first, second)
+    dead_letter(service, first, second)
     service.clock.advance(10)
-    bury(service, third)
+    dead_letter(service, third)
     before = service.clock.at
     assert service.db.run(lambda tx: notification_queues.sweep(tx, before)) == 2
     assert service.db.run(lambda tx: notification_queues.sweep(tx, before)) == 0
@@ -329,7 +329,7 @@ async def test_a_sweep_deletes_a_bounded_number(
     for number in range(2, 6):
         await owed(service, number, made=made)
     service.clock.advance(1)
-    bury(service, *(one.id for one in service.db.run(notification_rows.list_all)))
+    dead_letter(service, *(one.id for one in service.db.run(notification_rows.list_all)))
     gone = [
         service.db.run(lambda tx: notification_queues.sweep(tx, service.clock() + 1))
         for _ in range(4)

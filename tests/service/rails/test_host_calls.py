@@ -12,7 +12,7 @@ from bot.core.net.guarded_transport import GuardedDialler
 from bot.core.net.http_client import ssl_context
 from bot.core.net.rates import Rate
 from bot.core.net.webhook_addresses import AllowList
-from bot.core.outbox.queue_policy import OPENING, HostBudget
+from bot.core.outbox.host_budgets import OPENING, HostBudget
 from bot.service.rails.host_calls import HostCalls, claimed
 from bot.service.rails.nostr import Scheme
 from bot.service.rails.nostr_wallet import Call, Wallets

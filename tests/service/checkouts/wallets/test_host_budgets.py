@@ -17,7 +17,7 @@ import pytest
 from bot.core.database.database import Database, Transaction
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
-from bot.core.outbox.queue_policy import ASKED, HostBudget
+from bot.core.outbox.host_budgets import ASKED, HostBudget
 from bot.core.outbox.worker import Job
 from bot.service.checkouts import polling
 from bot.service.checkouts.checkout import CheckoutState, Holder
@@ -117,7 +117,7 @@ class Market:
         """Claim and handle as long as something may go; a hostile page asks again at once."""
         db = self.service.db
         while claimed := await db.transaction(
-            lambda tx: outbox.claim(tx, job.queue, self.clock(), job.room)
+            lambda tx: outbox.claim(tx, job.queue, self.clock(), job.concurrency)
         ):
             for message in claimed:
                 await handle(job, message)

@@ -1,4 +1,4 @@
-"""Series: messages of a lane that are claimed together and handled one after the other."""
+"""Batches: messages of a lane that are claimed together and handled one after the other."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.support.outbox_queue import QueueHarness
 from tests.support.service_harness import Clock
 from tests.support.worker_harness import RecordingHandler, put, working
 
-SERIES = 3
-QUEUE = Queue("test", lease=60_000, ordered=False, series=SERIES, keep=True)
+BATCH_SIZE = 3
+QUEUE = Queue("test", lease=60_000, ordered=False, batch_size=BATCH_SIZE, keep=True)
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def post(db: Database, clock: Clock) -> QueueHarness:
     return QueueHarness(db, QUEUE, clock)
 
 
-def test_a_claim_takes_a_series_of_each_lane(post: QueueHarness) -> None:
-    """Its messages come in order and share a lease; the room counts series."""
+def test_a_claim_takes_a_batch_of_each_lane(post: QueueHarness) -> None:
+    """Its messages come in order and share a lease; the room counts batches."""
     post.put("a", *"12345")
     post.put("b", *"67")
     claimed = post.claim(2)
@@ -35,7 +35,7 @@ def test_a_claim_takes_a_series_of_each_lane(post: QueueHarness) -> None:
     assert len({one.lease for one in claimed}) == 2
 
 
-def test_the_room_of_a_claim_counts_series(post: QueueHarness) -> None:
+def test_the_room_of_a_claim_counts_batches(post: QueueHarness) -> None:
     post.put("a", *"12")
     post.put("b", *"34")
     assert (post.words(1), post.words(1), post.words(1)) == ([*"12"], [*"34"], [])
@@ -86,7 +86,7 @@ def test_a_message_that_cannot_be_read_costs_the_others_nothing(post: QueueHarne
     assert post.words() == ["5"]
 
 
-async def test_a_series_is_handled_one_after_the_other(post: QueueHarness) -> None:
+async def test_a_batch_is_handled_one_after_the_other(post: QueueHarness) -> None:
     hands = RecordingHandler(post)
     hands.may_go.clear()
     for word in "12":
@@ -99,7 +99,7 @@ async def test_a_series_is_handled_one_after_the_other(post: QueueHarness) -> No
 
 
 async def test_the_next_message_need_not_wait_until_the_last_is_stored(post: QueueHarness) -> None:
-    """The worker waits for that at the end of the series."""
+    """The worker waits for that at the end of the batch."""
     taken: list[Message] = []
     complete, may_store = asyncio.Event(), asyncio.Event()
 
@@ -109,7 +109,7 @@ async def test_the_next_message_need_not_wait_until_the_last_is_stored(post: Que
 
     async def handle(message: Message) -> Awaitable[None]:
         taken.append(message)
-        if len(taken) == SERIES:
+        if len(taken) == BATCH_SIZE:
             complete.set()
         return store(message)
 
@@ -123,7 +123,7 @@ async def test_the_next_message_need_not_wait_until_the_last_is_stored(post: Que
 
 
 async def test_an_outcome_that_cannot_be_stored_is_a_failed_attempt(post: QueueHarness) -> None:
-    """Its message is tried again; the others of the series are settled."""
+    """Its message is tried again; the others of the batch are settled."""
     handled = asyncio.Event()
 
     async def store(message: Message) -> None:
@@ -143,11 +143,11 @@ async def test_an_outcome_that_cannot_be_stored_is_a_failed_attempt(post: QueueH
     assert [row["note"] for row in post.rows() if row["state"] == "waiting"] == ["LookupError"]
 
 
-async def test_a_series_that_takes_long_gives_its_rest_back(
+async def test_a_batch_that_takes_long_gives_its_rest_back(
     post: QueueHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was tried of it: no attempt counts, and nothing is uncertain."""
-    monkeypatch.setattr(worker, "SERIES_SECONDS", 0.0)
+    monkeypatch.setattr(worker, "BATCH_SECONDS", 0.0)
     hands = RecordingHandler(post)
     for word in "123":
         await put(post, "a", word)
@@ -171,11 +171,11 @@ async def test_a_stop_gives_back_what_has_not_begun(post: QueueHarness) -> None:
     assert {(row["attempts"], row["uncertain"]) for row in post.rows()[1:]} == {(0, 0)}
 
 
-def test_a_series_takes_one_slot_of_its_lanes_groups(db: Database, clock: Clock) -> None:
+def test_a_batch_takes_one_slot_of_its_lanes_groups(db: Database, clock: Clock) -> None:
     """Of an endpoint's and of a host's; who waits for either is admitted when it has room."""
     widths = {"x": 2, "x/1": 1, "x/2": 9, "y": 9, "y/1": 9}
     queue = Queue(
-        "test", lease=60_000, ordered=False, series=SERIES, keep=True,
+        "test", lease=60_000, ordered=False, batch_size=BATCH_SIZE, keep=True,
         group=lambda lane: (lane[:3], lane[0]), group_width=widths.__getitem__,
     )  # fmt: skip
     post = QueueHarness(db, queue, clock)
@@ -198,7 +198,7 @@ def test_a_group_whose_width_shrinks_admits_nobody_until_it_has_room(
 ) -> None:
     width = [3]
     queue = Queue(
-        "test", lease=60_000, ordered=False, series=1, keep=True,
+        "test", lease=60_000, ordered=False, batch_size=1, keep=True,
         group=lambda _lane: "all", group_width=lambda _name: width[0],
     )  # fmt: skip
     post = QueueHarness(db, queue, clock)
