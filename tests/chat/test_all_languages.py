@@ -69,7 +69,7 @@ def marked(sent_at: int | None, paid_back_at: int | None) -> FoundPayment:
         250, "USD", {}, oversold=False, found=False, in_doubt=False, received_at=1,
         transaction_id="t1", marks=marks,
     )  # fmt: skip
-    return FoundPayment(paid, DROP.listing_id, DROP.name, is_listed=True, ids=("r", "t1"))
+    return FoundPayment(paid, DROP.link_id, DROP.name, is_listed=True, ids=("r", "t1"))
 
 
 every_language = pytest.mark.parametrize("language", languages())

@@ -57,7 +57,7 @@ from tests.support.chat_harness import COFFEE, URL, VAULT, ChatHarness
 from tests.support.form_harness import BERLIN, FORM, NOW
 from tests.support.telegram_limits import check
 
-LISTING = "abcdefghij"
+LINK = "abcdefghij"
 LANGUAGES = sorted(languages())
 
 MESSAGES = re.compile(r"^([\w-]+) =(.*(?:\n[ ].*|\n(?=[ \n]).*)*)", re.MULTILINE)
@@ -181,7 +181,7 @@ def draft_of(words: str, step: str) -> Draft:
 def card_of(words: str, **given: object) -> Card:
     """A request of that name and description, its words of any length."""
     card = Card(
-        LISTING, "drop", name_of(words), words, 250, "USD", 10, 7, 3, "active", URL, 1, None, NOW,
+        LINK, "drop", name_of(words), words, 250, "USD", 10, 7, 3, "active", URL, 1, None, NOW,
         zone=BERLIN, takings=RevenueTotals(((750, "USD"),), 3),
     )  # fmt: skip
     return replace(card, **given)  # type: ignore[arg-type] # a card's own fields
@@ -190,7 +190,7 @@ def card_of(words: str, **given: object) -> Card:
 def payment_of(words: str, number: int = 0) -> AlertPayment:
     payer = {"email": words, words: words, "phoneNumber": "+44"}
     return AlertPayment(
-        f"{LISTING[:-1]}{number}", "drop", name_of(words), 250, "USD", payer, 6, 10, 1,
+        f"{LINK[:-1]}{number}", "drop", name_of(words), 250, "USD", payer, 6, 10, 1,
         together=((1000, "USD"),), count=4,
     )  # fmt: skip
 
@@ -261,9 +261,9 @@ def test_what_is_done_with_a_request_says_its_name(language: str, words: str) ->
     held(menus.open_menu(card, "edit", language), card.name)
     held(menus.fixed_menu(card, language), card.name)
     held(menus.open_menu(card, "delete", language), card.name)
-    held(replace(menus.poster_menu(card, words, "x_bot", language), picture=LISTING), card.name)
+    held(replace(menus.poster_menu(card, words, "x_bot", language), picture=LINK), card.name)
     for field in ("name", "description", "redirect", "email", "postertext", "thanks"):
-        held(menus.saved_reply(card, Change(LISTING, field, words), seller, NOW), card.name)
+        held(menus.saved_reply(card, Change(LINK, field, words), seller, NOW), card.name)
     receipt = ListedPayment(
         250, "USD", {"email": words, words: words}, oversold=True, found=True, in_doubt=True,
         received_at=NOW,
@@ -310,8 +310,8 @@ def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, word
 @typed(25, language=SPOKEN)
 def test_the_daily_summary_names_what_was_paid(language: str, words: str) -> None:
     wish = replace(COFFEE, name=name_of(words))
-    listing = PaymentLink(LISTING, 7, 7, "", "live", wish, None, None, 3, NOW)
-    days = [LinkRevenue(listing, RevenueTotals(((250, "USD"),), 3))] * 21
+    link = PaymentLink(LINK, 7, 7, "", "live", wish, None, None, 3, NOW)
+    days = [LinkRevenue(link, RevenueTotals(((250, "USD"),), 3))] * 21
     held(daily_summary.summary_reply(days, language, NOW), name_of(words))
 
 

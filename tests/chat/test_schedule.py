@@ -26,16 +26,16 @@ def work(chat: ChatHarness) -> Schedule:
 
 
 def listed(cards: SharedCards, told: RemoteRequest) -> PaymentLink:
-    listing = cards.chat.add_listing(cards.chat.add_person("Sam"), DROP, told)
-    cards.change(listing, lambda _tx: None)
-    return listing
+    link = cards.chat.add_link(cards.chat.add_person("Sam"), DROP, told)
+    cards.change(link, lambda _tx: None)
+    return link
 
 
 async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Schedule) -> None:
     now = cards.chat.clock()
     told = service_answer(enabled_at=now + HOUR * 1000, expires_at=now + 2 * HOUR * 1000)
-    listing = listed(cards, told)
-    card = await cards.card(listing)
+    link = listed(cards, told)
+    card = await cards.card(link)
     assert "Scheduled: not open yet" in card.text
     assert await work.tick() == LONGEST_WAIT[cards.chat.db.engine]
     cards.chat.clock.advance(HOUR)
@@ -72,19 +72,19 @@ async def test_the_service_is_asked_when_a_reservation_may_have_lapsed(
 ) -> None:
     """Only the service knows whether the unit was sold."""
     told = service_answer(total_units=5, remaining_units=4, reserved_units=1)
-    listing = listed(cards, told)
+    link = listed(cards, told)
     cards.chat.clock.advance(RESERVATION_LAPSE / 1000 - 1)
     await work.tick()
     assert cards.chat.jobs == []
     cards.chat.clock.advance(1)
     await work.tick()
     await work.tick()
-    assert cards.chat.jobs == [CheckRequest(listing.id)]
+    assert cards.chat.jobs == [CheckRequest(link.id)]
 
 
 async def test_a_stopped_request_is_not_checked(cards: SharedCards, work: Schedule) -> None:
-    listing = listed(cards, service_answer(total_units=5, remaining_units=4, reserved_units=1))
-    cards.state(listing, STOPPED)
+    link = listed(cards, service_answer(total_units=5, remaining_units=4, reserved_units=1))
+    cards.state(link, STOPPED)
     cards.chat.clock.advance(RESERVATION_LAPSE / 1000)
     await work.tick()
     assert cards.chat.jobs == []
@@ -104,18 +104,18 @@ async def test_several_batches_are_done_at_once(
 async def test_a_new_time_wakes_the_schedule(chat: ChatHarness, work: Schedule) -> None:
     """A request that ends in seconds does not wait for the next check in half a minute."""
 
-    async def is_over(listing_id: str) -> bool:
+    async def is_over(link_id: str) -> bool:
         sql = "SELECT due_at FROM listings WHERE id = :id"
-        return (await chat.db.query(sql, id=listing_id))[0]["due_at"] is None
+        return (await chat.db.query(sql, id=link_id))[0]["due_at"] is None
 
     running = asyncio.create_task(work.run())
     for letter in "ab":  # at the second it has looked, and waits
         told = service_answer(id=letter * 24, expires_at=chat.clock() + 1)
-        listing = chat.add_listing(chat.add_person("Sam"), DROP, told)
+        link = chat.add_link(chat.add_person("Sam"), DROP, told)
         await chat.db.transaction(
-            partial(post_rows.refresh, queues=chat.queues, listing_id=listing.id, now=chat.clock())
+            partial(post_rows.refresh, queues=chat.queues, link_id=link.id, now=chat.clock())
         )
         chat.clock.advance(1)
-        await until(partial(is_over, listing.id))
+        await until(partial(is_over, link.id))
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)

@@ -315,25 +315,25 @@ async def test_units_are_those_of_the_interface(database_url: str) -> None:
 def test_with_another_server_the_recorded_payments_are_exported(commands_url: str) -> None:
     with closing(open_database(commands_url)) as db:
         chat = ChatHarness(db, Clock())
-        listing = chat.add_listing(
+        link = chat.add_link(
             chat.add_person(), STICKERS, service_answer(total_units=3, remaining_units=3)
         )
         told = Payment(
-            listing.request_id or "", "t1", 750, "USD", {"email": "=a@b.example"},
+            link.request_id or "", "t1", 750, "USD", {"email": "=a@b.example"},
             quantity=3, words=PayerWords("Mia", "=1+1"),
         )  # fmt: skip
         rude = replace(told, transaction_id="t2", words=PayerWords("Rude", "words"), is_hidden=True)
 
         def record(tx: Transaction) -> None:
             for one in (told, rude):
-                payment_rows.add_payment(tx, listing.id, one, NOON)
+                payment_rows.add_payment(tx, link.id, one, NOON)
 
         db.run(record)
     env = {"PAYMENTS_URL": "https://pay.example", "APP_ID": "a", "APP_SECRET": "s"}
     found, hidden = csv.DictReader(io.StringIO(export(**env).stdout))
     assert (hidden["name"], hidden["message"], hidden["messageHidden"]) == ("", "", "True")
     assert found == {
-        "transactionId": "t1", "paymentRequestId": listing.request_id, "product": "Stickers",
+        "transactionId": "t1", "paymentRequestId": link.request_id, "product": "Stickers",
         "receivedAt": "2027-01-15T08:00:00.000Z", "amount": "7.50", "currencyCode": "USD",
         "settlement": "paid", "kind": "", "externalId": "", "paidAmount": "",
         "paidCurrencyCode": "", "rate": "", "rateSource": "", "quantity": "3", "sentAt": "",

@@ -53,14 +53,14 @@ def pay(url: str, entered: dict[int, dict[str, str]]) -> None:
     """Record the payments of the receipts in the chat, with what their payers entered."""
     with closing(open_database(url)) as db:
         chat = ChatHarness(db, Clock())
-        listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+        link = chat.add_link(chat.add_person(), COFFEE, service_answer())
         for who, data in entered.items():
             payment = Payment(*KEYS[who], 750, "EUR", data)
-            db.run(partial(record, chat=chat, listing=listing, payment=payment))
+            db.run(partial(record, chat=chat, link=link, payment=payment))
 
 
-def record(tx: Transaction, chat: ChatHarness, listing: PaymentLink, payment: Payment) -> None:
-    TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, payment, None)
+def record(tx: Transaction, chat: ChatHarness, link: PaymentLink, payment: Payment) -> None:
+    TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, payment, None)
 
 
 def erase(*words: str) -> Any:

@@ -60,7 +60,7 @@ async def quiet(sam: Seller) -> None:
 
 
 async def test_a_donation_and_a_one_off_are_made_paid_and_alerted(tmp_path: Path) -> None:
-    """The amount is the listing's, for HandCash names none; the payer's data is shown as it is."""
+    """The amount is the link's, for HandCash names none; the payer's data is shown as it is."""
     async with playing(tmp_path) as (server, stage, _, sam):
         card = await sam.card("/donation 5 USD Coffee for the team", "Coffee for the team")
         coffee = server.only

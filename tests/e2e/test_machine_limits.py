@@ -45,9 +45,9 @@ async def test_without_file_handles_a_poster_waits_without_a_traceback(tmp_path:
     async with drop_under_load(tmp_path) as (stage, run, shop):
         sam = shop.seller
         (card,) = sam.cards
-        listing = card.button("Share")["switch_inline_query"]
+        link = card.button("Share")["switch_inline_query"]
         with limited(run, resource.RLIMIT_NOFILE, NONE):
-            sam.person.press_old(card, f"poster:{listing}:square-dark")
+            sam.person.press_old(card, f"poster:{link}:square-dark")
             await asyncio.sleep(LASTING)  # what is said meanwhile is what is tried
         await stage.world.wait_for(
             lambda: [message for message in sam.said if "document" in message.content], PATIENCE

@@ -43,7 +43,7 @@ async def _nothing_refused(world: World) -> AsyncIterator[None]:
     assert world.refused == []
 
 
-def listing_of(card: Message) -> str:
+def link_id_of(card: Message) -> str:
     return str(card.button("Edit")["callback_data"]).partition(":")[2]
 
 
@@ -151,11 +151,11 @@ async def test_removed_units_lower_the_total_and_the_rest_is_sold(
     await sam.edit(card)
     assert "There's nothing left to remove." in await sam.toast(card, "Remove items")
     (row,) = run.rows("SELECT COUNT(*) FROM received_payments WHERE listing_id = "
-                      f"'{listing_of_menu(card)}'")  # fmt: skip
+                      f"'{link_id_of_menu(card)}'")  # fmt: skip
     assert row == (2,)
 
 
-def listing_of_menu(card: Message) -> str:
+def link_id_of_menu(card: Message) -> str:
     return str(card.button("Back")["callback_data"]).partition(":")[2]
 
 
@@ -175,9 +175,9 @@ async def test_a_field_that_cannot_be_edited_is_changed_in_a_duplicate(world: Wo
 async def test_stop_and_resume_by_double_taps_and_old_buttons(world: World) -> None:
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
-    listing = listing_of(card)
+    link_id = link_id_of(card)
     await sam.press(card, "Pause", "Paused")
-    for data in (f"stop:{listing}", f"stop:{listing}", f"resume:{listing}", f"resume:{listing}"):
+    for data in (f"stop:{link_id}", f"stop:{link_id}", f"resume:{link_id}", f"resume:{link_id}"):
         sam.person.press_old(card, data)
     await shows(sam, card, "Active")
     assert not await is_closed(link_of(card))
@@ -188,7 +188,7 @@ async def test_after_a_delete_every_card_is_marked_and_every_old_button_is_answe
 ) -> None:
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
-    listing, link = listing_of(card), link_of(card)
+    link_id, link = link_id_of(card), link_of(card)
     listed = await sam.say("/list", "Your payment links")
     second = await sam.press(listed, "Coffee", "Donation")
     await sam.alert(pay(link))
@@ -200,23 +200,23 @@ async def test_after_a_delete_every_card_is_marked_and_every_old_button_is_answe
     assert (await open_pay_page(link)).status_code == 404
     for word in ("edit:{}", "edit:{}:name", "poster:{}", "poster:{}:print-dark", "payments:{}:0",
                  "duplicate:{}", "stop:{}", "delete-yes:{}", "alerts:{}"):  # fmt: skip
-        assert "no longer in your list" in await sam.words(card, word.format(listing))
+        assert "no longer in your list" in await sam.words(card, word.format(link_id))
 
 
 async def test_posters_are_files_with_a_readable_code(world: World) -> None:
     """Print gives a picture and a PDF, a square a picture; five presses give one set."""
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Größe & Kaffee", "Kaffee")
-    link, listing = link_of(card), listing_of(card)
+    link, link_id = link_of(card), link_id_of(card)
     menu = await sam.press(card, "Poster", "Payment link:")
-    assert f"?start=r_{listing}" in menu.text
+    assert f"?start=r_{link_id}" in menu.text
     await sam.press(menu, "Add text", "What should the poster say")
     await sam.say("Open daily", "Poster text updated: Open daily")
     before = len(sam.said)
     for _ in range(5):
-        sam.person.press_old(card, f"poster:{listing}:print-light")
+        sam.person.press_old(card, f"poster:{link_id}:print-light")
     await world.wait_for(lambda: len(files(sam, before)) >= 2, PATIENCE)
-    assert "on its way" in await sam.words(card, f"poster:{listing}:square-dark")
+    assert "on its way" in await sam.words(card, f"poster:{link_id}:square-dark")
     await world.wait_for(lambda: len(files(sam, before)) >= 3, PATIENCE)
     found = {one["file_name"]: world.files.get(one["file_id"]) for one in files(sam, before)}
     sent = {name: file.data for name, file in found.items() if file}

@@ -237,8 +237,8 @@ async def test_a_foreign_person_can_do_nothing_with_a_sellers_buttons(world: Wor
     own = await eve.card("/donation 1 USD Tea", "Tea")
     for data in [b["callback_data"] for b in card.buttons if "callback_data" in b]:
         assert "no longer in your list" in await eve.words(own, data)
-    listing = card.button("Edit")["callback_data"].rpartition(":")[2]
-    assert "no longer in your list" in await eve.words(own, f"delete-yes:{listing}")
+    link = card.button("Edit")["callback_data"].rpartition(":")[2]
+    assert "no longer in your list" in await eve.words(own, f"delete-yes:{link}")
     assert (await pay(link_of(card))).status_code == 303
     assert "Coffee" not in " ".join(texts(eve.said))
 

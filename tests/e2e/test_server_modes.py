@@ -162,11 +162,11 @@ async def test_handcashs_webhook_is_proven_by_the_secret_in_its_body(tmp_path: P
 
 
 def event_of(run: Process) -> dict[str, Any]:
-    ((listing, request),) = run.rows("SELECT id, request_id FROM listings")
+    ((link, request),) = run.rows("SELECT id, request_id FROM listings")
     return {
         "paymentRequestId": request,
         "transactionId": "t1",
-        "customParameters": {"listing": listing},
+        "customParameters": {"listing": link},
         "userData": PAYER,
     }
 

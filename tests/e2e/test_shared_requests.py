@@ -36,8 +36,8 @@ def feedback(world: World) -> None:
     world.inline_feedback = True
 
 
-def listing_of(card: Message) -> str:
-    """Return the id of the listing in a card's buttons."""
+def link_id_of(card: Message) -> str:
+    """Return the id of the link in a card's buttons."""
     found: str = card.button("Share")["switch_inline_query"]
     return found
 
@@ -140,11 +140,11 @@ async def test_without_inline_feedback_a_shared_card_is_not_refreshed(
 async def test_a_forged_inline_result_shows_no_foreign_request(world: World, run: Process) -> None:
     sam, pat = await seller_with_destination(world), seller(world, "Pat")
     card = await sam.card("/donation 5 USD Tea round", "Tea round")
-    chosen = {"result_id": f"{listing_of(card)}-00", "from": pat.person.user.json(), "query": ""}
+    chosen = {"result_id": f"{link_id_of(card)}-00", "from": pat.person.user.json(), "query": ""}
     world.push("chosen_inline_result", {**chosen, "inline_message_id": "forged"})
     await pat.say("/help", "In one line")  # handled after it, in the same order
     assert run.rows("SELECT COUNT(*) FROM posts WHERE lane LIKE 'inline:forged%'") == [(0,)]
-    asked = await pat.person.inline(listing_of(card))
+    asked = await pat.person.inline(link_id_of(card))
     assert asked.results == []
     assert world.refused == []
 
@@ -152,7 +152,7 @@ async def test_a_forged_inline_result_shows_no_foreign_request(world: World, run
 async def test_a_deep_link_shows_a_payer_the_card_and_its_seller_their_own(world: World) -> None:
     sam, pat = await seller_with_destination(world), seller(world, "Pat")
     card = await sam.card("/drop 3 2.50 USD Mug", "Mug")
-    payload = f"r_{listing_of(card)}"
+    payload = f"r_{link_id_of(card)}"
     public = await pat.seen(lambda: pat.person.start(payload), "Mug")
     assert decoded(world, public) == link_of(card)
     assert labels(public) == ["Pay $2.50", "🔄 Refresh"]

@@ -11,9 +11,9 @@ from tests.support.http_messages import http_response
 from tests.support.scripted_server import ScriptedServer
 
 
-def item(listing: PaymentLink, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
+def item(link: PaymentLink, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
     """Build a listed request with these fields."""
-    of = {"webhook": {"customParameters": {"listing": listing.id}}}
+    of = {"webhook": {"customParameters": {"listing": link.id}}}
     return {"id": request_id, "paymentRequestUrl": URL, "notifications": of, **fields}
 
 

@@ -63,7 +63,7 @@ def service_answer(**given: Any) -> RemoteRequest:
     """Build the service's answer about a request that is enabled and has no end."""
     fields: dict[str, Any] = {
         "id": REQUEST_ID, "url": URL, "is_enabled": True, "total_units": None,
-        "remaining_units": None, "enabled_at": None, "expires_at": None, "listing_id": None,
+        "remaining_units": None, "enabled_at": None, "expires_at": None, "link_id": None,
     }  # fmt: skip
     return RemoteRequest(**(fields | given))
 
@@ -165,7 +165,7 @@ class ChatHarness:
     def states(self, queue: Queue) -> list[str]:
         return [row["state"] for row in self.rows("outbox") if row["queue"] == queue.name]
 
-    def add_listing(
+    def add_link(
         self,
         person: people.Person,
         wish: RequestSpec = COFFEE,
@@ -180,18 +180,18 @@ class ChatHarness:
         def make(tx: Transaction) -> PaymentLink:
             seller_rows.ensure_seller(tx, person.id, "en", self.clock())
             seller_rows.mark_profile_offered(tx, person.id, self.clock())
-            made = link_rows.add_listing(
+            made = link_rows.add_link(
                 tx, given.get("chat_id", person.id), person.id, wish, self.clock()
             )
             if told is not None:
                 link_rows.set_answer(tx, made, told)
             link_rows.set_state(tx, made, given.get("state", LIVE if told else CREATING))
-            return get_listing(tx, made)
+            return get_link(tx, made)
 
         return self.db.run(make)
 
-    def listing(self, listing_id: str) -> PaymentLink:
-        return self.db.run(lambda tx: get_listing(tx, listing_id))
+    def link(self, link_id: str) -> PaymentLink:
+        return self.db.run(lambda tx: get_link(tx, link_id))
 
 
 def text_of(db: Database, body: MessagePayload, now: int) -> str:
@@ -202,14 +202,12 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
         case CardMessage():
             own, language = (VISITED, body.language) if body.is_public else (OWN, None)
             return db.run(
-                lambda tx: (
-                    view_of(tx, get_listing(tx, body.listing_id), own, now, language).reply.text
-                )
+                lambda tx: view_of(tx, get_link(tx, body.link_id), own, now, language).reply.text
             )
         case ClaimAlert():
             return db.run(lambda tx: _claim_text(tx, body, now))
         case ClaimDigest():
-            return db.run(lambda tx: claim_cards.digest_of(tx, body.listing_id, now).text)
+            return db.run(lambda tx: claim_cards.digest_of(tx, body.link_id, now).text)
         case TextMessage():
             return body.text
     raise ValueError(body)
@@ -218,14 +216,14 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
 def _claim_text(tx: Transaction, body: ClaimAlert, now: int) -> str:
     claim = claim_rows.find_claim(tx, body.claim_id)
     assert claim is not None
-    listing, seller = claim_cards.is_known_claim(tx, claim)
-    return claim_reply(claim, listing, seller, now, is_reminder=body.is_reminder).text
+    link, seller = claim_cards.is_known_claim(tx, claim)
+    return claim_reply(claim, link, seller, now, is_reminder=body.is_reminder).text
 
 
-def get_listing(tx: Transaction, listing_id: str) -> PaymentLink:
-    listing = link_rows.find_listing(tx, listing_id)
-    assert listing is not None
-    return listing
+def get_link(tx: Transaction, link_id: str) -> PaymentLink:
+    link = link_rows.find_link(tx, link_id)
+    assert link is not None
+    return link
 
 
 @asynccontextmanager

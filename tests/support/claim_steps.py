@@ -105,9 +105,9 @@ class ClaimSteps:
 
 @asynccontextmanager
 async def open_claim_steps(
-    cards: SharedCards, peer: ScriptedServer, service: Client, listing: PaymentLink, seller: Person
+    cards: SharedCards, peer: ScriptedServer, service: Client, link: PaymentLink, seller: Person
 ) -> AsyncIterator[ClaimSteps]:
-    """Open the steps of a listing's claims."""
+    """Open the steps of a link's claims."""
     async with client(serve(cards.chat, SECRET)) as http:
         jobs = ScriptedJobs(cards.chat, peer, service)
-        yield ClaimSteps(cards, jobs, WebhookSender(cards.chat, http, listing), seller)
+        yield ClaimSteps(cards, jobs, WebhookSender(cards.chat, http, link), seller)

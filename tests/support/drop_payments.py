@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 
-def pay(chat: ChatHarness, listing: PaymentLink, *numbers: int, **given: object) -> None:
+def pay(chat: ChatHarness, link: PaymentLink, *numbers: int, **given: object) -> None:
     """Record payments of these numbers, each with the units that are left."""
 
     def work(tx: Transaction) -> None:
         for number in numbers:
-            paid = Payment(listing.request_id or "", f"t{number}", 250, "USD", {})
+            paid = Payment(link.request_id or "", f"t{number}", 250, "USD", {})
             ledger = TransactionRecorder(tx, chat.queues, chat.clock())
-            assert ledger.record(listing.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
+            assert ledger.record(link.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
 
     chat.db.run(work)
 

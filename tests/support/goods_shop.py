@@ -32,13 +32,13 @@ class GoodsShop:
 
     async def begin(self, wish: RequestSpec) -> PaymentLink:
         """Create a request, and ask for its goods."""
-        listing = await self.market.add_listing(wish)
+        link = await self.market.add_link(wish)
         self.chat.clear_messages()
-        await self.ask(listing)
-        return listing
+        await self.ask(link)
+        return link
 
-    async def ask(self, listing: PaymentLink) -> None:
-        await self.chat.presses(self.sam, f"edit:{listing.id}:goods")
+    async def ask(self, link: PaymentLink) -> None:
+        await self.chat.presses(self.sam, f"edit:{link.id}:goods")
 
     async def say(self, text: str) -> None:
         await self.chat.says(self.sam, text)
@@ -62,17 +62,17 @@ class GoodsShop:
         queue = self.chat.queues.files
         await handle_all(self.chat.db, queue, self.files.take, self.chat.clock)
 
-    async def receipt(self, listing: PaymentLink, transaction: str) -> dict[str, Any]:
+    async def receipt(self, link: PaymentLink, transaction: str) -> dict[str, Any]:
         """Return what the holder of a payment gets."""
-        path = f"/v3/paymentRequests/public/{listing.request_id}/receipts/{transaction}"
+        path = f"/v3/paymentRequests/public/{link.request_id}/receipts/{transaction}"
         answer = await self.market.service.anyone.get(path)
         assert answer.status_code == 200, answer.text
         found: dict[str, Any] = answer.json()["delivery"]
         return found
 
-    async def delivery(self, listing: PaymentLink) -> dict[str, Any]:
+    async def delivery(self, link: PaymentLink) -> dict[str, Any]:
         """Return what the service says that a request delivers."""
-        found: dict[str, Any] = await self.market.service.get(str(listing.request_id))
+        found: dict[str, Any] = await self.market.service.get(str(link.request_id))
         given: dict[str, Any] = found["delivery"]
         return given
 

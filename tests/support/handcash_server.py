@@ -56,8 +56,8 @@ class Made:
     paid: list[str] = field(default_factory=list)
 
     @property
-    def listing(self) -> str:
-        """Return the listing's id, which the bot sent along."""
+    def link(self) -> str:
+        """Return the link's id, which the bot sent along."""
         return str(self.body["notifications"]["webhook"]["customParameters"]["listing"])
 
     def closed(self, now: float) -> str | None:

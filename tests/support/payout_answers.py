@@ -21,7 +21,7 @@ def answer(account: PayoutAccount) -> bytes:
     return http_response(200, shown(account))
 
 
-def listing(*accounts: PayoutAccount) -> bytes:
+def link(*accounts: PayoutAccount) -> bytes:
     items = [shown(account) for account in accounts]
     return http_response(200, {"items": items})
 

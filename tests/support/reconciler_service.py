@@ -46,11 +46,11 @@ class ReconciledService:
     before: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     paid: int = 0
 
-    async def add_listing(self, wish: RequestSpec) -> PaymentLink:
+    async def add_link(self, wish: RequestSpec) -> PaymentLink:
         """Add a request of the seller and create it at the service."""
-        listing = self.chat.add_listing(self.seller, wish)
+        link = self.chat.add_link(self.seller, wish)
         amount = amounts.from_minor(wish.amount, wish.currency)
-        hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": listing.id}}
+        hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": link.id}}
         answer = await self.client.create(
             {
                 "product": {"name": wish.name},
@@ -61,31 +61,31 @@ class ReconciledService:
                 "expirationType": EXPIRATION[wish.kind],
                 **({"totalUnits": wish.units} if wish.units else {}),
             },
-            listing.id,
+            link.id,
         )
 
         def live(tx: Transaction) -> None:
-            link_rows.set_answer(tx, listing.id, answer)
-            link_rows.set_state(tx, listing.id, LIVE)
+            link_rows.set_answer(tx, link.id, answer)
+            link_rows.set_state(tx, link.id, LIVE)
 
         self.chat.db.run(live)
         self.asked.clear()
-        return self.chat.listing(listing.id)
+        return self.chat.link(link.id)
 
-    async def pay(self, listing: PaymentLink, **data: str) -> str:
+    async def pay(self, link: PaymentLink, **data: str) -> str:
         """Pay a moment later; return the transaction, whose webhook is never delivered."""
         self.paid += 1
         self.chat.clock.at += 1
         given = {"email": "pat@example.org", **data}
-        answer = await self.service.pay(str(listing.request_id), f"{self.paid:032}", **given)
+        answer = await self.service.pay(str(link.request_id), f"{self.paid:032}", **given)
         assert answer.status_code == 303, answer.text
         return answer.headers["location"].rpartition("/")[2]
 
-    async def record_webhook(self, listing: PaymentLink, transaction: str) -> bool:
+    async def record_webhook(self, link: PaymentLink, transaction: str) -> bool:
         """Record a payment as its webhook does; return whether it was new."""
-        wish = listing.wish
-        payment = Payment(str(listing.request_id), transaction, wish.amount, wish.currency, {})
-        return await self.chat.recorder.record(listing, payment, None)
+        wish = link.wish
+        payment = Payment(str(link.request_id), transaction, wish.amount, wish.currency, {})
+        return await self.chat.recorder.record(link, payment, None)
 
 
 @asynccontextmanager

@@ -77,12 +77,11 @@ KINDS: dict[str, type[Job]] = {
 NAMES = {kind: name for name, kind in KINDS.items()}
 
 
-def list_answer(*listings: PaymentLink) -> bytes:
-    """Build the server's list of these listings' requests."""
+def list_answer(*links: PaymentLink) -> bytes:
+    """Build the server's list of these links' requests."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL}
     items = [
-        shown | price_fields(one.wish) | {"customParameters": {"listing": one.id}}
-        for one in listings
+        shown | price_fields(one.wish) | {"customParameters": {"listing": one.id}} for one in links
     ]
     return http_response(200, exact_json.dumps({"items": items}).encode())
 
@@ -99,14 +98,14 @@ class RequestJobs:
         server = PaymentServer(client, Addresses(receiver, IMAGES), **given)
         return JobHandler(self.chat.db, self.chat.queues, self.chat.clock, server, VAULT)
 
-    def put(self, call: str, listing: PaymentLink, **place: Any) -> None:
-        reply_to = ReplyTo(listing.chat_id, "en", **place)
+    def put(self, call: str, link: PaymentLink, **place: Any) -> None:
+        reply_to = ReplyTo(link.chat_id, "en", **place)
         fields: dict[str, Any] = {} if call in ("tidy", "look") else {"reply_to": reply_to}
-        self.put_job(KINDS[call](listing.id, **fields))
+        self.put_job(KINDS[call](link.id, **fields))
 
     def put_job(self, job: Job) -> None:
         queue, now = self.chat.queues.jobs, self.chat.clock()
-        self.chat.db.run(lambda tx: outbox.put(tx, queue, job.listing_id, job, now) and None)
+        self.chat.db.run(lambda tx: outbox.put(tx, queue, job.link_id, job, now) and None)
 
     async def due(self) -> None:
         """Make all calls that are due."""
@@ -138,8 +137,8 @@ class RequestJobs:
         """Return the waiting jobs, in order of putting."""
         return [NAMES[type(body)] for body in bodies(self.chat.db, self.chat.queues.jobs)]
 
-    def state(self, listing: PaymentLink) -> str:
-        return self.chat.listing(listing.id).state
+    def state(self, link: PaymentLink) -> str:
+        return self.chat.link(link.id).state
 
 
 class ScriptedJobs(RequestJobs):
@@ -159,8 +158,8 @@ class ScriptedJobs(RequestJobs):
             for call in self.peer.calls[before:]
         ]
 
-    async def ask(self, call: str, listing: PaymentLink, *answers: bytes, **more: Any) -> None:
-        self.put(call, listing, **more)
+    async def ask(self, call: str, link: PaymentLink, *answers: bytes, **more: Any) -> None:
+        self.put(call, link, **more)
         await self.work(*answers)
 
 
@@ -171,10 +170,10 @@ class HandCashJobs(RequestJobs):
         super().__init__(chat, client, instrument="BSV", url=server.url)
         self.server = server
 
-    async def create(self, listing: PaymentLink, *troubles: Trouble) -> None:
+    async def create(self, link: PaymentLink, *troubles: Trouble) -> None:
         """Make the first try, with what goes wrong at it."""
         self.server.fail("POST", *troubles)
-        self.put("create", listing)
+        self.put("create", link)
         await self.due()
 
     async def die_at(self, method: str) -> None:
@@ -199,17 +198,17 @@ class HandCashJobs(RequestJobs):
             await self.due()
         self.chat.clock.at = max(end, self.chat.clock())
 
-    async def make(self, listing: PaymentLink) -> Made:
-        """Make a request of this listing at the server, as a create that was lost did."""
+    async def make(self, link: PaymentLink) -> Made:
+        """Make a request of this link at the server, as a create that was lost did."""
         other = Client(self.server.url, self.server.app_id, self.server.app_secret)
-        body = request_body(listing, Addresses(RECEIVER, IMAGES), "BSV", self.chat.clock())
+        body = request_body(link, Addresses(RECEIVER, IMAGES), "BSV", self.chat.clock())
         answer = await other.create(body, "key")
         await other.close()
         return self.server.made[answer.id]
 
-    def shown(self, listing: PaymentLink) -> str | None:
+    def shown(self, link: PaymentLink) -> str | None:
         """Return the id of the request that the seller has."""
-        return self.chat.listing(listing.id).request_id
+        return self.chat.link(link.id).request_id
 
 
 @asynccontextmanager

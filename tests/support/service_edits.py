@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 async def made(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person, wish: RequestSpec
 ) -> PaymentLink:
-    listing = chat.add_listing(sam, wish)
-    await cloud.create(listing)
+    link = chat.add_link(sam, wish)
+    await cloud.create(link)
     chat.clear_messages()
-    return chat.listing(listing.id)
+    return chat.link(link.id)
 
 
-def put(calling: RequestJobs, listing: PaymentLink, field: str, value: str | int | None) -> None:
-    change = Change(listing.id, field, value)
-    calling.put_job(request_changes.job_of(change, ReplyTo(listing.chat_id, "en")))
+def put(calling: RequestJobs, link: PaymentLink, field: str, value: str | int | None) -> None:
+    change = Change(link.id, field, value)
+    calling.put_job(request_changes.job_of(change, ReplyTo(link.chat_id, "en")))
 
 
 async def edited(
-    cloud: HandCashJobs, listing: PaymentLink, field: str, value: str | int | None
+    cloud: HandCashJobs, link: PaymentLink, field: str, value: str | int | None
 ) -> PaymentLink:
-    put(cloud, listing, field, value)
+    put(cloud, link, field, value)
     await cloud.due()
-    return cloud.chat.listing(listing.id)
+    return cloud.chat.link(link.id)
 
 
 def saved(field: str, **values: object) -> str:

@@ -15,7 +15,7 @@ from bot.chat.store.payment_rows import Payment
 from bot.chat.store.post_rows import OWN
 from bot.chat.telegram.inline_queries import InlineResults
 from bot.core.database.database import Row, Transaction
-from tests.support.chat_harness import REQUEST_ID, ChatHarness, get_listing, telegram_of
+from tests.support.chat_harness import REQUEST_ID, ChatHarness, get_link, telegram_of
 from tests.support.sender_harness import SenderHarness
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ class SharedCards(SenderHarness):
         super().__init__(chat, bot)
         self.inline = InlineResults(bot, chat.dialogue, PUBLIC_URL)
 
-    async def card(self, listing: PaymentLink) -> Message:
+    async def card(self, link: PaymentLink) -> Message:
         """Send the seller's card; return the message."""
         chat = self.chat
 
         def put(tx: Transaction) -> MessagePayload:
-            view = view_of(tx, get_listing(tx, listing.id), OWN, chat.clock())
+            view = view_of(tx, get_link(tx, link.id), OWN, chat.clock())
             return new_message(view.reply, view.language)
 
-        private = chat.world.chats[listing.chat_id]
+        private = chat.world.chats[link.chat_id]
         self.put_body(private, chat.db.run(put))
         await self.work()
         return private.from_bot()[-1]
@@ -57,32 +57,32 @@ class SharedCards(SenderHarness):
         await self.chat.take()
         return posted
 
-    async def pay(self, listing: PaymentLink, number: int = 1) -> None:
+    async def pay(self, link: PaymentLink, number: int = 1) -> None:
         """Record so many payments of a drop, as the receiver does."""
         for _ in range(number):
-            now = self.chat.listing(listing.id)
+            now = self.chat.link(link.id)
             left = None if now.left is None else now.left - 1
             transaction = link_rows.short_id(12)
             paid = Payment(REQUEST_ID, transaction, now.wish.amount, now.wish.currency, {})
             await self.chat.recorder.record(now, paid, left)
 
-    def state(self, listing: PaymentLink, state: str) -> None:
-        """Set the state of a listing, as an answer of the service does."""
-        self.change(listing, lambda tx: link_rows.set_state(tx, listing.id, state))
+    def state(self, link: PaymentLink, state: str) -> None:
+        """Set the state of a link, as an answer of the service does."""
+        self.change(link, lambda tx: link_rows.set_state(tx, link.id, state))
 
-    def end(self, listing: PaymentLink, at: int | None) -> None:
+    def end(self, link: PaymentLink, at: int | None) -> None:
         """Set the end of a request, in epoch ms."""
-        told = self.chat.listing(listing.id).answer
+        told = self.chat.link(link.id).answer
         assert told
         answer = replace(told, expires_at=at)
-        self.change(listing, lambda tx: link_rows.set_answer(tx, listing.id, answer))
+        self.change(link, lambda tx: link_rows.set_answer(tx, link.id, answer))
 
-    def change(self, listing: PaymentLink, work: Callable[[Transaction], object]) -> None:
-        """Change a listing and have its posts refreshed, in one transaction."""
+    def change(self, link: PaymentLink, work: Callable[[Transaction], object]) -> None:
+        """Change a link and have its posts refreshed, in one transaction."""
 
         def whole(tx: Transaction) -> None:
             work(tx)
-            post_rows.refresh(tx, self.queues, listing.id, self.chat.clock())
+            post_rows.refresh(tx, self.queues, link.id, self.chat.clock())
 
         self.chat.db.run(whole)
 

@@ -53,10 +53,10 @@ def serve(chat: ChatHarness, webhook_secret: str | None) -> FastAPI:
 class WebhookSender:
     """A server that sends webhooks to the bot, signed as our service signs them."""
 
-    def __init__(self, chat: ChatHarness, http: httpx.AsyncClient, listing: PaymentLink) -> None:
+    def __init__(self, chat: ChatHarness, http: httpx.AsyncClient, link: PaymentLink) -> None:
         self.chat = chat
         self.http = http
-        self.path = f"{PATH}/{listing.token}"
+        self.path = f"{PATH}/{link.token}"
 
     async def send(self, body: bytes, headers: dict[str, str] | None = None) -> int:
         return (await self.http.post(self.path, content=body, headers=headers)).status_code

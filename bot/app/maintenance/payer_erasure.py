@@ -165,7 +165,7 @@ async def erase(db: database.Database, scope: erasure.Scope, found: Found, now: 
     gone = keys - await _living(db, keys)
     wanted = sorted(one for one in values if erasure.match_key(one) in gone)
     request_id = scope.request_id
-    listing = await db.read(lambda tx: personal_data.listing_id_of(tx, request_id or ""))
+    link = await db.read(lambda tx: personal_data.link_id_of(tx, request_id or ""))
     values_gone = erasure.ErasedValues.of(wanted)
     noted = found.addresses.union(one for one in wanted if not personal_data.is_buyer(one))
     if noted:
@@ -173,9 +173,9 @@ async def erase(db: database.Database, scope: erasure.Scope, found: Found, now: 
         for place in of_service:
             await erasure.erase_rows(db, place)
         await erasure.erase_rows(chats, of_chat)
-    await erasure.erase_rows(chats, personal_data.sent_alerts(scope, listing, values_gone))
+    await erasure.erase_rows(chats, personal_data.sent_alerts(scope, link, values_gone))
     messages = await erasure.erase_rows(
-        chats, personal_data.messages_to_erase(scope, listing, values_gone)
+        chats, personal_data.messages_to_erase(scope, link, values_gone)
     )
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
     details |= {"recipients": found.recipients} if found.recipients else {}
@@ -217,7 +217,7 @@ def _profiles(tx: database.Transaction, scope: erasure.Scope) -> list[object]:
 
 
 def _is_known(tx: database.Transaction, request_id: str) -> bool:
-    return is_request(tx, request_id) or personal_data.listing_id_of(tx, request_id) is not None
+    return is_request(tx, request_id) or personal_data.link_id_of(tx, request_id) is not None
 
 
 def _given_with(tx: database.Transaction, word: str) -> frozenset[str] | None:

@@ -107,7 +107,7 @@ SEALED = (
 """Tables, their keys, and their columns with secrets that SECRET_KEY has sealed."""
 
 INWARD = f"http://{request_commands.INTERNAL_HOST}{webhook.PATH}/"
-"""The beginning of the addresses of the bot's own webhooks; a listing's token follows."""
+"""The beginning of the addresses of the bot's own webhooks; a link's token follows."""
 
 BATCH = 500
 """Messages read at a time."""
@@ -155,19 +155,19 @@ def mark_doubtful(tx: database.Transaction, settings: config.Settings, now: int)
     reports = queries.unsettled_of_queue(tx, notification_queues.OWN_WEBHOOKS)
     for report in (one for one in reports if isinstance(one, payment_reports.WebhookReport)):
         token = report.url.removeprefix(INWARD)
-        listing = link_rows.listing_by_token(tx, token) if token != report.url else None
-        if listing is not None:
-            ledger.record(listing.id, _payment(report, listing), report.remaining_units)
+        link = link_rows.link_by_token(tx, token) if token != report.url else None
+        if link is not None:
+            ledger.record(link.id, _payment(report, link), report.remaining_units)
     return bulk_changes.mark_uncertain(tx)
 
 
 def _payment(
-    report: payment_reports.WebhookReport, listing: link_rows.PaymentLink
+    report: payment_reports.WebhookReport, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
     """Return the payment that the receiver would read from a webhook's body."""
     body = exact_json.loads(json_answers.event(report))
     paid = replace(remote_request.read_payment(body), oversold=report.oversold)
-    payment = recording.payment_of(paid, report.request_id, listing)
+    payment = recording.payment_of(paid, report.request_id, link)
     return replace(payment, reserved_units=report.reserved_units or 0)
 
 

@@ -40,12 +40,12 @@ def alert_rows(
 
 def _cards(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> replies.Rows:
     """Return a button to each request's card, with its name where there are several."""
-    labels = {group[0].listing_id: replies.plain(group[0].name, _BUTTON_NAME) for group in groups}
+    labels = {group[0].link_id: replies.plain(group[0].name, _BUTTON_NAME) for group in groups}
     if len(labels) == 1:
         labels = dict.fromkeys(labels, translations.t(language, "button-show-card"))
     return tuple(
-        (replies.Button(label, action=("card", listing)),)
-        for listing, label in islice(labels.items(), _MAX_BUTTONS)
+        (replies.Button(label, action=("card", link)),)
+        for link, label in islice(labels.items(), _MAX_BUTTONS)
     )
 
 
@@ -80,7 +80,7 @@ def alert_key(payment: payloads.AlertPayment) -> PaymentKey | None:
     """Return the key of a payment in buttons, None for one without a number."""
     if payment.at is None or payment.transaction_id is None:
         return None
-    return PaymentKey.of(payment.listing_id, payment.at, payment.transaction_id)
+    return PaymentKey.of(payment.link_id, payment.at, payment.transaction_id)
 
 
 def _hides(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
@@ -93,8 +93,8 @@ def _hides(payments: Sequence[payloads.AlertPayment], language: str) -> replies.
 
 def _codes(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> replies.Rows:
     """Return the button that sends codes to buyers who wait for them."""
-    waiting = [group[0].listing_id for group in groups if codes_waiting(group)]
-    return tuple((request_card.send_codes_button(listing, language),) for listing in waiting[:1])
+    waiting = [group[0].link_id for group in groups if codes_waiting(group)]
+    return tuple((request_card.send_codes_button(link, language),) for link in waiting[:1])
 
 
 def codes_waiting(group: Iterable[payloads.AlertPayment]) -> int:
@@ -138,12 +138,12 @@ def join_alerts(bodies: Iterable[payloads.MessagePayload]) -> tuple[int, payload
 
 def _newest(payments: Sequence[payloads.AlertPayment]) -> tuple[payloads.AlertPayment, ...]:
     """Return the payments without underpaid money that a later one completes or raises."""
-    newest = {(one.listing_id, one.transaction_id): one for one in payments}
+    newest = {(one.link_id, one.transaction_id): one for one in payments}
     return tuple(
         one
         for one in payments
         if not (one.underpaid and one.transaction_id)
-        or newest[one.listing_id, one.transaction_id] is one
+        or newest[one.link_id, one.transaction_id] is one
     )
 
 
@@ -191,11 +191,11 @@ def alert_reply(payments: Sequence[payloads.AlertPayment], language: str) -> rep
     numbered, more = _limit_numbers(limited)
     found = group_payments(numbered)
     lines = [translations.t(language, "digest", count=len(payments))] if len(found) > 1 else []
-    last = {group[0].listing_id: group for group in found}
+    last = {group[0].link_id: group for group in found}
     for group in found:
         lines += _group(group, language, is_alone=len(payments) == 1)
-        if last[group[0].listing_id] is group:
-            lines += _total_lines(payments, group[0].listing_id, language)
+        if last[group[0].link_id] is group:
+            lines += _total_lines(payments, group[0].link_id, language)
     if more:
         lines.append(translations.t(language, "alert-more-numbers", more=more))
     if unsaid:
@@ -238,7 +238,7 @@ def group_payments(payments: Sequence[payloads.AlertPayment]) -> list[list[paylo
     """Group payments by request, currency and whether they sold, in the order of their arrival."""
     found: dict[tuple[str, str, bool], list[payloads.AlertPayment]] = {}
     for payment in payments:
-        key = payment.listing_id, payment.currency, payment.underpaid
+        key = payment.link_id, payment.currency, payment.underpaid
         found.setdefault(key, []).append(payment)
     return list(found.values())
 
@@ -392,13 +392,11 @@ def _amount_remarks(group: Sequence[payloads.AlertPayment], language: str) -> li
 
 
 def _total_lines(
-    payments: Sequence[payloads.AlertPayment], listing_id: str, language: str
+    payments: Sequence[payloads.AlertPayment], link_id: str, language: str
 ) -> list[str]:
     """Return the totals of a request including these payments; nothing after its first payment."""
     of_request = [
-        payment
-        for payment in payments
-        if payment.listing_id == listing_id and not payment.underpaid
+        payment for payment in payments if payment.link_id == link_id and not payment.underpaid
     ]
     latest = max(of_request, key=lambda payment: payment.count, default=None)
     if latest is None or latest.count <= 1:

@@ -35,31 +35,31 @@ BATCH = 50
 def announce(
     tx: database.Transaction,
     queues: queues.Queues,
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     claim: claim_rows.Claim,
     now: int,
 ) -> None:
     """Queue the alert of a claim; it makes a sound unless its request's alerts don't.
 
-    Once too many wait, it is in its listing's digest, which sounds again after a pause.
+    Once too many wait, it is in its link's digest, which sounds again after a pause.
     """
-    of_listing, of_seller = claim_rows.count_alone(tx, listing, now)
-    if claim.is_doubtful or of_listing >= OWN_MESSAGES or of_seller >= OWN_OF_SELLER:
+    of_link, of_seller = claim_rows.count_alone(tx, link, now)
+    if claim.is_doubtful or of_link >= OWN_MESSAGES or of_seller >= OWN_OF_SELLER:
         pause = DOUBTFUL_PAUSE if claim.is_doubtful else DIGEST_PAUSE
-        _sound_digest(tx, queues, listing.id, now, pause)
+        _sound_digest(tx, queues, link.id, now, pause)
     else:
         claim_rows.set_alone(tx, claim.id)
         _put_alert(tx, queues, claim, now, is_reminder=False)
 
 
 def _sound_digest(
-    tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int, pause: int
+    tx: database.Transaction, queues: queues.Queues, link_id: str, now: int, pause: int
 ) -> None:
-    """Queue a listing's digest as a new message, after a pause since the one before it.
+    """Queue a link's digest as a new message, after a pause since the one before it.
 
     Until then that one is edited. One that still waits to be sent will show what waits then.
     """
-    digest = claim_rows.find_digest(tx, listing_id)
+    digest = claim_rows.find_digest(tx, link_id)
     if digest.sending:
         return
     due_at = now if digest.sounded_at is None else digest.sounded_at + pause
@@ -67,18 +67,18 @@ def _sound_digest(
         _send_digest(tx, queues, digest, now)
         return
     claim_rows.save_digest(tx, replace(digest, due_at=min(due_at, digest.due_at or due_at)))
-    claim_cards.refresh_digest(tx, queues, listing_id, now)
+    claim_cards.refresh_digest(tx, queues, link_id, now)
 
 
 def _send_digest(
     tx: database.Transaction, queues: queues.Queues, digest: claim_rows.Digest, now: int
 ) -> None:
-    listing, seller = claim_cards.owned_claim(tx, digest.listing_id)
-    is_silent = listing.alerts != "on" or delivery.is_quiet(seller, now)
+    link, seller = claim_cards.owned_claim(tx, digest.link_id)
+    is_silent = link.alerts != "on" or delivery.is_quiet(seller, now)
     key = outbox.new_id(now)
-    body = payloads.ClaimDigest(listing.id, seller.language, is_new=True, is_silent=is_silent)
+    body = payloads.ClaimDigest(link.id, seller.language, is_new=True, is_silent=is_silent)
     outbox.put(
-        tx, queues.messages, str(listing.chat_id), body, now, key=key, priority=queue_policy.ALERT
+        tx, queues.messages, str(link.chat_id), body, now, key=key, priority=queue_policy.ALERT
     )
     claim_rows.save_digest(tx, replace(digest, sounded_at=now, due_at=None, sending=key))
 
@@ -99,12 +99,12 @@ def _put_alert(
     *,
     is_reminder: bool,
 ) -> None:
-    listing, seller = claim_cards.is_known_claim(tx, claim)
-    is_silent = listing.alerts != "on" or delivery.is_quiet(seller, now)
+    link, seller = claim_cards.is_known_claim(tx, claim)
+    is_silent = link.alerts != "on" or delivery.is_quiet(seller, now)
     alert = payloads.ClaimAlert(
         claim.id, seller.language, is_silent=is_silent, is_reminder=is_reminder
     )
-    outbox.put(tx, queues.messages, str(listing.chat_id), alert, now, priority=queue_policy.ALERT)
+    outbox.put(tx, queues.messages, str(link.chat_id), alert, now, priority=queue_policy.ALERT)
 
 
 def enqueue_reminders(tx: database.Transaction, queues: queues.Queues, now: int) -> int:
@@ -136,7 +136,7 @@ def _remind(
     if claim.alone:
         _put_alert(tx, queues, claim, now, is_reminder=True)
     else:
-        _sound_digest(tx, queues, claim.listing_id, now, REMIND_AFTER)
+        _sound_digest(tx, queues, claim.link_id, now, REMIND_AFTER)
 
 
 def _end_of_quiet_hours(seller: drafts.Seller, now: int) -> int | None:

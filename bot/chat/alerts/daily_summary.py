@@ -110,13 +110,13 @@ def summary_reply(days: Sequence[revenue.LinkRevenue], language: str, now: int) 
 
 def _line(day: revenue.LinkRevenue, language: str, now: int) -> str:
     name, total = (
-        replies.escaped(day.listing.wish.name, _NAME),
+        replies.escaped(day.link.wish.name, _NAME),
         card_text.total_text(day.takings.earned, language),
     )
     line = translations.t(
         language, "summary-line", name=name, total=total, count=day.takings.earned_count
     )
-    card = request_card.card_of(day.listing, now)
+    card = request_card.card_of(day.link, now)
     if card.remaining_units is None or card.total_units is None:
         return line
     left = translations.t(language, "left-of", left=card.remaining_units, total=card.total_units)

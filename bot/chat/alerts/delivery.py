@@ -51,9 +51,9 @@ def record_delivered(
     tx: database.Transaction, queues: queues.Queues, body: payloads.MessagePayload, now: int
 ) -> None:
     """Count the payments of a delivered message, in the transaction that settles it."""
-    fresh = Counter(one.listing_id for one in payments_of(body) if _counts(one))
-    for listing_id, number in fresh.items():
-        payment_rows.count_alerts(tx, listing_id, delivered=number)
+    fresh = Counter(one.link_id for one in payments_of(body) if _counts(one))
+    for link_id, number in fresh.items():
+        payment_rows.count_alerts(tx, link_id, delivered=number)
     announce_ended_drops(tx, queues, body, now)
 
 
@@ -74,66 +74,66 @@ def announce_ended_drops(
 
     In the transaction that settles the message.
     """
-    drops = [payment.listing_id for payment in payments_of(body) if payment.kind == "drop"]
-    for listing_id in dict.fromkeys(drops):
-        announce_ended_drop(tx, queues, listing_id, now)
+    drops = [payment.link_id for payment in payments_of(body) if payment.kind == "drop"]
+    for link_id in dict.fromkeys(drops):
+        announce_ended_drop(tx, queues, link_id, now)
 
 
 def announce_ended_drop(
-    tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int
+    tx: database.Transaction, queues: queues.Queues, link_id: str, now: int
 ) -> None:
     """Queue the end of a drop, once, where all is sold and none of its alerts is under way."""
-    account = payment_rows.alert_counts(tx, listing_id)
+    account = payment_rows.alert_counts(tx, link_id)
     if account is None or account.is_summed_up:
         return
     ending = _drop_end(tx, queues, account)
-    if ending is None or not payment_rows.mark_summed_up(tx, listing_id):
+    if ending is None or not payment_rows.mark_summed_up(tx, link_id):
         return
-    listing = account.listing
-    seller = seller_rows.find_seller(tx, listing.seller_id)
+    link = account.link
+    seller = seller_rows.find_seller(tx, link.seller_id)
     language = seller.language if seller else translations.choose(None)
-    reply = _reply(listing, ending, language)
-    is_silent = listing.alerts != "on" or is_quiet(seller, now)
+    reply = _reply(link, ending, language)
+    is_silent = link.alerts != "on" or is_quiet(seller, now)
     message = payloads.TextMessage(
         reply.text, language, replies.markup(reply.rows), is_silent=is_silent
     )
-    outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=queue_policy.ALERT)
+    outbox.put(tx, queues.messages, str(link.chat_id), message, now, priority=queue_policy.ALERT)
 
 
 def _drop_end(
     tx: database.Transaction, queues: queues.Queues, account: payment_rows.AlertCounts
 ) -> DropEnd | None:
     """Return the end of a drop; None while units are left or alerts are under way."""
-    listing = account.listing
-    paid, units = listing.paid_count, _units_of_drop(listing)
-    if units is None or listing.units_sold < units:
+    link = account.link
+    paid, units = link.paid_count, _units_of_drop(link)
+    if units is None or link.units_sold < units:
         return None
     settled = account.delivered + account.muted
-    lost = _given_up(tx, queues, listing) if settled < paid else ()
+    lost = _given_up(tx, queues, link) if settled < paid else ()
     if settled + len(lost) < paid:
         return None
-    oversold, oversold_units = payment_rows.count_oversold(tx, listing.id)
-    sold = listing.units_sold - oversold_units
+    oversold, oversold_units = payment_rows.count_oversold(tx, link.id)
+    sold = link.units_sold - oversold_units
     lost_sold = sum(not payment.oversold for payment in lost)
     return DropEnd(sold, lost_sold, account.muted, oversold) if sold >= units else None
 
 
-def _units_of_drop(listing: link_rows.PaymentLink) -> int | None:
+def _units_of_drop(link: link_rows.PaymentLink) -> int | None:
     """Return the units of a drop, without those that its seller took out."""
-    known = (listing.wish.units, listing.answer.total_units if listing.answer else None)
+    known = (link.wish.units, link.answer.total_units if link.answer else None)
     return min((units for units in known if units is not None), default=None)
 
 
 def _given_up(
-    tx: database.Transaction, queues: queues.Queues, listing: link_rows.PaymentLink
+    tx: database.Transaction, queues: queues.Queues, link: link_rows.PaymentLink
 ) -> list[payloads.AlertPayment]:
-    """Return the payments of a listing whose alerts were given up."""
-    lost = given_up_payments(tx, queues, str(listing.chat_id))
-    return [one for one in lost if one.listing_id == listing.id and _counts(one)]
+    """Return the payments of a link whose alerts were given up."""
+    lost = given_up_payments(tx, queues, str(link.chat_id))
+    return [one for one in lost if one.link_id == link.id and _counts(one)]
 
 
-def _reply(listing: link_rows.PaymentLink, ending: DropEnd, language: str) -> replies.Reply:
-    name = replies.escaped(listing.wish.name, _NAME)
+def _reply(link: link_rows.PaymentLink, ending: DropEnd, language: str) -> replies.Reply:
+    name = replies.escaped(link.wish.name, _NAME)
     lines = [translations.t(language, "drop-sold", name=name, sold=ending.sold)]
     if ending.muted:
         lines.append(translations.t(language, "drop-muted", muted=ending.muted))
@@ -141,9 +141,7 @@ def _reply(listing: link_rows.PaymentLink, ending: DropEnd, language: str) -> re
         lines.append(translations.t(language, "drop-lost", lost=ending.lost))
     if ending.oversold:
         lines.append(translations.t(language, "drop-oversold", oversold=ending.oversold))
-    button = replies.Button(
-        translations.t(language, "button-show-card"), action=("card", listing.id)
-    )
+    button = replies.Button(translations.t(language, "button-show-card"), action=("card", link.id))
     return replies.Reply("\n".join(lines), ((button,),))
 
 
@@ -246,7 +244,7 @@ def rewrite_alert(
     message_id = message_rows.message_of(tx, *found.ids)
     places = [] if tapped is None else [tapped]
     if message_id is not None:
-        lane = str(link_rows.get_listing(tx, found.listing_id).chat_id)
+        lane = str(link_rows.get_link(tx, found.link_id).chat_id)
         places.append(post_rows.MessagePlace(lane, message_id))
     written = [place for place in dict.fromkeys(places) if _rewrite(tx, queues, found, place, now)]
     return tapped in written
@@ -261,8 +259,8 @@ def _rewrite(
 ) -> bool:
     """Write an alert again; False if it isn't about the payment: a new bot reuses message_ids."""
     alert = message_rows.find_alert(tx, place)
-    ids = (found.listing_id, found.ids[1])
-    if alert is None or ids not in {(one.listing_id, one.transaction_id) for one in alert.payments}:
+    ids = (found.link_id, found.ids[1])
+    if alert is None or ids not in {(one.link_id, one.transaction_id) for one in alert.payments}:
         return False
     _put(tx, queues, place, current_alert(tx, alert), now)
     return True

@@ -27,7 +27,7 @@ LONGEST_WAIT = {"sqlite": 30.0, "postgresql": 5.0}
 many, and a wake-up from another machine may be lost."""
 
 BATCH = 50
-"""Listings in one transaction: other transactions wait for it."""
+"""Links in one transaction: other transactions wait for it."""
 
 
 class Schedule:
@@ -79,11 +79,11 @@ def refresh_due_cards(tx: database.Transaction, queues: Queues, now: int) -> int
     Return their number. Only the service knows whether a reserved unit was sold: it is asked.
     """
     due = post_rows.claim_due(tx, now, BATCH)
-    for listing_id in due:
-        listing = link_rows.get_listing(tx, listing_id)
-        post_rows.refresh(tx, queues, listing_id, now)
-        if listing.state == link_rows.LIVE and listing.answer and listing.answer.reserved_units:
-            lane, job = f"{BACKGROUND}{listing_id}", jobs.CheckRequest(listing_id)
+    for link_id in due:
+        link = link_rows.get_link(tx, link_id)
+        post_rows.refresh(tx, queues, link_id, now)
+        if link.state == link_rows.LIVE and link.answer and link.answer.reserved_units:
+            lane, job = f"{BACKGROUND}{link_id}", jobs.CheckRequest(link_id)
             outbox.put(tx, queues.jobs, lane, job, now, priority=queue_policy.NOTICE)
     return len(due)
 

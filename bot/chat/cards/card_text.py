@@ -24,7 +24,7 @@ _MAX_CURRENCIES = 6  # in one total: a request is seldom paid in two
 _MIN_DESCRIPTION = 16  # a shorter piece has no meaning
 
 DEEP_LINK_PREFIX = "r_"
-"""The prefix of a listing's id in the parameter of `/start` that a deep link sends."""
+"""The prefix of a link's id in the parameter of `/start` that a deep link sends."""
 
 STAMPED_STATUSES = frozenset(["soldOut", "expired", "stopped", "completed", "deleted"])
 """Statuses that are stamped across the code in the picture."""
@@ -70,14 +70,14 @@ def public_card(card: request_card.Card, language: str) -> replies.Reply:
     text = _card_caption(card, language, state)
     is_or_will_be_payable = card.status in _CAN_PAY and replies.linkable(card.url)
     rows = ((_pay_button(card, language),),) if is_or_will_be_payable else ()
-    return replies.Reply(text, rows, card.listing_id)
+    return replies.Reply(text, rows, card.link_id)
 
 
 def visitor_card(card: request_card.Card, language: str) -> replies.Reply:
     """Render a request for someone who followed its deep link, with a refresh button."""
     shown = public_card(card, language)
     refresh = replies.Button(
-        translations.t(language, "button-refresh"), action=("look", card.listing_id)
+        translations.t(language, "button-refresh"), action=("look", card.link_id)
     )
     rows = () if card.status == "deleted" else (*shown.rows, (refresh,))
     return replies.Reply(shown.text, rows, shown.picture)
@@ -141,9 +141,9 @@ def page_buttons(action: replies.Action, page: int, pages: int, language: str) -
     return (buttons,) if buttons else ()
 
 
-def deep_link(bot_name: str, listing_id: str) -> str:
+def deep_link(bot_name: str, link_id: str) -> str:
     """Return the address that opens a request's public card in the bot's chat."""
-    return f"https://t.me/{bot_name}?start={DEEP_LINK_PREFIX}{listing_id}"
+    return f"https://t.me/{bot_name}?start={DEEP_LINK_PREFIX}{link_id}"
 
 
 def list_page(
@@ -166,7 +166,7 @@ def list_page(
     if not cards:
         return replies.Reply("\n".join(waiting) or translations.t(language, "list-empty"), (new,))
     lines = tuple(
-        (replies.Button(list_label(card, language), action=("card", card.listing_id)),)
+        (replies.Button(list_label(card, language), action=("card", card.link_id)),)
         for card in cards
     )
     text = "\n".join([translations.t(language, "list", page=page + 1, pages=pages), *waiting])
@@ -198,8 +198,8 @@ def inline_article(card: request_card.Card, language: str) -> Article:
 
 
 def _picture(card: request_card.Card) -> str | None:
-    """Return the listing whose picture is shown; None before there is a link to draw."""
-    return card.listing_id if card.url else None
+    """Return the link whose picture is shown; None before there is a link to draw."""
+    return card.link_id if card.url else None
 
 
 def _pay_button(card: request_card.Card, language: str) -> replies.Button:
@@ -346,7 +346,7 @@ def _card_rows(card: request_card.Card, language: str) -> replies.Rows:
 
     def act(word: str) -> replies.Button:
         return replies.Button(
-            translations.t(language, f"button-{word}"), action=(word, card.listing_id)
+            translations.t(language, f"button-{word}"), action=(word, card.link_id)
         )
 
     revival = _REVIVALS.get(card.status)
@@ -355,7 +355,7 @@ def _card_rows(card: request_card.Card, language: str) -> replies.Rows:
         return ((act("refresh"),), last_row)
     open_page = replies.Button(translations.t(language, "button-open"), url=card.url)
     copy_link = replies.Button(translations.t(language, "button-copy"), copy=card.url)
-    share = replies.Button(translations.t(language, "button-share"), share=card.listing_id)
+    share = replies.Button(translations.t(language, "button-share"), share=card.link_id)
     rows = ((open_page, copy_link), (share, act("edit")), last_row)
     if card.status != remote_request.NO_PAYOUT:
         return rows

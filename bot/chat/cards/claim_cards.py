@@ -25,7 +25,7 @@ IN_DIGEST = "digest"
 
 def claim_reply(
     claim: claim_rows.Claim,
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     seller: drafts.Seller,
     now: int,
     *,
@@ -33,7 +33,7 @@ def claim_reply(
 ) -> replies.Reply:
     """Render a claim as it stands at `now` (epoch ms), with the buttons that it has."""
     lines = [
-        claim_head(claim, listing, seller, now),
+        claim_head(claim, link, seller, now),
         *payment_lines.reference_line(claim.reference, seller.language),
     ]
     if claim.is_waiting(now):
@@ -45,7 +45,7 @@ def claim_reply(
 
 
 def claim_head(
-    claim: claim_rows.Claim, listing: link_rows.PaymentLink, seller: drafts.Seller, now: int
+    claim: claim_rows.Claim, link: link_rows.PaymentLink, seller: drafts.Seller, now: int
 ) -> str:
     """Return the amount, the product, and what is known of the money at `now` (epoch ms)."""
     language = seller.language
@@ -53,7 +53,7 @@ def claim_head(
         language,
         f"claims-{_standing(claim, now)}",
         amount=claim_amount(claim, language),
-        name=replies.escaped(listing.wish.name, _NAME),
+        name=replies.escaped(link.wish.name, _NAME),
         how=payment_lines.way_text(claim.kind, language),
         kind=claim.kind,
         moment=_moment(claim.lapses_at, seller),
@@ -73,16 +73,16 @@ def claim_amount(claim: claim_rows.Claim, language: str) -> str:
 
 
 def rejection_question(
-    claim: claim_rows.Claim, listing: link_rows.PaymentLink, language: str
+    claim: claim_rows.Claim, link: link_rows.PaymentLink, language: str
 ) -> replies.Reply:
     """Ask once more before a claim is rejected; the text explains what the payer sees."""
     text = translations.t(
         language,
         "claims-ask-missing",
         amount=claim_amount(claim, language),
-        name=replies.escaped(listing.wish.name, _NAME),
+        name=replies.escaped(link.wish.name, _NAME),
         kind=claim.kind,
-        product=listing.wish.kind,
+        product=link.wish.kind,
     )
     yes = replies.Button(
         translations.t(language, "button-missing-yes"),
@@ -97,14 +97,14 @@ def rejection_question(
 
 
 def waiting_lines(
-    claim: claim_rows.Claim, listing: link_rows.PaymentLink, seller: drafts.Seller
+    claim: claim_rows.Claim, link: link_rows.PaymentLink, seller: drafts.Seller
 ) -> str:
     """Return a waiting claim as an entry of a list: amount, product, reference, since and until."""
     entry = translations.t(
         seller.language,
         "claims-entry",
         amount=claim_amount(claim, seller.language),
-        name=replies.escaped(listing.wish.name, _NAME),
+        name=replies.escaped(link.wish.name, _NAME),
         since=_listed(claim.claimed_at, seller),
         until=_listed(claim.lapses_at, seller),
     )
@@ -122,11 +122,11 @@ def _found_by(claim: claim_rows.Claim, language: str) -> list[str]:
 def digest_reply(
     listed: Sequence[claim_rows.Claim],
     count: int,
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     seller: drafts.Seller,
 ) -> replies.Reply:
-    """Render the digest of a listing's claims: how many wait, and the first ones with buttons."""
-    language, name = seller.language, replies.escaped(listing.wish.name, _NAME)
+    """Render the digest of a link's claims: how many wait, and the first ones with buttons."""
+    language, name = seller.language, replies.escaped(link.wish.name, _NAME)
     if not listed:
         return replies.Reply(translations.t(language, "claims-digest-done", name=name))
     parts = [translations.t(language, "claims-digest", name=name, count=count)]
@@ -197,7 +197,7 @@ def _rows(claim: claim_rows.Claim, now: int, language: str) -> replies.Rows:
 
 # The messages of claims: where each is shown, and its edits once it is decided.
 #
-# The first claims of a listing have messages of their own. Those beyond are in its digest, one
+# The first claims of a link have messages of their own. Those beyond are in its digest, one
 # message that is edited as they come and go.
 
 
@@ -211,16 +211,16 @@ EDIT_DELAY = 3_000
 def is_known_claim(
     tx: database.Transaction, claim: claim_rows.Claim
 ) -> tuple[link_rows.PaymentLink, drafts.Seller]:
-    """Return a claim's listing and seller."""
-    return owned_claim(tx, claim.listing_id)
+    """Return a claim's link and seller."""
+    return owned_claim(tx, claim.link_id)
 
 
 def owned_claim(
-    tx: database.Transaction, listing_id: str
+    tx: database.Transaction, link_id: str
 ) -> tuple[link_rows.PaymentLink, drafts.Seller]:
-    """Return a listing and its seller."""
-    listing = link_rows.get_listing(tx, listing_id)
-    return listing, seller_rows.find_seller(tx, listing.seller_id) or drafts.Seller(
+    """Return a link and its seller."""
+    link = link_rows.get_link(tx, link_id)
+    return link, seller_rows.find_seller(tx, link.seller_id) or drafts.Seller(
         translations.choose(None)
     )
 
@@ -233,15 +233,15 @@ def show_claim(tx: database.Transaction, queues: queues.Queues, claim_id: str, n
     """
     claim = claim_rows.find_claim(tx, claim_id)
     if claim is not None and not claim.alone:
-        refresh_digest(tx, queues, claim.listing_id, now)
+        refresh_digest(tx, queues, claim.link_id, now)
     if claim is None or claim.message_id is None:
         return
-    listing, seller = is_known_claim(tx, claim)
-    reply, language = claim_reply(claim, listing, seller, now), seller.language
+    link, seller = is_known_claim(tx, claim)
+    reply, language = claim_reply(claim, link, seller, now), seller.language
     message = payloads.TextMessage(
         reply.text, language, replies.markup(reply.rows), claim.message_id
     )
-    outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=queue_policy.ALERT)
+    outbox.put(tx, queues.messages, str(link.chat_id), message, now, priority=queue_policy.ALERT)
 
 
 def record_sent(
@@ -279,17 +279,15 @@ def move_to(
     claim_rows.set_message(tx, claim.id, place.message_id)
 
 
-def refresh_digest(
-    tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int
-) -> None:
-    """Queue the edit of a listing's digest, if it has one and none waits."""
-    digest = claim_rows.find_digest(tx, listing_id)
+def refresh_digest(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
+    """Queue the edit of a link's digest, if it has one and none waits."""
+    digest = claim_rows.find_digest(tx, link_id)
     if digest.message_id is None or digest.editing or digest.sending:
         return
-    listing, seller = owned_claim(tx, listing_id)
-    key, body = outbox.new_id(now), payloads.ClaimDigest(listing_id, seller.language)
+    link, seller = owned_claim(tx, link_id)
+    key, body = outbox.new_id(now), payloads.ClaimDigest(link_id, seller.language)
     outbox.put(
-        tx, queues.messages, str(listing.chat_id), body, now,
+        tx, queues.messages, str(link.chat_id), body, now,
         key=key, priority=queue_policy.NOTICE, due_at=now + EDIT_DELAY,
     )  # fmt: skip
     claim_rows.save_digest(tx, replace(digest, editing=key))
@@ -298,7 +296,7 @@ def refresh_digest(
 def record_digest(
     tx: database.Transaction,
     queues: queues.Queues,
-    listing_id: str,
+    link_id: str,
     place: post_rows.MessagePlace,
     now: int,
 ) -> None:
@@ -306,7 +304,7 @@ def record_digest(
 
     It is edited once more, for claims may have come and gone while it was sent.
     """
-    digest = claim_rows.find_digest(tx, listing_id)
+    digest = claim_rows.find_digest(tx, link_id)
     if digest.message_id == place.message_id:
         return
     if digest.message_id is not None:
@@ -314,11 +312,11 @@ def record_digest(
             tx, queues, post_rows.MessagePlace(place.lane, digest.message_id), now
         )
     claim_rows.save_digest(tx, replace(digest, message_id=place.message_id))
-    refresh_digest(tx, queues, listing_id, now)
+    refresh_digest(tx, queues, link_id, now)
 
 
-def digest_of(tx: database.Transaction, listing_id: str, now: int) -> replies.Reply:
-    """Return the digest of a listing's claims at `now` (epoch ms); an empty one has no buttons."""
-    listing, seller = owned_claim(tx, listing_id)
-    listed, count = claim_rows.digest_claims(tx, listing_id, now, LISTED)
-    return digest_reply(listed, count, listing, seller)
+def digest_of(tx: database.Transaction, link_id: str, now: int) -> replies.Reply:
+    """Return the digest of a link's claims at `now` (epoch ms); an empty one has no buttons."""
+    link, seller = owned_claim(tx, link_id)
+    listed, count = claim_rows.digest_claims(tx, link_id, now, LISTED)
+    return digest_reply(listed, count, link, seller)

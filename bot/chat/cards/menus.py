@@ -43,12 +43,12 @@ def more_menu(card: request_card.Card, language: str) -> replies.Reply:
 
     def act(word: str, *more: str, style: str | None = None) -> replies.Button:
         label = translations.t(language, f"button-{word}")
-        return replies.Button(label, action=(word, card.listing_id, *more), style=style)
+        return replies.Button(label, action=(word, card.link_id, *more), style=style)
 
     poster = (act("poster"),) if card.url else ()
     change = (act(_CHANGES[card.status]),) if card.status in _CHANGES else ()
     buttons = [act("payments", "0"), *poster, act("alerts"), act("refresh"), act("duplicate")]
-    buttons += [request_card.send_codes_button(card.listing_id, language)] if card.codes else []
+    buttons += [request_card.send_codes_button(card.link_id, language)] if card.codes else []
     buttons += [*change, act("delete", style=replies.DANGER), _back(card, language)]
     return replies.Reply(
         card_text.seller_card(card, language).text, field_texts.in_rows(buttons, 2)
@@ -59,13 +59,13 @@ def edit_menu(card: request_card.Card, language: str) -> replies.Reply:
     """Show the fields that can be edited, below the text of the card."""
     edits = (
         replies.Button(
-            translations.t(language, f"button-edit-{name}"), action=("edit", card.listing_id, name)
+            translations.t(language, f"button-edit-{name}"), action=("edit", card.link_id, name)
         )
         for name, field in request_fields.EDITS.items()
         if card.kind in field.kinds and (card.is_embedded or not field.needs_embedded)
     )
     fixed = replies.Button(
-        translations.t(language, "button-edit-not"), action=("edit-not", card.listing_id)
+        translations.t(language, "button-edit-not"), action=("edit-not", card.link_id)
     )
     rows = (*field_texts.in_rows(edits, 2), (fixed,), (_back(card, language),))
     return replies.Reply(card_text.seller_card(card, language).text, rows)
@@ -75,9 +75,9 @@ def fixed_menu(card: request_card.Card, language: str) -> replies.Reply:
     """Explain which fields can't be edited, why, and what to do instead."""
     text = translations.t(language, "edit-not", name=replies.escaped(card.name, _NAME))
     again = replies.Button(
-        translations.t(language, "button-duplicate"), action=("duplicate", card.listing_id)
+        translations.t(language, "button-duplicate"), action=("duplicate", card.link_id)
     )
-    back = replies.Button(translations.t(language, "button-back"), action=("edit", card.listing_id))
+    back = replies.Button(translations.t(language, "button-back"), action=("edit", card.link_id))
     return replies.Reply(text, ((again,), (back,)))
 
 
@@ -89,9 +89,9 @@ def delete_question(card: request_card.Card, language: str) -> replies.Reply:
     if card.reserved_units:
         lines.append(translations.t(language, "delete-reserved", reserved=card.reserved_units))
     label = translations.t(language, "button-delete-yes")
-    yes = replies.Button(label, action=("delete-yes", card.listing_id), style=replies.DANGER)
+    yes = replies.Button(label, action=("delete-yes", card.link_id), style=replies.DANGER)
     no = replies.Button(
-        translations.t(language, "button-delete-no"), action=("refresh", card.listing_id)
+        translations.t(language, "button-delete-no"), action=("refresh", card.link_id)
     )
     return replies.Reply("\n".join(lines), ((yes,), (no,)))
 
@@ -116,20 +116,20 @@ def poster_menu(
         translations.t(
             language,
             "poster-deep-link",
-            link=replies.escaped(card_text.deep_link(bot_name, card.listing_id)),
+            link=replies.escaped(card_text.deep_link(bot_name, card.link_id)),
         ),
         text and translations.t(language, "poster-text", value=replies.escaped(text, _NAME)),
     ]
     designs = (
         replies.Button(
-            translations.t(language, f"button-{design}"), action=("poster", card.listing_id, design)
+            translations.t(language, f"button-{design}"), action=("poster", card.link_id, design)
         )
         for design in DESIGNS
     )
     key = "button-poster-text-change" if text else "button-poster-text-add"
     words = replies.Button(
         translations.t(language, key),
-        action=("edit", card.listing_id, request_fields.POSTER_TEXT.name),
+        action=("edit", card.link_id, request_fields.POSTER_TEXT.name),
     )
     rows = (*field_texts.in_rows(designs, 2), (words,), (_back(card, language),))
     return replies.Reply("\n".join(filter(None, lines)), rows)
@@ -142,7 +142,7 @@ def poster_refused(card: request_card.Card, file: str, language: str) -> replies
         translations.t(language, "poster-refused", name=replies.escaped(card.name, _NAME)),
         link and translations.t(language, "poster-link", link=replies.escaped(link, len(link))),
     ]
-    again = ("poster", card.listing_id, file.partition(".")[0])
+    again = ("poster", card.link_id, file.partition(".")[0])
     row = (replies.Button(translations.t(language, "button-poster-again"), action=again),)
     return replies.Reply("\n".join(filter(None, lines)), (row,))
 
@@ -169,7 +169,7 @@ def saved_reply(
     if field.edit and field.edit.decides_status and card.status not in ("active", "deleted"):
         lines.append(translations.t(language, f"status-{card.status}"))
     poster = replies.Button(
-        translations.t(language, "button-poster"), action=("poster", card.listing_id)
+        translations.t(language, "button-poster"), action=("poster", card.link_id)
     )
     first = ((poster,),) if field is request_fields.POSTER_TEXT else ()
     return replies.Reply("\n".join(lines), (*first, _card_and_edit(card, language)))
@@ -195,14 +195,12 @@ def unsaved_reply(card: request_card.Card, why: str, language: str) -> replies.R
 
 def _card_and_edit(card: request_card.Card, language: str) -> tuple[replies.Button, replies.Button]:
     show = replies.Button(
-        translations.t(language, "button-show-card"), action=("card", card.listing_id)
+        translations.t(language, "button-show-card"), action=("card", card.link_id)
     )
     return show, replies.Button(
-        translations.t(language, "button-edit"), action=("edit", card.listing_id)
+        translations.t(language, "button-edit"), action=("edit", card.link_id)
     )
 
 
 def _back(card: request_card.Card, language: str) -> replies.Button:
-    return replies.Button(
-        translations.t(language, "button-back"), action=("refresh", card.listing_id)
-    )
+    return replies.Button(translations.t(language, "button-back"), action=("refresh", card.link_id))

@@ -1,6 +1,6 @@
 """Payloads as calls of the Bot API, built when they are sent, from the data as it is then.
 
-A payload names a listing and what to draw of it, or the post to refresh (store/post_rows.py).
+A payload names a link and what to draw of it, or the post to refresh (store/post_rows.py).
 `MessageCalls` builds its call, and afterwards records the content of the message.
 """
 
@@ -50,7 +50,7 @@ class ShownRequest:
     because Telegram refused it.
     """
 
-    listing_id: str
+    link_id: str
     own: int
     seen: post_rows.PostContent
     post_id: str | None = None
@@ -64,7 +64,7 @@ class Call:
 
     It is drawn once `MessageCalls.build` returns. `place` is the message that the call edits, None
     for a new message. `asks`: the message asks a question of a form; `is_passing`: it is deleted
-    once that goes on. `claim_id` is the claim that it shows, `digest_of` the listing whose claims.
+    once that goes on. `claim_id` is the claim that it shows, `digest_of` the link whose claims.
     """
 
     method: str
@@ -180,9 +180,7 @@ class MessageCalls:
         else:
             post_id = shows.post_id
             if post_id is None:
-                post_id = post_rows.save_post(
-                    tx, shows.listing_id, place, shows.own, self._now()
-                ).id
+                post_id = post_rows.save_post(tx, shows.link_id, place, shows.own, self._now()).id
             post_rows.record_shown(tx, post_id, shows.seen)
             if shows.refused is not None:
                 post_rows.record_refusal(tx, place, shows.refused, self._now())
@@ -204,19 +202,19 @@ class MessageCalls:
         self, tx: database.Transaction, shows: ShownRequest, file_id: str | None
     ) -> None:
         """Store the picture of a seller's card, and refresh the shared cards that use it."""
-        listing_id, picture = shows.listing_id, shows.seen.picture
+        link_id, picture = shows.link_id, shows.seen.picture
         if shows.own != post_rows.OWN or not picture or not file_id:
             return
-        if (file_id, picture) != post_rows.card_picture(tx, listing_id):
-            post_rows.save_card_picture(tx, listing_id, file_id, picture)
-            post_rows.refresh_shared(tx, self._queues, listing_id, picture, self._now())
+        if (file_id, picture) != post_rows.card_picture(tx, link_id):
+            post_rows.save_card_picture(tx, link_id, file_id, picture)
+            post_rows.refresh_shared(tx, self._queues, link_id, picture, self._now())
 
     def _catch_up(self, tx: database.Transaction, place: post_rows.MessagePlace) -> None:
         """Queue the refresh of a new card whose request changed while it was sent."""
         post, now = post_rows.post_at(tx, place), self._now()
         if post is None or post.own != post_rows.OWN:
             return
-        view = views.view_of(tx, link_rows.get_listing(tx, post.listing_id), post_rows.OWN, now)
+        view = views.view_of(tx, link_rows.get_link(tx, post.link_id), post_rows.OWN, now)
         picture = post.seen.picture if post.refused == view.seen.picture else view.seen.picture
         if post.seen != replace(view.seen, picture=picture):
             post_rows.refresh_one(tx, self._queues, post, now)
@@ -256,8 +254,8 @@ def _claim(
     claim = claim_rows.find_claim(tx, payload.claim_id)
     if claim is None or not claim.is_waiting(now):
         return None
-    listing, seller = claim_cards.is_known_claim(tx, claim)
-    reply = claim_cards.claim_reply(claim, listing, seller, now, is_reminder=payload.is_reminder)
+    link, seller = claim_cards.is_known_claim(tx, claim)
+    reply = claim_cards.claim_reply(claim, link, seller, now, is_reminder=payload.is_reminder)
     keyboard = replies.markup(reply.rows)
     text = payloads.TextMessage(reply.text, seller.language, keyboard, is_silent=payload.is_silent)
     return replace(_text(text, lane), claim_id=claim.id)
@@ -267,8 +265,8 @@ def _claim_digest(
     tx: database.Transaction, payload: payloads.ClaimDigest, lane: str, now: int
 ) -> Call | None:
     """Return the call that sends or edits a digest; None where it would say nothing new."""
-    at = None if payload.is_new else claim_rows.find_digest(tx, payload.listing_id).message_id
-    reply = claim_cards.digest_of(tx, payload.listing_id, now)
+    at = None if payload.is_new else claim_rows.find_digest(tx, payload.link_id).message_id
+    reply = claim_cards.digest_of(tx, payload.link_id, now)
     if not reply.rows if payload.is_new else at is None:
         return None
     text = payloads.TextMessage(
@@ -276,7 +274,7 @@ def _claim_digest(
         is_silent=payload.is_silent, is_passing=True,
     )  # fmt: skip
     call = _edited_text(tx, text, lane)
-    return call and replace(call, digest_of=payload.listing_id)
+    return call and replace(call, digest_of=payload.link_id)
 
 
 def _edited_text(tx: database.Transaction, payload: payloads.TextMessage, lane: str) -> Call | None:
@@ -296,11 +294,11 @@ def _text_key(call: Call) -> str:
 
 
 def _card(tx: database.Transaction, payload: payloads.CardMessage, lane: str, now: int) -> Built:
-    listing = link_rows.get_listing(tx, payload.listing_id)
+    link = link_rows.get_link(tx, payload.link_id)
     own, language = (
         (post_rows.VISITED, payload.language) if payload.is_public else (post_rows.OWN, None)
     )
-    view = views.view_of(tx, listing, own, now, language).with_menu(payload.menu)
+    view = views.view_of(tx, link, own, now, language).with_menu(payload.menu)
     if payload.message_id is None:
         return _new_card(tx, view, lane, is_text=payload.is_text)
     place = post_rows.MessagePlace(lane, payload.message_id)
@@ -308,8 +306,8 @@ def _card(tx: database.Transaction, payload: payloads.CardMessage, lane: str, no
 
 
 def _poster(tx: database.Transaction, payload: payloads.PosterFile, lane: str, now: int) -> Built:
-    listing = link_rows.get_listing(tx, payload.listing_id)
-    view = views.view_of(tx, listing, post_rows.VISITED, now, payload.language)
+    link = link_rows.get_link(tx, payload.link_id)
+    view = views.view_of(tx, link, post_rows.VISITED, now, payload.language)
     drawing = Drawing(view, payload.design, payload.file_name)
     return Call(payload.method, _target(lane), drawing)
 
@@ -319,9 +317,9 @@ def _refresh(tx: database.Transaction, payload: payloads.Refresh, attempts: int,
     post = post_rows.find_post(tx, payload.post_id)
     if post is None or post.seen.words is None:
         return None
-    listing = link_rows.get_listing(tx, post.listing_id)
-    view = views.view_of(tx, listing, post.own, now).with_menu(post.seen.menu)
-    waits = attempts <= PICTURE_ATTEMPTS and post_rows.has_live_card(tx, post.listing_id)
+    link = link_rows.get_link(tx, post.link_id)
+    view = views.view_of(tx, link, post.own, now).with_menu(post.seen.menu)
+    waits = attempts <= PICTURE_ATTEMPTS and post_rows.has_live_card(tx, post.link_id)
     if payload.tries_picture:
         post = replace(post, refused=None)
     built = _edited_card(tx, view, post.place, post, waits=waits)
@@ -363,7 +361,7 @@ def _edited_card(
     if picture is None or is_refused or (seen and seen.picture == picture):
         return _edited_words(view, place, seen)
     if view.own == post_rows.SHARED:
-        known = post_rows.card_picture(tx, view.listing.id)
+        known = post_rows.card_picture(tx, view.link.id)
         if known is None or known[1] != picture:
             return NotYet(PICTURE_WAIT) if waits else _edited_words(view, place, seen)
     args = _card_args(view, "caption", place.lane, place.message_id)
@@ -385,13 +383,13 @@ def _edited_words(
 
 
 def _shown(view: views.View, seen: post_rows.PostContent) -> ShownRequest:
-    gone = view.listing.state == link_rows.DELETED and seen.picture == view.seen.picture
-    return ShownRequest(view.listing.id, view.own, seen, gone=gone)
+    gone = view.link.state == link_rows.DELETED and seen.picture == view.seen.picture
+    return ShownRequest(view.link.id, view.own, seen, gone=gone)
 
 
 def _card_picture(tx: database.Transaction, view: views.View, key: str) -> Drawing | str:
     """Return the file_id of the picture if Telegram has it, else the drawing of it."""
-    known = post_rows.card_picture(tx, view.listing.id)
+    known = post_rows.card_picture(tx, view.link.id)
     return known[0] if known and known[1] == key else Drawing(view)
 
 

@@ -54,10 +54,10 @@ def payments_page(
     else:
         head += _totals(card.takings, language)
         head.append(zone_line(zone, language))
-    back = replies.Button(translations.t(language, "button-back"), action=("card", card.listing_id))
-    turns = card_text.page_buttons(("payments", card.listing_id), page, pages, language)
+    back = replies.Button(translations.t(language, "button-back"), action=("card", card.link_id))
+    turns = card_text.page_buttons(("payments", card.link_id), page, pages, language)
     said = [
-        (one.words, PaymentKey.of(card.listing_id, one.received_at, one.transaction_id))
+        (one.words, PaymentKey.of(card.link_id, one.received_at, one.transaction_id))
         for one in receipts
         if one.transaction_id is not None
     ]
@@ -106,9 +106,7 @@ def found_payments(
         at = f"{_receipt_moment(only.payment, zone, language)} ({zones.place_name(zone, language)})"
         text = f"{head}\n{receipt_text(only.payment, at, seller)}"
         return replies.Reply(text, _found_rows(only, language))
-    names = {
-        one.listing_id: replies.plain(one.name, _BUTTON_NAME) for one in found if one.is_listed
-    }
+    names = {one.link_id: replies.plain(one.name, _BUTTON_NAME) for one in found if one.is_listed}
     hides = [
         payment_lines.hide_button(
             said, one.key, language, payment_lines.place_found(typed, one.ids[1]), is_only=False
@@ -118,7 +116,7 @@ def found_payments(
     ]
     rows = (
         *field_texts.in_rows(hides, 2),
-        *((_card_button(listing, name),) for listing, name in names.items()),
+        *((_card_button(link, name),) for link, name in names.items()),
     )
 
     def text_of_all(most: int) -> str:
@@ -140,7 +138,7 @@ def found_links(
 ) -> replies.Reply:
     """Show the payment links whose names contain what was typed, each a button to its card."""
     rows = tuple(
-        (_card_button(card.listing_id, card_text.list_label(card, language)),) for card in cards
+        (_card_button(card.link_id, card_text.list_label(card, language)),) for card in cards
     )
     parts = [translations.t(language, "find-links", text=replies.escaped(text, _TYPED))]
     parts += [translations.t(language, "find-more-links")] * more
@@ -162,16 +160,16 @@ def _found_rows(
         rows = ((facts,), *hides)
     if not found.is_listed:
         return rows
-    payments = ("payments", found.listing_id, "0")
+    payments = ("payments", found.link_id, "0")
     return (
         *rows,
-        (_card_button(found.listing_id, translations.t(language, "button-show-card")),),
+        (_card_button(found.link_id, translations.t(language, "button-show-card")),),
         (replies.Button(translations.t(language, "button-payments"), action=payments),),
     )
 
 
-def _card_button(listing_id: str, label: str) -> replies.Button:
-    return replies.Button(label, action=("card", listing_id))
+def _card_button(link_id: str, label: str) -> replies.Button:
+    return replies.Button(label, action=("card", link_id))
 
 
 def zone_line(zone: str, language: str) -> str:
@@ -293,7 +291,7 @@ def incoming_page(
     parts = []
     if waiting:
         parts.append(translations.t(language, "claims-waiting-list", count=count))
-        parts += [claim_cards.waiting_lines(claim, listing, seller) for claim, listing in waiting]
+        parts += [claim_cards.waiting_lines(claim, link, seller) for claim, link in waiting]
     if payments or not waiting:
         key = "claims-latest" if payments or page else "claims-nothing"
         parts.append(translations.t(language, key, page=page + 1))
@@ -367,7 +365,7 @@ def payment_rows(found: payment_marks.FoundPayment, language: str) -> replies.Ro
         rows += [*_marks(found, language), *_hiding(found, language)]
     if found.is_listed:
         card = replies.Button(
-            translations.t(language, "button-show-card"), action=("card", found.listing_id)
+            translations.t(language, "button-show-card"), action=("card", found.link_id)
         )
         rows.append((card,))
     return tuple(rows)

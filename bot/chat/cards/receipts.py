@@ -299,9 +299,9 @@ def telegram_file(
     A request that was not made in this chat has none, nor has one whose file Telegram doesn't have.
     Buyers from before codes may have `bought` a former file, and Telegram's id is of the latest.
     """
-    listing_id = personal_data.listing_id_of(tx, request_id)
-    listing = link_rows.find_listing(tx, listing_id) if listing_id else None
-    goods = listing.wish.goods if listing else None
+    link_id = personal_data.link_id_of(tx, request_id)
+    link = link_rows.find_link(tx, link_id) if link_id else None
+    goods = link.wish.goods if link else None
     if goods is None or goods.kind != request_spec.FILE or goods.telegram_id is None:
         return None
     if bought is not None and (bought.name, bought.size) != (goods.name, goods.size):

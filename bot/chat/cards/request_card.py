@@ -32,7 +32,7 @@ class Card:
     its payers see their receipt before they go on to the web address.
     """
 
-    listing_id: str
+    link_id: str
     kind: str
     name: str
     description: str | None
@@ -64,7 +64,7 @@ class Card:
 
 
 def card_of(
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     now: int,
     *,
     takings: revenue.RevenueTotals = revenue.NO_TAKINGS,
@@ -72,23 +72,23 @@ def card_of(
     profile: drafts.Profile = drafts.NO_PROFILE,
     raised: int = 0,
 ) -> Card:
-    """Build the card of a listing at `now` (epoch ms) for its seller in a time zone.
+    """Build the card of a link at `now` (epoch ms) for its seller in a time zone.
 
     `profile` is the seller's, for cards that others see; `raised` counts towards the goal.
     """
-    wish, answer = listing.wish, listing.answer
+    wish, answer = link.wish, link.answer
     return Card(
-        listing_id=listing.id,
+        link_id=link.id,
         kind=wish.kind,
         name=wish.name,
         description=wish.description,
         amount=wish.amount,
         currency=wish.currency,
         total_units=wish.units,
-        remaining_units=listing.left if answer is None or answer.remaining_units is None
+        remaining_units=link.left if answer is None or answer.remaining_units is None
         else answer.remaining_units,
-        paid_count=listing.paid_count,
-        status="deleted" if listing.state == link_rows.DELETED else status_of(listing, now),
+        paid_count=link.paid_count,
+        status="deleted" if link.state == link_rows.DELETED else status_of(link, now),
         url=answer.url if answer else "",
         reserved_units=answer.reserved_units if answer else 0,
         starts_at=answer.enabled_at if answer else wish.starts_at,
@@ -111,14 +111,14 @@ def card_of(
     )  # fmt: skip
 
 
-def raised_of(tx: database.Transaction, listing: link_rows.PaymentLink) -> int:
-    """Return what counts towards a listing's goal, in minor units of its price's currency.
+def raised_of(tx: database.Transaction, link: link_rows.PaymentLink) -> int:
+    """Return what counts towards a link's goal, in minor units of its price's currency.
 
     Neither oversold money does nor what was paid back. 0 without a goal.
     """
-    if listing.wish.goal is None:
+    if link.wish.goal is None:
         return 0
-    return raised_in(revenue.revenue_totals(tx, listing.id), listing.wish.currency)
+    return raised_in(revenue.revenue_totals(tx, link.id), link.wish.currency)
 
 
 def raised_in(found: revenue.RevenueTotals, currency: str) -> int:
@@ -130,27 +130,27 @@ def _by_code(amounts: tuple[tuple[int, str], ...]) -> dict[str, int]:
     return {code: minor for minor, code in amounts}
 
 
-def status_of(listing: link_rows.PaymentLink, now: int) -> str:
-    """Return the status of a listing that is not deleted at `now` (epoch ms), as in `Card`."""
-    answer = listing.answer
-    if listing.wish.kind == "oneoff" and listing.paid_count:
+def status_of(link: link_rows.PaymentLink, now: int) -> str:
+    """Return the status of a link that is not deleted at `now` (epoch ms), as in `Card`."""
+    answer = link.answer
+    if link.wish.kind == "oneoff" and link.paid_count:
         return "completed"
     if answer and answer.remaining_units == answer.reserved_units == 0:
         return "soldOut"
-    if listing.state == link_rows.STOPPED:
+    if link.state == link_rows.STOPPED:
         return "stopped"
     if answer and answer.expires_at is not None and answer.expires_at <= now:
         return "expired"
     if answer and answer.enabled_at is not None and answer.enabled_at > now:
         return "scheduled"
-    return _status_by_accounts(listing)
+    return _status_by_accounts(link)
 
 
-def _status_by_accounts(listing: link_rows.PaymentLink) -> str:
-    """Return the status of a listing that can be paid, but for where its money goes."""
-    if listing.answer is None or not listing.answer.lacks_account:
+def _status_by_accounts(link: link_rows.PaymentLink) -> str:
+    """Return the status of a link that can be paid, but for where its money goes."""
+    if link.answer is None or not link.answer.lacks_account:
         return "active"
-    wish, own = listing.wish, payout.account_destination(listing.seller_id)
+    wish, own = link.wish, payout.account_destination(link.seller_id)
     return remote_request.NO_PAYOUT if wish.destination == own and not wish.receivers else OUTDATED
 
 
@@ -244,11 +244,9 @@ def _percent(share: int, language: str) -> str:
 _NAME = 200
 
 
-def send_codes_button(listing_id: str, language: str) -> replies.Button:
+def send_codes_button(link_id: str, language: str) -> replies.Button:
     """Return the button that asks the seller for more codes."""
-    return replies.Button(
-        translations.t(language, "button-send-codes"), action=("codes", listing_id)
-    )
+    return replies.Button(translations.t(language, "button-send-codes"), action=("codes", link_id))
 
 
 def codes_line(codes: request_spec.CodeCounts | None, language: str) -> str | None:
@@ -261,15 +259,15 @@ def codes_line(codes: request_spec.CodeCounts | None, language: str) -> str | No
 
 
 def added_reply(
-    listing: link_rows.PaymentLink, waiting: int, new: int | None, language: str
+    link: link_rows.PaymentLink, waiting: int, new: int | None, language: str
 ) -> replies.Reply:
     """Reply to codes that were added: how many are new, None if unknown, and who still waits."""
-    name = replies.escaped(listing.wish.name, _NAME)
+    name = replies.escaped(link.wish.name, _NAME)
     first = "codes-stored" if new is None else "codes-added" if new else "codes-known"
     lines = [translations.t(language, first, name=name, count=new or 0)]
     if waiting:
         lines.append(translations.t(language, "codes-still-waiting", count=waiting))
-        return replies.Reply("\n".join(lines), ((send_codes_button(listing.id, language),),))
+        return replies.Reply("\n".join(lines), ((send_codes_button(link.id, language),),))
     lines.append(translations.t(language, "codes-enough"))
-    left = codes_line(listing.answer.codes if listing.answer else None, language)
+    left = codes_line(link.answer.codes if link.answer else None, language)
     return replies.Reply("\n".join(filter(None, [*lines, left])))

@@ -1,4 +1,4 @@
-"""A listing as a message: its text, buttons and picture, for its seller and for others."""
+"""A link as a message: its text, buttons and picture, for its seller and for others."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ DESIGN = 2
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A listing as a message in one language; `own` is OWN, SHARED or VISITED."""
+    """A link as a message in one language; `own` is OWN, SHARED or VISITED."""
 
-    listing: link_rows.PaymentLink
+    link: link_rows.PaymentLink
     card: request_card.Card
     reply: replies.Reply
     language: str
@@ -47,8 +47,8 @@ class View:
         )
 
     def with_menu(self, menu: str | None) -> View:
-        """Return the view with a menu open; a deleted listing has none."""
-        if menu is None or self.listing.state == link_rows.DELETED:
+        """Return the view with a menu open; a deleted link has none."""
+        if menu is None or self.link.state == link_rows.DELETED:
             return self
         return replace(self, reply=menus.open_menu(self.card, menu, self.language))
 
@@ -77,7 +77,7 @@ class View:
             "square.png": square.square_png,
         }
         content = replace(self._content(photo, portrait), goal=self._goal())
-        text, dark = self.listing.poster_text, background == "dark"
+        text, dark = self.link.poster_text, background == "dark"
         return draw[f"{layout}.{ending}"](replace(content, text=text, dark=dark))
 
     def _goal(self) -> canvas.GoalBar | None:
@@ -126,27 +126,27 @@ def content_key(*parts: object) -> str:
 
 def view_of(
     tx: database.Transaction,
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     own: int,
     now: int,
     language: str | None = None,
 ) -> View:
-    """Build the view of a listing at `now` (epoch ms), by default in its seller's language.
+    """Build the view of a link at `now` (epoch ms), by default in its seller's language.
 
     `own` is its place: OWN with its seller, SHARED inline, VISITED with someone who followed the
     link.
     """
-    seller = seller_rows.find_seller(tx, listing.seller_id)
+    seller = seller_rows.find_seller(tx, link.seller_id)
     language = language or (seller.language if seller else translations.choose(None))
-    takings = revenue.revenue_totals(tx, listing.id) if own == post_rows.OWN else revenue.NO_TAKINGS
+    takings = revenue.revenue_totals(tx, link.id) if own == post_rows.OWN else revenue.NO_TAKINGS
     zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
-    raised = request_card.raised_of(tx, listing)
+    raised = request_card.raised_of(tx, link)
     card = request_card.card_of(
-        listing, now, takings=takings, zone=zone, profile=profile, raised=raised
+        link, now, takings=takings, zone=zone, profile=profile, raised=raised
     )
     render = {
         post_rows.OWN: card_text.seller_card,
         post_rows.SHARED: card_text.public_card,
         post_rows.VISITED: card_text.visitor_card,
     }[own]
-    return View(listing, card, render(card, language), language, own)
+    return View(link, card, render(card, language), language, own)

@@ -42,7 +42,7 @@ _NAME = 60
 
 
 def choose_alert_mode(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, mode: str | None
+    context: event_context.EventContext, link: link_rows.PaymentLink, mode: str | None
 ) -> str | None:
     """Set a request's alert mode, if given, and show the menu; return the text of the answer.
 
@@ -50,29 +50,29 @@ def choose_alert_mode(
     edit that changes nothing.
     """
     if mode is None:
-        context.reply(_menu(context, listing, listing.alerts))
+        context.reply(_menu(context, link, link.alerts))
         return None
-    if mode != listing.alerts:
-        link_rows.set_alerts(context.tx, listing.id, mode)
-        audit_trail.record_edit(context.tx, listing, "alerts", (listing.alerts, mode), context.now)
-        post_rows.refresh(context.tx, context.queues, listing.id, context.now)
-        context.reply(_menu(context, listing, mode))
+    if mode != link.alerts:
+        link_rows.set_alerts(context.tx, link.id, mode)
+        audit_trail.record_edit(context.tx, link, "alerts", (link.alerts, mode), context.now)
+        post_rows.refresh(context.tx, context.queues, link.id, context.now)
+        context.reply(_menu(context, link, mode))
     return context.text(TOASTS[mode])
 
 
 def _menu(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, chosen: str
+    context: event_context.EventContext, link: link_rows.PaymentLink, chosen: str
 ) -> replies.Reply:
-    text = context.text("alerts-menu", name=replies.escaped(listing.wish.name, _NAME))
+    text = context.text("alerts-menu", name=replies.escaped(link.wish.name, _NAME))
     if context.seller.quiet is not None:
         text = f"{text}\n\n{context.text('alerts-menu-quiet')}"
     modes = tuple(
         replies.Button(
-            _label(context, mode, is_chosen=mode == chosen), action=("alerts", listing.id, mode)
+            _label(context, mode, is_chosen=mode == chosen), action=("alerts", link.id, mode)
         )
         for mode in link_rows.ALERTS
     )
-    back = replies.Button(context.text("button-back"), action=("refresh", listing.id))
+    back = replies.Button(context.text("button-back"), action=("refresh", link.id))
     return replies.Reply(text, (modes, (back,)))
 
 
@@ -254,9 +254,9 @@ def show_page(context: event_context.EventContext, command: str, text: str = "")
 
 def requests_page(context: event_context.EventContext, page: int) -> replies.Reply:
     """Return a page of the seller's requests, the last one if there are fewer pages."""
-    pages = max(1, -(-link_lists.count_listings(context.tx, context.person.id) // PAGE))
+    pages = max(1, -(-link_lists.count_links(context.tx, context.person.id) // PAGE))
     page = min(page, pages - 1)
-    found = link_lists.listings_page(context.tx, context.person.id, PAGE, page * PAGE)
+    found = link_lists.links_page(context.tx, context.person.id, PAGE, page * PAGE)
     shown = [request_card.card_of(item, context.now) for item in found]
     pending = link_rows.pending_names(context.tx, context.person.id)
     return card_text.list_page(shown, page, pages, context.seller.language, pending=pending)

@@ -140,7 +140,7 @@ class Chat:
         def look(tx: database.Transaction) -> list[request_card.Card]:
             seller = seller_rows.find_seller(tx, seller_id)
             zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
-            found = link_lists.search_listings(tx, seller_id, text, limit, start)
+            found = link_lists.search_links(tx, seller_id, text, limit, start)
             return [
                 request_card.card_of(
                     one, now, zone=zone, profile=profile, raised=request_card.raised_of(tx, one)

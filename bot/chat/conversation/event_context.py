@@ -65,7 +65,7 @@ class EventContext:
 
     def add_job(self, job: jobs.SellerJob) -> None:
         """Queue a job at the payment service."""
-        outbox.put(self.tx, self.queues.jobs, job.listing_id, job, self.now)
+        outbox.put(self.tx, self.queues.jobs, job.link_id, job, self.now)
 
     def reply_to(self, press: events.PressEvent | None = None) -> jobs.ReplyTo:
         """Return where a job's result goes: to this chat, in place of `press` if given."""
@@ -83,25 +83,25 @@ class EventContext:
         return replace(self, press=None)
 
 
-def own_listing(
-    context: EventContext, listing_id: str, *, or_deleted: bool = False
+def own_link(
+    context: EventContext, link_id: str, *, or_deleted: bool = False
 ) -> link_rows.PaymentLink | str:
-    """Return a listing if this person may manage it, else a text with the reason.
+    """Return a link if this person may manage it, else a text with the reason.
 
-    Every action on a listing checks this right.
+    Every action on a link checks this right.
     """
-    listing = link_rows.find_listing(context.tx, listing_id)
-    if listing is None or listing.seller_id != context.person.id:
+    link = link_rows.find_link(context.tx, link_id)
+    if link is None or link.seller_id != context.person.id:
         return context.text("listing-gone")
-    if listing.state == link_rows.DELETED and not or_deleted:
+    if link.state == link_rows.DELETED and not or_deleted:
         return context.text("listing-gone")
-    if listing.answer is None:
+    if link.answer is None:
         return context.text("listing-not-ready")
-    return listing
+    return link
 
 
-def own_card(context: EventContext, listing: link_rows.PaymentLink) -> request_card.Card:
+def own_card(context: EventContext, link: link_rows.PaymentLink) -> request_card.Card:
     """Return a request's card as its seller sees it."""
-    takings = revenue.revenue_totals(context.tx, listing.id)
-    zone, raised = context.seller.zone, request_card.raised_of(context.tx, listing)
-    return request_card.card_of(listing, context.now, takings=takings, zone=zone, raised=raised)
+    takings = revenue.revenue_totals(context.tx, link.id)
+    zone, raised = context.seller.zone, request_card.raised_of(context.tx, link)
+    return request_card.card_of(link, context.now, takings=takings, zone=zone, raised=raised)

@@ -45,14 +45,14 @@ def send_mark(
 ) -> None:
     """Queue the job that sends a payment's mark, due in `delay` ms.
 
-    One with a delay has a lane of its own: other jobs of the listing would wait behind it.
+    One with a delay has a lane of its own: other jobs of the link would wait behind it.
     Another server than the embedded one knows no marks: there they stay with the chat.
     """
     if context.seller.paid_at.host is not None:
         return
     now, reply_to = context.now, context.reply_to()
-    job = jobs.SendMark(found.listing_id, reply_to, *found.ids, mark, now)
-    lane = f"{queues.BACKGROUND}{found.listing_id}:marks" if delay else found.listing_id
+    job = jobs.SendMark(found.link_id, reply_to, *found.ids, mark, now)
+    lane = f"{queues.BACKGROUND}{found.link_id}:marks" if delay else found.link_id
     outbox.put(
         context.tx,
         context.queues.jobs,
@@ -151,20 +151,20 @@ def _create(context: event_context.EventContext, spec: request_spec.RequestSpec)
     seller_rows.save_price(context.tx, person.id, spec.amount, spec.currency)
     if spec.image is not None:
         seller_images.keep_image(context.tx, spec.image, person.id)
-    listing = link_rows.add_listing(context.tx, person.chat_id, person.id, spec, context.now)
-    audit_trail.record_wish(context.tx, person.id, listing, spec, context.now)
+    link = link_rows.add_link(context.tx, person.chat_id, person.id, spec, context.now)
+    audit_trail.record_wish(context.tx, person.id, link, spec, context.now)
     name = None if context.seller.profile.name else context.seller.hints.name
-    context.add_job(jobs.CreateRequest(listing, context.reply_to(), seller_name=name))
+    context.add_job(jobs.CreateRequest(link, context.reply_to(), seller_name=name))
 
 
 def start_edit_form(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, field: str
+    context: event_context.EventContext, link: link_rows.PaymentLink, field: str
 ) -> flow.FormResult:
     """Return the form that asks for a field's new value."""
     draft_id = link_rows.short_id(6)
     return form.edit_form(
         draft_id,
-        request_changes.request_for_form(listing, field),
+        request_changes.request_for_form(link, field),
         field,
         context.seller,
         current=context.draft,
@@ -173,16 +173,14 @@ def start_edit_form(
 
 def _apply_change(context: event_context.EventContext, change: flow.Change) -> None:
     """Apply an edit, or queue its job; reply with the reason if it is impossible."""
-    listing = event_context.own_listing(context, change.listing_id)
-    if isinstance(listing, str):
-        context.reply(replies.Reply(listing))
+    link = event_context.own_link(context, change.link_id)
+    if isinstance(link, str):
+        context.reply(replies.Reply(link))
     elif request_fields.EDITS[change.field] is request_fields.POSTER_TEXT:
-        _set_poster_text(context, listing, change)
-    elif why := _edit_obstacle(context, listing, change):
+        _set_poster_text(context, link, change)
+    elif why := _edit_obstacle(context, link, change):
         context.reply(
-            menus.unsaved_reply(
-                event_context.own_card(context, listing), why, context.seller.language
-            )
+            menus.unsaved_reply(event_context.own_card(context, link), why, context.seller.language)
         )
     else:
         context.add_job(request_changes.job_of(change, context.reply_to()))
@@ -220,28 +218,26 @@ def _fetch(
 
 def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
     """Queue the job that adds codes to a request; reply with the reason if it is impossible."""
-    listing = event_context.own_listing(context, new.listing_id, or_deleted=True)
-    if isinstance(listing, str):
-        context.reply(replies.Reply(listing))
-    elif why := codes_obstacle(context, listing):
+    link = event_context.own_link(context, new.link_id, or_deleted=True)
+    if isinstance(link, str):
+        context.reply(replies.Reply(link))
+    elif why := codes_obstacle(context, link):
         context.reply(replies.Reply(why))
     else:
-        context.add_job(jobs.AddCodes(listing.id, context.reply_to(), new.codes, context.now))
+        context.add_job(jobs.AddCodes(link.id, context.reply_to(), new.codes, context.now))
 
 
-def codes_obstacle(
-    context: event_context.EventContext, listing: link_rows.PaymentLink
-) -> str | None:
+def codes_obstacle(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
     """Return why no codes can be added to a request; None if its buyers get codes."""
-    goods = listing.wish.goods
+    goods = link.wish.goods
     is_list = goods is not None and goods.kind == request_spec.CODES
     return None if is_list else context.text("toast-no-codes")
 
 
 def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None:
     """Save the note on a payment unless its mark was taken back, and send the mark."""
-    listing_id, at, digest = note.payment.split(":")
-    key = payment.PaymentKey(listing_id, int(at), digest)
+    link_id, at, digest = note.payment.split(":")
+    key = payment.PaymentKey(link_id, int(at), digest)
     found = payment_marks.payment_by_key(context.tx, context.person.id, key)
     if found is None:
         return
@@ -251,46 +247,44 @@ def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None
 
 
 def _set_poster_text(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, change: flow.Change
+    context: event_context.EventContext, link: link_rows.PaymentLink, change: flow.Change
 ) -> None:
     text = request_changes.text_of(change)
-    link_rows.set_poster_text(context.tx, listing.id, text)
-    values = (listing.poster_text, text)
-    audit_trail.record_edit(
-        context.tx, listing, request_fields.POSTER_TEXT.name, values, context.now
-    )
+    link_rows.set_poster_text(context.tx, link.id, text)
+    values = (link.poster_text, text)
+    audit_trail.record_edit(context.tx, link, request_fields.POSTER_TEXT.name, values, context.now)
     context.reply(
         menus.saved_reply(
-            event_context.own_card(context, listing), change, context.seller, context.now
+            event_context.own_card(context, link), change, context.seller, context.now
         )
     )
 
 
 def _edit_obstacle(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, change: flow.Change
+    context: event_context.EventContext, link: link_rows.PaymentLink, change: flow.Change
 ) -> str | None:
     """Return why units can't be removed, for an edit of units that is impossible."""
     if request_fields.EDITS[change.field] is not request_fields.UNITS:
         return None
-    if why := removal_obstacle(context, listing):
+    if why := removal_obstacle(context, link):
         return why
-    name = replies.escaped(listing.wish.name, NAME)
-    if link_lists.is_removal_uncertain(context.tx, context.queues, listing.id):
+    name = replies.escaped(link.wish.name, NAME)
+    if link_lists.is_removal_uncertain(context.tx, context.queues, link.id):
         return context.text("units-doubted", name=name)
-    problem = request_changes.removal_problem(listing, change)
-    left = event_context.own_card(context, listing).remaining_units
+    problem = request_changes.removal_problem(link, change)
+    left = event_context.own_card(context, link).remaining_units
     return problem and context.text(problem, name=name, left=left or 0)
 
 
 def removal_obstacle(
-    context: event_context.EventContext, listing: link_rows.PaymentLink
+    context: event_context.EventContext, link: link_rows.PaymentLink
 ) -> str | None:
     """Return why no units at all can be removed from a request; None if some can."""
-    if listing.wish.units is None:
+    if link.wish.units is None:
         return context.text("toast-no-units")
     return (
         context.text("toast-none-left")
-        if event_context.own_card(context, listing).remaining_units == 0
+        if event_context.own_card(context, link).remaining_units == 0
         else None
     )
 

@@ -36,8 +36,8 @@ def find_payment(context: event_context.EventContext, text: str) -> None:
         return
     claim = next(iter(claim_rows.claims_by_reference(tx, person_id, text, 1)), None)
     if claim is not None:
-        listing = link_rows.get_listing(tx, claim.listing_id)
-        context.reply(claim_cards.claim_reply(claim, listing, context.seller, context.now))
+        link = link_rows.get_link(tx, claim.link_id)
+        context.reply(claim_cards.claim_reply(claim, link, context.seller, context.now))
         return
     if show_found(context, text):
         return
@@ -48,7 +48,7 @@ def find_payment(context: event_context.EventContext, text: str) -> None:
         )
         context.reply(replies.Reply(nothing))
         return
-    cards = [request_card.card_of(listing, context.now) for listing in links[:MOST_LINKS]]
+    cards = [request_card.card_of(link, context.now) for link in links[:MOST_LINKS]]
     more = len(links) > MOST_LINKS
     context.reply(payment_texts.found_links(cards, text, context.seller.language, more=more))
 
@@ -79,7 +79,7 @@ def incoming_page(context: event_context.EventContext, number: int) -> replies.R
     shown = number * MOST_WAITING
     waiting = claim_rows.waiting_claims(tx, person_id, context.now, MOST_WAITING, shown)
     count = claim_rows.count_waiting(tx, person_id, context.now)
-    listed = [(one, link_rows.get_listing(tx, one.listing_id)) for one in waiting]
+    listed = [(one, link_rows.get_link(tx, one.link_id)) for one in waiting]
     has_more = len(found) > PAGE or count > shown + MOST_WAITING
     return payment_texts.incoming_page(
         listed, found[:PAGE], (number, count, has_more), context.seller
@@ -112,8 +112,8 @@ def handle_claim_press(context: event_context.EventContext, words: tuple[str, ..
         return None
     if word == "missing":
         asking = context.without_press() if listed_in else context
-        listing = link_rows.get_listing(context.tx, claim.listing_id)
-        asking.reply(claim_cards.rejection_question(claim, listing, context.seller.language))
+        link = link_rows.get_link(context.tx, claim.link_id)
+        asking.reply(claim_cards.rejection_question(claim, link, context.seller.language))
         return None
     return _decide(context, claim, claim_rows.REJECTING)
 
@@ -153,23 +153,23 @@ def _decide(
     confirms = state == claim_rows.CONFIRMING
     reply_to = context.reply_to(press)
     context.add_job(
-        jobs.DecideClaim(claim.listing_id, reply_to, claim.id, confirms, claim.state, context.now)
+        jobs.DecideClaim(claim.link_id, reply_to, claim.id, confirms, claim.state, context.now)
     )
     audit_trail.record_decision(context.tx, claim, context.now, confirms=confirms)
     if listed_in == claim_cards.IN_DIGEST:
-        digest = claim_cards.digest_of(context.tx, claim.listing_id, context.now)
+        digest = claim_cards.digest_of(context.tx, claim.link_id, context.now)
         context.reply(replace(digest, is_passing=True))
     elif listed_in:
         context.reply(incoming_page(context, 0))
     if not claim.alone:
-        claim_cards.refresh_digest(context.tx, context.queues, claim.listing_id, context.now)
+        claim_cards.refresh_digest(context.tx, context.queues, claim.link_id, context.now)
     return context.text("claims-toast-confirming" if confirms else "claims-toast-rejecting")
 
 
 def _show(context: event_context.EventContext, claim: claim_rows.Claim) -> None:
     """Show a claim in the place of the message as it stands."""
-    listing = link_rows.get_listing(context.tx, claim.listing_id)
-    context.reply(claim_cards.claim_reply(claim, listing, context.seller, context.now))
+    link = link_rows.get_link(context.tx, claim.link_id)
+    context.reply(claim_cards.claim_reply(claim, link, context.seller, context.now))
 
 
 WORDS = frozenset(["payment", *audit_trail.MARKED])
@@ -180,8 +180,8 @@ _UNDO = "-undo"
 
 def handle_press(context: event_context.EventContext, words: tuple[str, ...]) -> str | None:
     """Perform a button of a payment; return the text of the answer, if any."""
-    word, listing_id, at, digest, *places = words
-    key, place = PaymentKey(listing_id, int(at), digest), "".join(places)
+    word, link_id, at, digest, *places = words
+    key, place = PaymentKey(link_id, int(at), digest), "".join(places)
     found = payment_marks.payment_by_key(context.tx, context.person.id, key)
     if found is None:
         return context.text("claims-gone")
@@ -259,7 +259,7 @@ def _mark(
     if is_new:
         audit_trail.record_mark(tx, context.person.id, found.ids, word, now)
     if is_new and mark == PAID_BACK:  # cards show what was raised, and what was earned
-        post_rows.refresh(tx, context.queues, found.listing_id, now)
+        post_rows.refresh(tx, context.queues, found.link_id, now)
     return is_new
 
 
@@ -298,7 +298,7 @@ def _show_hidden(
     if place.startswith(payment_lines.ON_INCOMING):
         context.reply(incoming_page(context, int(place[1:])))
     elif place.startswith(payment_lines.ON_LIST):
-        sharing.show_payments(context, link_rows.get_listing(tx, found.listing_id), int(place[1:]))
+        sharing.show_payments(context, link_rows.get_link(tx, found.link_id), int(place[1:]))
     elif place.startswith(payment_lines.FOUND_BY):
         show_found(context, payment_lines.typed_for(found, place))
     elif place != payment_lines.ON_DIGEST:

@@ -66,12 +66,12 @@ def _perform(context: event_context.EventContext, press: events.PressEvent) -> s
                 left = replace(context, draft=result.draft)
                 return _perform(left, replace(press, action=result.then))
             return result.toast
-        case ("look", listing_id):
-            return sharing.refresh_visited_card(context, press, listing_id)
+        case ("look", link_id):
+            return sharing.refresh_visited_card(context, press, link_id)
         case ("undelivered", "again"):
             return commands.resend_undelivered(context)
-        case (word, listing_id, *more) if word in MANAGING:
-            return _manage_listing(context, press, listing_id, (word, *more))
+        case (word, link_id, *more) if word in MANAGING:
+            return _manage_link(context, press, link_id, (word, *more))
         case _:
             return _open_page(context, action)
 
@@ -114,61 +114,59 @@ def _get_paid(context: event_context.EventContext, word: str, words: list[str]) 
     return None
 
 
-def _manage_listing(
+def _manage_link(
     context: event_context.EventContext,
     press: events.PressEvent,
-    listing_id: str,
+    link_id: str,
     action: tuple[str, ...],
 ) -> str | None:
     """Perform an action on a request of this person; return the text of the answer, if any."""
     is_codes = action == ("codes",)  # its buyers may wait for them after it was deleted
-    listing = event_context.own_listing(context, listing_id, or_deleted=is_codes)
-    if isinstance(listing, str):
-        return listing
+    link = event_context.own_link(context, link_id, or_deleted=is_codes)
+    if isinstance(link, str):
+        return link
     match action:
         case (word,) if word in JOBS:
-            job = JOBS[word](listing.id, context.reply_to(press))
-            audit_trail.record_press(context.tx, listing, job, context.now)
+            job = JOBS[word](link.id, context.reply_to(press))
+            audit_trail.record_press(context.tx, link, job, context.now)
             context.add_job(job)
         case ("edit", _) | ("codes",) | ("duplicate",):
-            return _begin_form(context, listing, action)
+            return _begin_form(context, link, action)
         case ("poster",):
-            sharing.show_poster(context, listing)
+            sharing.show_poster(context, link)
         case ("poster", design):
-            return sharing.send_poster(context, listing, design)
+            return sharing.send_poster(context, link, design)
         case ("payments", page):
-            sharing.show_payments(context, listing, int(page))
+            sharing.show_payments(context, link, int(page))
         case ("alerts", *mode):
-            return commands.choose_alert_mode(context, listing, mode[0] if mode else None)
+            return commands.choose_alert_mode(context, link, mode[0] if mode else None)
         case (word,):
-            _show_menu(context, listing, word)
+            _show_menu(context, link, word)
     return None
 
 
-def _show_menu(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, word: str
-) -> None:
+def _show_menu(context: event_context.EventContext, link: link_rows.PaymentLink, word: str) -> None:
     """Show a menu in place of the card."""
     context.reply(
-        menus.open_menu(event_context.own_card(context, listing), word, context.seller.language)
+        menus.open_menu(event_context.own_card(context, link), word, context.seller.language)
     )
 
 
 def _begin_form(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, action: tuple[str, ...]
+    context: event_context.EventContext, link: link_rows.PaymentLink, action: tuple[str, ...]
 ) -> str | None:
     """Begin a form about a request; return the text of the answer, if any."""
     match action:
         case ("edit", field):
-            return _edit(context, listing, field)
+            return _edit(context, link, field)
         case ("codes",):
-            return _ask_for_codes(context, listing)
+            return _ask_for_codes(context, link)
         case _:
-            return _duplicate(context, listing)
+            return _duplicate(context, link)
 
 
 def _edit(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, field: str
+    context: event_context.EventContext, link: link_rows.PaymentLink, field: str
 ) -> str | None:
     """Ask for a field's new value; return the reason if it can't change."""
     if field not in request_fields.EDITS:
@@ -176,44 +174,40 @@ def _edit(
     if request_fields.EDITS[field].needs_embedded and not context.seller.paid_at.is_embedded:
         return context.text("toast-elsewhere")
     if request_fields.EDITS[field] is request_fields.UNITS and (
-        why := form_effects.removal_obstacle(context, listing)
+        why := form_effects.removal_obstacle(context, link)
     ):
         return why
-    return _ask_in_new_message(
-        context, listing, form_effects.start_edit_form(context, listing, field)
-    )
+    return _ask_in_new_message(context, link, form_effects.start_edit_form(context, link, field))
 
 
-def _ask_for_codes(
-    context: event_context.EventContext, listing: link_rows.PaymentLink
-) -> str | None:
+def _ask_for_codes(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
     """Ask for more codes of a request; return the reason where its buyers get none."""
-    if why := form_effects.codes_obstacle(context, listing):
+    if why := form_effects.codes_obstacle(context, link):
         return why
-    form = goods_form.codes_form(listing.id, link_rows.short_id(6), context.seller, context.draft)
-    return _ask_in_new_message(context, listing, form)
+    form = goods_form.codes_form(link.id, link_rows.short_id(6), context.seller, context.draft)
+    return _ask_in_new_message(context, link, form)
 
 
-def _duplicate(context: event_context.EventContext, listing: link_rows.PaymentLink) -> str | None:
+def _duplicate(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
     """Begin a request with the values of this one; return the text of the answer, if any."""
     if not context.may_create:
         return context.text("not-allowed")
-    spec = request_changes.copy_wish(listing.wish, context.now)
+    spec = request_changes.copy_wish(link.wish, context.now)
     form = duplicate(spec, link_rows.short_id(6), context.seller, context.draft)
-    if spec.goods != listing.wish.goods:
+    if spec.goods != link.wish.goods:
         form = replace(
             form, replies=(replies.Reply(context.text("goods-not-copied")), *form.replies)
         )
-    return _ask_in_new_message(context, listing, form)
+    return _ask_in_new_message(context, link, form)
 
 
 def _ask_in_new_message(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, form: flow.FormResult
+    context: event_context.EventContext, link: link_rows.PaymentLink, form: flow.FormResult
 ) -> str | None:
     """Ask in a new message, and turn the menu back into the card."""
     if context.is_card(context.press):
         context.reply(
-            card_text.seller_card(event_context.own_card(context, listing), context.seller.language)
+            card_text.seller_card(event_context.own_card(context, link), context.seller.language)
         )
     form_effects.apply_result(context.without_press(), form)
     return form.toast

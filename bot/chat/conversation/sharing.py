@@ -86,23 +86,23 @@ SPELLED = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"
 """Letters that Unicode does not decompose into an ASCII letter and a mark."""
 
 
-def show_poster(context: event_context.EventContext, listing: link_rows.PaymentLink) -> None:
+def show_poster(context: event_context.EventContext, link: link_rows.PaymentLink) -> None:
     """Show the addresses of a request and the designs of its poster."""
-    shown, text = event_context.own_card(context, listing), listing.poster_text
+    shown, text = event_context.own_card(context, link), link.poster_text
     context.reply(menus.poster_menu(shown, text, context.bot_name, context.seller.language))
 
 
 def send_poster(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, design: str
+    context: event_context.EventContext, link: link_rows.PaymentLink, design: str
 ) -> str:
     """Queue the files of a poster, unless they are queued; return the text of the answer."""
     chat, files = str(context.person.chat_id), FILES[design]
-    if link_lists.is_file_queued(context.tx, context.queues, chat, listing.id, files):
+    if link_lists.is_file_queued(context.tx, context.queues, chat, link.id, files):
         return context.text("toast-poster-coming")
     for file in files:
-        name = f"{file_name(listing.wish.name)}-{file}"
+        name = f"{file_name(link.wish.name)}-{file}"
         context.put(
-            payloads.PosterFile(listing.id, context.seller.language, file, name), subject=listing.id
+            payloads.PosterFile(link.id, context.seller.language, file, name), subject=link.id
         )
     return context.text("toast-poster")
 
@@ -115,17 +115,17 @@ def file_name(name: str) -> str:
 
 
 def show_payments(
-    context: event_context.EventContext, listing: link_rows.PaymentLink, page: int
+    context: event_context.EventContext, link: link_rows.PaymentLink, page: int
 ) -> None:
     """Show a page of a request's payments, the last one where there are fewer.
 
     In a message of its own, for a picture's caption has no room for it; the menu in the picture's
     caption becomes the card again.
     """
-    pages = max(1, -(-listing.paid_count // PAYMENTS_PAGE))
+    pages = max(1, -(-link.paid_count // PAYMENTS_PAGE))
     page = min(page, pages - 1)
-    found = link_lists.payments_page(context.tx, listing.id, PAYMENTS_PAGE, page * PAYMENTS_PAGE)
-    shown = event_context.own_card(context, listing)
+    found = link_lists.payments_page(context.tx, link.id, PAYMENTS_PAGE, page * PAYMENTS_PAGE)
+    shown = event_context.own_card(context, link)
     reply = payment_texts.payments_page(shown, found, (page, pages), context.seller)
     if context.is_card(context.press):
         context.without_press().reply(reply)
@@ -135,15 +135,15 @@ def show_payments(
 
 
 BETWEEN = "-"
-"""Separator in the id of a result, between the listing's id and the key of the text."""
+"""Separator in the id of a result, between the link's id and the key of the text."""
 
 SHOWN = frozenset([link_rows.LIVE, link_rows.STOPPED])
-"""States of listings that others may see."""
+"""States of links that others may see."""
 
 
-def result_id(listing_id: str, words: str) -> str:
+def result_id(link_id: str, words: str) -> str:
     """Return the id of an inline result, from which `handle_posted` reads what was posted."""
-    return f"{listing_id}{BETWEEN}{words}"
+    return f"{link_id}{BETWEEN}{words}"
 
 
 def handle_posted(
@@ -153,13 +153,13 @@ def handle_posted(
 
     Only for the request's seller, the only one to whom results are offered.
     """
-    listing_id, _, words = event.result_id.partition(BETWEEN)
-    listing = link_rows.find_listing(tx, listing_id)
-    if event.message_id is None or listing is None or listing.seller_id != event.person.id:
+    link_id, _, words = event.result_id.partition(BETWEEN)
+    link = link_rows.find_link(tx, link_id)
+    if event.message_id is None or link is None or link.seller_id != event.person.id:
         return
     post = post_rows.save_post(
         tx,
-        listing.id,
+        link.id,
         post_rows.MessagePlace(f"{INLINE}{event.message_id}", 0),
         post_rows.SHARED,
         now,
@@ -176,26 +176,26 @@ def open_deep_link(context: event_context.EventContext, payload: str) -> bool:
     """
     if not payload.startswith(card_text.DEEP_LINK_PREFIX):
         return False
-    listing = link_rows.find_listing(context.tx, payload.removeprefix(card_text.DEEP_LINK_PREFIX))
-    if listing is None or listing.answer is None or listing.state not in SHOWN:
+    link = link_rows.find_link(context.tx, payload.removeprefix(card_text.DEEP_LINK_PREFIX))
+    if link is None or link.answer is None or link.state not in SHOWN:
         context.reply(replies.Reply(context.text("link-gone")))
-    elif listing.seller_id == context.person.id:
+    elif link.seller_id == context.person.id:
         language = context.seller.language
-        own = card_text.seller_card(event_context.own_card(context, listing), language)
+        own = card_text.seller_card(event_context.own_card(context, link), language)
         context.put(payloads.new_message(own, language))
     else:
-        context.put(payloads.CardMessage(listing.id, context.seller.language, is_public=True))
+        context.put(payloads.CardMessage(link.id, context.seller.language, is_public=True))
     return True
 
 
 def refresh_visited_card(
-    context: event_context.EventContext, press: events.PressEvent, listing_id: str
+    context: event_context.EventContext, press: events.PressEvent, link_id: str
 ) -> str | None:
     """Refresh a visitor's card in its place; return the text of the answer, if any."""
-    listing = link_rows.find_listing(context.tx, listing_id)
+    link = link_rows.find_link(context.tx, link_id)
     known = (*SHOWN, link_rows.DELETED)
-    if listing is None or listing.answer is None or listing.state not in known:
+    if link is None or link.answer is None or link.state not in known:
         return context.text("link-gone")
     place = press.message_id if context.is_card(press) else None
-    context.put(payloads.CardMessage(listing.id, context.seller.language, place, is_public=True))
+    context.put(payloads.CardMessage(link.id, context.seller.language, place, is_public=True))
     return None

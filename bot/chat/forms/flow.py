@@ -28,7 +28,7 @@ class Change:
     An `end` is in epoch ms, `units` are those to take out, a `picture` is its id, `goods` are JSON.
     """
 
-    listing_id: str
+    link_id: str
     field: str
     value: str | int | None
 
@@ -66,7 +66,7 @@ class MarkNote:
 class NewCodes:
     """More codes for the buyers of a request."""
 
-    listing_id: str
+    link_id: str
     codes: tuple[str, ...]
 
 
@@ -209,7 +209,7 @@ def take_value(
     if problem is not None:
         return ask_again(draft, problem, seller)
     if draft.form == "edit":
-        change = Change(draft.listing or "", draft.step, value)
+        change = Change(draft.link_id or "", draft.step, value)
         return replace(resume(draft.paused, seller), change=change)
     return accept(field.set(draft, value), field, seller, now)
 
@@ -229,7 +229,7 @@ def accept(
 def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult:
     """Ask the question before `step`, or an open one that comes before that."""
     if draft.form in ("edit", "settings"):
-        then: Action = ("edit", draft.listing or "")
+        then: Action = ("edit", draft.link_id or "")
         if draft.form == "settings":
             then = ("profile",) if draft.step in drafts.PROFILE_STEPS else ("settings",)
         return resume(draft.paused, seller) if draft.paused else FormResult(None, then=then)

@@ -39,7 +39,7 @@ _WORDLESS = (
 class ExistingRequest:
     """A request that exists, as the form of an edit shows it."""
 
-    listing_id: str
+    link_id: str
     spec: request_spec.RequestSpec
     poster_text: str | None = None
 
@@ -128,7 +128,7 @@ def edit_form(
     if field not in request_fields.EDITS:
         raise ValueError(f"{field} can't be edited")
     known = _draft_of(present.spec, draft_id, seller, current)
-    edit = replace(known, form="edit", listing=present.listing_id, poster_text=present.poster_text)
+    edit = replace(known, form="edit", link_id=present.link_id, poster_text=present.poster_text)
     return flow.ask_after_zone(edit, field, seller)
 
 

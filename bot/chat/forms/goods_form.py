@@ -34,12 +34,12 @@ class Fetched:
 
 
 def codes_form(
-    listing_id: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
+    link_id: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
 ) -> flow.FormResult:
     """Ask for more codes of a request; a new request under way is paused."""
     paused = flow.new_form_under_way(current)
     return flow.ask_step(
-        drafts.Draft(draft_id, FORM, STEP, listing=listing_id, paused=paused), STEP, seller
+        drafts.Draft(draft_id, FORM, STEP, link_id=link_id, paused=paused), STEP, seller
     )
 
 
@@ -172,7 +172,7 @@ def _add(
     ]
     reply = replies.Reply("\n".join(filter(None, words)))
     result = flow.reply_and_resume(draft.paused, seller, reply)
-    return replace(result, codes=flow.NewCodes(draft.listing or "", codes.codes))
+    return replace(result, codes=flow.NewCodes(draft.link_id or "", codes.codes))
 
 
 def _goods_pressed(

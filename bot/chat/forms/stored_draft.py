@@ -67,7 +67,7 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
             amount is None or stored_json.is_amount(amount, found["currency"] or typed_text.FINEST)
         )
         and (found["choice"] is None or _is_sound_choice(found))
-        and (found["listing"] is not None) == (form in ("edit", "codes"))
+        and (found["link_id"] is not None) == (form in ("edit", "codes"))
         and (found["payment"] is not None) == (form == "payback")
         and all(found[name] is not None for name in _needed_before(form, step))
         and (found["way"] in payout.WAYS) == (form == "payout")
@@ -137,6 +137,6 @@ _SHAPE = stored_json.shape_of(
     found=_or_none(lambda value: stored_json.fits(value, _ACCOUNT)),
     file=_or_none(lambda value: stored_json.fits(value, _FILE)),
     photos_due=lambda value: value == 0 or stored_json.is_whole(value),
-    listing=_or_none(_matches(r"[a-z0-9]{10}")),
+    link_id=_or_none(_matches(r"[a-z0-9]{10}")),
     payment=_or_none(_matches(r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}")),
 )

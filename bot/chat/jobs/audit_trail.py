@@ -35,11 +35,11 @@ MARKED = {
 def record_wish(
     tx: database.Transaction,
     seller_id: int,
-    listing_id: str,
+    link_id: str,
     wish: request_spec.RequestSpec,
     now: int,
 ) -> None:
-    """Record that a seller asked for a request, by its listing's id: it has no other id yet."""
+    """Record that a seller asked for a request, by its link's id: it has no other id yet."""
     choice, price = request_spec.in_major(wish.choice, wish.currency), wish.amount
     asked = (
         f"{amounts.from_minor(price, wish.currency)}"
@@ -53,29 +53,27 @@ def record_wish(
         "to": wish.destination,
     }
     units = {} if wish.units is None else {"units": wish.units}
-    audit.record(
-        tx, audit.seller(seller_id), "request.asked", listing_id, now, {**details, **units}
-    )
+    audit.record(tx, audit.seller(seller_id), "request.asked", link_id, now, {**details, **units})
 
 
 def record_made(
-    tx: database.Transaction, listing: link_rows.PaymentLink, request_id: str, now: int
+    tx: database.Transaction, link: link_rows.PaymentLink, request_id: str, now: int
 ) -> None:
     """Record that a seller's request is created, by the id that it has from now on."""
-    details = {"listing": listing.id, "name": listing.wish.name}
-    audit.record(tx, audit.seller(listing.seller_id), "request.made", request_id, now, details)
+    details = {"listing": link.id, "name": link.wish.name}
+    audit.record(tx, audit.seller(link.seller_id), "request.made", request_id, now, details)
 
 
 def record_press(
-    tx: database.Transaction, listing: link_rows.PaymentLink, job: jobs.CardJob, now: int
+    tx: database.Transaction, link: link_rows.PaymentLink, job: jobs.CardJob, now: int
 ) -> None:
     """Record that a seller pressed a button that changes their request.
 
     A press that changes nothing is not recorded: old buttons can be pressed for ever.
     """
-    if isinstance(job, jobs.ChangeJob) and listing.state != request_changes.STATES[type(job)]:
-        subject, details = listing.request_id or listing.id, {"name": listing.wish.name}
-        actor = audit.seller(listing.seller_id)
+    if isinstance(job, jobs.ChangeJob) and link.state != request_changes.STATES[type(job)]:
+        subject, details = link.request_id or link.id, {"name": link.wish.name}
+        actor = audit.seller(link.seller_id)
         audit.record(tx, actor, ACTIONS[type(job)], subject, now, details)
 
 
@@ -102,14 +100,14 @@ def record_mark(
 
 def record_edit(
     tx: database.Transaction,
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     field: str,
     values: tuple[object, object],
     now: int,
 ) -> None:
     """Record an edit that was made: the field's value before and after; of goods, their kind."""
-    actor, subject = audit.seller(listing.seller_id), listing.request_id or listing.id
-    details = {"name": listing.wish.name, field: [_named(value) for value in values]}
+    actor, subject = audit.seller(link.seller_id), link.request_id or link.id
+    details = {"name": link.wish.name, field: [_named(value) for value in values]}
     audit.record(tx, actor, "request.edited", subject, now, details)
 
 

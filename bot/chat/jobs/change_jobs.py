@@ -15,7 +15,7 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import outbox
 
-# The jobs of a card's buttons: stop, resume, delete, and bring a listing up to date.
+# The jobs of a card's buttons: stop, resume, delete, and bring a link up to date.
 
 
 class ChangeHandler:
@@ -25,14 +25,14 @@ class ChangeHandler:
         self._outcomes = outcomes
         self._client = client
 
-    async def change(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def change(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Perform the job of a button, and show the card as it is then."""
         job, now, client = message.body, self._outcomes.now(), self._client.keyed(message.id)
         is_change = isinstance(job, jobs.ChangeJob)
         call = (
-            request_changes.change_request(client, listing, job, now)
+            request_changes.change_request(client, link, job, now)
             if is_change
-            else request_changes.check_request(client, listing, now)
+            else request_changes.check_request(client, link, now)
         )
         try:
             outcome = await job_outcomes.in_time(call)
@@ -42,11 +42,11 @@ class ChangeHandler:
         else:
             await self._outcomes.finish(message, self._show, outcome)
 
-    async def check(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
-        """Fetch a request for its listing and posts; a failure notifies nobody."""
+    async def check(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
+        """Fetch a request for its link and posts; a failure notifies nobody."""
         try:
             outcome = await job_outcomes.in_time(
-                request_changes.check_request(self._client, listing, self._outcomes.now())
+                request_changes.check_request(self._client, link, self._outcomes.now())
             )
         except errors.NotFound:
             outcome = request_changes.ChangeResult(state=link_rows.DELETED)
@@ -80,9 +80,9 @@ class ChangeHandler:
     ) -> None:
         self._store(tx, job, outcome)
         if isinstance(job, jobs.ResumeRequest) and outcome.state == link_rows.LIVE:
-            wish = link_rows.get_listing(tx, job.listing_id).wish
+            wish = link_rows.get_link(tx, job.link_id).wish
             ends_at = request_changes.end_after(wish, self._outcomes.now())
-            link_rows.set_wish(tx, job.listing_id, replace(wish, ends_at=ends_at))
+            link_rows.set_wish(tx, job.link_id, replace(wish, ends_at=ends_at))
         self._outcomes.show(tx, job)
         if outcome.text is not None:
             self._outcomes.send_text(tx, job, outcome.text)
@@ -93,13 +93,13 @@ class ChangeHandler:
         job: jobs.CardJob | jobs.CheckRequest,
         outcome: request_changes.ChangeResult,
     ) -> None:
-        """Store what is known after a call, and queue the refresh of the listing's posts."""
-        self._outcomes.save_answer(tx, job.listing_id, outcome.answer)
+        """Store what is known after a call, and queue the refresh of the link's posts."""
+        self._outcomes.save_answer(tx, job.link_id, outcome.answer)
         if outcome.state == link_rows.DELETED:
-            job_outcomes.mark_deleted(tx, link_rows.get_listing(tx, job.listing_id))
+            job_outcomes.mark_deleted(tx, link_rows.get_link(tx, job.link_id))
         elif outcome.state is not None:
-            link_rows.set_state(tx, job.listing_id, outcome.state)
-        self._outcomes.refresh(tx, job.listing_id)
+            link_rows.set_state(tx, job.link_id, outcome.state)
+        self._outcomes.refresh(tx, job.link_id)
 
 
 TRIED_FOR = 24 * 3600 * 1000
@@ -129,12 +129,12 @@ class CodesHandler:
         self._outcomes = outcomes
         self._client = client
 
-    async def add(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def add(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Add codes to a request, and reply with who has theirs now."""
         job: jobs.AddCodes = message.body
         is_exact = message.attempts == 1 and not message.uncertain
         try:
-            added = await job_outcomes.in_time(self._send(message, listing, is_exact=is_exact))
+            added = await job_outcomes.in_time(self._send(message, link, is_exact=is_exact))
         except errors.PeerError as error:
             job_outcomes.log_failure(job, error)
             await self._retry(message, job, error)
@@ -151,11 +151,11 @@ class CodesHandler:
         self._outcomes.send_text(tx, job, "codes-given-up")
 
     async def _send(
-        self, message: outbox.Message, listing: link_rows.PaymentLink, *, is_exact: bool
+        self, message: outbox.Message, link: link_rows.PaymentLink, *, is_exact: bool
     ) -> Added:
         job: jobs.AddCodes = message.body
         client = self._client.keyed(message.id)
-        request_id, new, counts = listing.request_id or "", 0, None
+        request_id, new, counts = link.request_id or "", 0, None
         for start in range(0, len(job.codes), AT_ONCE):
             codes = job.codes[start : start + AT_ONCE]
             counts = await client.add_codes(request_id, codes)
@@ -179,16 +179,16 @@ class CodesHandler:
         await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
 
     def _conclude(self, tx: database.Transaction, job: jobs.AddCodes, added: Added) -> None:
-        self._outcomes.save_answer(tx, job.listing_id, added.answer, brings_goods=True)
-        before = link_rows.get_listing(tx, job.listing_id).answer
+        self._outcomes.save_answer(tx, job.link_id, added.answer, brings_goods=True)
+        before = link_rows.get_link(tx, job.link_id).answer
         if added.answer is None and before is not None:
             counted = replace(before, codes=added.counts.in_all)
-            link_rows.set_answer(tx, job.listing_id, counted)
-        self._outcomes.refresh(tx, job.listing_id)
-        listing = link_rows.get_listing(tx, job.listing_id)
+            link_rows.set_answer(tx, job.link_id, counted)
+        self._outcomes.refresh(tx, job.link_id)
+        link = link_rows.get_link(tx, job.link_id)
         new = added.new if added.is_exact else None
         self._outcomes.send(
             tx,
             job,
-            request_card.added_reply(listing, added.counts.waiting, new, job.reply_to.language),
+            request_card.added_reply(link, added.counts.waiting, new, job.reply_to.language),
         )

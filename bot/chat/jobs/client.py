@@ -229,10 +229,10 @@ class Client:
             async for page in pages:
                 yield _readable(page, remote_request.read_payment, "payments")
 
-    async def find_by_listing(
-        self, listing_id: str, since: int
+    async def find_by_link(
+        self, link_id: str, since: int
     ) -> Sequence[remote_request.RemoteRequest]:
-        """Return the requests that were created for a listing, oldest first.
+        """Return the requests that were created for a link, oldest first.
 
         There is more than one only if the server made a lost create twice. None is older than
         `since` (epoch ms), so a list that runs back in time is read no further.
@@ -242,7 +242,7 @@ class Client:
             async for page in pages:
                 found += [
                     item for item in page
-                    if _matches(item, lambda item: remote_request.listing_id_of(item) == listing_id)
+                    if _matches(item, lambda item: remote_request.link_id_of(item) == link_id)
                 ]  # fmt: skip
                 if remote_request.reaches_before(page, since - CLOCKS_APART):
                     break

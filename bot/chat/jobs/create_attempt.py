@@ -1,6 +1,6 @@
 """One attempt to create a request, so that each wish is one request on every server.
 
-Not every server knows an Idempotency-Key. So the listing's id travels in the request's custom
+Not every server knows an Idempotency-Key. So the link's id travels in the request's custom
 parameters: after a lost answer the server's list is searched for it, and nothing is created again
 before the list has been without it for a while, for the server may still be at work. If the server
 made two after all, one stays. A request of another price than its seller's is deleted, and created
@@ -51,11 +51,11 @@ class NoDialect(errors.BotError):
 class Order:
     """A request to create, paid in `instrument`; `dialects` are tried in their order.
 
-    `paid` are the ids of the listing's requests that have recorded payments. `seller` is what the
+    `paid` are the ids of the link's requests that have recorded payments. `seller` is what the
     service shows of the seller, None for nothing, at this version of their profile.
     """
 
-    listing: link_rows.PaymentLink
+    link: link_rows.PaymentLink
     instrument: str
     dialects: tuple[Dialect, ...]
     paid: Collection[str] = ()
@@ -109,7 +109,7 @@ class Attempt:
         The seller's name is worth no failed create: not every server knows that field.
         """
         key, seller = self._key(dialect), self._order.seller
-        owner = payout.owner_ref(self._order.listing.seller_id)
+        owner = payout.owner_ref(self._order.link.seller_id)
         if seller is None or not dialect.has_seller:
             return await self._client.create(body, key, owner=owner)
         try:
@@ -124,8 +124,8 @@ class Attempt:
 
         Raises OtherPrice if the lost create made one of another price, PeerError and Refused.
         """
-        listing = self._order.listing
-        listed = await self._client.find_by_listing(listing.id, listing.created_at)
+        link = self._order.link
+        listed = await self._client.find_by_link(link.id, link.created_at)
         found = [one for one in listed if one.id not in self._progress.doomed]
         others = [one for one in found if await self._is_other(one)]
         right = [one for one in found if one not in others]
@@ -202,8 +202,8 @@ class Attempt:
 
     def _key(self, dialect: Dialect) -> str:
         """Return the idempotency key: each dialect has its own, for its body differs."""
-        listing_id = self._order.listing.id
-        return listing_id if dialect is DIALECTS[0] else f"{listing_id}-{dialect.name}"
+        link_id = self._order.link.id
+        return link_id if dialect is DIALECTS[0] else f"{link_id}-{dialect.name}"
 
     async def _is_other(self, answer: remote_request.RemoteRequest) -> bool:
         """Check whether a request has another price than the wish; a paid one counts as right.
@@ -222,7 +222,7 @@ class Attempt:
 
         Raises PeerError: a price that can't be fetched now is not missing.
         """
-        wish, instrument = self._order.listing.wish, self._order.instrument
+        wish, instrument = self._order.link.wish, self._order.instrument
         if (checked := check_price(answer, wish, instrument)) is not PriceCheck.MISSING:
             return checked
         try:
@@ -241,27 +241,27 @@ class Attempt:
         try:
             for other in others:
                 await client.delete(other.id)
-            await _delete_all_but(client, order.listing.id, right, {kept.id, *order.paid})
+            await _delete_all_but(client, order.link.id, right, {kept.id, *order.paid})
         except (errors.PeerError, errors.Refused) as error:
             self._is_untidy = True
-            log.warning("double request not deleted", listing=order.listing.id, reason=str(error))
+            log.warning("double request not deleted", listing=order.link.id, reason=str(error))
         return kept
 
 
 async def delete_accidental_copies(
-    client: client.Client, listing: link_rows.PaymentLink, paid: Collection[str]
+    client: client.Client, link: link_rows.PaymentLink, paid: Collection[str]
 ) -> None:
     """Delete the requests that lost creates made late, beside the one that the seller has.
 
     Raises PeerError and Refused.
     """
-    found = await client.find_by_listing(listing.id, listing.created_at)
-    await _delete_all_but(client, listing.id, found, {listing.request_id or "", *paid})
+    found = await client.find_by_link(link.id, link.created_at)
+    await _delete_all_but(client, link.id, found, {link.request_id or "", *paid})
 
 
 async def _delete_all_but(
     client: client.Client,
-    listing_id: str,
+    link_id: str,
     found: Sequence[remote_request.RemoteRequest],
     kept: Collection[str],
 ) -> None:
@@ -269,10 +269,10 @@ async def _delete_all_but(
         if extra.id in kept:
             continue
         if remote_request.was_paid(extra):
-            log.error("double request was paid", listing=listing_id, request=extra.id)
+            log.error("double request was paid", listing=link_id, request=extra.id)
             continue
         await client.delete(extra.id)
-        log.warning("double request deleted", listing=listing_id, request=extra.id)
+        log.warning("double request deleted", listing=link_id, request=extra.id)
 
 
 def is_seller_unknown(error: errors.InvalidBody) -> bool:

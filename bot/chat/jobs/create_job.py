@@ -38,16 +38,16 @@ class CreateHandler:
         self._server = server
         self._profile = profile
 
-    async def create(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def create(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Create a request, or find the one that an earlier attempt made."""
         now = self._outcomes.now()
         progress: jobs.CreateProgress = message.body.progress.corrected(now)
         if message.uncertain:  # an attempt that was cut short may have sent its create
             progress = progress.after_loss(now)
-        order = await self._outcomes.db.read(lambda tx: self._order(tx, listing))
+        order = await self._outcomes.db.read(lambda tx: self._order(tx, link))
         attempt = create_attempt.Attempt(self._server.client, order, progress)
         try:
-            made = await job_outcomes.in_time(self._run(attempt, message, listing, progress))
+            made = await job_outcomes.in_time(self._run(attempt, message, link, progress))
         except create_attempt.NoDialect as error:
             job_outcomes.log_failure(message.body, error)
             await self._outcomes.finish(message, self._fail_dialects, progress, attempt)
@@ -71,7 +71,7 @@ class CreateHandler:
         self,
         attempt: create_attempt.Attempt,
         message: outbox.Message,
-        listing: link_rows.PaymentLink,
+        link: link_rows.PaymentLink,
         progress: jobs.CreateProgress,
     ) -> remote_request.RemoteRequest | None:
         """Find the request or create it; return None while the server may still be at work."""
@@ -79,7 +79,7 @@ class CreateHandler:
 
         def write(dialect: Dialect) -> Mapping[str, Any]:
             return request_bodies.request_body(
-                listing, server.addresses, server.instrument, now, dialect
+                link, server.addresses, server.instrument, now, dialect
             )
 
         await attempt.delete_doomed()
@@ -90,14 +90,12 @@ class CreateHandler:
                 return None
         return await attempt.create(write)
 
-    async def delete_doubles(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def delete_doubles(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Delete the requests that lost creates made late; retry while the server fails."""
-        paid = await self._outcomes.db.read(
-            lambda tx: payment_rows.paid_request_ids(tx, listing.id)
-        )
+        paid = await self._outcomes.db.read(lambda tx: payment_rows.paid_request_ids(tx, link.id))
         try:
             await job_outcomes.in_time(
-                create_attempt.delete_accidental_copies(self._server.client, listing, paid)
+                create_attempt.delete_accidental_copies(self._server.client, link, paid)
             )
         except (errors.PeerError, errors.Refused) as error:
             job_outcomes.log_failure(message.body, error)
@@ -115,22 +113,20 @@ class CreateHandler:
         self._fail(tx, job, progress)
         self._outcomes.send_text(tx, job, "service-given-up")
 
-    def _order(
-        self, tx: database.Transaction, listing: link_rows.PaymentLink
-    ) -> create_attempt.Order:
+    def _order(self, tx: database.Transaction, link: link_rows.PaymentLink) -> create_attempt.Order:
         """Return what to create, in the dialects that the server may know."""
-        instrument = instrument_of(listing.wish, self._server.instrument)
+        instrument = instrument_of(link.wish, self._server.instrument)
         if self._server.url is None:
             dialects: tuple[Dialect, ...] = DIALECTS[:1]
         else:
             known = server_memory.known_dialect(tx, self._server.url)
-            dialects = dialects_to_try(known, listing.wish, instrument)
-        paid = payment_rows.paid_request_ids(tx, listing.id)
-        state = seller_rows.profile_state(tx, listing.seller_id)
+            dialects = dialects_to_try(known, link.wish, instrument)
+        paid = payment_rows.paid_request_ids(tx, link.id)
+        state = seller_rows.profile_state(tx, link.seller_id)
         seller = request_bodies.seller_of_create(state.profile, self._server.addresses)
         if seller and not self._profile.knows_seller(tx):
             seller = None
-        return create_attempt.Order(listing, instrument, dialects, paid, seller, state.version)
+        return create_attempt.Order(link, instrument, dialects, paid, seller, state.version)
 
     def _made(
         self,
@@ -139,27 +135,27 @@ class CreateHandler:
         made: remote_request.RemoteRequest,
         attempt: create_attempt.Attempt,
     ) -> None:
-        link_rows.set_answer(tx, job.listing_id, made)
-        link_rows.set_state(tx, job.listing_id, link_rows.LIVE)
-        listing = link_rows.get_listing(tx, job.listing_id)
-        audit_trail.record_made(tx, listing, made.id, self._outcomes.now())
-        self._outcomes.refresh(tx, listing.id)
+        link_rows.set_answer(tx, job.link_id, made)
+        link_rows.set_state(tx, job.link_id, link_rows.LIVE)
+        link = link_rows.get_link(tx, job.link_id)
+        audit_trail.record_made(tx, link, made.id, self._outcomes.now())
+        self._outcomes.refresh(tx, link.id)
         if attempt.leaves_more and self._server.settling:
             self._tidy_later(tx, job)
         self._outcomes.show(tx, job)
-        self._profile.after_create(tx, job, listing, attempt)
+        self._profile.after_create(tx, job, link, attempt)
         if attempt.is_unchecked(made):
-            if server_memory.mark_price_warning(tx, self._server.url or "", listing.seller_id):
+            if server_memory.mark_price_warning(tx, self._server.url or "", link.seller_id):
                 self._outcomes.send_text(tx, job, "service-price-unchecked")
         else:
-            self._remember_dialect(tx, listing, attempt.dialect_used)
+            self._remember_dialect(tx, link, attempt.dialect_used)
 
     def _remember_dialect(
-        self, tx: database.Transaction, listing: link_rows.PaymentLink, used: Dialect | None
+        self, tx: database.Transaction, link: link_rows.PaymentLink, used: Dialect | None
     ) -> None:
         """Store the dialect that worked, if the price is in another currency than is paid."""
         server = self._server
-        is_denominated = listing.wish.currency != instrument_of(listing.wish, server.instrument)
+        is_denominated = link.wish.currency != instrument_of(link.wish, server.instrument)
         if server.url is None or used is None or not is_denominated:
             return
         name = None if used is DIALECTS[0] else used.name
@@ -196,9 +192,9 @@ class CreateHandler:
         error: errors.Refused,
     ) -> None:
         """End a create that the server refused; open its form again if that may help."""
-        listing = self._fail(tx, job, progress)
+        link = self._fail(tx, job, progress)
         if isinstance(error, errors.InvalidBody | errors.EmailUnavailable):
-            self._reopen(tx, job, listing, error)
+            self._reopen(tx, job, link, error)
         elif isinstance(error, errors.Unauthorized):
             self._outcomes.send_text(tx, job, "service-locked")
         else:
@@ -207,16 +203,16 @@ class CreateHandler:
     def _fail(
         self, tx: database.Transaction, job: jobs.CreateRequest, progress: jobs.CreateProgress
     ) -> link_rows.PaymentLink:
-        link_rows.set_state(tx, job.listing_id, link_rows.FAILED)
+        link_rows.set_state(tx, job.link_id, link_rows.FAILED)
         if progress.lost:
             self._tidy_later(tx, job)
-        return link_rows.get_listing(tx, job.listing_id)
+        return link_rows.get_link(tx, job.link_id)
 
     def _reopen(
         self,
         tx: database.Transaction,
         job: jobs.CreateRequest,
-        listing: link_rows.PaymentLink,
+        link: link_rows.PaymentLink,
         error: errors.Refused,
     ) -> None:
         """Open the form at the step that a refusal is about."""
@@ -224,8 +220,8 @@ class CreateHandler:
         words = problem.message
         if isinstance(error, errors.EmailUnavailable):
             words = translations.t(job.reply_to.language, "email-unavailable")
-        form = partial(reopen, listing.wish, field=problem.field, message=words)
-        self._outcomes.ask(tx, job, listing, form)
+        form = partial(reopen, link.wish, field=problem.field, message=words)
+        self._outcomes.ask(tx, job, link, form)
 
     async def _postpone(
         self, message: outbox.Message, progress: jobs.CreateProgress, error: Exception | None
@@ -252,4 +248,4 @@ class CreateHandler:
         await self._outcomes.retry(message, job, delay, None if is_known else text)
 
     def _tidy_later(self, tx: database.Transaction, job: jobs.CreateRequest) -> None:
-        self._outcomes.add_later(tx, jobs.DeleteAccidentalCopies(job.listing_id), TIDYING)
+        self._outcomes.add_later(tx, jobs.DeleteAccidentalCopies(job.link_id), TIDYING)

@@ -1,6 +1,6 @@
 """The job that edits a field of a request; making it twice does no harm.
 
-Only what the server did changes the listing.
+Only what the server did changes the link.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class EditHandler:
         is_repeated = message.lane.startswith(queues.BACKGROUND)
         if is_repeated or not (is_edit or isinstance(job, jobs.AddCodes)):
             return False
-        return await self._outcomes.queue_behind(message, _goods_lane(job.listing_id))
+        return await self._outcomes.queue_behind(message, _goods_lane(job.link_id))
 
-    async def edit(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def edit(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Send an edit; after a lost answer, find out whether it was made."""
         job = message.body
         try:
             try:
-                answer = await job_outcomes.in_time(self.send(message, listing))
+                answer = await job_outcomes.in_time(self.send(message, link))
             except (errors.NotReached, errors.Throttled):
                 raise
             except errors.PeerError as error:
                 job_outcomes.log_failure(job, error)
                 if not await self._repeats(message, error):
-                    await self._find_out(message, listing, error)
+                    await self._find_out(message, link, error)
             else:
                 await self._outcomes.finish(message, self.store, answer)
         except (errors.PeerError, errors.Refused) as error:
@@ -65,17 +65,15 @@ class EditHandler:
             await self._outcomes.finish(message, self.fail, error)
 
     async def send(
-        self, message: outbox.Message, listing: link_rows.PaymentLink
+        self, message: outbox.Message, link: link_rows.PaymentLink
     ) -> remote_request.RemoteRequest | None:
         """Send an edit; return the request afterwards, as far as it is known."""
-        change, request_id = request_changes.change_of(message.body), listing.request_id or ""
-        body = request_bodies.edit_body(
-            change, listing, self._server.addresses, self._outcomes.now()
-        )
+        change, request_id = request_changes.change_of(message.body), link.request_id or ""
+        body = request_bodies.edit_body(change, link, self._server.addresses, self._outcomes.now())
         sent = await self._server.client.keyed(message.id).edit(request_id, body)
         answer = await request_changes.fetch_request(self._server.client, request_id) or sent
-        if answer is None and listing.answer is not None:
-            return request_changes.assume_edit(listing.answer, change)
+        if answer is None and link.answer is not None:
+            return request_changes.assume_edit(link.answer, change)
         return answer
 
     async def _repeats(self, message: outbox.Message, error: errors.PeerError) -> bool:
@@ -91,20 +89,18 @@ class EditHandler:
             raise error
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts)
         text = None if job.is_told else "goods-service-down"
-        lane = _goods_lane(job.listing_id)
+        lane = _goods_lane(job.link_id)
         await self._outcomes.retry(message, replace(job, is_told=True), delay, text, lane=lane)
         return True
 
     async def _find_out(
-        self, message: outbox.Message, listing: link_rows.PaymentLink, error: errors.PeerError
+        self, message: outbox.Message, link: link_rows.PaymentLink, error: errors.PeerError
     ) -> None:
         """Fetch a request to find out whether an edit was made; raise `error` if that fails."""
         change = request_changes.change_of(message.body)
-        body = request_bodies.edit_body(
-            change, listing, self._server.addresses, self._outcomes.now()
-        )
+        body = request_bodies.edit_body(change, link, self._server.addresses, self._outcomes.now())
         try:
-            answer, sent = await self._server.client.get_with_fields(listing.request_id or "")
+            answer, sent = await self._server.client.get_with_fields(link.request_id or "")
         except errors.NotFound:
             raise
         except (errors.PeerError, errors.Refused):
@@ -119,32 +115,32 @@ class EditHandler:
         answer: remote_request.RemoteRequest | None,
     ) -> None:
         """Store an edit that was made, and confirm it."""
-        listing, now = link_rows.get_listing(tx, job.listing_id), self._outcomes.now()
+        link, now = link_rows.get_link(tx, job.link_id), self._outcomes.now()
         change = request_changes.change_of(job)
-        wish = request_changes.apply_edit(listing.wish, change)
-        link_rows.set_wish(tx, listing.id, wish)
+        wish = request_changes.apply_edit(link.wish, change)
+        link_rows.set_wish(tx, link.id, wish)
         if request_fields.EDITS[change.field] is request_fields.PICTURE:
-            _replace_picture(tx, listing, wish)
+            _replace_picture(tx, link, wish)
         if (
             request_fields.EDITS[change.field] is request_fields.ENDS
             and request_changes.end_after(wish, now) == wish.ends_at
         ):
-            link_rows.set_state(tx, listing.id, link_rows.LIVE)
+            link_rows.set_state(tx, link.id, link_rows.LIVE)
         is_goods = request_fields.EDITS[change.field] is request_fields.GOODS
-        self._outcomes.save_answer(tx, listing.id, answer, brings_goods=is_goods)
+        self._outcomes.save_answer(tx, link.id, answer, brings_goods=is_goods)
         values = (
-            request_changes.field_value(listing.wish, change.field),
+            request_changes.field_value(link.wish, change.field),
             request_changes.field_value(wish, change.field),
         )
-        audit_trail.record_edit(tx, listing, change.field, values, now)
-        self._outcomes.refresh(tx, listing.id)
-        seller = seller_rows.ensure_seller(tx, listing.seller_id, job.reply_to.language, now)
-        shown = request_card.card_of(link_rows.get_listing(tx, listing.id), now)
+        audit_trail.record_edit(tx, link, change.field, values, now)
+        self._outcomes.refresh(tx, link.id)
+        seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, now)
+        shown = request_card.card_of(link_rows.get_link(tx, link.id), now)
         self._outcomes.send(tx, job, menus.saved_reply(shown, change, seller, now))
         if (
             request_fields.EDITS[change.field] is request_fields.UNITS
         ):  # the last units of the drop may have been removed
-            delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
+            delivery.announce_ended_drop(tx, self._outcomes.queues, link.id, now)
 
     def keep(
         self,
@@ -154,8 +150,8 @@ class EditHandler:
         text: str = "edit-unchanged",
     ) -> None:
         """Store the answer about an edit that was not made, and queue the text about it."""
-        self._outcomes.save_answer(tx, job.listing_id, answer)
-        self._outcomes.refresh(tx, job.listing_id)
+        self._outcomes.save_answer(tx, job.link_id, answer)
+        self._outcomes.refresh(tx, job.link_id)
         left = answer.remaining_units if answer else None
         self._outcomes.send_text(tx, job, text, left=left or 0)
 
@@ -168,31 +164,31 @@ class EditHandler:
         else:
             self._outcomes.send_failure(tx, job, error)
         if isinstance(error, errors.Refused) and not isinstance(error, NO_OTHER_VALUE):
-            self._reopen(tx, job, link_rows.get_listing(tx, job.listing_id))
+            self._reopen(tx, job, link_rows.get_link(tx, job.link_id))
 
     def _reopen(
         self,
         tx: database.Transaction,
         job: jobs.EditRequest | jobs.RemoveUnits,
-        listing: link_rows.PaymentLink,
+        link: link_rows.PaymentLink,
     ) -> None:
         field = request_changes.change_of(job).field
-        present = request_changes.request_for_form(listing, field)
-        self._outcomes.ask(tx, job, listing, partial(form.edit_form, present=present, field=field))
+        present = request_changes.request_for_form(link, field)
+        self._outcomes.ask(tx, job, link, partial(form.edit_form, present=present, field=field))
 
 
-def _goods_lane(listing_id: str) -> str:
+def _goods_lane(link_id: str) -> str:
     """Return the lane of edits of goods that are repeated, and of what waits for them."""
-    return f"{queues.BACKGROUND}{listing_id}:goods"
+    return f"{queues.BACKGROUND}{link_id}:goods"
 
 
 def _replace_picture(
-    tx: database.Transaction, listing: link_rows.PaymentLink, wish: request_spec.RequestSpec
+    tx: database.Transaction, link: link_rows.PaymentLink, wish: request_spec.RequestSpec
 ) -> None:
     if wish.image is not None:
-        seller_images.keep_image(tx, wish.image, listing.seller_id)
-    if listing.wish.image not in (None, wish.image):
-        seller_images.release_image(tx, listing.wish.image)
+        seller_images.keep_image(tx, wish.image, link.seller_id)
+    if link.wish.image not in (None, wish.image):
+        seller_images.release_image(tx, link.wish.image)
 
 
 # The job that takes units out of a drop, which must not be made twice.
@@ -227,16 +223,16 @@ class UnitsHandler:
         self._has_keys = not server.settling
         self._edits = edits
 
-    async def remove(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def remove(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Perform the next step of a removal: count, remove, or find out whether it was made."""
         job: jobs.RemoveUnits = message.body
         try:
             if job.before is None:
-                await self._count(message, listing)
+                await self._count(message, link)
             elif self._may_send(message):
-                await self._send(message, listing)
+                await self._send(message, link)
             else:
-                await self._find_out(message, listing, job.before)
+                await self._find_out(message, link, job.before)
         except (errors.PeerError, errors.Refused) as error:
             job_outcomes.log_failure(job, error)
             await self._outcomes.finish(message, self._edits.fail, error)
@@ -247,9 +243,9 @@ class UnitsHandler:
         is_kept = self._outcomes.now() - message.created_at < KEYS_KEPT
         return not is_lost or (self._has_keys and is_kept)
 
-    async def _count(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def _count(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         job: jobs.RemoveUnits = message.body
-        answer = await job_outcomes.in_time(self._client.get(listing.request_id or ""))
+        answer = await job_outcomes.in_time(self._client.get(link.request_id or ""))
         before, problem = await self._outcomes.db.read(lambda tx: self._check(tx, job, answer))
         if problem is None:
             counted = replace(job, before=before)
@@ -261,15 +257,15 @@ class UnitsHandler:
         self, tx: database.Transaction, job: jobs.RemoveUnits, answer: remote_request.RemoteRequest
     ) -> tuple[jobs.UnitCounts, str | None]:
         """Return the units by a new answer, and the key of why they can't be removed, if so."""
-        listing = replace(link_rows.get_listing(tx, job.listing_id), answer=answer)
-        problem = request_changes.removal_problem(listing, request_changes.change_of(job))
-        if link_lists.is_removal_uncertain(tx, self._outcomes.queues, listing.id):
+        link = replace(link_rows.get_link(tx, job.link_id), answer=answer)
+        problem = request_changes.removal_problem(link, request_changes.change_of(job))
+        if link_lists.is_removal_uncertain(tx, self._outcomes.queues, link.id):
             problem = "units-doubted"
-        return _count(answer, listing), problem
+        return _count(answer, link), problem
 
-    async def _send(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def _send(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         try:
-            answer = await job_outcomes.in_time(self._edits.send(message, listing))
+            answer = await job_outcomes.in_time(self._edits.send(message, link))
         except (errors.NotReached, errors.Throttled):
             raise
         except errors.PeerError as error:
@@ -279,17 +275,17 @@ class UnitsHandler:
             await self._outcomes.finish(message, self._edits.store, answer)
 
     async def _find_out(
-        self, message: outbox.Message, listing: link_rows.PaymentLink, before: jobs.UnitCounts
+        self, message: outbox.Message, link: link_rows.PaymentLink, before: jobs.UnitCounts
     ) -> None:
         """Count again; units that are gone without a payment were removed."""
         job: jobs.RemoveUnits = message.body
         try:
-            answer = await job_outcomes.in_time(self._client.get(listing.request_id or ""))
+            answer = await job_outcomes.in_time(self._client.get(link.request_id or ""))
         except errors.PeerError as error:
             job_outcomes.log_failure(job, error)
             await self._postpone(message, None)
             return
-        later = _count(answer, listing)
+        later = _count(answer, link)
         removed = before.removed_until(later)
         now = self._outcomes.now()
         is_settled = job.lost_at is not None and now - job.lost_at >= request_bodies.SETTLING
@@ -319,10 +315,10 @@ class UnitsHandler:
     def _store_answer(
         self, tx: database.Transaction, job: jobs.RemoveUnits, answer: remote_request.RemoteRequest
     ) -> None:
-        self._outcomes.save_answer(tx, job.listing_id, answer)
+        self._outcomes.save_answer(tx, job.link_id, answer)
 
 
-def _count(answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink) -> jobs.UnitCounts:
-    several = (listing.wish.max_quantity or 1) > 1
-    counted = request_changes.count_units(answer, listing.units_sold)
-    return replace(counted, payments=listing.paid_count, several=several)
+def _count(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink) -> jobs.UnitCounts:
+    several = (link.wish.max_quantity or 1) > 1
+    counted = request_changes.count_units(answer, link.units_sold)
+    return replace(counted, payments=link.paid_count, several=several)

@@ -52,43 +52,41 @@ class JobHandler:
             await self._receipts.keep(message)
             return
         job: jobs.Job = message.body
-        listing = await self._outcomes.db.read(
-            lambda tx: link_rows.find_listing(tx, job.listing_id)
-        )
-        if listing is None:
+        link = await self._outcomes.db.read(lambda tx: link_rows.find_link(tx, job.link_id))
+        if link is None:
             await self._outcomes.finish(message)
         elif not await self._edits.goes_behind(message):
-            await self._perform(message, job, listing)
+            await self._perform(message, job, link)
 
     async def _perform(
-        self, message: outbox.Message, job: jobs.Job, listing: link_rows.PaymentLink
+        self, message: outbox.Message, job: jobs.Job, link: link_rows.PaymentLink
     ) -> None:
         match job:
             case jobs.CreateRequest():
-                await self._creates.create(message, listing)
+                await self._creates.create(message, link)
             case jobs.DeleteAccidentalCopies():
-                await self._creates.delete_doubles(message, listing)
+                await self._creates.delete_doubles(message, link)
             case jobs.SendProfile():
-                await self._profile.send(message, listing)
+                await self._profile.send(message, link)
             case (
                 jobs.DecideClaim() | jobs.SendMark()
             ):  # also of a deleted request: the money may be there
                 act = self._claims.decide if isinstance(job, jobs.DecideClaim) else self._marks.send
                 await act(message)
             case jobs.AddCodes():  # its buyers wait for them, too
-                await self._codes.add(message, listing)
-            case _ if listing.state == link_rows.DELETED:
+                await self._codes.add(message, link)
+            case _ if link.state == link_rows.DELETED:
                 is_asked = isinstance(job, jobs.SellerJob)
                 follow = self._changes.answer_deleted if is_asked else None
                 await self._outcomes.finish(message, follow)
             case jobs.CheckRequest():
-                await self._changes.check(message, listing)
+                await self._changes.check(message, link)
             case jobs.EditRequest():
-                await self._edits.edit(message, listing)
+                await self._edits.edit(message, link)
             case jobs.RemoveUnits():
-                await self._units.remove(message, listing)
+                await self._units.remove(message, link)
             case _:
-                await self._changes.change(message, listing)
+                await self._changes.change(message, link)
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Notify the seller of a job that was set aside: its outcome is not known."""
@@ -99,7 +97,7 @@ class JobHandler:
             self._receipts.give_up(tx, message.body)
             return
         job: jobs.Job = message.body
-        if link_rows.find_listing(tx, job.listing_id) is None:
+        if link_rows.find_link(tx, job.link_id) is None:
             return
         if isinstance(job, jobs.CreateRequest):
             self._creates.give_up(tx, job, job.progress.after_loss(self._outcomes.now()))

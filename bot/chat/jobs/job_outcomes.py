@@ -60,7 +60,7 @@ def delay_text(error: Exception | None) -> str:
 
 def log_failure(job: jobs.Job | jobs.AccountJob, error: Exception) -> None:
     """Log a failed call for the operator; one that only they can fix is an error with the fix."""
-    of = {"listing": job.listing_id} if isinstance(job, jobs.Job) else {"seller": job.seller_id}
+    of = {"listing": job.link_id} if isinstance(job, jobs.Job) else {"seller": job.seller_id}
     line = log.bind(
         job=type(job).__name__, **of,
         error=type(error).__name__, reason=str(error),
@@ -125,11 +125,11 @@ class Outcomes:
     ) -> None:
         """Retry as `job` after `delay` ms, in the background: button presses don't wait for it.
 
-        `lane` is another one than that of the listing's other retries; `text` is the key of a text
+        `lane` is another one than that of the link's other retries; `text` is the key of a text
         to the seller.
         """
         state = outbox.NextAttempt(
-            job, lane or f"{queues.BACKGROUND}{job.listing_id}", queue_policy.NOTICE
+            job, lane or f"{queues.BACKGROUND}{job.link_id}", queue_policy.NOTICE
         )
         follow = self.send_text if text else None
         await self._retry(message, state, self.now() + delay, follow, text)
@@ -153,7 +153,7 @@ class Outcomes:
     async def proceed(
         self, message: outbox.Message, job: jobs.Job, follow: Follow, *values: object
     ) -> None:
-        """Perform the next step `job` at once, before all that is queued for its listing."""
+        """Perform the next step `job` at once, before all that is queued for its link."""
         await self._retry(message, outbox.NextAttempt(job), self.now(), follow, *values)
 
     async def _retry(
@@ -174,7 +174,7 @@ class Outcomes:
 
     def add_later(self, tx: database.Transaction, job: jobs.Job, delay: int) -> None:
         """Queue a job in the background, due in `delay` ms."""
-        now, lane = self.now(), f"{queues.BACKGROUND}{job.listing_id}"
+        now, lane = self.now(), f"{queues.BACKGROUND}{job.link_id}"
         outbox.put(
             tx, self.queues.jobs, lane, job, now, priority=queue_policy.NOTICE, due_at=now + delay
         )
@@ -182,7 +182,7 @@ class Outcomes:
     def save_answer(
         self,
         tx: database.Transaction,
-        listing_id: str,
+        link_id: str,
         answer: remote_request.RemoteRequest | None,
         *,
         brings_goods: bool = False,
@@ -192,31 +192,29 @@ class Outcomes:
         Buyers who waited for a code hear of more codes, wherever these came from, of what took
         their place, and of what a job `brings`.
         """
-        before = link_rows.get_listing(tx, listing_id)
+        before = link_rows.get_link(tx, link_id)
         if brings_goods or (answer is not None and answer.serves_more(before.answer)):
             request_id, served = before.request_id or "", remote_request.served_unit(answer)
             receipts.notify_waiting(tx, self.queues, request_id, served, self.now())
         if answer is not None:
-            link_rows.set_answer(tx, listing_id, answer)
+            link_rows.set_answer(tx, link_id, answer)
 
-    def refresh(self, tx: database.Transaction, listing_id: str) -> None:
-        """Queue the refresh of all posts of a listing."""
-        post_rows.refresh(tx, self.queues, listing_id, self.now())
+    def refresh(self, tx: database.Transaction, link_id: str) -> None:
+        """Queue the refresh of all posts of a link."""
+        post_rows.refresh(tx, self.queues, link_id, self.now())
 
     def show(self, tx: database.Transaction, job: jobs.CreateRequest | jobs.CardJob) -> None:
-        """Send the listing's card as a new message, or show it in place."""
-        listing, reply_to = link_rows.get_listing(tx, job.listing_id), job.reply_to
+        """Send the link's card as a new message, or show it in place."""
+        link, reply_to = link_rows.get_link(tx, job.link_id), job.reply_to
         is_picture = reply_to.is_picture
         is_card = is_picture or post_rows.is_card(tx, reply_to.chat_id, reply_to.message_id)
-        if listing.state == link_rows.DELETED:
+        if link.state == link_rows.DELETED:
             text = translations.t(
-                reply_to.language, "listing-deleted", name=replies.escaped(listing.wish.name)
+                reply_to.language, "listing-deleted", name=replies.escaped(link.wish.name)
             )
-            reply = replies.Reply(text, picture=listing.id if is_card else None)
+            reply = replies.Reply(text, picture=link.id if is_card else None)
         else:
-            reply = card_text.seller_card(
-                request_card.card_of(listing, self.now()), reply_to.language
-            )
+            reply = card_text.seller_card(request_card.card_of(link, self.now()), reply_to.language)
             if isinstance(job, jobs.CreateRequest | jobs.SendCard):
                 self.send(tx, job, reply)
                 return
@@ -246,7 +244,7 @@ class Outcomes:
         self, tx: database.Transaction, job: jobs.SellerJob, key: str, **values: object
     ) -> None:
         """Queue a text to the chat that the job came from; `name` is the request's."""
-        name = replies.escaped(link_rows.get_listing(tx, job.listing_id).wish.name)
+        name = replies.escaped(link_rows.get_link(tx, job.link_id).wish.name)
         self.send(
             tx, job, replies.Reply(translations.t(job.reply_to.language, key, name=name, **values))
         )
@@ -262,8 +260,8 @@ class Outcomes:
         """Queue the text about a call that failed or whose outcome is not known."""
         match error:
             case errors.NotFound():
-                mark_deleted(tx, link_rows.get_listing(tx, job.listing_id))
-                self.refresh(tx, job.listing_id)
+                mark_deleted(tx, link_rows.get_link(tx, job.link_id))
+                self.refresh(tx, job.link_id)
                 self.send_text(tx, job, "service-gone")
             case errors.Unauthorized():
                 self.send_text(tx, job, "service-closed")
@@ -278,15 +276,15 @@ class Outcomes:
         self,
         tx: database.Transaction,
         job: jobs.SellerJob,
-        listing: link_rows.PaymentLink,
+        link: link_rows.PaymentLink,
         form: Callable[..., flow.FormResult],
     ) -> None:
         """Open the form that a refusal needs, and queue its questions."""
-        seller = seller_rows.ensure_seller(tx, listing.seller_id, job.reply_to.language, self.now())
-        seller = seller_rows.at_service(tx, seller, listing.seller_id, self._paid_at)
-        current = seller_rows.find_draft(tx, listing.chat_id, listing.seller_id)
+        seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, self.now())
+        seller = seller_rows.at_service(tx, seller, link.seller_id, self._paid_at)
+        current = seller_rows.find_draft(tx, link.chat_id, link.seller_id)
         outcome = form(draft_id=link_rows.short_id(6), seller=seller, current=current)
-        seller_rows.save_draft(tx, listing.chat_id, listing.seller_id, outcome.draft, self.now())
+        seller_rows.save_draft(tx, link.chat_id, link.seller_id, outcome.draft, self.now())
         for reply in outcome.replies:
             self.send(tx, job, reply)
 
@@ -297,8 +295,8 @@ class Outcomes:
         outbox.put(tx, self.queues.messages, chat, payload, self.now())
 
 
-def mark_deleted(tx: database.Transaction, listing: link_rows.PaymentLink) -> None:
+def mark_deleted(tx: database.Transaction, link: link_rows.PaymentLink) -> None:
     """Mark a request as deleted, and release its picture."""
-    link_rows.set_state(tx, listing.id, link_rows.DELETED)
-    if listing.wish.image is not None:
-        seller_images.release_image(tx, listing.wish.image)
+    link_rows.set_state(tx, link.id, link_rows.DELETED)
+    if link.wish.image is not None:
+        seller_images.release_image(tx, link.wish.image)

@@ -120,12 +120,12 @@ class ClaimHandler:
         if decision.text is not None:
             self._outcomes.send_text(tx, job, decision.text)
         elif decision.state == claim_rows.REJECTED and job.reply_to.message_id is None:
-            listing, seller = claim_cards.is_known_claim(tx, claim)
+            link, seller = claim_cards.is_known_claim(tx, claim)
             self._outcomes.send(
                 tx,
                 job,
                 claim_cards.claim_reply(
-                    replace(claim, state=claim_rows.REJECTED), listing, seller, now
+                    replace(claim, state=claim_rows.REJECTED), link, seller, now
                 ),
             )
 

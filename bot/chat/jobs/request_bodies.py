@@ -41,7 +41,7 @@ class PaymentServer:
 
 
 def request_body(
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     addresses: dialects.Addresses,
     instrument: str | None,
     now: int,
@@ -51,7 +51,7 @@ def request_body(
 
     `instrument` is the operator's, for a wish that names none.
     """
-    wish = listing.wish
+    wish = link.wish
     values = {
         field.wire.path: value
         for field in request_fields.FIELDS
@@ -61,7 +61,7 @@ def request_body(
     }
     currencies = dialect.spell(wish, dialects.instrument_of(wish, instrument))
     keep = {"keepUrl": addresses.keep} if addresses.keep else {}
-    return _nested({**values, **currencies, **keep, _WEBHOOK: _webhook(listing, addresses)})
+    return _nested({**values, **currencies, **keep, _WEBHOOK: _webhook(link, addresses)})
 
 
 def seller_of_create(
@@ -88,7 +88,7 @@ def seller_of_edit(
 
 
 def edit_body(
-    change: flow.Change, listing: link_rows.PaymentLink, addresses: dialects.Addresses, now: int
+    change: flow.Change, link: link_rows.PaymentLink, addresses: dialects.Addresses, now: int
 ) -> dict[str, Any]:
     """Return the body of an edit as at `now` (epoch ms).
 
@@ -100,7 +100,7 @@ def edit_body(
     if field.wire is None:
         raise ValueError(f"{change.field} is not sent")
     whole = field.wire.path.partition(".")[0]
-    after = request_changes.apply_edit(listing.wish, change)
+    after = request_changes.apply_edit(link.wish, change)
     values = {
         other.wire.path: value
         for other in request_fields.FIELDS
@@ -109,15 +109,15 @@ def edit_body(
         if value is not None or other is field
     }
     if _WEBHOOK.startswith(f"{whole}."):
-        values[_WEBHOOK] = _webhook(listing, addresses)
+        values[_WEBHOOK] = _webhook(link, addresses)
     return _nested(values)
 
 
-def _webhook(listing: link_rows.PaymentLink, addresses: dialects.Addresses) -> dict[str, Any]:
+def _webhook(link: link_rows.PaymentLink, addresses: dialects.Addresses) -> dict[str, Any]:
     events = {"events": [*addresses.events]} if addresses.events else {}
     return {
-        "webhookUrl": f"{addresses.receiver}/{listing.token}",
-        "customParameters": {"listing": listing.id},
+        "webhookUrl": f"{addresses.receiver}/{link.token}",
+        "customParameters": {"listing": link.id},
         **events,
     }
 

@@ -28,12 +28,12 @@ STATES: dict[type[jobs.ChangeJob], str] = {
     jobs.ResumeRequest: link_rows.LIVE,
     jobs.DeleteRequest: link_rows.DELETED,
 }
-"""A listing's state after each change."""
+"""A link's state after each change."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """What is known after a call: the answer, the listing's new state, the key of a text to add."""
+    """What is known after a call: the answer, the link's new state, the key of a text to add."""
 
     answer: remote_request.RemoteRequest | None = None
     state: str | None = None
@@ -41,48 +41,46 @@ class ChangeResult:
 
 
 async def check_request(
-    client: client.Client, listing: link_rows.PaymentLink, now: int
+    client: client.Client, link: link_rows.PaymentLink, now: int
 ) -> ChangeResult:
     """Fetch a request; one that can be paid at the server is not stopped here any more.
 
     Raises NotFound, Refused and PeerError.
     """
-    answer = await client.get(listing.request_id or "")
-    is_resumed = listing.state == link_rows.STOPPED and not is_over(answer, listing, now)
+    answer = await client.get(link.request_id or "")
+    is_resumed = link.state == link_rows.STOPPED and not is_over(answer, link, now)
     return ChangeResult(answer, link_rows.LIVE if is_resumed else None)
 
 
 async def change_request(
-    client: client.Client, listing: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
+    client: client.Client, link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
 ) -> ChangeResult:
     """Stop, resume or delete a request, and fetch it afterwards.
 
     Raises NotFound, Refused, NotReached and Throttled if nothing was done, and PeerError if the
     outcome is not known.
     """
-    request_id, state = listing.request_id or "", STATES[type(job)]
+    request_id, state = link.request_id or "", STATES[type(job)]
     try:
-        await _send(client, listing, job, now)
+        await _send(client, link, job, now)
     except (errors.NotReached, errors.Throttled):
         raise
     except errors.PeerError as error:
-        return await _find_out(client, listing, job, now, error)
+        return await _find_out(client, link, job, now, error)
     if state == link_rows.DELETED:
         return ChangeResult(state=state)
-    return ChangeResult(
-        await fetch_request(client, request_id) or _assumed(listing, job, now), state
-    )
+    return ChangeResult(await fetch_request(client, request_id) or _assumed(link, job, now), state)
 
 
 async def _send(
-    client: client.Client, listing: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
+    client: client.Client, link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
 ) -> None:
-    request_id = listing.request_id or ""
+    request_id = link.request_id or ""
     match job:
         case jobs.PauseRequest():
             await client.stop(request_id)
         case jobs.ResumeRequest():
-            ends_at = end_after(listing.wish, now)
+            ends_at = end_after(link.wish, now)
             seconds = None if ends_at is None else request_spec.seconds_until(ends_at, now)
             await client.resume(request_id, seconds)
         case jobs.DeleteRequest():
@@ -96,7 +94,7 @@ def end_after(wish: request_spec.RequestSpec, now: int) -> int | None:
 
 async def _find_out(
     client: client.Client,
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     job: jobs.ChangeJob,
     now: int,
     error: errors.PeerError,
@@ -104,14 +102,14 @@ async def _find_out(
     """Fetch a request to find out whether a change was made; raise `error` if that fails."""
     is_deleted = isinstance(job, jobs.DeleteRequest)
     try:
-        answer = await client.get(listing.request_id or "")
+        answer = await client.get(link.request_id or "")
     except errors.NotFound:
         if not is_deleted:
             raise
         return ChangeResult(state=link_rows.DELETED)
     except (errors.PeerError, errors.Refused):
         raise error from None
-    if not is_deleted and is_over(answer, listing, now) == isinstance(job, jobs.PauseRequest):
+    if not is_deleted and is_over(answer, link, now) == isinstance(job, jobs.PauseRequest):
         return ChangeResult(answer, STATES[type(job)])
     return ChangeResult(answer, text="service-unchanged")
 
@@ -129,44 +127,42 @@ async def fetch_request(
 
 
 def _assumed(
-    listing: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
+    link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
 ) -> remote_request.RemoteRequest | None:
     """Return the known answer with the change that the server confirmed."""
-    if listing.answer is None or isinstance(job, jobs.PauseRequest):
-        return listing.answer
-    return replace(listing.answer, expires_at=end_after(listing.wish, now), is_enabled=True)
+    if link.answer is None or isinstance(job, jobs.PauseRequest):
+        return link.answer
+    return replace(link.answer, expires_at=end_after(link.wish, now), is_enabled=True)
 
 
-def is_over(answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, now: int) -> bool:
+def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
     """Check whether a request has ended, or ends as one does that was stopped just now."""
     ends = answer.expires_at
-    if ends is not None and ends <= now + (0 if _is_wished(ends, listing) else STOP_HORIZON):
+    if ends is not None and ends <= now + (0 if _is_wished(ends, link) else STOP_HORIZON):
         return True
     has_begun = answer.enabled_at is None or answer.enabled_at <= now
     return has_begun and not (answer.is_enabled or answer.lacks_account)
 
 
-def _is_wished(ends: int, listing: link_rows.PaymentLink) -> bool:
+def _is_wished(ends: int, link: link_rows.PaymentLink) -> bool:
     """Check whether it is the end that the seller wished for, by the server's clock or by ours."""
-    known = (
-        listing.answer.expires_at if listing.answer and listing.state == link_rows.LIVE else None
-    )
-    wished = listing.wish.ends_at
+    known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
+    wished = link.wish.ends_at
     return ends == known or (wished is not None and abs(ends - wished) <= CLOCK_TOLERANCE)
 
 
 def job_of(change: flow.Change, reply_to: jobs.ReplyTo) -> jobs.EditRequest | jobs.RemoveUnits:
     """Build the job that makes a change at the service."""
     if request_fields.EDITS[change.field] is request_fields.UNITS:
-        return jobs.RemoveUnits(change.listing_id, reply_to, number_of(change))
-    return jobs.EditRequest(change.listing_id, reply_to, change.field, change.value)
+        return jobs.RemoveUnits(change.link_id, reply_to, number_of(change))
+    return jobs.EditRequest(change.link_id, reply_to, change.field, change.value)
 
 
 def change_of(job: jobs.EditRequest | jobs.RemoveUnits) -> flow.Change:
     """Build the change that a job makes."""
     if isinstance(job, jobs.RemoveUnits):
-        return flow.Change(job.listing_id, request_fields.UNITS.name, job.number)
-    return flow.Change(job.listing_id, job.field, job.value)
+        return flow.Change(job.link_id, request_fields.UNITS.name, job.number)
+    return flow.Change(job.link_id, job.field, job.value)
 
 
 def number_of(change: flow.Change) -> int:
@@ -188,33 +184,33 @@ def apply_edit(wish: request_spec.RequestSpec, change: flow.Change) -> request_s
     return replace(wish, **{field.attribute: value})
 
 
-def removal_problem(listing: link_rows.PaymentLink, change: flow.Change) -> str | None:
+def removal_problem(link: link_rows.PaymentLink, change: flow.Change) -> str | None:
     """Return the key of why these units can't be removed, None if they can.
 
     A drop without units is none: a seller can stop or delete it instead.
     """
-    left = units_left(listing)
+    left = units_left(link)
     if left is not None and number_of(change) > left:
         return "units-too-many"
-    return "units-all" if number_of(change) >= (listing.wish.units or 0) else None
+    return "units-all" if number_of(change) >= (link.wish.units or 0) else None
 
 
-def units_left(listing: link_rows.PaymentLink) -> int | None:
+def units_left(link: link_rows.PaymentLink) -> int | None:
     """Return the units left of a drop, by its server if it sends them; None for other kinds."""
-    known_left = listing.answer.remaining_units if listing.answer else None
-    return listing.left if known_left is None else known_left
+    known_left = link.answer.remaining_units if link.answer else None
+    return link.left if known_left is None else known_left
 
 
-def request_for_form(listing: link_rows.PaymentLink, field: str) -> form.ExistingRequest:
+def request_for_form(link: link_rows.PaymentLink, field: str) -> form.ExistingRequest:
     """Build the facts that a field's edit form shows: the units left, and the codes left."""
-    wish = listing.wish
+    wish = link.wish
     if request_fields.EDITS[field] in (request_fields.UNITS, request_fields.GOODS):
-        wish = replace(wish, units=units_left(listing) or wish.units)
-    codes = listing.answer.codes if listing.answer else None
+        wish = replace(wish, units=units_left(link) or wish.units)
+    codes = link.answer.codes if link.answer else None
     if codes is not None and wish.goods is not None and wish.goods.kind == request_spec.CODES:
         left = replace(wish.goods, count=codes.left or None, first=None, last=None)
         wish = replace(wish, goods=left)
-    return form.ExistingRequest(listing.id, wish, listing.poster_text)
+    return form.ExistingRequest(link.id, wish, link.poster_text)
 
 
 def copy_wish(wish: request_spec.RequestSpec, now: int) -> request_spec.RequestSpec:

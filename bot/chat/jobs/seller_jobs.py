@@ -67,20 +67,20 @@ class ProfileHandler:
             return False
         return not server_memory.refuses_seller(tx, url, self._outcomes.now() - REFUSAL_KEPT)
 
-    async def send(self, message: outbox.Message, listing: link_rows.PaymentLink) -> None:
+    async def send(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Send the profile with one request; after some failures the other requests go on."""
         job: jobs.SendProfile = message.body
-        state, is_known = await self._outcomes.db.read(lambda tx: self._look(tx, listing))
+        state, is_known = await self._outcomes.db.read(lambda tx: self._look(tx, link))
         if state.version != job.version:
             await self._outcomes.finish(message)
             return
         try:
-            if is_known and listing.state in (link_rows.LIVE, link_rows.STOPPED):
+            if is_known and link.state in (link_rows.LIVE, link_rows.STOPPED):
                 body = {
                     "seller": request_bodies.seller_of_edit(state.profile, self._server.addresses)
                 }
                 client = self._server.client.keyed(message.id)
-                await job_outcomes.in_time(client.edit(listing.request_id or "", body))
+                await job_outcomes.in_time(client.edit(link.request_id or "", body))
         except errors.PeerError as error:
             job_outcomes.log_failure(job, error)
             await self._postpone(message, error)
@@ -98,27 +98,27 @@ class ProfileHandler:
         self,
         tx: database.Transaction,
         job: jobs.CreateRequest,
-        listing: link_rows.PaymentLink,
+        link: link_rows.PaymentLink,
         attempt: create_attempt.Attempt,
     ) -> None:
         """Send a profile that changed meanwhile; ask for one after the seller's first request."""
-        state = seller_rows.profile_state(tx, listing.seller_id)
+        state = seller_rows.profile_state(tx, link.seller_id)
         if attempt.is_seller_refused:
             self._remember_refusal(tx)
         if state.version != attempt.profile_version:
-            self._outcomes.add_later(tx, jobs.SendProfile(listing.id, state.version), 0)
+            self._outcomes.add_later(tx, jobs.SendProfile(link.id, state.version), 0)
         if state.is_offered:
             return
-        is_first = seller_rows.mark_profile_offered(tx, listing.seller_id, self._outcomes.now())
+        is_first = seller_rows.mark_profile_offered(tx, link.seller_id, self._outcomes.now())
         if is_first and state.profile.name is None:
             self._outcomes.send(
                 tx, job, seller_texts.profile_offer(job.seller_name, job.reply_to.language)
             )
 
     def _look(
-        self, tx: database.Transaction, listing: link_rows.PaymentLink
+        self, tx: database.Transaction, link: link_rows.PaymentLink
     ) -> tuple[seller_rows.ProfileState, bool]:
-        return seller_rows.profile_state(tx, listing.seller_id), self.knows_seller(tx)
+        return seller_rows.profile_state(tx, link.seller_id), self.knows_seller(tx)
 
     async def _postpone(self, message: outbox.Message, error: errors.PeerError) -> None:
         job: jobs.SendProfile = message.body
@@ -136,11 +136,11 @@ class ProfileHandler:
         """Refresh the posts of a request, and queue the seller's next older one."""
         if isinstance(refused, errors.InvalidBody) and create_attempt.is_seller_unknown(refused):
             self._remember_refusal(tx)
-        listing = link_rows.get_listing(tx, job.listing_id)
-        self._outcomes.refresh(tx, listing.id)
-        if job.goes_on and (older := seller_rows.next_older_link(tx, listing)):
+        link = link_rows.get_link(tx, job.link_id)
+        self._outcomes.refresh(tx, link.id)
+        if job.goes_on and (older := seller_rows.next_older_link(tx, link)):
             delay = 0 if job.sent < SENT_AT_ONCE else PROFILE_SPACING
-            following = replace(job, listing_id=older, sent=job.sent + 1)
+            following = replace(job, link_id=older, sent=job.sent + 1)
             self._outcomes.add_later(tx, following, delay)
 
     def _go_on_without(self, tx: database.Transaction, job: jobs.SendProfile, delay: int) -> None:
@@ -367,8 +367,8 @@ class PayoutHandler:
             one for one in found
             if not job.unpayable or (one.answer is not None and one.answer.lacks_account)
         ]  # fmt: skip
-        for place, listing in enumerate(wanted):
-            self._outcomes.add_later(tx, jobs.CheckRequest(listing.id), place * PAYOUT_SPACING)
+        for place, link in enumerate(wanted):
+            self._outcomes.add_later(tx, jobs.CheckRequest(link.id), place * PAYOUT_SPACING)
         if len(found) == seller_rows.BATCH:
             following = replace(job, before=found[-1].id)
             self._add(tx, following, len(wanted) * PAYOUT_SPACING)

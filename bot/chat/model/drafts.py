@@ -178,7 +178,7 @@ class Draft(request_spec.RequestOptions):
     asked last. `amount` is in major units, since its currency may be asked after it; with a
     `choice`, in major units too, payers choose it.
     `asks_destination` is whether the destination is one of the numbered steps. `paused` is the new
-    form that this shorter one interrupts. `listing` is the request that an edit is about,
+    form that this shorter one interrupts. `link_id` is the request that an edit is about,
     `poster_text` the text on its poster. With `in_menu` an answer leads back to "More options".
     `step_after_zone` is the step that waits for the time zone. `payment` is the key of the payment
     that was paid back. `readings` are what a message of goods may mean, while its seller is asked.
@@ -201,7 +201,7 @@ class Draft(request_spec.RequestOptions):
     asks_destination: bool = False
     paused: Draft | None = None
     receivers: tuple[Portion, ...] = ()
-    listing: str | None = None
+    link_id: str | None = None
     poster_text: str | None = None
     in_menu: bool = False
     step_after_zone: str | None = None

@@ -117,9 +117,9 @@ class UnitCounts:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A queued call of the payment service about one listing."""
+    """A queued call of the payment service about one link."""
 
-    listing_id: str
+    link_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class ChangeJob(CardJob):
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest(SellerJob):
-    """Create the request of a listing, and send its card.
+    """Create the request of a link, and send its card.
 
     `seller_name` is the seller's name at Telegram, proposed for the profile after the first one.
     """
@@ -152,17 +152,17 @@ class CreateRequest(SellerJob):
 
 @dataclass(frozen=True, slots=True)
 class DeleteAccidentalCopies(Job):
-    """Delete the requests that lost creates of a listing made late."""
+    """Delete the requests that lost creates of a link made late."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest(Job):
-    """Bring a listing up to date for its posts; nobody waits for it."""
+    """Bring a link up to date for its posts; nobody waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendProfile(Job):
-    """Send its seller's profile to the service with a listing's request, and refresh its posts.
+    """Send its seller's profile to the service with a link's request, and refresh its posts.
 
     Without effect once the profile has another `version`. A job that `goes_on` queues the same for
     the seller's request before this one, so that one at a time is under way, however many; `sent`
@@ -176,12 +176,12 @@ class SendProfile(Job):
 
 @dataclass(frozen=True, slots=True)
 class SendCard(CardJob):
-    """Bring a listing up to date and send its card as a new message."""
+    """Bring a link up to date and send its card as a new message."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshCard(CardJob):
-    """Bring a listing up to date and show its card in place."""
+    """Bring a link up to date and show its card in place."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class CardMessage:
     refused its picture.
     """
 
-    listing_id: str
+    link_id: str
     language: str
     message_id: int | None = None
     is_public: bool = False
@@ -66,7 +66,7 @@ class CardMessage:
 class PosterFile:
     """A request's poster as a file; `design` such as `print-dark.pdf`."""
 
-    listing_id: str
+    link_id: str
     language: str
     design: str
     file_name: str
@@ -126,7 +126,7 @@ class AlertPayment:
     what was raised, and the goal, in minor units, if this payment reached it.
     """
 
-    listing_id: str
+    link_id: str
     kind: str
     name: str
     amount: int
@@ -192,12 +192,12 @@ class ClaimAlert:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDigest:
-    """The claims of a listing without messages of their own; what waits is read when it is sent.
+    """The claims of a link without messages of their own; what waits is read when it is sent.
 
     `is_new`: a new message, which takes the place of the one before it. Else that one is edited.
     """
 
-    listing_id: str
+    link_id: str
     language: str
     is_new: bool = False
     is_silent: bool = False

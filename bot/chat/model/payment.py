@@ -67,22 +67,22 @@ def _is_visible(char: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PaymentKey:
-    """A payment by its listing, the time of its record (epoch ms) and a digest of its number."""
+    """A payment by its link, the time of its record (epoch ms) and a digest of its number."""
 
-    listing_id: str
+    link_id: str
     at: int
     digest: str
 
     @classmethod
-    def of(cls, listing_id: str, at: int, transaction_id: str) -> PaymentKey:
+    def of(cls, link_id: str, at: int, transaction_id: str) -> PaymentKey:
         """Return the key of a payment."""
         digest = hashlib.blake2b(transaction_id.encode("utf-8", "replace"), digest_size=4)
-        return cls(listing_id, at, digest.hexdigest())
+        return cls(link_id, at, digest.hexdigest())
 
     @property
     def words(self) -> tuple[str, str, str]:
         """Return the key as words of a button's action."""
-        return self.listing_id, str(self.at), self.digest
+        return self.link_id, str(self.at), self.digest
 
 
 # A seller's marks on a payment: sent, paid back, and the payer's words hidden.

@@ -82,7 +82,7 @@ FILES_AT_ONCE = 2
 """Files in memory, of 20 MB each. They hold their connections longer than photos do."""
 
 BACKGROUND = "background:"
-"""Prefix of the lanes of jobs that no button press waits for; the listing's id follows."""
+"""Prefix of the lanes of jobs that no button press waits for; the link's id follows."""
 
 WALLETS = "wallets:"
 """Prefix of the lanes of jobs that wait for sellers' wallets; the seller's reference follows."""

@@ -106,7 +106,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool) and is_finite
 
 
-LONGEST_LISTING = 64
+LONGEST_LINK = 64
 """Characters; ours have ten, a longer one belongs to another tool."""
 LONGEST_TEXT = 2048
 """Characters of an id or a link; a longer one fits no QR code and no button."""
@@ -155,7 +155,7 @@ class RemoteRequest:
     remaining_units: int | None
     enabled_at: int | None
     expires_at: int | None
-    listing_id: str | None
+    link_id: str | None
     reserved_units: int = 0
     paid_count: int | None = None
     status: str | None = None
@@ -248,7 +248,7 @@ def read_request(data: Any, *, is_embedded: bool = False) -> RemoteRequest:
             remaining_units=_whole(data.get("remainingUnits")),
             enabled_at=_time(data.get("enabledAt")),
             expires_at=_time(data.get("expiresAt")),
-            listing_id=listing_id_of(data),
+            link_id=link_id_of(data),
             reserved_units=_whole(data.get("reservedUnits")) or 0,
             paid_count=_whole(data.get("paymentsCount")),
             status=status if isinstance(status := data.get("status"), str) else None,
@@ -434,13 +434,13 @@ def reaches_before(page: Sequence[Any], moment: int) -> bool:
     return falls and 0 < times[-1] < moment
 
 
-def listing_id_of(data: Mapping[str, Any]) -> str | None:
-    """Return the id of the listing that a request was created for, wherever it is echoed."""
+def link_id_of(data: Mapping[str, Any]) -> str | None:
+    """Return the id of the link that a request was created for, wherever it is echoed."""
     webhook = (data.get("notifications") or {}).get("webhook") or {}
     echoed = webhook.get("customParameters") or data.get("customParameters") or {}
     value = echoed.get("listing")
     text = "" if value is None else str(value)
-    return text if 0 < len(text) <= LONGEST_LISTING and text.isprintable() else None
+    return text if 0 < len(text) <= LONGEST_LINK and text.isprintable() else None
 
 
 def served_unit(answer: RemoteRequest | None) -> int:

@@ -53,7 +53,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message in Telegram's HTML; `picture` is the id of the listing whose card it is.
+    """A message in Telegram's HTML; `picture` is the id of the link whose card it is.
 
     `menu` is the menu that is open on the card (chat/cards/menus.py). `is_passing`: the message
     only says that something is under way, and is deleted once the form goes on.

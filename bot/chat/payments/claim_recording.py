@@ -44,21 +44,21 @@ class ClaimRecorder:
         self._held = held
         self._now = now
 
-    async def record(self, listing: link_rows.PaymentLink, money: ClaimedMoney) -> bool:
+    async def record(self, link: link_rows.PaymentLink, money: ClaimedMoney) -> bool:
         """Record a claim and queue its alert; return False if it is known already."""
-        return await self._db.transaction(lambda tx: self._record(tx, listing, money))
+        return await self._db.transaction(lambda tx: self._record(tx, link, money))
 
     def _record(
-        self, tx: database.Transaction, listing: link_rows.PaymentLink, money: ClaimedMoney
+        self, tx: database.Transaction, link: link_rows.PaymentLink, money: ClaimedMoney
     ) -> bool:
         now = self._now()
-        is_paid = payment_rows.is_checkout_paid(tx, listing.id, money.checkout_id)
+        is_paid = payment_rows.is_checkout_paid(tx, link.id, money.checkout_id)
         claim = claim_rows.Claim(
             id=claim_rows.new_claim_id(),
             checkout_id=money.checkout_id,
             request_id=money.request_id,
-            listing_id=listing.id,
-            seller_id=listing.seller_id,
+            link_id=link.id,
+            seller_id=link.seller_id,
             kind=money.kind,
             amount=money.amount,
             currency=money.currency,
@@ -75,13 +75,13 @@ class ClaimRecorder:
             return False
         stored = claim_rows.find_claim(tx, claim_id)
         if stored is not None and stored.is_waiting(now):
-            claim_messages.announce(tx, self._queues, listing, stored, now)
+            claim_messages.announce(tx, self._queues, link, stored, now)
         return True
 
 
 def record_underpaid(
     tx: database.Transaction,
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     payment: payment_rows.Payment,
     now: int,
 ) -> str | None:
@@ -94,7 +94,7 @@ def record_underpaid(
         return None
     claim = claim_rows.claim_of_checkout(tx, payment.checkout_id)
     if claim is None:
-        return claim_rows.save_claim(tx, _claim_of(listing, payment, payment.checkout_id, now))
+        return claim_rows.save_claim(tx, _claim_of(link, payment, payment.checkout_id, now))
     if claim.state != claim_rows.UNDERPAID:
         return None
     claim_rows.set_arrived(tx, claim.id, payment.amount, payment.currency)
@@ -102,14 +102,14 @@ def record_underpaid(
 
 
 def _claim_of(
-    listing: link_rows.PaymentLink, payment: payment_rows.Payment, checkout_id: str, now: int
+    link: link_rows.PaymentLink, payment: payment_rows.Payment, checkout_id: str, now: int
 ) -> claim_rows.Claim:
     return claim_rows.Claim(
         id=claim_rows.new_claim_id(),
         checkout_id=checkout_id,
         request_id=payment.request_id,
-        listing_id=listing.id,
-        seller_id=listing.seller_id,
+        link_id=link.id,
+        seller_id=link.seller_id,
         kind=payment.paid_by.kind if payment.paid_by else "",
         amount=payment.amount,
         currency=payment.currency,

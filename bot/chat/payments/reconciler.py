@@ -76,30 +76,30 @@ class MissingPayments:
             await self._db.transaction(lambda tx: server_memory.delete_observations(tx, outdated))
 
     async def record(
-        self, answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink
+        self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     ) -> int:
         """Record the missing payments of a request; return their number.
 
         Raises PeerError, Refused and StorageError.
         """
-        sold = count_sold(answer, listing, self._now())
-        if sold <= listing.units_sold:
+        sold = count_sold(answer, link, self._now())
+        if sold <= link.units_sold:
             return 0
         if answer.paid_count is not None:
             try:
-                return await self._record_listed(answer, listing, answer.paid_count)
+                return await self._record_listed(answer, link, answer.paid_count)
             except (errors.NotFound, errors.MethodNotAllowed):
-                log.debug("the service lists no payments", listing=listing.id)
-        return await self._record_counted(listing, sold)
+                log.debug("the service lists no payments", listing=link.id)
+        return await self._record_counted(link, sold)
 
     async def _record_listed(
-        self, answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, counted: int
+        self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, counted: int
     ) -> int:
         """Record the payments that the service lists and we don't know, oldest first."""
-        gap, since = (counted, listing.paid_count), self._now() - SEARCH_AGAIN
-        if await self._db.read(lambda tx: server_memory.is_gap_known(tx, listing.id, gap, since)):
+        gap, since = (counted, link.paid_count), self._now() - SEARCH_AGAIN
+        if await self._db.read(lambda tx: server_memory.is_gap_known(tx, link.id, gap, since)):
             return 0
-        unknown = await self._unknown(answer.id, counted - listing.paid_count)
+        unknown = await self._unknown(answer.id, counted - link.paid_count)
         before = self._now() - GRACE
         due = [paid for paid in unknown if (paid.completed_at or 0) <= before]
         later = [paid for paid in unknown if paid not in due]
@@ -107,22 +107,20 @@ class MissingPayments:
         found, newest = 0, next(sales, None)
         for paid in reversed(due):
             # No units left are passed: more may have been sold since the server was asked.
-            payment = replace(recording.payment_of(paid, answer.id, listing), found=True)
+            payment = replace(recording.payment_of(paid, answer.id, link), found=True)
             if paid is newest and answer.codes:  # if any buyers wait, this one does
                 payment = replace(payment, codes_waiting=answer.codes.waiting)
-            found += await self._recorder.record(listing, payment, None)
+            found += await self._recorder.record(link, payment, None)
         # Webhooks arrive meanwhile.
-        recorded = (
-            await self._db.read(lambda tx: link_rows.get_listing(tx, listing.id))
-        ).paid_count
+        recorded = (await self._db.read(lambda tx: link_rows.get_link(tx, link.id))).paid_count
         missing = counted - recorded - sum(not paid.underpaid for paid in later)
         if missing > 0:
             await self._db.transaction(
-                lambda tx: server_memory.save_gap(tx, listing.id, (counted, recorded), self._now())
+                lambda tx: server_memory.save_gap(tx, link.id, (counted, recorded), self._now())
             )
             log.warning(
                 "payments that the service counts and does not list",
-                listing=listing.id, number=missing,
+                listing=link.id, number=missing,
             )  # fmt: skip
         return found
 
@@ -146,52 +144,46 @@ class MissingPayments:
                     break
         return unknown
 
-    async def _record_counted(self, listing: link_rows.PaymentLink, sold: int) -> int:
+    async def _record_counted(self, link: link_rows.PaymentLink, sold: int) -> int:
         """Record payments of which only the units are known, once they are confirmed.
 
         Units that were gone a while ago have had their webhooks since: payments recorded by now are
         subtracted. A sighting from the future was made by a clock that was set back since.
         """
-        self._outdated.discard(listing.id)
+        self._outdated.discard(link.id)
         now = self._now()
-        seen = await self._db.read(lambda tx: server_memory.find_observation(tx, listing.id))
+        seen = await self._db.read(lambda tx: server_memory.find_observation(tx, link.id))
         if seen is not None and seen.seen_at <= now < seen.seen_at + CONFIRMED:
             return 0
         found = 0
         if seen is not None and seen.seen_at <= now:
-            missing = min(seen.sold, sold) - listing.units_sold
+            missing = min(seen.sold, sold) - link.units_sold
             if missing > 0:
-                found = await self._recorder.record_missing(listing.id, listing.units_sold, missing)
+                found = await self._recorder.record_missing(link.id, link.units_sold, missing)
         sighting = server_memory.UnitGapObservation(
             sold, now
         )  # after the recording: a crash between them repeats nothing
-        await self._db.transaction(
-            lambda tx: server_memory.save_observation(tx, listing.id, sighting)
-        )
+        await self._db.transaction(lambda tx: server_memory.save_observation(tx, link.id, sighting))
         return found
 
 
-def count_sold(
-    answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, now: int
-) -> int:
+def count_sold(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> int:
     """Count the units of a request that its server's answer proves, at `now` (epoch ms).
 
     A payment that the server counts and that isn't recorded stands for one unit at least.
     """
     if answer.paid_count is not None:
-        return listing.units_sold + answer.paid_count - listing.paid_count
-    if listing.wish.kind == "oneoff":
-        return int(_is_closed(answer, listing, now))
-    totals = [total for total in (answer.total_units, listing.wish.units) if total is not None]
+        return link.units_sold + answer.paid_count - link.paid_count
+    if link.wish.kind == "oneoff":
+        return int(_is_closed(answer, link, now))
+    totals = [total for total in (answer.total_units, link.wish.units) if total is not None]
     if not totals or answer.remaining_units is None:
         return 0
     # The wish's units shrink when units are taken out; not every server lowers its total.
     return max(0, min(totals) - answer.remaining_units - answer.reserved_units)
 
 
-def _is_closed(
-    answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink, now: int
-) -> bool:
+def _is_closed(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
     """Check that a one-off is closed by a payment: not by its end, its start or a stop."""
     if answer.is_enabled:
         return False
@@ -199,7 +191,7 @@ def _is_closed(
         return answer.status in PAID
     ended = answer.expires_at is not None and answer.expires_at <= now
     has_begun = answer.enabled_at is None or answer.enabled_at <= now
-    return listing.state == link_rows.LIVE and has_begun and not ended
+    return link.state == link_rows.LIVE and has_begun and not ended
 
 
 T = TypeVar("T")
@@ -294,46 +286,46 @@ class Reconciler:
                 yield page
 
     async def _compare_page(self, page: Sequence[remote_request.RemoteRequest]) -> int:
-        known = await link_rows.listings_by_id(
-            self._db, [answer.listing_id for answer in page if answer.listing_id]
+        known = await link_rows.links_by_id(
+            self._db, [answer.link_id for answer in page if answer.link_id]
         )
         found = 0
         for answer in page:
-            listing = known.get(answer.listing_id or "")
-            if listing is None:
+            link = known.get(answer.link_id or "")
+            if link is None:
                 continue
             try:
-                if answer.id == listing.request_id:
-                    found += await self._missing.record(answer, listing)
-                    if answer.serves_more(listing.answer):  # no webhook reports that
-                        await self._recorder.check(listing.id)
+                if answer.id == link.request_id:
+                    found += await self._missing.record(answer, link)
+                    if answer.serves_more(link.answer):  # no webhook reports that
+                        await self._recorder.check(link.id)
                 else:
-                    await self._delete_double(answer, listing)
+                    await self._delete_double(answer, link)
             except (errors.PeerError, errors.Refused) as error:
                 self._failures += 1
                 if self._failures > MOST_FAILURES or errors.requested_wait(error):
                     raise
-                log.warning("request not compared", listing=listing.id, reason=_reason(error))
+                log.warning("request not compared", listing=link.id, reason=_reason(error))
         return found
 
     async def _delete_double(
-        self, answer: remote_request.RemoteRequest, listing: link_rows.PaymentLink
+        self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     ) -> None:
         """Delete a request that a server made a second time, after a lost answer.
 
         Nobody has its link; if it was paid all the same, the operator has to look at it. The create
         job tidies up as well, but only for minutes: a server may take longer.
         """
-        if listing.request_id is None and listing.state != link_rows.FAILED:
+        if link.request_id is None and link.state != link_rows.FAILED:
             return  # the create job is at work and chooses the request to keep
-        paid = await self._db.read(lambda tx: payment_rows.paid_request_ids(tx, listing.id))
+        paid = await self._db.read(lambda tx: payment_rows.paid_request_ids(tx, link.id))
         if not remote_request.was_paid(answer, paid):
             await self._client.delete(answer.id)
-            log.warning("double request deleted", listing=listing.id, request=answer.id)
+            log.warning("double request deleted", listing=link.id, request=answer.id)
         elif await self._db.transaction(
-            lambda tx: server_memory.mark_double_reported(tx, listing.id, answer.id)
+            lambda tx: server_memory.mark_double_reported(tx, link.id, answer.id)
         ):
-            log.error("double request was paid", listing=listing.id, request=answer.id)
+            log.error("double request was paid", listing=link.id, request=answer.id)
 
 
 def _delay(failed: int, error: Exception) -> float:

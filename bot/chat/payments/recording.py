@@ -26,7 +26,7 @@ from bot.core.text import translations
 
 def goal_reached(
     tx: database.Transaction,
-    listing: link_rows.PaymentLink,
+    link: link_rows.PaymentLink,
     payment: payment_rows.Payment,
     sums: revenue.RevenueTotals,
 ) -> tuple[int, int] | None:
@@ -35,24 +35,24 @@ def goal_reached(
     In the transaction that records the payment, with the takings after it: another payment of the
     request waits for the row of these, so that no two of them reach one goal.
     """
-    goal, currency = listing.wish.goal, listing.wish.currency
+    goal, currency = link.wish.goal, link.wish.currency
     if goal is None or payment.settlement != revenue.EARNED or payment.currency != currency:
         return None
     raised = request_card.raised_in(sums, currency)
     if not raised - payment.amount < goal <= raised:
         return None
     # Without money that was paid back, the sum has never been higher.
-    if sums.returned_count and _most_raised_before(tx, listing, payment) >= goal:
+    if sums.returned_count and _most_raised_before(tx, link, payment) >= goal:
         return None
     return raised, goal
 
 
 def _most_raised_before(
-    tx: database.Transaction, listing: link_rows.PaymentLink, payment: payment_rows.Payment
+    tx: database.Transaction, link: link_rows.PaymentLink, payment: payment_rows.Payment
 ) -> int:
     """Return the highest sum before a payment; a sale counts until it is paid back."""
     moves = []
-    for row in revenue.sales(tx, listing.id, listing.wish.currency, payment.transaction_id):
+    for row in revenue.sales(tx, link.id, link.wish.currency, payment.transaction_id):
         amount, back_at = row["amount"], row["paid_back_at"]
         moves.append((row["received_at"], False, amount))
         if back_at is not None:
@@ -64,16 +64,14 @@ def _most_raised_before(
 
 
 def payment_of(
-    paid: remote_request.ServerPayment, request_id: str, listing: link_rows.PaymentLink
+    paid: remote_request.ServerPayment, request_id: str, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
     """Return the payment to record.
 
     Its amount is the price. Of money that isn't a sale it is what arrived: that is owed, no more
     and no less.
     """
-    price = remote_request.amount_of_payment(
-        paid.amount, paid.currency, listing.wish, paid.quantity
-    )
+    price = remote_request.amount_of_payment(paid.amount, paid.currency, link.wish, paid.quantity)
     amount, asked = (price.minor, price.currency), None
     arrived = paid.paid_by
     if arrived and (paid.underpaid or (paid.oversold and arrived.surplus(*amount))):
@@ -110,62 +108,62 @@ class TransactionRecorder:
         self._queues = queues
         self._now = now
 
-    def record(self, listing_id: str, payment: payment_rows.Payment, left: int | None) -> bool:
-        """Record a payment of a listing, as `receive` does."""
-        return self.receive(link_rows.get_listing(self._tx, listing_id), payment, left)
+    def record(self, link_id: str, payment: payment_rows.Payment, left: int | None) -> bool:
+        """Record a payment of a link, as `receive` does."""
+        return self.receive(link_rows.get_link(self._tx, link_id), payment, left)
 
     def receive(
-        self, listing: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
+        self, link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
     ) -> bool:
         """Record a payment and queue its alert; return False if it is known already.
 
-        `listing` is as this transaction read it before the payment. `left` are the drop's units
+        `link` is as this transaction read it before the payment. `left` are the drop's units
         left after it, None if the server sent no number. The payment replaces a placeholder if
         there is one, and its alert is then marked "possibly repeated": nobody knows whether it is
         the payment that the placeholder stands for. What completes an underpaid payment takes its
         place, and has an alert of its own.
         """
         since = self._now - WEBHOOK_RETRIES
-        replaced = payment_rows.replace_placeholder(self._tx, listing.id, payment, since)
+        replaced = payment_rows.replace_placeholder(self._tx, link.id, payment, since)
         if replaced and payment.found:
-            self._refresh(listing.id)
+            self._refresh(link.id)
             return False
-        if not replaced and not self._add(listing.id, payment):
+        if not replaced and not self._add(link.id, payment):
             return False
-        self._announce(listing, payment, left, repeated=replaced)
+        self._announce(link, payment, left, repeated=replaced)
         return True
 
-    def _add(self, listing_id: str, payment: payment_rows.Payment) -> bool:
+    def _add(self, link_id: str, payment: payment_rows.Payment) -> bool:
         return payment_rows.add_payment(
-            self._tx, listing_id, payment, self._now
-        ) or payment_rows.replace_underpaid(self._tx, listing_id, payment, self._now)
+            self._tx, link_id, payment, self._now
+        ) or payment_rows.replace_underpaid(self._tx, link_id, payment, self._now)
 
     def _announce(
         self,
-        listing: link_rows.PaymentLink,
+        link: link_rows.PaymentLink,
         payment: payment_rows.Payment,
         left: int | None,
         *,
         repeated: bool = False,
     ) -> None:
-        if left is None and listing.wish.units is not None:
-            left = link_rows.get_listing(self._tx, listing.id).left
-        answer = listing.answer and _after(listing.answer, payment, left)
-        if answer is None or answer == listing.answer:
-            post_rows.refresh_cards(self._tx, self._queues, listing.id, self._now)
+        if left is None and link.wish.units is not None:
+            left = link_rows.get_link(self._tx, link.id).left
+        answer = link.answer and _after(link.answer, payment, left)
+        if answer is None or answer == link.answer:
+            post_rows.refresh_cards(self._tx, self._queues, link.id, self._now)
         else:
-            link_rows.set_answer(self._tx, listing.id, answer)
-            self._refresh(listing.id)
-        replaced, claim_id = self._settle_claim(listing, payment)
-        if listing.alerts == "off" and not _needs_seller(payment):
-            payment_rows.count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
+            link_rows.set_answer(self._tx, link.id, answer)
+            self._refresh(link.id)
+        replaced, claim_id = self._settle_claim(link, payment)
+        if link.alerts == "off" and not _needs_seller(payment):
+            payment_rows.count_alerts(self._tx, link.id, muted=0 if repeated else 1)
             if replaced is not None and payment.checkout_id is not None:
                 claim_recording.show(self._tx, self._queues, payment.checkout_id, self._now)
-            delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
+            delivery.announce_ended_drop(self._tx, self._queues, link.id, self._now)
             return
-        sums = revenue.revenue_totals(self._tx, listing.id)
+        sums = revenue.revenue_totals(self._tx, link.id)
         alert = replace(
-            _alert(listing, payment, left),
+            _alert(link, payment, left),
             count=sums.earned_count + sums.refund_count + sums.settled_count,
             repeated=repeated,
             together=sums.earned,
@@ -174,62 +172,62 @@ class TransactionRecorder:
             settled_count=sums.settled_count,
             at=payment_rows.received_at(self._tx, payment) if repeated else self._now,
             claim_id=claim_id,
-            reached=goal_reached(self._tx, listing, payment, sums),
+            reached=goal_reached(self._tx, link, payment, sums),
         )
-        self._put_alert(listing, alert, replaced)
+        self._put_alert(link, alert, replaced)
 
     def _settle_claim(
-        self, listing: link_rows.PaymentLink, payment: payment_rows.Payment
+        self, link: link_rows.PaymentLink, payment: payment_rows.Payment
     ) -> tuple[int | None, str | None]:
         """Settle the claim of a payment.
 
         Return the message that the alert replaces, and the claim that its button confirms, if any.
         """
         if payment.underpaid:
-            return None, claim_recording.record_underpaid(self._tx, listing, payment, self._now)
+            return None, claim_recording.record_underpaid(self._tx, link, payment, self._now)
         return claim_recording.settle(self._tx, self._queues, payment, self._now), None
 
-    def record_missing(self, listing_id: str, known: int, missing: int) -> int:
+    def record_missing(self, link_id: str, known: int, missing: int) -> int:
         """Record `missing` units of which no more is known; return the number of alerts.
 
         It does nothing if more than `known` units are recorded by now, or while the removal of
         units is uncertain: those units may be the missing ones. Uncertain payments count first:
         each was a new payment after all, and both alerts were sent.
         """
-        listing = link_rows.get_listing(self._tx, listing_id)
-        if listing.units_sold != known or listing.request_id is None:
+        link = link_rows.get_link(self._tx, link_id)
+        if link.units_sold != known or link.request_id is None:
             return 0
-        if link_lists.is_removal_uncertain(self._tx, self._queues, listing_id):
+        if link_lists.is_removal_uncertain(self._tx, self._queues, link_id):
             return 0
-        announced_at = payment_rows.settle_uncertain(self._tx, listing_id, missing)
-        self._restore_placeholders(listing, announced_at)
+        announced_at = payment_rows.settle_uncertain(self._tx, link_id, missing)
+        self._restore_placeholders(link, announced_at)
         for _ in range(missing - len(announced_at)):
-            payment = _placeholder(listing)
-            payment_rows.add_payment(self._tx, listing_id, payment, self._now)
-            self._announce(link_rows.get_listing(self._tx, listing_id), payment, None)
+            payment = _placeholder(link)
+            payment_rows.add_payment(self._tx, link_id, payment, self._now)
+            self._announce(link_rows.get_link(self._tx, link_id), payment, None)
         return missing - len(announced_at)
 
     def _restore_placeholders(
-        self, listing: link_rows.PaymentLink, announced_at: Sequence[int]
+        self, link: link_rows.PaymentLink, announced_at: Sequence[int]
     ) -> None:
         """Add placeholders for payments whose alerts were sent at these times."""
         if not announced_at:
             return
         for at in announced_at:
-            payment_rows.add_payment(self._tx, listing.id, _placeholder(listing), at)
-        kind = "muted" if listing.alerts == "off" else "delivered"
-        payment_rows.count_alerts(self._tx, listing.id, **{kind: len(announced_at)})
-        self._refresh(listing.id)
+            payment_rows.add_payment(self._tx, link.id, _placeholder(link), at)
+        kind = "muted" if link.alerts == "off" else "delivered"
+        payment_rows.count_alerts(self._tx, link.id, **{kind: len(announced_at)})
+        self._refresh(link.id)
 
-    def _refresh(self, listing_id: str) -> None:
-        post_rows.refresh(self._tx, self._queues, listing_id, self._now)
+    def _refresh(self, link_id: str) -> None:
+        post_rows.refresh(self._tx, self._queues, link_id, self._now)
 
     def _put_alert(
-        self, listing: link_rows.PaymentLink, payment: payloads.AlertPayment, place: int | None
+        self, link: link_rows.PaymentLink, payment: payloads.AlertPayment, place: int | None
     ) -> None:
-        queue, lane = self._queues.messages, str(listing.chat_id)
-        seller = seller_rows.find_seller(self._tx, listing.seller_id)
-        silent = listing.alerts == "silent" or delivery.is_quiet(seller, self._now)
+        queue, lane = self._queues.messages, str(link.chat_id)
+        seller = seller_rows.find_seller(self._tx, link.seller_id)
+        silent = link.alerts == "silent" or delivery.is_quiet(seller, self._now)
         language = seller.language if seller else translations.choose(None)
         alert = payloads.Alert(
             (payment,), language, silent, is_single=place is not None, message_id=place
@@ -248,12 +246,12 @@ class PaymentRecorder:
         self._now = now
 
     async def record(
-        self, listing: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
+        self, link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
     ) -> bool:
         """Record a payment as `Ledger.receive` does."""
 
         def work(tx: database.Transaction) -> bool:
-            known = link_rows.get_listing(tx, listing.id)
+            known = link_rows.get_link(tx, link.id)
             return self.record_in(tx, known, payment, left)
 
         return await self._db.transaction(work)
@@ -261,50 +259,50 @@ class PaymentRecorder:
     def record_in(
         self,
         tx: database.Transaction,
-        listing: link_rows.PaymentLink,
+        link: link_rows.PaymentLink,
         payment: payment_rows.Payment,
         left: int | None,
     ) -> bool:
-        """Record a payment in a transaction that has read its listing."""
-        is_new = TransactionRecorder(tx, self._queues, self._now()).receive(listing, payment, left)
+        """Record a payment in a transaction that has read its link."""
+        is_new = TransactionRecorder(tx, self._queues, self._now()).receive(link, payment, left)
         if is_new:
             tx.count("payments_told", "found" if payment.found else "webhook")
         return is_new
 
-    async def check(self, listing_id: str) -> None:
+    async def check(self, link_id: str) -> None:
         """Queue the job that fetches a request and stores what the service has of it."""
-        lane, now = f"{queues.BACKGROUND}{listing_id}", self._now()
-        queue, job = self._queues.jobs, jobs.CheckRequest(listing_id)
+        lane, now = f"{queues.BACKGROUND}{link_id}", self._now()
+        queue, job = self._queues.jobs, jobs.CheckRequest(link_id)
         await self._db.transaction(
             lambda tx: outbox.put(tx, queue, lane, job, now, priority=queue_policy.NOTICE)
         )
 
-    async def record_missing(self, listing_id: str, known: int, missing: int) -> int:
+    async def record_missing(self, link_id: str, known: int, missing: int) -> int:
         """Record payments as `Ledger.record_missing` does."""
         return await self._db.transaction(
             lambda tx: TransactionRecorder(tx, self._queues, self._now()).record_missing(
-                listing_id, known, missing
+                link_id, known, missing
             )
         )
 
 
-def _placeholder(listing: link_rows.PaymentLink) -> payment_rows.Payment:
+def _placeholder(link: link_rows.PaymentLink) -> payment_rows.Payment:
     """Build a payment of which nothing is known but that it was made."""
-    wish, transaction = listing.wish, f"{payment_rows.PLACEHOLDER}{link_rows.short_id(16)}"
-    request_id = listing.request_id or ""
+    wish, transaction = link.wish, f"{payment_rows.PLACEHOLDER}{link_rows.short_id(16)}"
+    request_id = link.request_id or ""
     return payment_rows.Payment(request_id, transaction, wish.amount, wish.currency, {}, found=True)
 
 
 def _alert(
-    listing: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
+    link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
 ) -> payloads.AlertPayment:
     """Build the alert of a payment; `left` are the units left after it."""
-    wish = listing.wish
+    wish = link.wish
     price = (wish.amount * payment.quantity, wish.currency)
     is_price = wish.choice is not None or (payment.amount, payment.currency) == price
     other = None if is_price else price
     return payloads.AlertPayment(
-        listing_id=listing.id,
+        link_id=link.id,
         kind=wish.kind,
         name=wish.name,
         amount=payment.amount,

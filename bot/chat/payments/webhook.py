@@ -93,26 +93,24 @@ class Receiver:
             case event if event == CLAIMED:
                 await self._receive_claim(token, data)
             case other:
-                listing = await self._db.read(partial(_listing, token=token))
-                log.info(
-                    "event ignored", listing=listing.id, name=str(other)[: payment.LONGEST_TEXT]
-                )
+                link = await self._db.read(partial(_link, token=token))
+                log.info("event ignored", listing=link.id, name=str(other)[: payment.LONGEST_TEXT])
 
     async def _receive_claim(self, token: str, data: Mapping[str, Any]) -> None:
-        listing = await self._db.read(partial(_listing, token=token))
-        money = _claimed(data, listing)
-        is_new = await self._claims.record(listing, money)
-        log.info("claim received", listing=listing.id, checkout=money.checkout_id, fresh=is_new)
+        link = await self._db.read(partial(_link, token=token))
+        money = _claimed(data, link)
+        is_new = await self._claims.record(link, money)
+        log.info("claim received", listing=link.id, checkout=money.checkout_id, fresh=is_new)
 
     async def _receive_payment(self, token: str, data: Mapping[str, Any]) -> None:
         def work(tx: database.Transaction) -> tuple[str, payment_rows.Payment, bool]:
-            listing = _listing(tx, token)
-            payment, left = _payment(data, listing)
-            return listing.id, payment, self._recorder.record_in(tx, listing, payment, left)
+            link = _link(tx, token)
+            payment, left = _payment(data, link)
+            return link.id, payment, self._recorder.record_in(tx, link, payment, left)
 
-        listing_id, payment, is_new = await self._db.transaction(work)
+        link_id, payment, is_new = await self._db.transaction(work)
         transaction = log_setup.shorten(payment.transaction_id)
-        log.info("payment received", listing=listing_id, transaction=transaction, fresh=is_new)
+        log.info("payment received", listing=link_id, transaction=transaction, fresh=is_new)
 
     def _authenticate(
         self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]
@@ -129,11 +127,11 @@ class Receiver:
             raise errors.Unauthorized(f"The signature is not valid: {error}") from error
 
 
-def _listing(tx: database.Transaction, token: str) -> link_rows.PaymentLink:
-    listing = link_rows.listing_by_token(tx, token)
-    if listing is None:
+def _link(tx: database.Transaction, token: str) -> link_rows.PaymentLink:
+    link = link_rows.link_by_token(tx, token)
+    if link is None:
         raise errors.NotFound("No request of ours has this address.")
-    return listing
+    return link
 
 
 def _equal(sent: str, secret: str) -> bool:
@@ -141,10 +139,10 @@ def _equal(sent: str, secret: str) -> bool:
 
 
 def _payment(
-    data: Mapping[str, Any], listing: link_rows.PaymentLink
+    data: Mapping[str, Any], link: link_rows.PaymentLink
 ) -> tuple[payment_rows.Payment, int | None]:
     """Read a webhook's payment and units left; HandCash sends neither amount nor units."""
-    request_id, transaction_id = _request_id(data, listing), _id(data, "transactionId")
+    request_id, transaction_id = _request_id(data, link), _id(data, "transactionId")
     payer = data.get("userData")
     paid = remote_request.ServerPayment(
         transaction_id=transaction_id,
@@ -155,20 +153,18 @@ def _payment(
         payer=payer if isinstance(payer, dict) else {},
         **remote_request.rail_facts(data),
     )
-    payment = recording.payment_of(paid, request_id, listing)
-    reserved = _units(data, "reservedUnits", listing) or 0
+    payment = recording.payment_of(paid, request_id, link)
+    reserved = _units(data, "reservedUnits", link) or 0
     waiting = _count(data.get("codesWaiting"))
     known = replace(payment, reserved_units=reserved, codes_waiting=waiting)
-    return known, _units(data, "remainingUnits", listing)
+    return known, _units(data, "remainingUnits", link)
 
 
-def _claimed(
-    data: Mapping[str, Any], listing: link_rows.PaymentLink
-) -> claim_recording.ClaimedMoney:
+def _claimed(data: Mapping[str, Any], link: link_rows.PaymentLink) -> claim_recording.ClaimedMoney:
     """Read a claim; without its time, a repetition could not be told from a new one."""
-    request_id, checkout_id = _request_id(data, listing), _id(data, "checkoutId")
+    request_id, checkout_id = _request_id(data, link), _id(data, "checkoutId")
     amount = remote_request.amount_of_payment(
-        data.get("amount"), data.get("currencyCode"), listing.wish
+        data.get("amount"), data.get("currencyCode"), link.wish
     )
     kind, reference = data.get("kind"), data.get("reference")
     claimed_at = remote_request.any_time(data.get("claimedAt"))
@@ -186,9 +182,9 @@ def _claimed(
     )
 
 
-def _request_id(data: Mapping[str, Any], listing: link_rows.PaymentLink) -> str:
+def _request_id(data: Mapping[str, Any], link: link_rows.PaymentLink) -> str:
     request_id = _id(data, "paymentRequestId")
-    if listing.request_id is not None and request_id != listing.request_id:
+    if link.request_id is not None and request_id != link.request_id:
         raise errors.InvalidBody("paymentRequestId does not belong to this address.")
     return request_id
 
@@ -199,9 +195,9 @@ def _count(value: Any) -> int:
     return value if is_number and 0 <= value <= remote_request.MOST_UNITS else 0
 
 
-def _units(data: Mapping[str, Any], field: str, listing: link_rows.PaymentLink) -> int | None:
+def _units(data: Mapping[str, Any], field: str, link: link_rows.PaymentLink) -> int | None:
     """Return a field's number of units; None if it is missing, impossible, or of no drop."""
-    sent, units = data.get(field), listing.wish.units
+    sent, units = data.get(field), link.wish.units
     if units is None or not isinstance(sent, int) or isinstance(sent, bool):
         return None
     return sent if 0 <= sent <= units else None

@@ -24,15 +24,16 @@ MANY_UNPROVEN = 3
 """Unconfirmed claims of one network beyond which its next ones are doubtful."""
 
 COLUMNS = (
-    "id, checkout_id, request_id, listing_id, seller_id, kind, amount, currency, reference,"
-    " state, claimed_at, lapses_at, message_id, answered_in, reminders, remind_at, unproven, alone"
+    "id, checkout_id, request_id, listing_id AS link_id, seller_id, kind, amount, currency,"
+    " reference, state, claimed_at, lapses_at, message_id, answered_in, reminders, remind_at,"
+    " unproven, alone"
 )
 SELECT = f"SELECT {COLUMNS} FROM claims"  # noqa: S608 - our own words
 
 SAVE = (
     "INSERT INTO claims (id, checkout_id, request_id, listing_id, seller_id, kind, amount,"
     " currency, reference, folded, state, claimed_at, lapses_at, remind_at, unproven, alone)"
-    " VALUES (:id, :checkout_id, :request_id, :listing_id, :seller_id, :kind, :amount, :currency,"
+    " VALUES (:id, :checkout_id, :request_id, :link_id, :seller_id, :kind, :amount, :currency,"
     " :reference, :folded, :state, :claimed_at, :lapses_at, :remind_at, :unproven, :alone)"
     " ON CONFLICT (checkout_id) DO UPDATE SET"
     " state = CASE claims.state WHEN 'confirming' THEN claims.state ELSE excluded.state END,"
@@ -48,7 +49,7 @@ OF_DIGEST = (
 )
 DOUBTFUL_LAST = f"CASE WHEN unproven > {MANY_UNPROVEN} THEN 1 ELSE 0 END"
 DIGEST = (
-    "SELECT listing_id, message_id, sounded_at, digests.due_at, sent.id AS sending,"  # noqa: S608 - our own words
+    "SELECT listing_id AS link_id, message_id, sounded_at, digests.due_at, sent.id AS sending,"  # noqa: S608 - our own words
     f" edited.id AS editing FROM claim_digests AS digests LEFT JOIN {queries.QUEUED} AS sent"
     f" ON sent.id = digests.sending AND sent.state = 'waiting' LEFT JOIN {queries.QUEUED} AS edited"
     " ON edited.id = digests.editing AND edited.state = 'waiting'"
@@ -61,14 +62,14 @@ class Claim:
 
     The unit is held until `lapses_at`. `message_id` is the claim's own message in the seller's
     chat, `answered_in` the same once its button was pressed there. `alone`: 1 if it has a message
-    of its own, 0 if it is in its listing's digest. The payer's network has `unproven` unconfirmed
+    of its own, 0 if it is in its link's digest. The payer's network has `unproven` unconfirmed
     claims of the request.
     """
 
     id: str
     checkout_id: str
     request_id: str
-    listing_id: str
+    link_id: str
     seller_id: int
     kind: str
     amount: int
@@ -104,13 +105,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The digest of a listing's claims that have no message of their own; times in epoch ms.
+    """The digest of a link's claims that have no message of their own; times in epoch ms.
 
     `message_id` shows it, None before it was sent. It was a new message at `sounded_at`, and is one
     again at `due_at`. `sending` and `editing` are the queued messages that do so, None once begun.
     """
 
-    listing_id: str
+    link_id: str
     message_id: int | None = None
     sounded_at: int | None = None
     due_at: int | None = None
@@ -165,15 +166,13 @@ def count_waiting(tx: database.Transaction, seller_id: int, now: int) -> int:
     return int(row["n"])
 
 
-def count_alone(
-    tx: database.Transaction, listing: link_rows.PaymentLink, now: int
-) -> tuple[int, int]:
-    """Count the claims that wait in messages of their own: of a listing, and of its seller."""
+def count_alone(tx: database.Transaction, link: link_rows.PaymentLink, now: int) -> tuple[int, int]:
+    """Count the claims that wait in messages of their own: of a link, and of its seller."""
     sql = (
         "SELECT COUNT(CASE WHEN listing_id = :listing THEN 1 END) AS of_listing,"
         f" COUNT(*) AS of_seller {OF_SELLER} AND alone = 1"
     )
-    (row,) = tx.query(sql, listing=listing.id, seller=listing.seller_id, now=now)
+    (row,) = tx.query(sql, listing=link.id, seller=link.seller_id, now=now)
     return int(row["of_listing"]), int(row["of_seller"])
 
 
@@ -183,24 +182,24 @@ def set_alone(tx: database.Transaction, claim_id: str) -> None:
 
 
 def digest_claims(
-    tx: database.Transaction, listing_id: str, now: int, most: int
+    tx: database.Transaction, link_id: str, now: int, most: int
 ) -> tuple[list[Claim], int]:
-    """Return up to `most` claims of a listing's digest, newest first, and the number of all."""
-    (row,) = tx.query(f"SELECT COUNT(*) AS n {OF_DIGEST}", listing=listing_id, now=now)
+    """Return up to `most` claims of a link's digest, newest first, and the number of all."""
+    (row,) = tx.query(f"SELECT COUNT(*) AS n {OF_DIGEST}", listing=link_id, now=now)
     rows = tx.query(
         f"SELECT {COLUMNS} {OF_DIGEST} ORDER BY {DOUBTFUL_LAST}, claimed_at DESC, id DESC"
         " LIMIT :most",
-        listing=listing_id,
+        listing=link_id,
         now=now,
         most=most,
     )
     return [_read(one) for one in rows], int(row["n"])
 
 
-def find_digest(tx: database.Transaction, listing_id: str) -> Digest:
-    """Return a listing's digest, an empty one if it never had any."""
-    row = tx.one(f"{DIGEST} WHERE listing_id = :listing", listing=listing_id)
-    return Digest(**row) if row else Digest(listing_id)
+def find_digest(tx: database.Transaction, link_id: str) -> Digest:
+    """Return a link's digest, an empty one if it never had any."""
+    row = tx.one(f"{DIGEST} WHERE listing_id = :listing", listing=link_id)
+    return Digest(**row) if row else Digest(link_id)
 
 
 def due_digests(tx: database.Transaction, now: int, most: int) -> list[Digest]:
@@ -210,10 +209,10 @@ def due_digests(tx: database.Transaction, now: int, most: int) -> list[Digest]:
 
 
 def save_digest(tx: database.Transaction, digest: Digest) -> None:
-    """Store a listing's digest."""
+    """Store a link's digest."""
     tx.execute(
         "INSERT INTO claim_digests (listing_id, message_id, sounded_at, due_at, sending, editing)"
-        " VALUES (:listing_id, :message_id, :sounded_at, :due_at, :sending, :editing)"
+        " VALUES (:link_id, :message_id, :sounded_at, :due_at, :sending, :editing)"
         " ON CONFLICT (listing_id) DO UPDATE SET message_id = excluded.message_id,"
         " sounded_at = excluded.sounded_at, due_at = excluded.due_at, sending = excluded.sending,"
         " editing = excluded.editing",

@@ -18,13 +18,13 @@ from bot.core.outbox import queries
 PRESENT = "WHERE seller_id = :seller AND state IN ('live', 'stopped')"
 NEWEST = "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :start"
 COUNT = f"SELECT COUNT(*) AS number FROM listings {PRESENT}"  # noqa: S608 - our own words
-PAGE = f"{link_rows.SELECT_LISTING} {PRESENT} {NEWEST}"
+PAGE = f"{link_rows.SELECT_LINK} {PRESENT} {NEWEST}"
 SEARCH = (
-    f"{link_rows.SELECT_LISTING} WHERE seller_id = :seller AND state = 'live'"
+    f"{link_rows.SELECT_LINK} WHERE seller_id = :seller AND state = 'live'"
     f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
 )
 SEARCH_PRESENT = (
-    f"{link_rows.SELECT_LISTING} {PRESENT}"
+    f"{link_rows.SELECT_LINK} {PRESENT}"
     f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
 )
 COLUMNS = (
@@ -43,34 +43,34 @@ PATTERN_SIGN = re.compile("[!%_]")
 """Characters that a LIKE pattern takes literally only after `!`."""
 
 
-def count_listings(tx: database.Transaction, seller_id: int) -> int:
-    """Count a seller's live and stopped listings."""
+def count_links(tx: database.Transaction, seller_id: int) -> int:
+    """Count a seller's live and stopped links."""
     row = tx.one(COUNT, seller=seller_id)
     return int(row["number"]) if row else 0
 
 
-def listings_page(
+def links_page(
     tx: database.Transaction, seller_id: int, limit: int, start: int
 ) -> list[link_rows.PaymentLink]:
-    """Return up to `limit` of these listings, newest first, after the first `start`."""
+    """Return up to `limit` of these links, newest first, after the first `start`."""
     rows = tx.query(PAGE, seller=seller_id, limit=limit, start=start)
-    return [link_rows.read_listing(row) for row in rows]
+    return [link_rows.read_link(row) for row in rows]
 
 
-def search_listings(
+def search_links(
     tx: database.Transaction, seller_id: int, text: str, limit: int, start: int
 ) -> list[link_rows.PaymentLink]:
-    """Return a page of a seller's live listings whose id or a part of whose name is `text`."""
+    """Return a page of a seller's live links whose id or a part of whose name is `text`."""
     rows = tx.query(SEARCH, seller=seller_id, **_wanted(text), limit=limit, start=start)
-    return [link_rows.read_listing(row) for row in rows]
+    return [link_rows.read_link(row) for row in rows]
 
 
 def search_present(
     tx: database.Transaction, seller_id: int, text: str, limit: int
 ) -> list[link_rows.PaymentLink]:
-    """Return up to `limit` such listings, live and stopped ones, newest first."""
+    """Return up to `limit` such links, live and stopped ones, newest first."""
     rows = tx.query(SEARCH_PRESENT, seller=seller_id, **_wanted(text), limit=limit, start=0)
-    return [link_rows.read_listing(row) for row in rows]
+    return [link_rows.read_link(row) for row in rows]
 
 
 def _wanted(text: str) -> dict[str, str]:
@@ -106,10 +106,10 @@ class ListedPayment:
 
 
 def payments_page(
-    tx: database.Transaction, listing_id: str, limit: int, start: int
+    tx: database.Transaction, link_id: str, limit: int, start: int
 ) -> list[ListedPayment]:
-    """Return up to `limit` of a listing's payments, newest first, after the first `start`."""
-    rows = tx.query(PAYMENTS, listing=listing_id, limit=limit, start=start)
+    """Return up to `limit` of a link's payments, newest first, after the first `start`."""
+    rows = tx.query(PAYMENTS, listing=link_id, limit=limit, start=start)
     return [read_payment(row) for row in rows]
 
 
@@ -149,17 +149,17 @@ def read_marks(row: database.Row) -> payment.PaymentMarks:
 
 
 def is_file_queued(
-    tx: database.Transaction, queues: Queues, chat: str, listing_id: str, files: Sequence[str]
+    tx: database.Transaction, queues: Queues, chat: str, link_id: str, files: Sequence[str]
 ) -> bool:
-    """Check whether one of these posters of a listing is still queued for a chat."""
-    found = queries.unsettled_about(tx, queues.messages, listing_id)
+    """Check whether one of these posters of a link is still queued for a chat."""
+    found = queries.unsettled_about(tx, queues.messages, link_id)
     return any(
         lane == chat and isinstance(body, payloads.PosterFile) and body.design in files
         for lane, body in found
     )
 
 
-def is_removal_uncertain(tx: database.Transaction, queues: Queues, listing_id: str) -> bool:
+def is_removal_uncertain(tx: database.Transaction, queues: Queues, link_id: str) -> bool:
     """Check whether a removal of units is queued again because its outcome is not known."""
-    jobs = queries.unsettled_of_lane(tx, queues.jobs, f"{BACKGROUND}{listing_id}")
+    jobs = queries.unsettled_of_lane(tx, queues.jobs, f"{BACKGROUND}{link_id}")
     return any(isinstance(job, RemoveUnits) for job in jobs)

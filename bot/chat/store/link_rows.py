@@ -1,4 +1,4 @@
-"""SQL of listings: the chat's records of requests."""
+"""SQL of links: the chat's records of requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = (
     " poster_text, delivered_count, muted_count, summed_up"
 )
 # Settlements below 2 took a unit, or would have (chat/store/revenue.py).
-SELECT_LISTING = (
+SELECT_LINK = (
     f"SELECT {tables.of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
     " (SELECT COALESCE(SUM(payments), 0) FROM takings"
     " WHERE listing_id = listings.id AND settlement < 2) AS paid_count,"
@@ -66,15 +66,15 @@ def short_id(length: int) -> str:
     return base64.b32encode(secrets.token_bytes(length)).decode().lower()[:length]
 
 
-def add_listing(
+def add_link(
     tx: database.Transaction, chat_id: int, seller_id: int, wish: request_spec.RequestSpec, now: int
 ) -> str:
-    """Store a request that is to be created; return its listing's id."""
-    listing_id = short_id(10)
+    """Store a request that is to be created; return its link's id."""
+    link_id = short_id(10)
     tx.execute(
         "INSERT INTO listings (id, seller_id, chat_id, token, state, wish, folded_name, created_at)"
         " VALUES (:id, :seller, :chat, :token, :state, :wish, :folded_name, :now)",
-        id=listing_id,
+        id=link_id,
         seller=seller_id,
         chat=chat_id,
         token=secrets.token_urlsafe(24),
@@ -83,49 +83,49 @@ def add_listing(
         folded_name=wish.name.casefold(),
         now=now,
     )
-    return listing_id
+    return link_id
 
 
-def find_listing(tx: database.Transaction, listing_id: str) -> PaymentLink | None:
-    """Return a listing of any seller, None if there is none."""
-    row = tx.one(f"{SELECT_LISTING} WHERE id = :id", id=listing_id)
-    return read_listing(row) if row else None
+def find_link(tx: database.Transaction, link_id: str) -> PaymentLink | None:
+    """Return a link of any seller, None if there is none."""
+    row = tx.one(f"{SELECT_LINK} WHERE id = :id", id=link_id)
+    return read_link(row) if row else None
 
 
-def get_listing(tx: database.Transaction, listing_id: str) -> PaymentLink:
-    """Return a listing that exists: none is ever deleted from the table."""
-    found = find_listing(tx, listing_id)
+def get_link(tx: database.Transaction, link_id: str) -> PaymentLink:
+    """Return a link that exists: none is ever deleted from the table."""
+    found = find_link(tx, link_id)
     if found is None:
-        raise ValueError(f"listing {listing_id} does not exist")
+        raise ValueError(f"listing {link_id} does not exist")
     return found
 
 
-def listing_by_token(tx: database.Transaction, token: str) -> PaymentLink | None:
-    """Return the listing whose webhook address ends in `token`, None if there is none."""
-    row = tx.one(f"{SELECT_LISTING} WHERE token = :token", token=token)
-    return read_listing(row) if row else None
+def link_by_token(tx: database.Transaction, token: str) -> PaymentLink | None:
+    """Return the link whose webhook address ends in `token`, None if there is none."""
+    row = tx.one(f"{SELECT_LINK} WHERE token = :token", token=token)
+    return read_link(row) if row else None
 
 
 def pending_names(tx: database.Transaction, seller_id: int) -> list[str]:
     """Return the names of a seller's requests that are being created, newest first, 5 at most."""
     rows = tx.query(
-        f"{SELECT_LISTING} WHERE seller_id = :seller AND state = :creating"
+        f"{SELECT_LINK} WHERE seller_id = :seller AND state = :creating"
         " ORDER BY created_at DESC, id DESC LIMIT 5",
         seller=seller_id,
         creating=CREATING,
     )
-    return [read_listing(row).wish.name for row in rows]
+    return [read_link(row).wish.name for row in rows]
 
 
-async def listings_by_id(db: database.Database, ids: Sequence[str]) -> dict[str, PaymentLink]:
-    """Return the listings with these ids, in any state, read without the writer.
+async def links_by_id(db: database.Database, ids: Sequence[str]) -> dict[str, PaymentLink]:
+    """Return the links with these ids, in any state, read without the writer.
 
-    A listing that can't be parsed is left out: it must not hide the others.
+    A link that can't be parsed is left out: it must not hide the others.
     """
     wanted, params = in_clause(ids)
-    rows = await db.query(f"{SELECT_LISTING} WHERE id IN {wanted}", **params)
+    rows = await db.query(f"{SELECT_LINK} WHERE id IN {wanted}", **params)
     return {
-        row["id"]: read_listing(row)
+        row["id"]: read_link(row)
         for row in rows
         if request_spec.RequestSpec.from_json(row["wish"]) is not None
     }
@@ -137,41 +137,41 @@ def in_clause(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
     return f"({', '.join(f':{name}' for name in params) or 'NULL'})", params
 
 
-def set_wish(tx: database.Transaction, listing_id: str, wish: request_spec.RequestSpec) -> None:
+def set_wish(tx: database.Transaction, link_id: str, wish: request_spec.RequestSpec) -> None:
     """Store a request's wish after an edit, with its name in the form that searches use."""
     sql = "UPDATE listings SET wish = :wish, folded_name = :folded_name WHERE id = :id"
-    tx.execute(sql, id=listing_id, wish=wish.to_json(), folded_name=wish.name.casefold())
+    tx.execute(sql, id=link_id, wish=wish.to_json(), folded_name=wish.name.casefold())
 
 
-def set_alerts(tx: database.Transaction, listing_id: str, alerts: str) -> None:
+def set_alerts(tx: database.Transaction, link_id: str, alerts: str) -> None:
     """Store the seller's choice for a request's alerts, one of ALERTS."""
-    tx.execute("UPDATE listings SET alerts = :alerts WHERE id = :id", id=listing_id, alerts=alerts)
+    tx.execute("UPDATE listings SET alerts = :alerts WHERE id = :id", id=link_id, alerts=alerts)
 
 
-def set_poster_text(tx: database.Transaction, listing_id: str, text: str | None) -> None:
+def set_poster_text(tx: database.Transaction, link_id: str, text: str | None) -> None:
     """Store the seller's own text for a request's poster."""
-    tx.execute("UPDATE listings SET poster_text = :text WHERE id = :id", id=listing_id, text=text)
+    tx.execute("UPDATE listings SET poster_text = :text WHERE id = :id", id=link_id, text=text)
 
 
-def set_state(tx: database.Transaction, listing_id: str, state: str) -> None:
-    """Store the state of a listing."""
-    tx.execute("UPDATE listings SET state = :state WHERE id = :id", id=listing_id, state=state)
+def set_state(tx: database.Transaction, link_id: str, state: str) -> None:
+    """Store the state of a link."""
+    tx.execute("UPDATE listings SET state = :state WHERE id = :id", id=link_id, state=state)
 
 
 def set_answer(
-    tx: database.Transaction, listing_id: str, answer: remote_request.RemoteRequest
+    tx: database.Transaction, link_id: str, answer: remote_request.RemoteRequest
 ) -> None:
-    """Store the service's latest answer about a listing."""
+    """Store the service's latest answer about a link."""
     sql = "UPDATE listings SET answer = :answer, request_id = :request WHERE id = :id"
-    tx.execute(sql, id=listing_id, answer=json.dumps(answer.to_json()), request=answer.id)
+    tx.execute(sql, id=link_id, answer=json.dumps(answer.to_json()), request=answer.id)
 
 
 def move_chat(tx: database.Transaction, old: int, new: int) -> None:
-    """Move the listings of a group that became a supergroup: its chat id changes."""
+    """Move the links of a group that became a supergroup: its chat id changes."""
     tx.execute("UPDATE listings SET chat_id = :new WHERE chat_id = :old", old=old, new=new)
 
 
-def read_listing(row: database.Row) -> PaymentLink:
+def read_link(row: database.Row) -> PaymentLink:
     """Parse a row of SELECT_LISTING; raises ValueError for a wish that can't be parsed."""
     wish = request_spec.RequestSpec.from_json(row["wish"])
     if wish is None:

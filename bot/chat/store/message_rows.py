@@ -178,7 +178,7 @@ def said(payments: Sequence[payloads.AlertPayment]) -> list[payloads.AlertPaymen
 
 def _key(payment: payloads.AlertPayment) -> dict[str, object]:
     return {
-        "listing": payment.listing_id,
+        "listing": payment.link_id,
         "at": payment.at,
         "transaction": payment.transaction_id,
     }

@@ -37,9 +37,9 @@ BEGINNING = (
     " ORDER BY number LIMIT :most"
 )
 BY_REFERENCE = f"{FOUND} WHERE seller_id = :seller AND reference = :reference LIMIT :most"
-OF_LISTING = f"{FOUND} WHERE listing_id = :listing AND seller_id = :seller"
-BY_KEY = f"{OF_LISTING} AND received_at = :at"
-BY_SHORT_KEY = f"{OF_LISTING} AND short_at = :at"
+OF_LINK = f"{FOUND} WHERE listing_id = :listing AND seller_id = :seller"
+BY_KEY = f"{OF_LINK} AND received_at = :at"
+BY_SHORT_KEY = f"{OF_LINK} AND short_at = :at"
 OF_SELLER = (
     f"{FOUND} WHERE seller_id = :seller ORDER BY received_at DESC, transaction_id DESC"
     " LIMIT :limit OFFSET :start"
@@ -59,7 +59,7 @@ class FoundPayment:
     """
 
     payment: link_lists.ListedPayment
-    listing_id: str
+    link_id: str
     name: str
     is_listed: bool
     ids: tuple[str, str] = ("", "")
@@ -75,7 +75,7 @@ class FoundPayment:
     @property
     def key(self) -> PaymentKey:
         """Return the key that its buttons carry."""
-        return PaymentKey.of(self.listing_id, self.payment.received_at, self.ids[1])
+        return PaymentKey.of(self.link_id, self.payment.received_at, self.ids[1])
 
 
 def find_payments(
@@ -113,7 +113,7 @@ def payment_by_key(
 
     The key may be that of underpaid money which is a sale by now.
     """
-    given = {"listing": key.listing_id, "at": key.at, "seller": seller_id}
+    given = {"listing": key.link_id, "at": key.at, "seller": seller_id}
     rows = tx.query(BY_KEY, **given) or tx.query(BY_SHORT_KEY, **given)
     found = (_read(tx, row) for row in rows)
     return next((one for one in found if one.key.digest == key.digest), None)
@@ -126,11 +126,11 @@ def _with_part(
 
 
 def _read(tx: database.Transaction, row: database.Row) -> FoundPayment:
-    listing = link_rows.get_listing(tx, row["listing_id"])
-    is_listed = listing.state in (link_rows.LIVE, link_rows.STOPPED)
+    link = link_rows.get_link(tx, row["listing_id"])
+    is_listed = link.state in (link_rows.LIVE, link_rows.STOPPED)
     ids = (row["request_id"], row["transaction_id"])
-    payment, name = link_lists.read_payment(row), listing.wish.name
-    return FoundPayment(payment, listing.id, name, is_listed, ids, row["checkout_id"])
+    payment, name = link_lists.read_payment(row), link.wish.name
+    return FoundPayment(payment, link.id, name, is_listed, ids, row["checkout_id"])
 
 
 OF_PAYMENT = "WHERE request_id = :request AND transaction_id = :transaction"
@@ -220,11 +220,11 @@ def is_paid_back(tx: database.Transaction, checkout_id: str) -> bool:
 
 
 def _count(tx: database.Transaction, found: FoundPayment, number: int) -> None:
-    """Add a payment to what was paid back of its listing's takings, or remove it (-1)."""
+    """Add a payment to what was paid back of its link's takings, or remove it (-1)."""
     payment = found.payment
     settlement = revenue.UNDERPAID if payment.underpaid else revenue.OVERSOLD * payment.oversold
     money = revenue.Money(payment.amount, payment.currency, payment.quantity)
-    revenue.add_amount(tx, found.listing_id, money, settlement + revenue.PAID_BACK, number)
+    revenue.add_amount(tx, found.link_id, money, settlement + revenue.PAID_BACK, number)
 
 
 def _ids(found: FoundPayment) -> dict[str, object]:

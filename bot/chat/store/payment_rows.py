@@ -85,13 +85,13 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class AlertCounts:
-    """The alerts of a listing's payments.
+    """The alerts of a link's payments.
 
     `delivered` counts the delivered alerts, `muted` the payments that came while alerts were off.
     `is_summed_up`: the line at the end of a drop is queued.
     """
 
-    listing: link_rows.PaymentLink
+    link: link_rows.PaymentLink
     delivered: int
     muted: int
     is_summed_up: bool
@@ -102,14 +102,14 @@ def known_number(transaction_id: str) -> str | None:
     return None if transaction_id.startswith(PLACEHOLDER) else transaction_id
 
 
-def paid_request_ids(tx: database.Transaction, listing_id: str) -> set[str]:
-    """Return the ids of a listing's requests that have recorded payments."""
+def paid_request_ids(tx: database.Transaction, link_id: str) -> set[str]:
+    """Return the ids of a link's requests that have recorded payments."""
     sql = "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing"
-    rows = tx.query(sql, listing=listing_id)
+    rows = tx.query(sql, listing=link_id)
     return {str(row["request_id"]) for row in rows}
 
 
-def add_payment(tx: database.Transaction, listing_id: str, payment: Payment, now: int) -> bool:
+def add_payment(tx: database.Transaction, link_id: str, payment: Payment, now: int) -> bool:
     """Record a payment; return False if it is known already."""
     fresh = bool(
         tx.execute(
@@ -123,20 +123,18 @@ def add_payment(tx: database.Transaction, listing_id: str, payment: Payment, now
             " :number, :number_reversed, :paid_by, :checkout, :reference, :quantity, :payer_name,"
             " :message, :hidden)"
             " ON CONFLICT (request_id, transaction_id) DO NOTHING",
-            listing=listing_id,
+            listing=link_id,
             found=FOUND_LATER if payment.found else BY_WEBHOOK,
             now=now,
             **_columns(payment),
         )
     )
     if fresh:
-        revenue.add_amount(tx, listing_id, payment.money, payment.settlement)
+        revenue.add_amount(tx, link_id, payment.money, payment.settlement)
     return fresh
 
 
-def replace_underpaid(
-    tx: database.Transaction, listing_id: str, payment: Payment, now: int
-) -> bool:
+def replace_underpaid(tx: database.Transaction, link_id: str, payment: Payment, now: int) -> bool:
     """Replace recorded underpaid money by what the payment has become: whole, or more of it.
 
     Return False if there is none. A mark that it was paid back goes with it; words that its seller
@@ -146,17 +144,17 @@ def replace_underpaid(
         SHORT,
         request=payment.request_id,
         transaction=payment.transaction_id,
-        listing=listing_id,
+        listing=link_id,
         is_short=int(payment.underpaid),
         amount=payment.amount,
     )
     for row in rows:
         before = revenue.Money(row["amount"], row["currency"], row["quantity"])
-        revenue.add_amount(tx, listing_id, before, revenue.UNDERPAID, -1)
+        revenue.add_amount(tx, link_id, before, revenue.UNDERPAID, -1)
         if row["paid_back_at"] is not None:
-            revenue.add_amount(tx, listing_id, before, revenue.UNDERPAID + revenue.PAID_BACK, -1)
+            revenue.add_amount(tx, link_id, before, revenue.UNDERPAID + revenue.PAID_BACK, -1)
     is_hidden = payment.is_hidden or any(row["message_hidden"] for row in rows)
-    if not rows or not add_payment(tx, listing_id, replace(payment, is_hidden=is_hidden), now):
+    if not rows or not add_payment(tx, link_id, replace(payment, is_hidden=is_hidden), now):
         return False
     tx.execute(
         SHORT_AT,
@@ -167,17 +165,17 @@ def replace_underpaid(
     return True
 
 
-def is_checkout_paid(tx: database.Transaction, listing_id: str, checkout_id: str) -> bool:
+def is_checkout_paid(tx: database.Transaction, link_id: str, checkout_id: str) -> bool:
     """Check whether a payment of a checkout is recorded that was no less than asked."""
     sql = (
         "SELECT 1 AS one FROM received_payments"
         " WHERE listing_id = :listing AND checkout_id = :checkout AND underpaid = 0 LIMIT 1"
     )
-    return tx.one(sql, listing=listing_id, checkout=checkout_id) is not None
+    return tx.one(sql, listing=link_id, checkout=checkout_id) is not None
 
 
 def replace_placeholder(
-    tx: database.Transaction, listing_id: str, payment: Payment, since: int
+    tx: database.Transaction, link_id: str, payment: Payment, since: int
 ) -> bool:
     """Replace placeholders, recorded since `since` (epoch ms), by a payment: one for each unit.
 
@@ -189,7 +187,7 @@ def replace_placeholder(
     rows = tx.query(
         FREE_PLACEHOLDERS,
         request=payment.request_id,
-        listing=listing_id,
+        listing=link_id,
         transaction=payment.transaction_id,
         since=since,
         most=payment.quantity,
@@ -198,11 +196,11 @@ def replace_placeholder(
         return False
     for row in rows:
         revenue.add_amount(
-            tx, listing_id, revenue.Money(row["amount"], row["currency"]), row["oversold"], -1
+            tx, link_id, revenue.Money(row["amount"], row["currency"]), row["oversold"], -1
         )
     for row in rows[1:]:
         tx.execute(DROP, request=payment.request_id, transaction=row["transaction_id"])
-    revenue.add_amount(tx, listing_id, payment.money, payment.settlement)
+    revenue.add_amount(tx, link_id, payment.money, payment.settlement)
     return True
 
 
@@ -249,13 +247,13 @@ def _searched(transaction_id: str) -> dict[str, str | None]:
     return {"number": number, "number_reversed": number and number[::-1]}
 
 
-def alert_counts(tx: database.Transaction, listing_id: str) -> AlertCounts | None:
-    """Return the alert counts of a listing, None if there is no such listing that can be parsed."""
-    row = tx.one(f"{link_rows.SELECT_LISTING} WHERE id = :id", id=listing_id)
+def alert_counts(tx: database.Transaction, link_id: str) -> AlertCounts | None:
+    """Return the alert counts of a link, None if there is no such link that can be parsed."""
+    row = tx.one(f"{link_rows.SELECT_LINK} WHERE id = :id", id=link_id)
     if row is None or request_spec.RequestSpec.from_json(row["wish"]) is None:
         return None
     return AlertCounts(
-        link_rows.read_listing(row),
+        link_rows.read_link(row),
         row["delivered_count"],
         row["muted_count"],
         bool(row["summed_up"]),
@@ -263,33 +261,33 @@ def alert_counts(tx: database.Transaction, listing_id: str) -> AlertCounts | Non
 
 
 def count_alerts(
-    tx: database.Transaction, listing_id: str, *, delivered: int = 0, muted: int = 0
+    tx: database.Transaction, link_id: str, *, delivered: int = 0, muted: int = 0
 ) -> None:
     """Add payments whose alerts were delivered, or that came while alerts were off."""
     sql = (
         "UPDATE listings SET delivered_count = delivered_count + :delivered,"
         " muted_count = muted_count + :muted WHERE id = :id"
     )
-    tx.execute(sql, id=listing_id, delivered=delivered, muted=muted)
+    tx.execute(sql, id=link_id, delivered=delivered, muted=muted)
 
 
-def count_oversold(tx: database.Transaction, listing_id: str) -> tuple[int, int]:
-    """Count a listing's oversold payments and their units; it reads every payment of it."""
+def count_oversold(tx: database.Transaction, link_id: str) -> tuple[int, int]:
+    """Count a link's oversold payments and their units; it reads every payment of it."""
     row = tx.one(
         "SELECT COUNT(*) AS number, COALESCE(SUM(quantity), 0) AS pieces FROM received_payments"
         " WHERE listing_id = :listing AND oversold = 1",
-        listing=listing_id,
+        listing=link_id,
     )
     return (int(row["number"]), int(row["pieces"])) if row else (0, 0)
 
 
-def mark_summed_up(tx: database.Transaction, listing_id: str) -> bool:
+def mark_summed_up(tx: database.Transaction, link_id: str) -> bool:
     """Mark the line at a drop's end as queued; return False if it was before."""
     sql = "UPDATE listings SET summed_up = 1 WHERE id = :id AND summed_up = 0"
-    return bool(tx.execute(sql, id=listing_id))
+    return bool(tx.execute(sql, id=link_id))
 
 
-def settle_uncertain(tx: database.Transaction, listing_id: str, most: int) -> list[int]:
+def settle_uncertain(tx: database.Transaction, link_id: str, most: int) -> list[int]:
     """Settle up to `most` uncertain payments as new ones: their placeholders were other payments.
 
     Return the times (epoch ms) at which those placeholders had been recorded.
@@ -300,7 +298,7 @@ def settle_uncertain(tx: database.Transaction, listing_id: str, most: int) -> li
         " (SELECT transaction_id FROM received_payments WHERE listing_id = :listing"
         " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at"
     )
-    rows = tx.query(sql, listing=listing_id, in_doubt=UNCERTAIN, by_webhook=BY_WEBHOOK, most=most)
+    rows = tx.query(sql, listing=link_id, in_doubt=UNCERTAIN, by_webhook=BY_WEBHOOK, most=most)
     return [int(row["received_at"]) for row in rows]
 
 

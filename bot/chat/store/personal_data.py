@@ -36,7 +36,7 @@ Jobs are left out: a seller's own addresses may equal those of a payer.
 """
 
 OWN = (
-    "kind", "language", "listing_id", "post_id", "design", "file_name", "query_id", "name",
+    "kind", "language", "link_id", "post_id", "design", "file_name", "query_id", "name",
     "currency", "text", "claim_id",
 )  # fmt: skip
 """Texts without which a payload can't be read; a payer may have given the same words."""
@@ -84,17 +84,17 @@ def mentions(
 
 
 def messages_to_erase(
-    scope: erasure.Scope, listing_id: str | None, gone: erasure.ErasedValues
+    scope: erasure.Scope, link_id: str | None, gone: erasure.ErasedValues
 ) -> erasure.PersonalTable:
     """Return the rows of the outbox that name payers.
 
-    Waiting alerts lose the data that `scope` covers (`listing_id` is the listing of its request);
+    Waiting alerts lose the data that `scope` covers (`link_id` is the link of its request);
     all rows, handled updates too, lose the values `gone`.
     """
 
     def change(row: database.Row) -> dict[str, object] | None:
         body, note = _body(row), row["note"]
-        wanted = _redacted(_untold(body, row["created_at"], scope, listing_id), gone)
+        wanted = _redacted(_untold(body, row["created_at"], scope, link_id), gone)
         hushed = erasure.redact(note, gone)
         is_kept = bool(body) or row["body"] == NOTHING
         if is_kept and (wanted, hushed) == (body, note):
@@ -107,25 +107,25 @@ def messages_to_erase(
 
 
 def sent_alerts(
-    scope: erasure.Scope, listing_id: str | None, gone: erasure.ErasedValues
+    scope: erasure.Scope, link_id: str | None, gone: erasure.ErasedValues
 ) -> erasure.PersonalTable:
     """Return the alerts that were sent with words of payers, which lose the same as `messages`."""
 
     def change(row: database.Row) -> dict[str, object] | None:
         body = _body(row)
-        wanted = _redacted(_untold(body, row["sent_at"], scope, listing_id), gone)
+        wanted = _redacted(_untold(body, row["sent_at"], scope, link_id), gone)
         return None if body and wanted == body else {"body": exact_json.dumps(wanted)}
 
     return erasure.PersonalTable("sent_alerts", ("lane", "message_id"), ("body", "sent_at"), change)
 
 
 def _untold(
-    body: dict[str, Any], at: int, scope: erasure.Scope, listing_id: str | None
+    body: dict[str, Any], at: int, scope: erasure.Scope, link_id: str | None
 ) -> dict[str, Any]:
     """Return an alert's body of the time `at` (epoch ms) without the payers that `scope` covers."""
 
     def anonymous(payment: dict[str, Any]) -> dict[str, Any]:
-        request_id = scope.request_id if payment["listing_id"] == listing_id else None
+        request_id = scope.request_id if payment["link_id"] == link_id else None
         entered = [payment.get("payer", {}), payment.get("words", {})]
         covered = scope.covers(request_id, at, entered, [payment.get("transaction_id") or ""])
         return {**payment, "payer": {}, "words": {}} if covered else payment
@@ -181,8 +181,8 @@ def payer_data(tx: database.Transaction, transaction_id: str) -> dict[str, Any] 
     return dict(exact_json.loads(row["body"])) if row else None
 
 
-def listing_id_of(tx: database.Transaction, request_id: str) -> str | None:
-    """Return the id of a request's listing, None if there is none."""
+def link_id_of(tx: database.Transaction, request_id: str) -> str | None:
+    """Return the id of a request's link, None if there is none."""
     row = tx.one("SELECT id FROM listings WHERE request_id = :id", id=request_id)
     return str(row["id"]) if row else None
 

@@ -19,10 +19,10 @@ SHARED, OWN, VISITED = 0, 1, 2
 """Whose post it is: an inline message's, the seller's, a visitor's who followed the link."""
 
 LIVE_CARDS = 3
-"""Number of a listing's newest cards in one chat that are kept up to date."""
+"""Number of a link's newest cards in one chat that are kept up to date."""
 
 KNOWN_CARDS = 20
-"""Number of a listing's cards in its seller's chat that are stored, so that buttons of older ones
+"""Number of a link's cards in its seller's chat that are stored, so that buttons of older ones
 edit their own message."""
 
 REFRESH_DELAY = {OWN: 1_000, SHARED: 3_000}
@@ -71,42 +71,40 @@ class PostContent:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message that shows a listing; `own` is SHARED, OWN or VISITED.
+    """A message that shows a link; `own` is SHARED, OWN or VISITED.
 
     `refused` is the key of the last picture that Telegram refused for it.
     """
 
     id: str
-    listing_id: str
+    link_id: str
     place: MessagePlace
     own: int
     seen: PostContent
     refused: str | None = None
 
 
-def refresh(tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int) -> None:
-    """Queue the refresh of a listing's posts, and schedule the next change that time alone makes.
+def refresh(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
+    """Queue the refresh of a link's posts, and schedule the next change that time alone makes.
 
-    Everything that changes a listing calls it in the same transaction, at `now` (epoch ms). Posts
-    of a deleted listing show that and are then forgotten.
+    Everything that changes a link calls it in the same transaction, at `now` (epoch ms). Posts
+    of a deleted link show that and are then forgotten.
     """
-    _set_due(tx, listing_id, now)
-    refresh_cards(tx, queues, listing_id, now)
+    _set_due(tx, link_id, now)
+    refresh_cards(tx, queues, link_id, now)
 
 
-def refresh_cards(
-    tx: database.Transaction, queues: queues.Queues, listing_id: str, now: int
-) -> None:
-    """Queue the refresh of a listing's posts after a change that leaves its answer as it was."""
+def refresh_cards(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
+    """Queue the refresh of a link's posts after a change that leaves its answer as it was."""
     own = 0
-    for row in tx.query(STALE, listing=listing_id, shared=SHARED, own=OWN):
+    for row in tx.query(STALE, listing=link_id, shared=SHARED, own=OWN):
         own += row["own"] == OWN
         if row["underway"] is None and row["shown"] is not None and own <= LIVE_CARDS:
             _put(tx, queues, row, now, now + REFRESH_DELAY[row["own"]])
 
 
 def refresh_shared(
-    tx: database.Transaction, queues: queues.Queues, listing_id: str, picture: str, now: int
+    tx: database.Transaction, queues: queues.Queues, link_id: str, picture: str, now: int
 ) -> None:
     """Queue the refresh of the inline posts that don't show `picture`, which Telegram has now."""
     sql = (
@@ -114,7 +112,7 @@ def refresh_shared(
         " WHERE listing_id = :listing AND own = :shared AND queued.id IS NULL"
         " AND (picture IS NULL OR picture <> :picture)"
     )
-    rows = tx.query(sql, listing=listing_id, shared=SHARED, picture=picture)
+    rows = tx.query(sql, listing=link_id, shared=SHARED, picture=picture)
     for row in rows:
         _put(tx, queues, row, now, now)
 
@@ -177,9 +175,9 @@ def _read(row: database.Row) -> Post:
 
 
 def save_post(
-    tx: database.Transaction, listing_id: str, place: MessagePlace, own: int, now: int
+    tx: database.Transaction, link_id: str, place: MessagePlace, own: int, now: int
 ) -> Post:
-    """Store that a message shows a listing, as the newest of its posts."""
+    """Store that a message shows a link, as the newest of its posts."""
     sql = (
         "INSERT INTO posts (id, listing_id, lane, message_id, own, created_at)"
         " VALUES (:id, :listing, :lane, :message_id, :own, :now) ON CONFLICT (lane, message_id)"
@@ -187,23 +185,21 @@ def save_post(
         " created_at = excluded.created_at"
         " RETURNING id, listing_id, lane, message_id, own, picture, shown, menu, refused"
     )
-    row = tx.one(
-        sql, id=link_rows.short_id(16), listing=listing_id, **asdict(place), own=own, now=now
-    )
+    row = tx.one(sql, id=link_rows.short_id(16), listing=link_id, **asdict(place), own=own, now=now)
     if own != SHARED:
-        _drop_older(tx, listing_id, place.lane, own)
+        _drop_older(tx, link_id, place.lane, own)
     if row is None:
         raise ValueError("an upsert returns its row")
     return _read(row)
 
 
-def _drop_older(tx: database.Transaction, listing_id: str, lane: str, own: int) -> None:
+def _drop_older(tx: database.Transaction, link_id: str, lane: str, own: int) -> None:
     """Delete the posts that nobody scrolls back to; of a visitor's all but LIVE_CARDS."""
     tx.execute(
         "DELETE FROM posts WHERE listing_id = :listing AND lane = :lane AND own = :own"
         " AND id NOT IN (SELECT id FROM posts WHERE listing_id = :listing AND lane = :lane"
         " AND own = :own ORDER BY created_at DESC, id DESC LIMIT :kept)",
-        listing=listing_id,
+        listing=link_id,
         lane=lane,
         own=own,
         kept=KNOWN_CARDS if own == OWN else LIVE_CARDS,
@@ -257,33 +253,33 @@ def delete_post(tx: database.Transaction, place: MessagePlace) -> None:
     tx.execute("DELETE FROM posts WHERE lane = :lane AND message_id = :message_id", **asdict(place))
 
 
-def has_live_card(tx: database.Transaction, listing_id: str) -> bool:
-    """Check whether a card in the seller's chat will get the listing's current picture."""
+def has_live_card(tx: database.Transaction, link_id: str) -> bool:
+    """Check whether a card in the seller's chat will get the link's current picture."""
     row = tx.one(
         "SELECT 1 AS one FROM posts WHERE listing_id = :listing AND own = :own"
         " AND shown IS NOT NULL AND refused IS NULL LIMIT 1",
-        listing=listing_id,
+        listing=link_id,
         own=OWN,
     )
     return row is not None
 
 
-def card_picture(tx: database.Transaction, listing_id: str) -> tuple[str, str] | None:
-    """Return Telegram's file_id of the listing's picture and the key of what it shows, or None."""
-    row = tx.one("SELECT file_id, file_key FROM listings WHERE id = :id", id=listing_id)
+def card_picture(tx: database.Transaction, link_id: str) -> tuple[str, str] | None:
+    """Return Telegram's file_id of the link's picture and the key of what it shows, or None."""
+    row = tx.one("SELECT file_id, file_key FROM listings WHERE id = :id", id=link_id)
     return (row["file_id"], row["file_key"]) if row and row["file_id"] else None
 
 
 def save_card_picture(
-    tx: database.Transaction, listing_id: str, file_id: str | None, key: str | None
+    tx: database.Transaction, link_id: str, file_id: str | None, key: str | None
 ) -> None:
-    """Store Telegram's file_id of a listing's picture; None forgets it."""
+    """Store Telegram's file_id of a link's picture; None forgets it."""
     sql = "UPDATE listings SET file_id = :file, file_key = :key WHERE id = :id"
-    tx.execute(sql, id=listing_id, file=file_id, key=key)
+    tx.execute(sql, id=link_id, file=file_id, key=key)
 
 
 def claim_due(tx: database.Transaction, now: int, most: int) -> list[str]:
-    """Claim up to `most` listings that time has changed by `now` (epoch ms); return their ids."""
+    """Claim up to `most` links that time has changed by `now` (epoch ms); return their ids."""
     rows = tx.query(
         "UPDATE listings SET due_at = NULL WHERE due_at <= :now AND id IN (SELECT id FROM listings"
         " WHERE due_at <= :now ORDER BY due_at LIMIT :most) RETURNING id",
@@ -294,7 +290,7 @@ def claim_due(tx: database.Transaction, now: int, most: int) -> list[str]:
 
 
 def next_due(tx: database.Transaction) -> int | None:
-    """Return when time alone changes a listing next, or a picture is tried again (epoch ms).
+    """Return when time alone changes a link next, or a picture is tried again (epoch ms).
 
     None if nothing is scheduled.
     """
@@ -313,8 +309,8 @@ def is_card(tx: database.Transaction, chat_id: int, message_id: int | None) -> b
     )
 
 
-def _set_due(tx: database.Transaction, listing_id: str, now: int) -> None:
-    row = tx.one("SELECT answer, state, due_at FROM listings WHERE id = :id", id=listing_id)
+def _set_due(tx: database.Transaction, link_id: str, now: int) -> None:
+    row = tx.one("SELECT answer, state, due_at FROM listings WHERE id = :id", id=link_id)
     if row is None or row["answer"] is None:
         return
     due_at = remote_request.next_change(
@@ -323,5 +319,5 @@ def _set_due(tx: database.Transaction, listing_id: str, now: int) -> None:
     if row["state"] == link_rows.DELETED:
         due_at = None
     if due_at != row["due_at"]:
-        tx.execute("UPDATE listings SET due_at = :due WHERE id = :id", id=listing_id, due=due_at)
+        tx.execute("UPDATE listings SET due_at = :due WHERE id = :id", id=link_id, due=due_at)
         tx.wake(DUE_TOPIC)

@@ -69,16 +69,16 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class LinkRevenue:
-    """The takings of a listing within some time."""
+    """The takings of a link within some time."""
 
-    listing: link_rows.PaymentLink
+    link: link_rows.PaymentLink
     takings: RevenueTotals
 
 
 def add_amount(
-    tx: database.Transaction, listing_id: str, money: Money, settlement: int, number: int = 1
+    tx: database.Transaction, link_id: str, money: Money, settlement: int, number: int = 1
 ) -> None:
-    """Add a payment to a listing's takings, or remove it (`number` -1)."""
+    """Add a payment to a link's takings, or remove it (`number` -1)."""
     billions, rest = tables.split_amount(number * money.amount)
     tx.execute(
         "INSERT INTO takings (listing_id, currency, settlement, billions, rest, payments, pieces)"
@@ -87,7 +87,7 @@ def add_amount(
         " billions = takings.billions + excluded.billions, rest = takings.rest + excluded.rest,"
         " payments = takings.payments + excluded.payments,"
         " pieces = takings.pieces + excluded.pieces",
-        listing=listing_id,
+        listing=link_id,
         currency=money.currency,
         settlement=settlement,
         billions=billions,
@@ -97,12 +97,12 @@ def add_amount(
     )
 
 
-def revenue_totals(tx: database.Transaction, listing_id: str) -> RevenueTotals:
-    """Return a listing's takings."""
+def revenue_totals(tx: database.Transaction, link_id: str) -> RevenueTotals:
+    """Return a link's takings."""
     rows = tx.query(
         "SELECT billions, rest, currency, settlement, payments, pieces FROM takings"
         " WHERE listing_id = :listing AND payments > 0 ORDER BY payments DESC, currency",
-        listing=listing_id,
+        listing=link_id,
     )
     return _takings((row, row["settlement"]) for row in rows)
 
@@ -140,17 +140,17 @@ def _takings(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
     )
 
 
-def sales(tx: database.Transaction, listing_id: str, currency: str, but: str) -> list[database.Row]:
-    """Return amount and times of a listing's sales in a currency, without the transaction `but`."""
-    return tx.query(SALES, listing=listing_id, currency=currency, but=but)
+def sales(tx: database.Transaction, link_id: str, currency: str, but: str) -> list[database.Row]:
+    """Return amount and times of a link's sales in a currency, without the transaction `but`."""
+    return tx.query(SALES, listing=link_id, currency=currency, but=but)
 
 
 def revenue_between(
     tx: database.Transaction, seller_id: int, since: int, until: int
 ) -> list[LinkRevenue]:
-    """Return the takings of a seller's listings from `since` until before `until` (epoch ms).
+    """Return the takings of a seller's links from `since` until before `until` (epoch ms).
 
-    The listing with the most payments comes first; one that can't be parsed is left out.
+    The link with the most payments comes first; one that can't be parsed is left out.
     """
     rows = tx.query(BETWEEN, seller=seller_id, since=since, until=until)
     taken_by: dict[str, list[tuple[database.Row, int]]] = {}
@@ -159,16 +159,16 @@ def revenue_between(
         parts.append((row, row["settlement"]))
         if row["is_back"]:
             parts.append((row, row["settlement"] + PAID_BACK))
-    found = [(_listing(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
+    found = [(_link(tx, link_id), parts) for link_id, parts in taken_by.items()]
     read = [LinkRevenue(known, _takings(parts)) for known, parts in found if known]
     return sorted(read, key=lambda one: -one.takings.earned_count)
 
 
-def _listing(tx: database.Transaction, listing_id: str) -> link_rows.PaymentLink | None:
-    """Return a listing, None if it can't be parsed."""
-    row = tx.one(f"{link_rows.SELECT_LISTING} WHERE id = :id", id=listing_id)
+def _link(tx: database.Transaction, link_id: str) -> link_rows.PaymentLink | None:
+    """Return a link, None if it can't be parsed."""
+    row = tx.one(f"{link_rows.SELECT_LINK} WHERE id = :id", id=link_id)
     return (
-        link_rows.read_listing(row)
+        link_rows.read_link(row)
         if row and request_spec.RequestSpec.from_json(row["wish"]) is not None
         else None
     )

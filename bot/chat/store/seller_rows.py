@@ -189,7 +189,7 @@ SAVE = (
 STANDING = "FROM listings WHERE seller_id = :seller AND state IN ('live', 'stopped')"
 NEWEST_FIRST = "ORDER BY created_at DESC, id DESC LIMIT 1"
 
-LISTINGS_WITH_EMAIL = 20
+LINKS_WITH_EMAIL = 20
 """A seller's newest requests, among which the address for email notifications is looked for."""
 
 
@@ -260,13 +260,13 @@ def newest_link(tx: database.Transaction, seller_id: int) -> str | None:
     return str(row["id"]) if row else None
 
 
-def next_older_link(tx: database.Transaction, listing: link_rows.PaymentLink) -> str | None:
+def next_older_link(tx: database.Transaction, link: link_rows.PaymentLink) -> str | None:
     """Return the id of the seller's request before this one; None where it is the oldest."""
     row = tx.one(
         f"SELECT id {STANDING} AND (created_at, id) < (:created_at, :id) {NEWEST_FIRST}",
-        seller=listing.seller_id,
-        created_at=listing.created_at,
-        id=listing.id,
+        seller=link.seller_id,
+        created_at=link.created_at,
+        id=link.id,
     )
     return str(row["id"]) if row else None
 
@@ -285,7 +285,7 @@ def notification_email(tx: database.Transaction, seller_id: int) -> str | None:
         "SELECT wish FROM listings WHERE seller_id = :seller"
         " ORDER BY created_at DESC, id DESC LIMIT :most",
         seller=seller_id,
-        most=LISTINGS_WITH_EMAIL,
+        most=LINKS_WITH_EMAIL,
     )
     wishes = (request_spec.RequestSpec.from_json(row["wish"]) for row in rows)
     return next((wish.email for wish in wishes if wish and wish.email), None)
@@ -310,7 +310,7 @@ ADD = (
 )
 LIVE_LINKS = "FROM listings WHERE seller_id = :seller AND state = :live"
 OLDER = (
-    f"{link_rows.SELECT_LISTING} WHERE seller_id = :seller AND state = :live"
+    f"{link_rows.SELECT_LINK} WHERE seller_id = :seller AND state = :live"
     " AND (created_at, id) < (:created_at, :before) ORDER BY created_at DESC, id DESC LIMIT :most"
 )
 CREATED_AT = "SELECT created_at FROM listings WHERE id = :id"
@@ -390,11 +390,11 @@ def links_without(
     if not accounts or not number:
         return number
     rows = tx.query(
-        f"{link_rows.SELECT_LISTING} WHERE seller_id = :seller AND state = :live",
+        f"{link_rows.SELECT_LINK} WHERE seller_id = :seller AND state = :live",
         seller=seller_id,
         live=link_rows.LIVE,
     )
-    prices = (link_rows.read_listing(each).wish.currency for each in rows)
+    prices = (link_rows.read_link(each).wish.currency for each in rows)
     return sum(not any(one.takes(price) for one in accounts) for price in prices)
 
 
@@ -411,4 +411,4 @@ def live_links_before(
         before=before or "",
         most=BATCH,
     )
-    return [link_rows.read_listing(each) for each in rows]
+    return [link_rows.read_link(each) for each in rows]

@@ -19,47 +19,43 @@ class UnitGapObservation:
     seen_at: int
 
 
-def find_observation(tx: database.Transaction, listing_id: str) -> UnitGapObservation | None:
-    """Return the sighting of a listing, None if there is none."""
-    row = tx.one("SELECT sold, seen_at FROM sightings WHERE listing_id = :id", id=listing_id)
+def find_observation(tx: database.Transaction, link_id: str) -> UnitGapObservation | None:
+    """Return the sighting of a link, None if there is none."""
+    row = tx.one("SELECT sold, seen_at FROM sightings WHERE listing_id = :id", id=link_id)
     return UnitGapObservation(row["sold"], row["seen_at"]) if row else None
 
 
 def observed_links(tx: database.Transaction) -> set[str]:
-    """Return the ids of all listings that have a sighting."""
+    """Return the ids of all links that have a sighting."""
     return {str(row["listing_id"]) for row in tx.query("SELECT listing_id FROM sightings")}
 
 
-def save_observation(
-    tx: database.Transaction, listing_id: str, sighting: UnitGapObservation
-) -> None:
-    """Store the sighting of a listing; it replaces an earlier one."""
+def save_observation(tx: database.Transaction, link_id: str, sighting: UnitGapObservation) -> None:
+    """Store the sighting of a link; it replaces an earlier one."""
     sql = (
         "INSERT INTO sightings (listing_id, sold, seen_at) VALUES (:id, :sold, :seen_at)"
         " ON CONFLICT (listing_id) DO UPDATE SET sold = excluded.sold, seen_at = excluded.seen_at"
     )
-    tx.execute(sql, id=listing_id, sold=sighting.sold, seen_at=sighting.seen_at)
+    tx.execute(sql, id=link_id, sold=sighting.sold, seen_at=sighting.seen_at)
 
 
-def delete_observations(tx: database.Transaction, listing_ids: Iterable[str]) -> None:
-    """Delete the sightings of these listings."""
-    for listing_id in listing_ids:
-        tx.execute("DELETE FROM sightings WHERE listing_id = :id", id=listing_id)
+def delete_observations(tx: database.Transaction, link_ids: Iterable[str]) -> None:
+    """Delete the sightings of these links."""
+    for link_id in link_ids:
+        tx.execute("DELETE FROM sightings WHERE listing_id = :id", id=link_id)
 
 
-def is_gap_known(
-    tx: database.Transaction, listing_id: str, gap: tuple[int, int], since: int
-) -> bool:
+def is_gap_known(tx: database.Transaction, link_id: str, gap: tuple[int, int], since: int) -> bool:
     """Return whether a search since then (epoch ms) left this gap, as `save_gap` takes it."""
     sql = (
         "SELECT 1 AS one FROM payment_gaps WHERE listing_id = :id"
         " AND counted = :counted AND recorded = :recorded AND searched_at > :since"
     )
     counted, recorded = gap
-    return tx.one(sql, id=listing_id, counted=counted, recorded=recorded, since=since) is not None
+    return tx.one(sql, id=link_id, counted=counted, recorded=recorded, since=since) is not None
 
 
-def save_gap(tx: database.Transaction, listing_id: str, gap: tuple[int, int], now: int) -> None:
+def save_gap(tx: database.Transaction, link_id: str, gap: tuple[int, int], now: int) -> None:
     """Store the numbers of payments that the server counts and that we recorded.
 
     The server lists fewer than it counts.
@@ -70,16 +66,16 @@ def save_gap(tx: database.Transaction, listing_id: str, gap: tuple[int, int], no
         " counted = excluded.counted, recorded = excluded.recorded,"
         " searched_at = excluded.searched_at"
     )
-    tx.execute(sql, id=listing_id, counted=gap[0], recorded=gap[1], now=now)
+    tx.execute(sql, id=link_id, counted=gap[0], recorded=gap[1], now=now)
 
 
-def mark_double_reported(tx: database.Transaction, listing_id: str, request_id: str) -> bool:
+def mark_double_reported(tx: database.Transaction, link_id: str, request_id: str) -> bool:
     """Store that a paid double is reported to the operator; return False if it was before."""
     sql = (
         "INSERT INTO paid_doubles (request_id, listing_id) VALUES (:request, :listing)"
         " ON CONFLICT (request_id) DO NOTHING"
     )
-    return bool(tx.execute(sql, request=request_id, listing=listing_id))
+    return bool(tx.execute(sql, request=request_id, listing=link_id))
 
 
 def known_dialect(tx: database.Transaction, server: str) -> str | None:

@@ -115,7 +115,7 @@ class InlineResults:
             keyboard = replies.without_styles(keyboard) or keyboard
         return InlineQueryResultArticle(
             id=sharing.result_id(
-                card.listing_id, views.words_key(card_text.public_card(card, language))
+                card.link_id, views.words_key(card_text.public_card(card, language))
             ),
             title=article.title,
             description=article.description,

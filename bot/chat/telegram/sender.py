@@ -246,7 +246,7 @@ class Sender:
             case transport.FailureKind.CHAT_MOVED:
                 self._move(tx, attempt, failure)
             case transport.FailureKind.UNKNOWN_FILE if call.shows and isinstance(call.picture, str):
-                post_rows.save_card_picture(tx, call.shows.listing_id, None, None)
+                post_rows.save_card_picture(tx, call.shows.link_id, None, None)
                 outbox.retry(tx, queue, message, now, failure.note)
             case _:
                 uncertain = failure.kind is transport.FailureKind.UNCERTAIN
@@ -287,9 +287,9 @@ class Sender:
         elif outbox.dead_letter(tx, queue, message, now, note) and isinstance(
             body, payloads.PosterFile
         ):
-            listing = link_rows.get_listing(tx, body.listing_id)
+            link = link_rows.get_link(tx, body.link_id)
             reply = menus.poster_refused(
-                request_card.card_of(listing, now), body.design, body.language
+                request_card.card_of(link, now), body.design, body.language
             )
             outbox.put(tx, queue, message.lane, payloads.new_message(reply, body.language), now)
 

@@ -159,7 +159,7 @@ CHAT = (
     # take it, `answered_in` the claim's own message, where its button was pressed last, and
     # `remind_at` the time of the next reminder, of which `reminders` were sent. The payer's network
     # has `unproven` claims of the request. `alone`: 1 if it has a message of its own, 0 if it is in
-    # its listing's digest.
+    # its link's digest.
     """
     CREATE TABLE claims (
         id TEXT PRIMARY KEY,
@@ -187,7 +187,7 @@ CHAT = (
     "CREATE INDEX claims_together ON claims (listing_id) WHERE state = 'waiting' AND alone = 0",
     "CREATE INDEX claims_reference ON claims (seller_id, folded) WHERE folded IS NOT NULL",
     "CREATE INDEX claims_due ON claims (remind_at) WHERE state = 'waiting'",
-    # The digest of a listing's claims that have no message of their own: `message_id` shows it,
+    # The digest of a link's claims that have no message of their own: `message_id` shows it,
     # `sounded_at` is when it was last a new message, `due_at` when it is one again; `sending` and
     # `editing` are the queued messages that send and edit it.
     """
@@ -226,7 +226,7 @@ CHAT = (
     CREATE INDEX kept_receipts_awaited ON kept_receipts (request_id, awaited)
     WHERE awaited IS NOT NULL
     """,
-    # The reconciler's memory. A sighting: units of the listing were gone without a payment, `sold`
+    # The reconciler's memory. A sighting: units of the link were gone without a payment, `sold`
     # of them in all; they count as sold if they still are after a while.
     """
     CREATE TABLE sightings (
@@ -235,7 +235,7 @@ CHAT = (
         seen_at BIGINT NOT NULL
     )
     """,
-    # Listings whose server counts more payments than it lists: they are searched again once
+    # Links whose server counts more payments than it lists: they are searched again once
     # one of the two numbers changes, or after an hour.
     """
     CREATE TABLE payment_gaps (
@@ -252,7 +252,7 @@ CHAT = (
         listing_id TEXT NOT NULL REFERENCES listings (id)
     )
     """,
-    # The sum of a listing's payments, for alerts and cards, in `billions` and `rest` of minor units
+    # The sum of a link's payments, for alerts and cards, in `billions` and `rest` of minor units
     # (core/database/tables.py). `settlement` as in chat/store/revenue.py: oversold and underpaid
     # payments are not earned, and what was paid back is summed up beside them. `pieces` are those
     # that the payments bought, one each unless a payer took several.

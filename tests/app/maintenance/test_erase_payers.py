@@ -139,14 +139,12 @@ async def test_an_endpoints_answer_is_erased_with_its_payer(
 
 
 def record_payment(
-    chat: ChatHarness, listing: PaymentLink, transaction: str, payer: dict[str, Any]
+    chat: ChatHarness, link: PaymentLink, transaction: str, payer: dict[str, Any]
 ) -> None:
     """Record a payment as its webhook does, with its alert."""
-    payment = Payment(listing.request_id or "", transaction, 500, "USD", payer)
+    payment = Payment(link.request_id or "", transaction, 500, "USD", payer)
     chat.db.run(
-        lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(
-            listing.id, payment, None
-        )
+        lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, payment, None)
     )
 
 
@@ -154,9 +152,9 @@ async def test_records_and_waiting_alerts_of_the_chat_lose_their_payer(
     chat: ChatHarness,
 ) -> None:
     """The alert itself is sent still. The alert of another payer stays as it is."""
-    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
-    record_payment(chat, listing, "t1", {"email": "anna@é.example", "extra": {"nick": "Ann Bee"}})
-    record_payment(chat, listing, "t2", {"email": "bob@mail.example"})
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
+    record_payment(chat, link, "t1", {"email": "anna@é.example", "extra": {"nick": "Ann Bee"}})
+    record_payment(chat, link, "t2", {"email": "bob@mail.example"})
     await erase(chat.db, "ANNA@é.example")
     assert sorted(row["body"] for row in chat.rows("received_payments")) == [
         '{"email":"bob@mail.example"}', "{}",
@@ -173,14 +171,14 @@ async def test_what_a_payer_wrote_is_erased_from_waiting_and_sent_alerts(
     chat: ChatHarness, who: str
 ) -> None:
     """By the payer's address, and by the payment's id; the words of others stay."""
-    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
     for number, (email, words) in enumerate(
         (("anna@mail.example", ("Mia", "Drums forever")), ("bob@mail.example", ("Tom", "Rock on"))),
         1,
     ):
-        request, data = listing.request_id or "", {"email": email}
+        request, data = link.request_id or "", {"email": email}
         payment = Payment(request, f"t{number}", 500, "USD", data, words=PayerWords(*words))
-        record_words(chat, listing, payment, number)
+        record_words(chat, link, payment, number)
     await erase(chat.db, who)
     kept = await text_of(chat.db)
     assert not [word for word in ("Mia", "Drums", "forever", "anna@") if word in kept]
@@ -188,14 +186,14 @@ async def test_what_a_payer_wrote_is_erased_from_waiting_and_sent_alerts(
     assert [alert.payments[0].words.name for alert in chat.said] == [None, "Tom"]
 
 
-def record_words(chat: ChatHarness, listing: PaymentLink, payment: Payment, number: int) -> None:
+def record_words(chat: ChatHarness, link: PaymentLink, payment: Payment, number: int) -> None:
     """Record a payment, and keep a copy of its waiting alert as one that was sent."""
 
     def work(tx: Transaction) -> None:
-        TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, payment, None)
+        TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, payment, None)
 
     chat.db.run(work)
-    place = MessagePlace(str(listing.chat_id), number)
+    place = MessagePlace(str(link.chat_id), number)
     alert = chat.said[-1]
     chat.db.run(lambda tx: message_rows.save_alert(tx, place, alert, chat.clock()))
 
@@ -222,8 +220,8 @@ async def test_values_of_several_words_are_erased_from_stored_button_presses(
 ) -> None:
     """Another server sends phone numbers as they were typed, and names."""
     anna = {"email": "anna@mail.example", "phoneNumber": "+44 20 7946 0958", "name": "Anna O'Bee"}
-    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
-    record_payment(chat, listing, "t1", anna)
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
+    record_payment(chat, link, "t1", anna)
     update = {"callback_query": {"message": {"text": f"{chat.texts[-1]}\nAnna O'Bee paid."}}}
     queue = chat.queues.updates
     chat.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
@@ -240,11 +238,11 @@ async def test_values_of_several_words_are_erased_from_stored_button_presses(
 
 async def test_payer_data_that_equals_words_of_ours_breaks_no_message(chat: ChatHarness) -> None:
     """Another server's payers may give any words; the alerts of all the others go on."""
-    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
     words = {"email": "anna@mail.example", "a": "en", "b": "Alert", "c": "Coffee", "d": "usd"}
-    words |= {"e": listing.id, "f": listing.wish.kind, "g": "text"}
-    record_payment(chat, listing, "t1", words)
-    record_payment(chat, listing, "t2", {"email": "bob@mail.example"})
+    words |= {"e": link.id, "f": link.wish.kind, "g": "text"}
+    record_payment(chat, link, "t1", words)
+    record_payment(chat, link, "t2", {"email": "bob@mail.example"})
     reply = TextMessage("anna@mail.example", "en")
     chat.db.run(lambda tx: outbox.put(tx, chat.queues.messages, "7", reply, NOON))
     await erase(chat.db, "t1")
@@ -256,8 +254,8 @@ async def test_payer_data_that_equals_words_of_ours_breaks_no_message(chat: Chat
 
 async def test_an_unreadable_message_is_emptied_and_hinders_no_erasure(chat: ChatHarness) -> None:
     """Nobody can tell whom it names; in the outbox it is a dead letter."""
-    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
-    record_payment(chat, listing, "t1", {"email": "anna@mail.example"})
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
+    record_payment(chat, link, "t1", {"email": "anna@mail.example"})
     broken = "UPDATE outbox SET body = 'anna@mail.example' WHERE queue = 'messages'"
     chat.db.run(lambda tx: tx.execute(broken))
     for changed in (1, 0):
@@ -327,23 +325,23 @@ async def test_of_one_request_only_its_own_data_is_erased(service: ServiceHarnes
 async def test_an_alert_of_that_request_is_sent_without_its_payer(chat: ChatHarness) -> None:
     """Also where the same person is a payer of another request."""
     anna = {"email": "anna@mail.example"}
-    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
-    other = chat.add_listing(chat.add_person("Eve"), COFFEE, service_answer(id="f" * 24))
-    record_payment(chat, listing, "t1", anna)
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
+    other = chat.add_link(chat.add_person("Eve"), COFFEE, service_answer(id="f" * 24))
+    record_payment(chat, link, "t1", anna)
     record_payment(chat, other, "t2", anna)
-    await erase(chat.db, request=listing.request_id)
-    payers = {it.payments[0].listing_id: it.payments[0].payer for it in chat.said}
-    assert payers == {listing.id: {}, other.id: anna}
+    await erase(chat.db, request=link.request_id)
+    payers = {it.payments[0].link_id: it.payments[0].payer for it in chat.said}
+    assert payers == {link.id: {}, other.id: anna}
     assert all(alert_text.alert_message(it).text for it in chat.said)
 
 
 async def test_notes_on_paid_back_payments_lose_the_payer(chat: ChatHarness) -> None:
     """The note on the payer's own payment goes, the name goes from all others."""
-    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
     for number, email in enumerate(("anna@mail.example", "bob@mail.example")):
-        record_payment(chat, listing, f"t{number}", {"email": email})
-        key = PaymentKey.of(listing.id, chat.clock(), f"t{number}")
-        note(chat, listing, key, f"For anna@mail.example, invoice {number}")
+        record_payment(chat, link, f"t{number}", {"email": email})
+        key = PaymentKey.of(link.id, chat.clock(), f"t{number}")
+        note(chat, link, key, f"For anna@mail.example, invoice {number}")
     await erase(chat.db, "anna@mail.example")
     notes = [row["paid_back_note"] for row in chat.rows("received_payments")]
     assert notes == [None, "For …, invoice 1"]
@@ -351,11 +349,11 @@ async def test_notes_on_paid_back_payments_lose_the_payer(chat: ChatHarness) -> 
     assert "anna@mail" not in await text_of(chat.db)
 
 
-def note(chat: ChatHarness, listing: PaymentLink, key: PaymentKey, text: str) -> None:
+def note(chat: ChatHarness, link: PaymentLink, key: PaymentKey, text: str) -> None:
     """Mark a payment as paid back, with a note."""
 
     def mark(tx: Transaction) -> None:
-        found = payment_by_key(tx, listing.seller_id, key)
+        found = payment_by_key(tx, link.seller_id, key)
         assert found is not None
         assert payment_marks.set_mark(tx, found, PAID_BACK, chat.clock())
         assert payment_marks.save_note(tx, found, PAID_BACK, text)

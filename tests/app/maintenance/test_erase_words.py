@@ -262,12 +262,10 @@ async def test_no_byte_of_an_address_in_other_payments_is_left(database_url: str
 async def test_payments_that_the_chat_recorded_lose_the_address_in_words_and_notes(
     chat: ChatHarness,
 ) -> None:
-    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
     payment = Payment("0" * 24, "t1", 500, "USD", {}, words=PayerWords("Ben", f"Mail {MIA}!"))
     chat.db.run(
-        lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(
-            listing.id, payment, None
-        )
+        lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, payment, None)
     )
     noted = "UPDATE received_payments SET sent_at = 1, sent_note = :note"
     chat.db.run(lambda tx: tx.execute(noted, note=f"Sent to {MIA}"))

@@ -343,12 +343,12 @@ def test_a_payment_with_a_waiting_webhook_has_one_uncertain_alert(
 ) -> None:
     """The webhook may have come after the backup, and its alert have been sent."""
     sam = chat.add_person()
-    listing = chat.add_listing(sam, DROP, service_answer(total_units=5, remaining_units=5))
+    link = chat.add_link(sam, DROP, service_answer(total_units=5, remaining_units=5))
     report = replace(
         WEBHOOK_REPORT, request_id=REQUEST_ID, transaction_id=f"{1:024x}", amount=250,
         user_data={"email": "p@b.example"}, remaining_units=4, completed_at=NOON,
     )  # fmt: skip
-    for key, address in (("own", f"{INWARD}{listing.token}"), ("other", "https://h.example/w")):
+    for key, address in (("own", f"{INWARD}{link.token}"), ("other", "https://h.example/w")):
         sent = replace(report, url=address)
         queue = queue_of(Channel.WEBHOOK, address)
         chat.db.run(partial(outbox.put, queue=queue, lane="lane", body=sent, now=NOON, key=key))

@@ -27,19 +27,19 @@ HOUR = 3600
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, COFFEE, service_answer(id="c"))
+def link(chat: ChatHarness, sam: Person) -> PaymentLink:
+    return chat.add_link(sam, COFFEE, service_answer(id="c"))
 
 
 def pay(
-    chat: ChatHarness, listing: PaymentLink, *numbers: int, oversold: bool = False, waiting: int = 0
+    chat: ChatHarness, link: PaymentLink, *numbers: int, oversold: bool = False, waiting: int = 0
 ) -> None:
     def work(tx: Transaction) -> None:
         for number in numbers:
-            wish, request_id = listing.wish, listing.request_id or ""
+            wish, request_id = link.wish, link.request_id or ""
             paid = Payment(request_id, f"t{number}", wish.amount, wish.currency, {}, oversold)
             paid = replace(paid, codes_waiting=waiting)
-            TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+            TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, paid, None)
 
     chat.db.run(work)
 
@@ -53,11 +53,11 @@ def told(chat: ChatHarness) -> list[tuple[str, bool]]:
     ]
 
 
-async def give_up(chat: ChatHarness, sending: SenderHarness, *listings: PaymentLink) -> None:
+async def give_up(chat: ChatHarness, sending: SenderHarness, *links: PaymentLink) -> None:
     """Refuse the alerts of these payments until they are given up."""
-    for number, listing in enumerate(listings):
+    for number, link in enumerate(links):
         sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
-        pay(chat, listing, 100 + number)
+        pay(chat, link, 100 + number)
         for _ in range(MAX_ATTEMPTS):
             await sending.work_later()
 
@@ -75,62 +75,62 @@ ALERT = "💰 <b>$5.00</b> received for <b>Coffee</b>"
 async def test_alerts_of_a_request_follow_its_setting(
     chat: ChatHarness,
     sam: Person,
-    listing: PaymentLink,
+    link: PaymentLink,
     mode: str,
     expected: list[tuple[str, bool]],
 ) -> None:
     """The setting is chosen by a button and confirmed; payments are recorded in any case."""
     other = "on" if mode != "on" else "off"
     for press in (other, mode):
-        await chat.presses(sam, f"alerts:{listing.id}:{press}")
+        await chat.presses(sam, f"alerts:{link.id}:{press}")
     words = {"on": "with sound", "silent": "without sound", "off": "Alerts are off"}
     assert words[mode] in str(chat.answers[-1].text)
     chat.clear_messages()
-    pay(chat, listing, 1)
+    pay(chat, link, 1)
     assert told(chat) == expected
-    assert chat.listing(listing.id).paid_count == 1
+    assert chat.link(link.id).paid_count == 1
 
 
 async def test_other_requests_keep_their_alert_setting(
-    chat: ChatHarness, sam: Person, listing: PaymentLink
+    chat: ChatHarness, sam: Person, link: PaymentLink
 ) -> None:
-    other = chat.add_listing(sam, replace(COFFEE, name="Cake"), service_answer(id="k"))
-    await chat.presses(sam, f"alerts:{listing.id}:off")
+    other = chat.add_link(sam, replace(COFFEE, name="Cake"), service_answer(id="k"))
+    await chat.presses(sam, f"alerts:{link.id}:off")
     chat.clear_messages()
     pay(chat, other, 1)
     assert told(chat) == [("💰 <b>$5.00</b> received for <b>Cake</b>", False)]
 
 
 async def test_the_alert_menu_ticks_the_setting_and_leads_back_to_the_card(
-    chat: ChatHarness, sam: Person, listing: PaymentLink
+    chat: ChatHarness, sam: Person, link: PaymentLink
 ) -> None:
-    await chat.presses(sam, f"alerts:{listing.id}")
-    await chat.presses(sam, f"alerts:{listing.id}:silent")
+    await chat.presses(sam, f"alerts:{link.id}")
+    await chat.presses(sam, f"alerts:{link.id}:silent")
     menus = [body.keyboard["inline_keyboard"] for body in chat.worded]
     labels = [[button["text"] for button in rows[0]] for rows in menus]
     assert labels == [["✅ On", "Silent", "Off"], ["On", "✅ Silent", "Off"]]
-    assert [rows[1][0]["callback_data"] for rows in menus] == [f"refresh:{listing.id}"] * 2
+    assert [rows[1][0]["callback_data"] for rows in menus] == [f"refresh:{link.id}"] * 2
     assert {body.message_id for body in chat.worded}
     assert "you need to refund them" in chat.worded[0].text
 
 
 async def test_choosing_the_same_setting_again_changes_nothing(
-    chat: ChatHarness, sam: Person, listing: PaymentLink
+    chat: ChatHarness, sam: Person, link: PaymentLink
 ) -> None:
     """A double press would edit the menu to the same text, which Telegram refuses."""
     for _ in range(2):
-        await chat.presses(sam, f"alerts:{listing.id}:silent")
+        await chat.presses(sam, f"alerts:{link.id}:silent")
     assert [one.text for one in chat.answers] == [chat.answers[0].text] * 2
     assert len(chat.said) == 1
 
 
 @pytest.mark.parametrize("data", ["alerts:{}", "alerts:{}:off"])
 async def test_nobody_changes_the_setting_of_another_seller(
-    chat: ChatHarness, sam: Person, listing: PaymentLink, data: str
+    chat: ChatHarness, sam: Person, link: PaymentLink, data: str
 ) -> None:
     pat = chat.add_person("Pat")
-    await chat.presses(pat, data.format(listing.id))
-    assert chat.listing(listing.id).alerts == "on"
+    await chat.presses(pat, data.format(link.id))
+    assert chat.link(link.id).alerts == "on"
     assert chat.said == []
     assert "Coffee" not in str(chat.answers)
     assert sam.id != pat.id
@@ -139,10 +139,10 @@ async def test_nobody_changes_the_setting_of_another_seller(
 async def test_an_oversold_payment_has_an_alert_although_alerts_are_off(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, service_answer(id="s", remaining_units=0))
-    await chat.presses(sam, f"alerts:{listing.id}:off")
+    link = chat.add_link(sam, STICKERS, service_answer(id="s", remaining_units=0))
+    await chat.presses(sam, f"alerts:{link.id}:off")
     chat.clear_messages()
-    pay(chat, listing, 1, oversold=True)
+    pay(chat, link, 1, oversold=True)
     assert told(chat) == [("💰 <b>$2.50</b> received for <b>Stickers</b>", False)]
     assert "OVERSOLD" in chat.texts[0]
 
@@ -150,11 +150,11 @@ async def test_an_oversold_payment_has_an_alert_although_alerts_are_off(
 async def test_a_buyer_who_waits_for_a_code_has_an_alert_although_alerts_are_off(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, service_answer(id="s", remaining_units=2))
-    await chat.presses(sam, f"alerts:{listing.id}:off")
+    link = chat.add_link(sam, STICKERS, service_answer(id="s", remaining_units=2))
+    await chat.presses(sam, f"alerts:{link.id}:off")
     chat.clear_messages()
-    pay(chat, listing, 1)
-    pay(chat, listing, 2, waiting=1)
+    pay(chat, link, 1)
+    pay(chat, link, 2, waiting=1)
     assert told(chat) == [("💰 <b>$2.50</b> received for <b>Stickers</b>", False)]
     assert "1 buyer is waiting: send one code." in chat.texts[0]
 
@@ -167,7 +167,7 @@ async def test_a_buyer_who_waits_for_a_code_has_an_alert_although_alerts_are_off
     ],
 )
 async def test_alerts_in_quiet_hours_are_immediate_and_silent(
-    chat: ChatHarness, sam: Person, listing: PaymentLink, case: tuple[int, str | None, bool]
+    chat: ChatHarness, sam: Person, link: PaymentLink, case: tuple[int, str | None, bool]
 ) -> None:
     """From 22:00 to 7:00 in the seller's zone, in UTC without one."""
     hour, zone, silent = case
@@ -179,25 +179,25 @@ async def test_alerts_in_quiet_hours_are_immediate_and_silent(
 
     chat.db.run(choose)
     chat.clock.advance((hour - 8) % 24 * HOUR)  # it is eight in UTC
-    pay(chat, listing, 1)
+    pay(chat, link, 1)
     assert told(chat) == [(ALERT, silent)]
     (row,) = chat.rows("outbox")
     assert row["due_at"] == chat.clock()
 
 
 async def test_a_zone_that_no_longer_exists_costs_no_alert(
-    chat: ChatHarness, sam: Person, listing: PaymentLink
+    chat: ChatHarness, sam: Person, link: PaymentLink
 ) -> None:
     chat.db.run(lambda tx: seller_rows.save_quiet(tx, sam.id, (0, 1439)))
     chat.db.run(lambda tx: seller_rows.save_zone(tx, sam.id, "Mars/Olympus"))
-    pay(chat, listing, 1)
+    pay(chat, link, 1)
     assert told(chat) == [(ALERT, False)]
 
 
 async def test_alerts_command_confirms_that_everything_was_delivered(
-    chat: ChatHarness, sam: Person, listing: PaymentLink, sending: SenderHarness
+    chat: ChatHarness, sam: Person, link: PaymentLink, sending: SenderHarness
 ) -> None:
-    pay(chat, listing, 1)
+    pay(chat, link, 1)
     await sending.work()
     await chat.says(sam, "/alerts")
     assert chat.texts == ["✅ All your alerts were delivered. Nothing is missing."]
@@ -205,11 +205,11 @@ async def test_alerts_command_confirms_that_everything_was_delivered(
 
 
 async def test_alerts_command_lists_dead_alerts_newest_first_and_resends_them(
-    chat: ChatHarness, sam: Person, listing: PaymentLink, sending: SenderHarness
+    chat: ChatHarness, sam: Person, link: PaymentLink, sending: SenderHarness
 ) -> None:
     """With amount, request, time and reason; they are resent in their old order."""
-    cake = chat.add_listing(sam, replace(COFFEE, name="<Cake>", amount=700), service_answer(id="k"))
-    await give_up(chat, sending, listing, cake)
+    cake = chat.add_link(sam, replace(COFFEE, name="<Cake>", amount=700), service_answer(id="k"))
+    await give_up(chat, sending, link, cake)
     await chat.says(sam, "/alerts")
     heading, first, second, _, hint = last(chat).splitlines()
     assert heading == "⚠ <b>Alerts that didn't reach you</b>"
@@ -231,14 +231,14 @@ async def test_alerts_command_lists_dead_alerts_newest_first_and_resends_them(
 
 
 async def test_alerts_of_a_blocked_chat_are_listed_and_delivered_later(
-    chat: ChatHarness, sam: Person, listing: PaymentLink, sending: SenderHarness
+    chat: ChatHarness, sam: Person, link: PaymentLink, sending: SenderHarness
 ) -> None:
     """A message of the person unblocks the bot."""
     sending.fault(**BLOCKED, times=2)
-    pay(chat, listing, 1)
+    pay(chat, link, 1)
     await sending.work()
     await sending.work_later()
-    pay(chat, listing, 2)
+    pay(chat, link, 2)
     await chat.says(sam, "/alerts")
     first, second = last(chat).splitlines()[1:3]
     assert first.endswith(": it's on its way")
@@ -249,10 +249,10 @@ async def test_alerts_of_a_blocked_chat_are_listed_and_delivered_later(
 
 
 async def test_alerts_command_shows_only_the_persons_own(
-    chat: ChatHarness, sam: Person, listing: PaymentLink, sending: SenderHarness
+    chat: ChatHarness, sam: Person, link: PaymentLink, sending: SenderHarness
 ) -> None:
     """Nor does a press of another person resend them."""
-    await give_up(chat, sending, listing)
+    await give_up(chat, sending, link)
     pat = chat.add_person("Pat")
     await chat.says(pat, "/alerts")
     assert chat.texts[-1].startswith("✅ All your alerts were delivered")
@@ -266,8 +266,8 @@ async def test_alerts_command_always_answers_one_message(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     wish = replace(COFFEE, name="&<" * 50)
-    listing = chat.add_listing(sam, wish, service_answer(id="l"))
-    pay(chat, listing, *range(40))
+    link = chat.add_link(sam, wish, service_answer(id="l"))
+    pay(chat, link, *range(40))
 
     def dead_letter(tx: Transaction) -> None:
         queue, now = chat.queues.messages, chat.clock()
@@ -284,9 +284,9 @@ async def test_alerts_command_always_answers_one_message(
 
 
 async def test_a_dead_digest_is_listed_as_a_line_for_each_request(
-    chat: ChatHarness, sam: Person, listing: PaymentLink
+    chat: ChatHarness, sam: Person, link: PaymentLink
 ) -> None:
-    pay(chat, listing, 1, 2, 3)
+    pay(chat, link, 1, 2, 3)
 
     gathered = alert_text.join_alerts(chat.said)
     assert gathered is not None

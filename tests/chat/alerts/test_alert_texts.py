@@ -21,42 +21,42 @@ from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment, MessagePayloa
 from bot.chat.model.replies import TEXT_LIMIT, shown_units
 from tests.support.telegram_limits import actions, check, labels, parsed
 
-LISTING, OTHER = "abcdefghij", "zyxwvutsrq"
+LINK, OTHER = "abcdefghij", "zyxwvutsrq"
 EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
 MARK = "You may have seen this already."
-COFFEE = AlertPayment(LISTING, "donation", "Coffee", 500, "USD")
+COFFEE = AlertPayment(LINK, "donation", "Coffee", 500, "USD")
 PACK = AlertPayment(OTHER, "drop", "Pack", 250, "USD", {}, 7, 10)
 OVERSOLD = "⚠️ OVERSOLD: this payment arrived when you didn't have enough left. Please refund it."
 ALERTS = [
-    (AlertPayment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
+    (AlertPayment(LINK, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
     (
-        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 7, 10),
+        AlertPayment(LINK, "drop", "Pack", 250, "USD", {}, 7, 10),
         "💰 $2.50 received for Pack\n7 of 10 left",
     ),
     (
-        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 7),
+        AlertPayment(LINK, "drop", "Pack", 250, "USD", {}, 7),
         "💰 $2.50 received for Pack\n7 left",
     ),
     (
-        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10),
+        AlertPayment(LINK, "drop", "Pack", 250, "USD", {}, 0, 10),
         "💰 $2.50 received for Pack\n🏁 SOLD OUT: that was the last one.",
     ),
-    (AlertPayment(LISTING, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
+    (AlertPayment(LINK, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
     (
-        AlertPayment(LISTING, "oneoff", "Dawn", 12000, "EUR"),
+        AlertPayment(LINK, "oneoff", "Dawn", 12000, "EUR"),
         "💰 €120.00 received for Dawn\n✅ Paid and closed.",
     ),
     (
-        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
+        AlertPayment(LINK, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
         "💰 $2.50 received for Pack\n0 of 10 left\n2 payments in progress",
     ),
     (
-        AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
+        AlertPayment(LINK, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
         f"💰 $2.50 received for Pack\n{OVERSOLD}",
     ),
     (
         AlertPayment(
-            LISTING,
+            LINK,
             "donation",
             "<i>",
             500,
@@ -100,7 +100,7 @@ def test_an_amount_that_is_not_the_price_is_shown_with_the_price(
 def test_an_alert_shows_amount_payer_and_units_left(payment: AlertPayment, expected: str) -> None:
     reply = alert_reply([payment], "en")
     assert expected == check(reply)
-    assert actions(reply.rows) == [("card", LISTING)]
+    assert actions(reply.rows) == [("card", LINK)]
 
 
 def test_a_possibly_repeated_alert_begins_with_a_mark() -> None:
@@ -133,7 +133,7 @@ def test_a_digest_shows_payments_and_units_left_by_request() -> None:
         "💰 $5.00 received for Pack: 2 payments of $2.50\n5 of 10 left\n"
         "💰 $15.00 received for Coffee: 3 payments of $5.00"
     )
-    assert actions(reply.rows) == [("card", OTHER), ("card", LISTING)]
+    assert actions(reply.rows) == [("card", OTHER), ("card", LINK)]
     assert labels(reply.rows) == ["Pack", "Coffee"]
 
 
@@ -149,7 +149,7 @@ def test_a_digest_never_adds_two_currencies() -> None:
         "3 payments\n"
         "💰 $10.00 received for Coffee: 2 payments of $5.00\n💰 €5.00 received for Coffee"
     )
-    assert actions(reply.rows) == [("card", LISTING)]
+    assert actions(reply.rows) == [("card", LINK)]
 
 
 def test_an_alert_ends_with_the_total_of_its_request() -> None:
@@ -351,8 +351,7 @@ def test_a_digest_keeps_room_for_the_mark_of_a_repetition() -> None:
 def test_no_text_breaks_an_alert(names: list[str], other: str) -> None:
     """Telegram accepts the message with any text of a person or another server."""
     payments = [
-        AlertPayment(LISTING, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2)
-        for name in names
+        AlertPayment(LINK, "drop", name, 1, "BTC", {other: name, name: 1}, 1, 2) for name in names
     ]
     check(alert_reply(payments[:1], "en"))
     gathered = join_alerts(bodies(*payments))
@@ -366,5 +365,5 @@ def test_no_text_breaks_an_alert(names: list[str], other: str) -> None:
 def test_the_worst_texts_break_nothing() -> None:
     data = dict.fromkeys(map(str, range(99)), EVIL)
     assert "<b>&amp;" in check(
-        alert_reply([AlertPayment(LISTING, "oneoff", EVIL, 1, "USD", data)], "en")
+        alert_reply([AlertPayment(LINK, "oneoff", EVIL, 1, "USD", data)], "en")
     )

@@ -38,8 +38,8 @@ async def steps(
     cards: SharedCards, sam: Person, peer: ScriptedServer, client: Client
 ) -> AsyncIterator[ClaimSteps]:
     told = service_answer(total_units=3, remaining_units=2, reserved_units=1)
-    listing = cards.chat.add_listing(sam, STICKERS, told)
-    async with open_claim_steps(cards, peer, client, listing, sam) as it:
+    link = cards.chat.add_link(sam, STICKERS, told)
+    async with open_claim_steps(cards, peer, client, link, sam) as it:
         yield it
 
 
@@ -177,7 +177,7 @@ async def test_a_flood_of_one_link_leaves_another_links_claims_alone(
 ) -> None:
     await flood(steps, 0, 50)
     chat = steps.chat
-    other = chat.add_listing(sam, COFFEE, service_answer(id="f" * 24))
+    other = chat.add_link(sam, COFFEE, service_answer(id="f" * 24))
     sender = WebhookSender(chat, steps.webhooks.http, other)
     before = sounds(steps)
     body = CLAIMED | fields(60) | {"paymentRequestId": "f" * 24}
@@ -192,10 +192,10 @@ async def test_floods_of_many_links_leave_each_a_message_that_sounds(
 ) -> None:
     """Beyond so many messages of one seller, claims of further links are in their digests."""
     chat, number = steps.chat, 0
-    for link in range(OWN_OF_SELLER // OWN_MESSAGES + 1):
-        request_id = f"{link:024x}"
-        listing = chat.add_listing(sam, STICKERS, service_answer(id=request_id))
-        sender = WebhookSender(chat, steps.webhooks.http, listing)
+    for nth in range(OWN_OF_SELLER // OWN_MESSAGES + 1):
+        request_id = f"{nth:024x}"
+        link = chat.add_link(sam, STICKERS, service_answer(id=request_id))
+        sender = WebhookSender(chat, steps.webhooks.http, link)
         for _ in range(OWN_MESSAGES):
             body = CLAIMED | fields(number) | {"paymentRequestId": request_id}
             assert await sender.send_signed(body) == 200

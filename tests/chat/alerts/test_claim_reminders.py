@@ -25,10 +25,10 @@ DAY = 24 * HOUR
 
 @pytest.fixture
 async def claim(chat: ChatHarness, sam: Person) -> Claim:
-    listing = chat.add_listing(sam, STICKERS, service_answer(total_units=3, remaining_units=2))
+    link = chat.add_link(sam, STICKERS, service_answer(total_units=3, remaining_units=2))
     recorder = ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
     money = ClaimedMoney("c1", REQUEST_ID, "bank", 250, "USD", "K7F290XM", chat.clock())
-    assert await recorder.record(listing, money)
+    assert await recorder.record(link, money)
     chat.clear_messages()
     return stored(chat)
 

@@ -50,16 +50,16 @@ def put(chat: ChatHarness) -> list[str]:
 
 def pay(
     chat: ChatHarness,
-    listing: PaymentLink,
+    link: PaymentLink,
     number: int,
     currency: str = "USD",
     *,
     oversold: bool = False,
 ) -> None:
-    paid = Payment(listing.request_id or "", f"t{number}", 500, currency, {}, oversold=oversold)
+    paid = Payment(link.request_id or "", f"t{number}", 500, currency, {}, oversold=oversold)
 
     def record(tx: Transaction) -> None:
-        TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+        TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, paid, None)
 
     chat.db.run(record)
 
@@ -78,7 +78,7 @@ def at(chat: ChatHarness, shown: str, zone: str) -> None:
 
 def test_no_summary_is_early_or_unrequested(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
-    chat.add_listing(chat.add_person("Pat"))
+    chat.add_link(chat.add_person("Pat"))
     chat.clock.advance(12 * 3600 - 1)
     assert put(chat) == []
     chat.clock.advance(1)
@@ -91,8 +91,8 @@ def test_no_summary_is_early_or_unrequested(chat: ChatHarness, sam: Person) -> N
 def test_a_summary_shows_takings_and_units_left_by_request(chat: ChatHarness, sam: Person) -> None:
     """Sums by currency, the request with the most payments first, and the total."""
     wish(chat, sam)
-    pack = chat.add_listing(sam, STICKERS, service_answer(id="s", total_units=3, remaining_units=3))
-    coffee = chat.add_listing(sam, replace(COFFEE, name="<Coffee>"), service_answer(id="c"))
+    pack = chat.add_link(sam, STICKERS, service_answer(id="s", total_units=3, remaining_units=3))
+    coffee = chat.add_link(sam, replace(COFFEE, name="<Coffee>"), service_answer(id="c"))
     pay(chat, pack, 1)
     for number, currency in enumerate(["USD", "USD", "EUR"]):
         pay(chat, coffee, number, currency)
@@ -111,8 +111,8 @@ def test_a_summary_shows_oversold_money_apart_from_the_takings(
 ) -> None:
     """A request that only oversold has no line of takings, and no part in their total."""
     wish(chat, sam)
-    coffee = chat.add_listing(sam, COFFEE, service_answer(id="c"))
-    mug = chat.add_listing(sam, replace(STICKERS, name="Mug"), service_answer(id="m"))
+    coffee = chat.add_link(sam, COFFEE, service_answer(id="c"))
+    mug = chat.add_link(sam, replace(STICKERS, name="Mug"), service_answer(id="m"))
     pay(chat, coffee, 1)
     pay(chat, coffee, 2, oversold=True)
     pay(chat, mug, 3, oversold=True)
@@ -139,7 +139,7 @@ def test_one_of_two_processes_queues_a_summary(chat: ChatHarness, sam: Person) -
 
 def test_a_summary_has_no_payments_of_other_sellers(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
-    pay(chat, chat.add_listing(chat.add_person("Pat"), COFFEE, service_answer(id="c")), 1)
+    pay(chat, chat.add_link(chat.add_person("Pat"), COFFEE, service_answer(id="c")), 1)
     chat.clock.advance(12 * 3600)
     assert put(chat) == ["📊 No payments in the last 24 hours."]
 
@@ -147,7 +147,7 @@ def test_a_summary_has_no_payments_of_other_sellers(chat: ChatHarness, sam: Pers
 def test_each_payment_is_in_one_summary(chat: ChatHarness, sam: Person) -> None:
     """However late the summary is queued: later payments are in the next one."""
     wish(chat, sam)
-    coffee = chat.add_listing(sam, COFFEE, service_answer(id="c"))
+    coffee = chat.add_link(sam, COFFEE, service_answer(id="c"))
     counts = []
     for number in range(6):
         chat.clock.advance(11 * 3600 + 1)
@@ -191,7 +191,7 @@ def test_a_summary_keeps_its_local_time_across_summer_time(
 def test_a_day_of_25_hours_omits_no_payment(chat: ChatHarness, sam: Person) -> None:
     at(chat, "2027-10-30 20:30", "Europe/Berlin")
     wish(chat, sam, zone="Europe/Berlin")
-    pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 1)
+    pay(chat, chat.add_link(sam, COFFEE, service_answer(id="c")), 1)
     at(chat, "2027-10-31 20:00", "Europe/Berlin")
     (text,) = put(chat)
     assert "from 1 payment" in text
@@ -250,10 +250,8 @@ def test_a_zone_that_no_longer_exists_delays_no_summary(chat: ChatHarness, sam: 
 def test_a_summary_is_always_one_message(chat: ChatHarness, sam: Person) -> None:
     wish(chat, sam)
     for number in range(daily_summary.MAX_LISTED + 3):
-        listing = chat.add_listing(
-            sam, replace(COFFEE, name="&" * 100), service_answer(id=f"c{number}")
-        )
-        pay(chat, listing, number)
+        link = chat.add_link(sam, replace(COFFEE, name="&" * 100), service_answer(id=f"c{number}"))
+        pay(chat, link, number)
     chat.clock.advance(12 * 3600)
     (text,) = put(chat)
     assert text.splitlines()[-2:] == [

@@ -68,7 +68,7 @@ class Burst:
     """Payments that arrive while messages are sent, on a clock that moves when all are idle."""
 
     sending: SenderHarness
-    listings: dict[int, PaymentLink] = field(default_factory=dict)
+    links: dict[int, PaymentLink] = field(default_factory=dict)
     paid: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     @property
@@ -76,7 +76,7 @@ class Burst:
         return self.sending.chat
 
     def sells(self, person: Person) -> None:
-        self.listings[person.id] = self.chat.add_listing(
+        self.links[person.id] = self.chat.add_link(
             person, COFFEE, service_answer(id=f"{person.id:024x}")
         )
 
@@ -90,12 +90,12 @@ class Burst:
         self.chat.db.run(work)
 
     def _record(self, tx: Transaction, seller: int) -> None:
-        amounts, listing = self.paid[seller], self.listings[seller]
+        amounts, link = self.paid[seller], self.links[seller]
         amounts.append(len(amounts) + 1)
-        request = listing.request_id or ""
+        request = link.request_id or ""
         payment = Payment(request, f"t{len(amounts)}", amounts[-1], "USD", {})
         ledger = TransactionRecorder(tx, self.chat.queues, self.chat.clock())
-        assert ledger.record(listing.id, payment, None)
+        assert ledger.record(link.id, payment, None)
 
     async def send(self) -> None:
         """Send all that may go now, as many at once as the product does."""
@@ -182,7 +182,7 @@ async def test_alerts_of_a_storm_take_no_longer_than_the_limits_need(burst: Burs
         for wait in (1, LONGEST_HOLD)
     ]
     planned = sum(fault.times for fault in refusing)
-    sellers = [*burst.listings]
+    sellers = [*burst.links]
     began = chat.clock()
     for second in range(ARRIVING):
         burst.pay([dice.choice(sellers) for _ in range(PAYMENTS // ARRIVING)])

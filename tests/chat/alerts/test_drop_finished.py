@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 
-def mute(chat: ChatHarness, listing: PaymentLink, mode: str) -> None:
-    chat.db.run(lambda tx: link_rows.set_alerts(tx, listing.id, mode))
+def mute(chat: ChatHarness, link: PaymentLink, mode: str) -> None:
+    chat.db.run(lambda tx: link_rows.set_alerts(tx, link.id, mode))
 
 
 def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> PaymentLink:
     wish = replace(STICKERS, units=units)
     told = service_answer(id=f"{number:024x}", total_units=units, remaining_units=units)
-    return chat.add_listing(sam, wish, told)
+    return chat.add_link(sam, wish, told)
 
 
 def deliver(chat: ChatHarness, body: MessagePayload) -> None:
@@ -37,13 +37,13 @@ def deliver(chat: ChatHarness, body: MessagePayload) -> None:
 async def test_the_end_of_a_drop_is_announced_once_its_last_alert_is_delivered(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    listing = drop(chat, sam)
-    pay(chat, listing, 1, 2, 3)
+    link = drop(chat, sam)
+    pay(chat, link, 1, 2, 3)
     assert len(chat.said) == 3
     await sending.work()
     assert texts(sam)[3:] == ["🏁 Stickers\nSold out: all 3 sold."]
     button = sam.chat.from_bot()[-1].buttons[0]["callback_data"]
-    assert button == f"card:{listing.id}"
+    assert button == f"card:{link.id}"
     await sending.work_later()
     assert len(texts(sam)) == 4
 
@@ -52,12 +52,12 @@ async def test_the_end_is_not_announced_while_an_alert_is_under_way(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """Although all is sold; nor while units are left and all alerts are delivered."""
-    listing = drop(chat, sam)
-    pay(chat, listing, 1, 2)
+    link = drop(chat, sam)
+    pay(chat, link, 1, 2)
     await sending.work()
     assert lines(sam) == []
     sending.fault("drop", method="sendMessage")
-    pay(chat, listing, 3)
+    pay(chat, link, 3)
     await sending.work()
     assert lines(sam) == []
     await sending.work_later()
@@ -102,12 +102,12 @@ async def test_an_announcement_whose_answer_was_lost_is_repeated_with_a_mark(
 async def test_the_announcement_counts_undelivered_alerts_and_names_the_command(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    listing = drop(chat, sam)
+    link = drop(chat, sam)
     sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
-    pay(chat, listing, 1)
+    pay(chat, link, 1)
     for _ in range(MAX_ATTEMPTS):
         await sending.work_later()
-    pay(chat, listing, 2, 3)
+    pay(chat, link, 2, 3)
     await sending.work_later()
     (line,) = lines(sam)
     assert line == (
@@ -119,9 +119,9 @@ async def test_the_end_is_announced_although_the_last_alert_is_given_up(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """And an alert that is resent later causes no second announcement."""
-    listing = drop(chat, sam, 1)
+    link = drop(chat, sam, 1)
     sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
-    pay(chat, listing, 1)
+    pay(chat, link, 1)
     for _ in range(MAX_ATTEMPTS + 1):
         await sending.work_later()
     line = (
@@ -138,7 +138,7 @@ async def test_dead_alerts_of_other_requests_are_not_counted(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     sending.fault(**REFUSAL, times=MAX_ATTEMPTS)
-    pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 9)
+    pay(chat, chat.add_link(sam, COFFEE, service_answer(id="c")), 9)
     for _ in range(MAX_ATTEMPTS):
         await sending.work_later()
     pay(chat, drop(chat, sam, 1), 1)
@@ -163,10 +163,10 @@ async def test_the_announcement_counts_alerts_that_were_off(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """It is silent and immediate: no alert is under way."""
-    listing = drop(chat, sam)
-    pay(chat, listing, 1)
-    mute(chat, listing, "off")
-    pay(chat, listing, 2, 3)
+    link = drop(chat, sam)
+    pay(chat, link, 1)
+    mute(chat, link, "off")
+    pay(chat, link, 2, 3)
     await sending.work()
     assert lines(sam) == [
         "🏁 Stickers\nSold out: all 3 sold.\n2 payments came in while alerts were off."
@@ -186,12 +186,12 @@ async def test_the_announcement_counts_oversold_payments_separately(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """They are no units sold, and have an alert although alerts are off."""
-    listing = drop(chat, sam, 2)
-    pay(chat, listing, 1)
-    pay(chat, listing, 2, oversold=True)
+    link = drop(chat, sam, 2)
+    pay(chat, link, 1)
+    pay(chat, link, 2, oversold=True)
     await sending.work()
     assert lines(sam) == []
-    pay(chat, listing, 3)
+    pay(chat, link, 3)
     await sending.work()
     (line,) = lines(sam)
     assert line == (
@@ -204,12 +204,12 @@ async def test_a_payment_with_two_alerts_counts_once(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """Nor is the end announced while one of two payments has no alert."""
-    listing = drop(chat, sam, 2)
-    await chat.recorder.record_missing(listing.id, 0, 1)
-    pay(chat, listing, 1)
+    link = drop(chat, sam, 2)
+    await chat.recorder.record_missing(link.id, 0, 1)
+    pay(chat, link, 1)
     await sending.work()
     assert (len(texts(sam)), lines(sam)) == (2, [])
-    pay(chat, listing, 2)
+    pay(chat, link, 2)
     await sending.work()
     assert lines(sam) == ["🏁 Stickers\nSold out: all 2 sold."]
 
@@ -218,29 +218,29 @@ async def test_a_resolved_placeholder_counts_both_payments(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """The payment that was found and the one of the webhook both have an alert."""
-    listing = drop(chat, sam, 2)
-    await chat.recorder.record_missing(listing.id, 0, 1)
-    pay(chat, listing, 1)
+    link = drop(chat, sam, 2)
+    await chat.recorder.record_missing(link.id, 0, 1)
+    pay(chat, link, 1)
     await sending.work()
-    assert await chat.recorder.record_missing(listing.id, 1, 1) == 0
-    found = chat.db.run(lambda tx: payment_rows.alert_counts(tx, listing.id))
+    assert await chat.recorder.record_missing(link.id, 1, 1) == 0
+    found = chat.db.run(lambda tx: payment_rows.alert_counts(tx, link.id))
     assert found is not None
-    assert (found.delivered, found.listing.paid_count) == (2, 2)
+    assert (found.delivered, found.link.paid_count) == (2, 2)
 
 
 async def test_a_drop_ends_without_the_units_taken_out(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """Whether the server or only the chat knows it."""
-    listing = drop(chat, sam, 3)
-    pay(chat, listing, 1, 2)
+    link = drop(chat, sam, 3)
+    pay(chat, link, 1, 2)
     await sending.work()
     chat.db.run(
         lambda tx: link_rows.set_answer(
-            tx, listing.id, service_answer(id=listing.request_id, total_units=2, remaining_units=0)
+            tx, link.id, service_answer(id=link.request_id, total_units=2, remaining_units=0)
         )
     )
-    chat.db.run(lambda tx: delivery.announce_ended_drop(tx, chat.queues, listing.id, chat.clock()))
+    chat.db.run(lambda tx: delivery.announce_ended_drop(tx, chat.queues, link.id, chat.clock()))
     await sending.work()
     assert lines(sam) == ["🏁 Stickers\nSold out: all 2 sold."]
 
@@ -248,13 +248,13 @@ async def test_a_drop_ends_without_the_units_taken_out(
 async def test_other_kinds_have_no_announcement(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    pay(chat, chat.add_listing(sam, COFFEE, service_answer(id="c")), 1)
-    pay(chat, chat.add_listing(sam, PAINTING, service_answer(id="p")), 2)
+    pay(chat, chat.add_link(sam, COFFEE, service_answer(id="c")), 1)
+    pay(chat, chat.add_link(sam, PAINTING, service_answer(id="p")), 2)
     await sending.work()
     assert (len(texts(sam)), lines(sam)) == (2, [])
 
 
-async def test_an_unreadable_listing_holds_up_no_alert(
+async def test_an_unreadable_link_holds_up_no_alert(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
     """Its alert is settled as delivered, and not sent again."""
@@ -277,12 +277,12 @@ async def test_the_announcement_is_queued_behind_the_alerts_in_their_class(
 
 async def test_only_the_last_alert_queues_the_announcement(chat: ChatHarness, sam: Person) -> None:
     """A waiting alert may still be given up, and the announcement must count it."""
-    listing = drop(chat, sam)
-    pay(chat, listing, 1, 2, 3)
+    link = drop(chat, sam)
+    pay(chat, link, 1, 2, 3)
     bodies = chat.said
     put = []
     for body in (*bodies, bodies[0]):
         deliver(chat, body)
         put.append(len(chat.said) - len(bodies))
     assert put == [0, 0, 1, 1]
-    assert chat.db.run(lambda tx: payment_rows.mark_summed_up(tx, listing.id)) is False
+    assert chat.db.run(lambda tx: payment_rows.mark_summed_up(tx, link.id)) is False

@@ -14,9 +14,9 @@ from bot.chat.model.replies import TEXT_LIMIT, shown_units
 THREE = "median of coinbase.com, kraken.com and yadio.io"
 BY_LIGHTNING = PaidBy("lnbits", 4812, "SAT", "f" * 64, "962.4", THREE, 1)
 BY_BANK = PaidBy("bank", 1230, "EUR", "K7F290XM")
-LISTING = "listing000"
+LINK = "listing000"
 COFFEE = AlertPayment(
-    LISTING, "donation", "Coffee", 500, "USD", paid_by=BY_LIGHTNING, at=1, transaction_id="t1"
+    LINK, "donation", "Coffee", 500, "USD", paid_by=BY_LIGHTNING, at=1, transaction_id="t1"
 )
 MUG = replace(COFFEE, name="Mug", amount=1230, currency="EUR", paid_by=BY_BANK)
 
@@ -106,7 +106,7 @@ def test_a_digest_tells_a_payment_of_too_little_once_as_it_is_now() -> None:
     short = replace(COFFEE, amount=12, currency="SAT", paid_by=few, underpaid=True)
     raised, other = replace(short, amount=20), replace(short, transaction_id="t2")
     sold, unnumbered = replace(COFFEE, paid_by=few), replace(short, transaction_id=None)
-    elsewhere = replace(sold, listing_id="another")
+    elsewhere = replace(sold, link_id="another")
     for told, left in (
         ((short, raised), (raised,)),
         ((short, other, sold), (other, sold)),

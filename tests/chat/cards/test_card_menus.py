@@ -28,10 +28,10 @@ from tests.support.chat_harness import BOT_NAME
 from tests.support.service_harness import NOON
 from tests.support.telegram_limits import actions, check, labels
 
-LISTING = "abcdefghij"
+LINK = "abcdefghij"
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
 CARD = Card(
-    LISTING, "drop", "Sticker pack", "Ten", 250, "USD", 10, 7, 3, "active", URL,
+    LINK, "drop", "Sticker pack", "Ten", 250, "USD", 10, 7, 3, "active", URL,
     takings=RevenueTotals(((750, "USD"),), 3),
 )  # fmt: skip
 SAM = Seller("en", zone="Europe/Berlin")
@@ -40,10 +40,10 @@ SAM = Seller("en", zone="Europe/Berlin")
 @pytest.mark.parametrize(
     ("status", "change"),
     [
-        ("active", [("stop", LISTING)]),
-        ("scheduled", [("stop", LISTING)]),
-        ("stopped", [("resume", LISTING)]),
-        ("expired", [("resume", LISTING)]),
+        ("active", [("stop", LINK)]),
+        ("scheduled", [("stop", LINK)]),
+        ("stopped", [("resume", LINK)]),
+        ("expired", [("resume", LINK)]),
         ("completed", []),
         ("soldOut", []),
     ],
@@ -56,18 +56,18 @@ def test_more_has_every_other_action_whatever_the_status(
     reply = menus.more_menu(card, "en")
     check(reply)
     assert actions(reply.rows) == [
-        ("payments", LISTING, "0"),
-        *((word, LISTING) for word in ("poster", "alerts", "refresh", "duplicate")),
+        ("payments", LINK, "0"),
+        *((word, LINK) for word in ("poster", "alerts", "refresh", "duplicate")),
         *change,
-        ("delete", LISTING),
-        ("refresh", LISTING),
+        ("delete", LINK),
+        ("refresh", LINK),
     ]
     assert (reply.text, reply.picture) == (seller_card(card, "en").text, None)
 
 
 def test_more_offers_no_poster_before_there_is_a_link() -> None:
     reply = menus.more_menu(replace(CARD, url=""), "en")
-    assert ("poster", LISTING) not in actions(reply.rows)
+    assert ("poster", LINK) not in actions(reply.rows)
 
 
 def test_deleting_is_red_in_the_menu_and_in_the_question() -> None:
@@ -85,9 +85,9 @@ def test_each_editable_field_is_a_button() -> None:
     own = [name for name, field in EDITS.items() if field.needs_embedded and "drop" in field.kinds]
     assert {"perbuyer", "thanks"} <= {*own}
     assert actions(reply.rows) == [
-        *(("edit", LISTING, field) for field in (*fields, *own)),
-        ("edit-not", LISTING),
-        ("refresh", LISTING),
+        *(("edit", LINK, field) for field in (*fields, *own)),
+        ("edit-not", LINK),
+        ("refresh", LINK),
     ]
 
 
@@ -100,7 +100,7 @@ def test_a_request_of_another_server_offers_only_what_that_server_knows() -> Non
 
 def test_only_a_drop_offers_to_take_out_units() -> None:
     reply = menus.edit_menu(replace(CARD, kind="donation"), "en")
-    assert ("edit", LISTING, "units") not in actions(reply.rows)
+    assert ("edit", LINK, "units") not in actions(reply.rows)
 
 
 def test_the_edit_menu_keeps_the_text_of_the_card() -> None:
@@ -112,7 +112,7 @@ def test_fixed_fields_are_explained_with_a_way_out() -> None:
     reply = menus.fixed_menu(CARD, "en")
     text = check(reply)
     assert "Your link is already out there" in text
-    assert actions(reply.rows) == [("duplicate", LISTING), ("edit", LISTING)]
+    assert actions(reply.rows) == [("duplicate", LINK), ("edit", LINK)]
 
 
 def test_the_delete_question_states_what_is_lost_and_what_stays() -> None:
@@ -127,7 +127,7 @@ def test_the_delete_question_states_what_is_lost_and_what_stays() -> None:
         "2 payments are in progress.",
     ):
         assert part in text
-    assert actions(reply.rows) == [("delete-yes", LISTING), ("refresh", LISTING)]
+    assert actions(reply.rows) == [("delete-yes", LINK), ("refresh", LINK)]
     assert "already made" not in check(menus.delete_question(replace(CARD, paid_count=0), "en"))
 
 
@@ -135,7 +135,7 @@ def test_the_poster_menu_names_both_links_and_has_each_design() -> None:
     reply = menus.poster_menu(CARD, None, "SomeBot", "en")
     text = check(reply)
     assert URL in text
-    assert f"https://t.me/SomeBot?start=r_{LISTING}" in text
+    assert f"https://t.me/SomeBot?start=r_{LINK}" in text
     designs = [action[2] for action in actions(reply.rows) if action[0] == "poster"]
     assert designs == [*FILES]
     assert "Add text" in "".join(labels(reply.rows))
@@ -241,9 +241,9 @@ def test_payment_pages_have_buttons_only_to_existing_pages() -> None:
     reply = payments_page(CARD, [receipt()], (1, 3), SAM)
     assert "(page 2 of 3)" in check(reply)
     assert actions(reply.rows) == [
-        ("payments", LISTING, "0"),
-        ("payments", LISTING, "2"),
-        ("card", LISTING),
+        ("payments", LINK, "0"),
+        ("payments", LINK, "2"),
+        ("card", LINK),
     ]
 
 
@@ -270,14 +270,14 @@ def test_no_typed_text_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
         ):
             check(replace(reply, picture=URL))  # a caption has the least room
         for field in ("name", "description", "redirect", "email", "postertext"):
-            check(menus.saved_reply(shown, Change(LISTING, field, name), seller, NOON))
+            check(menus.saved_reply(shown, Change(LINK, field, name), seller, NOON))
 
 
 def test_a_new_poster_text_leads_back_to_the_poster() -> None:
-    change = Change(LISTING, "postertext", "Today only")
-    assert ("poster", LISTING) in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
-    change = Change(LISTING, "name", "Tea")
-    assert ("poster", LISTING) not in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
+    change = Change(LINK, "postertext", "Today only")
+    assert ("poster", LINK) in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
+    change = Change(LINK, "name", "Tea")
+    assert ("poster", LINK) not in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_an_edit_that_brings_receipt_and_redirect_together_says_which_comes_firs
 ) -> None:
     first = "Payers see their receipt first"
     both = replace(CARD, has_receipt_first=True)
-    change = Change(LISTING, field, value)
+    change = Change(LINK, field, value)
     assert (first in menus.saved_reply(both, change, SAM, NOON).text) is is_told
     assert first not in menus.saved_reply(CARD, change, SAM, NOON).text
 
@@ -315,5 +315,5 @@ def test_new_codes_are_compared_with_the_units_on_sale(
     """Not while buyers wait, who get theirs first."""
     counts = CodeCounts(total=2, assigned=0, waiting=waiting)
     card = replace(CARD, remaining_units=left, reserved_units=reserved, codes=counts)
-    change = Change(LISTING, "goods", Goods(CODES, text="A-1\nB-2", count=2).to_json())
+    change = Change(LINK, "goods", Goods(CODES, text="A-1\nB-2", count=2).to_json())
     assert menus.saved_reply(card, change, SAM, NOON).text.endswith(words)

@@ -25,13 +25,13 @@ from bot.chat.store.revenue import RevenueTotals
 from tests.support.service_harness import NOON
 from tests.support.telegram_limits import actions, check, check_rows, labels, parsed
 
-LISTING = "abcdefghij"
+LINK = "abcdefghij"
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
 DROP = Card(
-    LISTING, "drop", "Sticker pack", "Ten <b>stickers</b>", 250, "USD", 10, 7, 3, "active", URL
+    LINK, "drop", "Sticker pack", "Ten <b>stickers</b>", 250, "USD", 10, 7, 3, "active", URL
 )
-DONATION = Card(LISTING, "donation", "Coffee", None, 500, "USD", None, None, 2, "active", URL)
-ONE_OFF = Card(LISTING, "oneoff", "Painting", None, 12000, "EUR", None, None, 0, "active", URL)
+DONATION = Card(LINK, "donation", "Coffee", None, 500, "USD", None, None, 2, "active", URL)
+ONE_OFF = Card(LINK, "oneoff", "Painting", None, 12000, "EUR", None, None, 0, "active", URL)
 DAY = 24 * 3600 * 1000
 STAMPS = {
     "soldOut": ("SOLD OUT", "AUSVERKAUFT"),
@@ -109,11 +109,11 @@ def test_a_card_shows_the_request_with_its_qr() -> None:
         "Sticker pack\nTen <b>stickers</b>\n\n"
         f"Limited drop · $2.50\n🟢 7 of 10 left\n{URL}"
     )  # fmt: skip
-    assert reply.picture == LISTING
+    assert reply.picture == LINK
     assert reply.rows == (
         (Button("🔗 Open", url=URL), Button("📄 Copy link", copy=URL)),
-        (Button("📣 Share", share=LISTING), Button("✏ Edit", action=("edit", LISTING))),
-        (Button("⋯ More", action=("more", LISTING)),),
+        (Button("📣 Share", share=LINK), Button("✏ Edit", action=("edit", LINK))),
+        (Button("⋯ More", action=("more", LINK)),),
     )
 
 
@@ -201,7 +201,7 @@ def test_a_time_beyond_all_calendars_is_not_shown() -> None:
     assert "Ends" not in check(seller_card(replace(DROP, ends_at=10**18), "en"))
 
 
-@pytest.mark.parametrize(("url", "picture"), [(URL, LISTING), ("", None)])
+@pytest.mark.parametrize(("url", "picture"), [(URL, LINK), ("", None)])
 def test_a_deleted_request_shows_it_and_offers_nothing(url: str, picture: str | None) -> None:
     """Its picture is stamped; without a link it has no picture."""
     gone = replace(DROP, status="deleted", url=url)
@@ -212,7 +212,7 @@ def test_a_deleted_request_shows_it_and_offers_nothing(url: str, picture: str | 
 
 
 def test_the_deep_link_names_the_request_within_telegrams_limit() -> None:
-    link = deep_link("PaymentRequestBot", LISTING)
+    link = deep_link("PaymentRequestBot", LINK)
     assert link == "https://t.me/PaymentRequestBot?start=r_abcdefghij"
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", link.partition("=")[2])
 
@@ -245,7 +245,7 @@ def test_a_link_too_long_for_the_text_is_only_on_the_button() -> None:
     url = URL + "?" + "x" * 1500
     reply = seller_card(replace(DROP, url=url), "en")
     assert url not in check(reply)
-    assert (reply.picture, reply.rows[0][0].url) == (LISTING, url)
+    assert (reply.picture, reply.rows[0][0].url) == (LINK, url)
 
 
 def test_the_list_shows_each_request_as_a_button_to_its_card() -> None:
@@ -336,7 +336,7 @@ def test_a_visitor_can_refresh_the_card() -> None:
     check(reply)
     assert (labels(reply.rows), actions(reply.rows)) == (
         ["Pay $5.00", "🔄 Refresh"],
-        [("look", LISTING)],
+        [("look", LINK)],
     )
 
 

@@ -33,7 +33,7 @@ from tests.support.chat_harness import (
     STICKERS,
     URL,
     ChatHarness,
-    get_listing,
+    get_link,
     service_answer,
 )
 from tests.support.sellers_and_payers import decoded
@@ -50,7 +50,7 @@ FIVE = service_answer(total_units=5, remaining_units=5)
 
 @pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, DROP, FIVE)
+    return chat.add_link(sam, DROP, FIVE)
 
 
 def methods(chat: ChatHarness) -> list[str]:
@@ -60,14 +60,12 @@ def methods(chat: ChatHarness) -> list[str]:
 
 
 def press(
-    cards: SharedCards, listing: PaymentLink, message: Message, reply: Reply | None = None
+    cards: SharedCards, link: PaymentLink, message: Message, reply: Reply | None = None
 ) -> None:
     """Queue the reply to a press on a card's button, in its place."""
     chat, card = cards.chat, reply
     if card is None:
-        card = chat.db.run(
-            lambda tx: view_of(tx, get_listing(tx, listing.id), OWN, chat.clock()).reply
-        )
+        card = chat.db.run(lambda tx: view_of(tx, get_link(tx, link.id), OWN, chat.clock()).reply)
     cards.put_body(message.chat, replacement(card, "en", message.id, is_picture=True))
 
 
@@ -212,7 +210,7 @@ async def test_a_card_that_changed_while_it_was_sent_is_refreshed(
 ) -> None:
     chat = cards.chat
     showing = MessageCalls(chat.db, chat.queues, chat.clock)
-    view = chat.db.run(lambda tx: view_of(tx, get_listing(tx, drop.id), OWN, chat.clock()))
+    view = chat.db.run(lambda tx: view_of(tx, get_link(tx, drop.id), OWN, chat.clock()))
     body = CardMessage(drop.id, "en")
     call = await showing.build(body, str(drop.chat_id), 1)
     assert isinstance(call, Call)
@@ -230,9 +228,9 @@ async def test_the_sellers_picture_is_drawn_beside_the_code(
     Image.new("RGB", (640, 480), (200, 30, 30)).save(out, "JPEG")
     data = out.getvalue()
     image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, data, chat.clock()))
-    plain = await cards.card(chat.add_listing(sam, COFFEE, service_answer()))
+    plain = await cards.card(chat.add_link(sam, COFFEE, service_answer()))
     pictured = await cards.card(
-        chat.add_listing(sam, replace(COFFEE, image=image), service_answer(id="b" * 24))
+        chat.add_link(sam, replace(COFFEE, image=image), service_answer(id="b" * 24))
     )
     assert decoded(chat.world, pictured) == decoded(chat.world, plain) == URL
     sizes = [len(chat.world.files.get(card.photo or "").data) for card in (plain, pictured)]  # type: ignore[union-attr]  # both are kept
@@ -353,14 +351,14 @@ async def test_a_drop_in_five_chats_is_sold_out_in_all_after_few_edits(
     chat.world.limiter.limits = Limits()
     sam = chat.add_person("Sam")
     wish = replace(STICKERS, units=200)
-    listing = chat.add_listing(sam, wish, service_answer(total_units=200, remaining_units=200))
+    link = chat.add_link(sam, wish, service_answer(total_units=200, remaining_units=200))
     async with open_shared_cards(chat) as cards:
-        card = await cards.card(listing)
+        card = await cards.card(link)
         chats = [sam.dialog(chat.add_person(f"P{number}")) for number in range(4)]
         chats.append(sam.new_group("Market", chat.add_person("Pat")))
         posted = [await cards.share(sam, group) for group in chats]
         for _ in range(50):
-            await cards.pay(listing, 4)
+            await cards.pay(link, 4)
             chat.clock.advance(1)
             await cards.work()
         for _ in range(60):

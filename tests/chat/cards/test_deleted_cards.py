@@ -27,7 +27,7 @@ FIVE = service_answer(total_units=5, remaining_units=5)
 
 @pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, DROP, FIVE)
+    return chat.add_link(sam, DROP, FIVE)
 
 
 def answers(cards: SharedCards, card: Message, reply: Reply) -> None:
@@ -100,10 +100,10 @@ async def test_a_deleted_request_is_stamped_although_its_photo_is_swept(
     image = chat.db.run(
         lambda tx: seller_images.add_image(tx, sam.id, out.getvalue(), chat.clock())
     )
-    listing = chat.add_listing(sam, replace(DROP, image=image), FIVE)
-    card = await cards.card(listing)
+    link = chat.add_link(sam, replace(DROP, image=image), FIVE)
+    card = await cards.card(link)
     chat.db.run(lambda tx: seller_images.delete_unused(tx, [image]))
     assert chat.rows("images") == []
-    cards.state(listing, DELETED)
+    cards.state(link, DELETED)
     await cards.work_later()
     gone_and_stamped(cards, card)

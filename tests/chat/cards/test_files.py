@@ -38,7 +38,7 @@ ALBUM = Goods(FILE, file_id="f1", name="album.zip", size=3, telegram_id="doc-1",
 def test_a_file_is_sent_as_its_seller_sent_it(
     chat: ChatHarness, sam: Person, goods: Goods | None, found: tuple[str, str] | None
 ) -> None:
-    chat.add_listing(sam, replace(COFFEE, goods=goods), service_answer())
+    chat.add_link(sam, replace(COFFEE, goods=goods), service_answer())
     assert chat.db.run(lambda tx: telegram_file(tx, REQUEST_ID)) == found
     assert chat.db.run(lambda tx: telegram_file(tx, "f" * 24)) is None
 
@@ -48,7 +48,7 @@ async def test_a_buyer_of_the_former_file_is_not_sent_the_one_in_its_place(
     steps: ReceiptSteps, pat: Person, sam: Person, other: dict[str, object]
 ) -> None:
     """Codes came between the two, so nobody corrected it; Telegram's id is of the latest file."""
-    steps.chat.add_listing(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    steps.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
     file = {"name": "album.zip", "size": 3, "url": "https://pay.example.org/f"}
     steps.receipt = PAID | {"delivery": {"state": "delivered", "file": file | other}}
     await steps.follow(pat)
@@ -60,7 +60,7 @@ async def test_a_file_that_is_not_delivered_any_more_is_not_sent(
     steps: ReceiptSteps, pat: Person, sam: Person
 ) -> None:
     """The service shows nothing of a payment that was paid back."""
-    steps.chat.add_listing(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    steps.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
     steps.receipt = PAID | {"status": "paidBack"}
     await steps.follow(pat)
     assert len(pat.chat.from_bot()) == 1
@@ -75,7 +75,7 @@ async def test_a_file_that_cannot_be_sent_again_delays_no_other_reply(
 
     The receipt has the download.
     """
-    steps.chat.add_listing(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    steps.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
     if refuses:
         steps.chat.world.faults.add(Fault("error", "sendDocument", code=400))
     file = {"name": "album.zip", "size": 3, "url": "https://pay.example.org/f"}

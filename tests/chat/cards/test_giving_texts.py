@@ -100,65 +100,63 @@ def test_units_and_goods_are_named(delivers: str, line: str) -> None:
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, replace(COFFEE, goal=1_000), service_answer())
+def link(chat: ChatHarness, sam: Person) -> PaymentLink:
+    return chat.add_link(sam, replace(COFFEE, goal=1_000), service_answer())
 
 
-def shown(chat: ChatHarness, listing: PaymentLink, own: int) -> tuple[str, str | None]:
+def shown(chat: ChatHarness, link: PaymentLink, own: int) -> tuple[str, str | None]:
     """Return the line of the goal in a view, and the key of its picture."""
-    found = chat.listing(listing.id)
+    found = chat.link(link.id)
     view = chat.db.run(lambda tx: view_of(tx, found, own, chat.clock()))
     (line,) = (line for line in view.reply.text.splitlines() if "of $10" in line)
     return line, view.seen.picture
 
 
-async def pay(
-    chat: ChatHarness, listing: PaymentLink, number: str, *, oversold: bool = False
-) -> None:
+async def pay(chat: ChatHarness, link: PaymentLink, number: str, *, oversold: bool = False) -> None:
     paid = Payment(REQUEST_ID, number * 24, 500, "USD", {}, oversold=oversold)
-    await chat.recorder.record(chat.listing(listing.id), paid, None)
+    await chat.recorder.record(chat.link(link.id), paid, None)
 
 
 async def test_a_goal_counts_neither_oversold_money_nor_what_was_paid_back(
-    chat: ChatHarness, sam: Person, listing: PaymentLink
+    chat: ChatHarness, sam: Person, link: PaymentLink
 ) -> None:
     for number in "abc":
-        await pay(chat, listing, number)
-    await pay(chat, listing, "d", oversold=True)
+        await pay(chat, link, number)
+    await pay(chat, link, "d", oversold=True)
     for own in (OWN, SHARED):
-        assert shown(chat, listing, own)[0] == "$15 of $10 · 150%"
+        assert shown(chat, link, own)[0] == "$15 of $10 · 150%"
     found = next(
         one
         for one in chat.db.run(lambda tx: payments_of_seller(tx, sam.id, 9, 0))
         if not one.payment.oversold
     )
     chat.db.run(lambda tx: payment_marks.set_mark(tx, found, PAID_BACK, chat.clock()))
-    assert shown(chat, listing, SHARED)[0] == "$10 of $10 · 100%"
+    assert shown(chat, link, SHARED)[0] == "$10 of $10 · 100%"
 
 
 async def test_a_payment_changes_the_words_of_a_card_and_not_its_picture(
-    chat: ChatHarness, listing: PaymentLink
+    chat: ChatHarness, link: PaymentLink
 ) -> None:
-    before = shown(chat, listing, OWN)
-    await pay(chat, listing, "a")
-    after = shown(chat, listing, OWN)
+    before = shown(chat, link, OWN)
+    await pay(chat, link, "a")
+    after = shown(chat, link, OWN)
     assert (before[0], after[0]) == ("$0 of $10 · 0%", "$5 of $10 · 50%")
     assert before[1] == after[1]
 
 
 @pytest.mark.parametrize("design", ["print-light.png", "print-dark.pdf", "square-dark.png"])
 async def test_a_poster_has_the_bar_of_its_goal_as_it_stands(
-    chat: ChatHarness, sam: Person, listing: PaymentLink, design: str
+    chat: ChatHarness, sam: Person, link: PaymentLink, design: str
 ) -> None:
-    plain = chat.add_listing(sam, COFFEE, service_answer(id="b" * 24))
-    without, empty = poster(chat, plain, design), poster(chat, listing, design)
-    await pay(chat, listing, "a")
+    plain = chat.add_link(sam, COFFEE, service_answer(id="b" * 24))
+    without, empty = poster(chat, plain, design), poster(chat, link, design)
+    await pay(chat, link, "a")
     await pay(chat, plain, "b")
     assert poster(chat, plain, design) == without
-    assert len({without, empty, poster(chat, listing, design)}) == 3
+    assert len({without, empty, poster(chat, link, design)}) == 3
 
 
-def poster(chat: ChatHarness, listing: PaymentLink, design: str) -> bytes:
+def poster(chat: ChatHarness, link: PaymentLink, design: str) -> bytes:
     """Draw a request's poster as it is sent."""
-    found = chat.listing(listing.id)
+    found = chat.link(link.id)
     return chat.db.run(lambda tx: view_of(tx, found, OWN, chat.clock())).draw_poster(design, None)

@@ -14,7 +14,7 @@ from bot.chat.store import link_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.post_rows import OWN
 from bot.core.database.database import Transaction
-from tests.support.chat_harness import DROP, ChatHarness, get_listing, service_answer
+from tests.support.chat_harness import DROP, ChatHarness, get_link, service_answer
 from tests.support.shared_cards import SharedCards
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, DROP, service_answer(total_units=5, remaining_units=5))
+    return chat.add_link(sam, DROP, service_answer(total_units=5, remaining_units=5))
 
 
 async def press(
-    cards: SharedCards, listing: PaymentLink, message: Message, menu: str | None = None
+    cards: SharedCards, link: PaymentLink, message: Message, menu: str | None = None
 ) -> None:
     """Reply to a press on a card's button: with a menu, or with the card (None)."""
 
     def reply(tx: Transaction) -> Reply:
-        view = view_of(tx, get_listing(tx, listing.id), OWN, cards.chat.clock())
+        view = view_of(tx, get_link(tx, link.id), OWN, cards.chat.clock())
         return open_menu(view.card, menu, "en") if menu else view.reply
 
     body = replacement(cards.chat.db.run(reply), "en", message.id, is_picture=True)

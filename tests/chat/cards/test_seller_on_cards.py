@@ -59,15 +59,15 @@ def test_the_longest_names_and_links_fit_into_a_caption(kind: str, language: str
 
 def draw(chat: ChatHarness, own: int = OWN) -> View:
     (row,) = chat.rows("listings")
-    listing = chat.listing(row["id"])
-    return chat.db.run(lambda tx: view_of(tx, listing, own, chat.clock()))
+    link = chat.link(row["id"])
+    return chat.db.run(lambda tx: view_of(tx, link, own, chat.clock()))
 
 
 async def test_a_change_of_the_profile_changes_the_key_of_pictures_and_of_shared_texts(
     chat: ChatHarness,
 ) -> None:
     anna = chat.add_person("Anna")
-    chat.add_listing(anna, STICKERS, service_answer())
+    chat.add_link(anna, STICKERS, service_answer())
     image = chat.db.run(lambda tx: seller_images.add_image(tx, anna.id, b"", chat.clock()))
     pictures, texts = [draw(chat).seen.picture], [draw(chat, SHARED).seen.words]
     changes = [Profile(about="Bread"), Profile("Anna"), Profile("Anna", image), Profile("Mia")]

@@ -37,14 +37,14 @@ SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300, "60%"), Share("$ben
 def test_a_request_that_no_account_takes_says_what_to_do(
     chat: ChatHarness, sam: Person, wish: RequestSpec, words: str, button: str
 ) -> None:
-    card = card_of(chat.add_listing(sam, wish, told=UNPAYABLE), chat.clock())
+    card = card_of(chat.add_link(sam, wish, told=UNPAYABLE), chat.clock())
     shown = seller_card(card, "en")
     assert words in shown.text
     assert any(label.endswith(button) for label in labels(shown.rows))
 
 
 def test_others_are_offered_no_way_to_pay_it(chat: ChatHarness, sam: Person) -> None:
-    card = card_of(chat.add_listing(sam, TO_ACCOUNTS, told=UNPAYABLE), chat.clock())
+    card = card_of(chat.add_link(sam, TO_ACCOUNTS, told=UNPAYABLE), chat.clock())
     shown = public_card(card, "en")
     assert shown.rows == ()
     assert "This can't be paid right now." in shown.text
@@ -52,7 +52,7 @@ def test_others_are_offered_no_way_to_pay_it(chat: ChatHarness, sam: Person) -> 
 
 def test_what_ended_or_was_paused_says_so_first(chat: ChatHarness, sam: Person) -> None:
     ended = replace(UNPAYABLE, expires_at=chat.clock() - 1)
-    over = card_of(chat.add_listing(sam, TO_ACCOUNTS, told=ended), chat.clock())
+    over = card_of(chat.add_link(sam, TO_ACCOUNTS, told=ended), chat.clock())
     paused = replace(UNPAYABLE, id="1" * 24)
-    stopped = chat.add_listing(sam, TO_ACCOUNTS, told=paused, state="stopped")
+    stopped = chat.add_link(sam, TO_ACCOUNTS, told=paused, state="stopped")
     assert [over.status, card_of(stopped, chat.clock()).status] == ["expired", "stopped"]

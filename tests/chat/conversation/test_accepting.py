@@ -46,8 +46,8 @@ async def steps(
     cards: SharedCards, sam: Person, peer: ScriptedServer, client: Client
 ) -> AsyncIterator[ClaimSteps]:
     told = service_answer(total_units=3, remaining_units=3)
-    listing = cards.chat.add_listing(sam, STICKERS, told)
-    async with open_claim_steps(cards, peer, client, listing, sam) as it:
+    link = cards.chat.add_link(sam, STICKERS, told)
+    async with open_claim_steps(cards, peer, client, link, sam) as it:
         yield it
 
 

@@ -84,7 +84,7 @@ async def test_a_new_person_who_wants_a_form_gets_it_and_one_greeting(
     assert [text.startswith("<b>Hello!</b>") for text in chat.texts] == [True, False, False]
 
 
-async def test_one_line_makes_a_listing_and_asks_the_service_once(
+async def test_one_line_makes_a_link_and_asks_the_service_once(
     chat: ChatHarness, sam: Person
 ) -> None:
     await with_destination(chat, sam)
@@ -253,11 +253,11 @@ WORDS = ("card", "refresh", "stop", "resume", "delete", "delete-yes")
 async def test_a_request_of_somebody_else_cannot_be_touched(
     chat: ChatHarness, sam: Person, pat: Person, word: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await chat.presses(pat, f"{word}:{listing.id}")
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await chat.presses(pat, f"{word}:{link.id}")
     assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
     assert (chat.jobs, chat.said) == ([], [])
-    assert chat.listing(listing.id).state == LIVE
+    assert chat.link(link.id).state == LIVE
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -265,10 +265,10 @@ async def test_a_request_of_somebody_else_cannot_be_touched(
 async def test_a_press_on_a_deleted_request_is_answered_with_that(
     chat: ChatHarness, sam: Person, word: str, state: str
 ) -> None:
-    listing_id = "abcdefghij"
+    link_id = "abcdefghij"
     if state == DELETED:
-        listing_id = chat.add_listing(sam, COFFEE, service_answer(), state=state).id
-    await chat.presses(sam, f"{word}:{listing_id}")
+        link_id = chat.add_link(sam, COFFEE, service_answer(), state=state).id
+    await chat.presses(sam, f"{word}:{link_id}")
     assert [one.text for one in chat.answers] == [t("en", "listing-gone")]
     assert (chat.jobs, chat.said) == ([], [])
 
@@ -277,28 +277,28 @@ async def test_a_press_on_a_deleted_request_is_answered_with_that(
 async def test_a_button_asks_the_service_and_knows_its_message(
     chat: ChatHarness, sam: Person, word: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    query = await chat.presses(sam, f"{word}:{listing.id}")
+    link = chat.add_link(sam, COFFEE, service_answer())
+    query = await chat.presses(sam, f"{word}:{link.id}")
     reply_to = ReplyTo(sam.id, "en", query.message.id, is_picture=False)
-    assert chat.jobs == [JOBS[word](listing.id, reply_to)]
+    assert chat.jobs == [JOBS[word](link.id, reply_to)]
     assert chat.answers == [CallbackAnswer(query.id)]
 
 
 async def test_deleting_asks_first_and_says_what_is_lost(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await chat.presses(sam, f"delete:{listing.id}")
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await chat.presses(sam, f"delete:{link.id}")
     assert chat.jobs == []
     (question,) = chat.said
     assert t("en", "delete-question", name="Coffee") in question.text
     buttons = [row[0]["callback_data"] for row in question.keyboard["inline_keyboard"]]
-    assert buttons == [f"delete-yes:{listing.id}", f"refresh:{listing.id}"]
+    assert buttons == [f"delete-yes:{link.id}", f"refresh:{link.id}"]
 
 
 async def test_a_request_still_being_made_cannot_be_touched_yet(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam)
-    await chat.presses(sam, f"card:{listing.id}")
+    link = chat.add_link(sam)
+    await chat.presses(sam, f"card:{link.id}")
     assert [one.text for one in chat.answers] == [t("en", "listing-not-ready")]
     assert chat.jobs == []
 
@@ -338,9 +338,9 @@ async def test_in_a_group_commands_are_answered_with_where_to_go(
 async def test_in_a_group_a_press_is_answered_and_does_nothing(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
+    link = chat.add_link(sam, COFFEE, service_answer())
     group = sam.new_group("Market")
-    sam.press_old(sam.send("/help", group), f"delete-yes:{listing.id}")
+    sam.press_old(sam.send("/help", group), f"delete-yes:{link.id}")
     await chat.take()
     words = t("en", "only-in-private", bot="PaymentRequestBot")
     assert [one.text for one in chat.answers] == [words]

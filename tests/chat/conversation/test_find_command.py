@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 NUMBER = "64B7c0ffee15ba5eba11ad42"
 
 
-def pay(chat: ChatHarness, listing: PaymentLink, number: str, **given: Any) -> None:
+def pay(chat: ChatHarness, link: PaymentLink, number: str, **given: Any) -> None:
     payment = Payment("r", number, 250, "USD", {"email": "pat@x.test"})
-    chat.db.run(lambda tx: add_payment(tx, listing.id, replace(payment, **given), chat.clock()))
+    chat.db.run(lambda tx: add_payment(tx, link.id, replace(payment, **given), chat.clock()))
 
 
 async def find(chat: ChatHarness, person: Person, text: str) -> str:
@@ -45,7 +45,7 @@ def buttons(chat: ChatHarness) -> list[str]:
 
 @pytest.fixture
 def stickers(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, STICKERS, service_answer())
+    return chat.add_link(sam, STICKERS, service_answer())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ async def test_a_short_number_is_found_as_a_whole(
 async def test_several_payments_are_listed_each_with_its_link(
     chat: ChatHarness, sam: Person, stickers: PaymentLink
 ) -> None:
-    coffee = chat.add_listing(sam, COFFEE, service_answer(id="c" * 24))
+    coffee = chat.add_link(sam, COFFEE, service_answer(id="c" * 24))
     pay(chat, stickers, "abcdef01")
     pay(chat, coffee, "abcdef02", request_id="c")
     answer = await find(chat, sam, "abcdef")
@@ -136,7 +136,7 @@ async def test_nobody_finds_the_payments_of_somebody_else(
 async def test_a_payment_of_a_deleted_link_is_found_without_its_card(
     chat: ChatHarness, sam: Person
 ) -> None:
-    gone = chat.add_listing(sam, STICKERS, service_answer(), state=DELETED)
+    gone = chat.add_link(sam, STICKERS, service_answer(), state=DELETED)
     pay(chat, gone, NUMBER)
     assert "Payment for Stickers" in await find(chat, sam, NUMBER)
     assert [data.partition(":")[0] for data in buttons(chat)] == ["payment"]
@@ -155,12 +155,12 @@ async def test_a_placeholder_has_no_number_until_its_payment_is_known(
 
 async def test_another_text_finds_links_by_name(chat: ChatHarness, sam: Person) -> None:
     """Stopped links too, which inline results leave out; each is a button to its card."""
-    stopped = chat.add_listing(sam, COFFEE, service_answer(), state=STOPPED)
+    stopped = chat.add_link(sam, COFFEE, service_answer(), state=STOPPED)
     assert await find(chat, sam, "<coff") == t("en", "find-none", text="&lt;coff", least=6)
     assert await find(chat, sam, "COFF") == "🔎 <b>Payment links with “COFF”</b>"
     assert buttons(chat) == [f"card:{stopped.id}"]
     for number in range(MOST_LINKS):
-        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024x}"))
+        chat.add_link(sam, COFFEE, service_answer(id=f"{number:024x}"))
     assert "There are more" in await find(chat, sam, "coffee")
     assert len(buttons(chat)) == MOST_LINKS
 

@@ -17,7 +17,7 @@ async def test_the_list_is_newest_first_and_in_pages(chat: ChatHarness, sam: Per
     made = []
     for number in range(PAGE + 1):
         chat.clock.advance(1)
-        made.append(chat.add_listing(sam, COFFEE, service_answer(id=f"{number}")).id)
+        made.append(chat.add_link(sam, COFFEE, service_answer(id=f"{number}")).id)
     await chat.says(sam, "/list")
     await chat.presses(sam, "list:1")
     await chat.presses(sam, "list:999999")
@@ -33,7 +33,7 @@ def cards_of(body: TextMessage) -> list[str]:
 
 async def test_requests_that_are_not_live_are_not_listed(chat: ChatHarness, sam: Person) -> None:
     for state in (CREATING, FAILED, DELETED):
-        chat.add_listing(sam, COFFEE, service_answer(id=state), state=state)
-    stopped = chat.add_listing(sam, COFFEE, service_answer(), state=STOPPED)
+        chat.add_link(sam, COFFEE, service_answer(id=state), state=state)
+    stopped = chat.add_link(sam, COFFEE, service_answer(), state=STOPPED)
     await chat.says(sam, "/list")
     assert cards_of(chat.said[0]) == [stopped.id]

@@ -33,14 +33,14 @@ async def lose_update(chat: ChatHarness) -> Message:
 
 
 def press_stop(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    sam.press_old(sam.send("/help"), f"stop:{listing.id}")
+    link = chat.add_link(sam, COFFEE, service_answer())
+    sam.press_old(sam.send("/help"), f"stop:{link.id}")
     chat.world.updates.pending.popleft()
 
 
 def post_link(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    chosen = {"result_id": listing.id, "from": sam.user.json(), "inline_message_id": "posted"}
+    link = chat.add_link(sam, COFFEE, service_answer())
+    chosen = {"result_id": link.id, "from": sam.user.json(), "inline_message_id": "posted"}
     chat.world.push("chosen_inline_result", chosen)
 
 

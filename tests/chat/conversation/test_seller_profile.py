@@ -83,9 +83,9 @@ async def test_not_now_leaves_the_profile_and_says_where_it_is(
 async def test_a_change_starts_at_the_newest_link_and_is_audited_without_values(
     chat: ChatHarness, anna: Person
 ) -> None:
-    chat.add_listing(anna, told=service_answer(id="1" * 24))
+    chat.add_link(anna, told=service_answer(id="1" * 24))
     chat.clock.advance(1)
-    newest = chat.add_listing(anna, told=service_answer())
+    newest = chat.add_link(anna, told=service_answer())
     await answer(chat, anna, "sellername", "Anna's Bakery")
     assert chat.jobs == [SendProfile(newest.id, version=1, goes_on=True)]
     (entry,) = (row for row in chat.rows("audit") if row["action"] == "profile.changed")
@@ -95,7 +95,7 @@ async def test_a_change_starts_at_the_newest_link_and_is_audited_without_values(
 async def test_nothing_is_sent_for_a_profile_that_payers_don_t_see(
     chat: ChatHarness, anna: Person
 ) -> None:
-    chat.add_listing(anna, told=service_answer())
+    chat.add_link(anna, told=service_answer())
     await answer(chat, anna, "sellerabout", "Bread")
     assert chat.jobs == []
     await answer(chat, anna, "sellername", "Anna")
@@ -103,7 +103,7 @@ async def test_nothing_is_sent_for_a_profile_that_payers_don_t_see(
 
 
 async def test_the_same_value_again_changes_nothing(chat: ChatHarness, anna: Person) -> None:
-    chat.add_listing(anna, told=service_answer())
+    chat.add_link(anna, told=service_answer())
     for _ in range(3):
         await answer(chat, anna, "sellername", "Anna")
     assert len(chat.jobs) == 1
@@ -114,7 +114,7 @@ async def test_the_same_value_again_changes_nothing(chat: ChatHarness, anna: Per
 async def test_the_notifications_address_is_offered_and_taken(
     chat: ChatHarness, anna: Person
 ) -> None:
-    chat.add_listing(anna, replace(COFFEE, email="anna@example.org"), service_answer())
+    chat.add_link(anna, replace(COFFEE, email="anna@example.org"), service_answer())
     await chat.presses(anna, "settings:sellercontact")
     (row,) = chat.rows("drafts")
     draft = exact_json.loads(row["body"])["id"]
@@ -123,7 +123,7 @@ async def test_the_notifications_address_is_offered_and_taken(
 
 
 async def test_the_page_opens_the_newest_pay_page(chat: ChatHarness, anna: Person) -> None:
-    chat.add_listing(anna, told=service_answer())
+    chat.add_link(anna, told=service_answer())
     await chat.presses(anna, "profile")
     buttons = [button for row in chat.said[-1].keyboard["inline_keyboard"] for button in row]
     assert [button["url"] for button in buttons if "url" in button] == [URL]

@@ -63,8 +63,8 @@ async def test_no_text_file_or_code_for_buyers_is_kept(
     chat: ChatHarness, sam: Person, event: str
 ) -> None:
     """Whatever comes while the bot asks for it; a command is none."""
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await chat.presses(sam, f"edit:{listing.id}:goods")
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await chat.presses(sam, f"edit:{link.id}:goods")
     GOODS[event](sam)
     assert ("ABC-123" in await set_aside(chat)) == (event == "command")
 

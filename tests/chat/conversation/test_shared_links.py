@@ -24,12 +24,12 @@ GONE = "Link not found."
 @pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
     wish = replace(DROP, destination="$samssecret")
-    return chat.add_listing(sam, wish, service_answer(total_units=5, remaining_units=5))
+    return chat.add_link(sam, wish, service_answer(total_units=5, remaining_units=5))
 
 
-async def follow(cards: SharedCards, person: Person, listing_id: str) -> Message:
+async def follow(cards: SharedCards, person: Person, link_id: str) -> Message:
     """Follow a deep link; what the bot says last."""
-    person.start(f"r_{listing_id}")
+    person.start(f"r_{link_id}")
     await cards.chat.take()
     await cards.work()
     return person.chat.from_bot()[-1]
@@ -68,7 +68,7 @@ async def test_a_posted_message_without_an_id_is_not_refreshed(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: PaymentLink
 ) -> None:
     """It has no buttons, as where the pay page's host has no dot."""
-    told = chat.listing(drop.id).answer
+    told = chat.link(drop.id).answer
     assert told
     local = replace(told, url="http://localhost:8080/pay/1")
     cards.change(drop, lambda tx: link_rows.set_answer(tx, drop.id, local))
@@ -144,11 +144,11 @@ async def test_the_reply_to_a_dead_link_gives_no_reason(
 ) -> None:
     sam = chat.add_person("Sam")
     told = None if state == CREATING else service_answer()
-    listing = chat.add_listing(sam, DROP, told, state=state or LIVE)
+    link = chat.add_link(sam, DROP, told, state=state or LIVE)
     person = sam if who == "Sam" else chat.add_person("Pat")
-    said = await follow(cards, person, listing.id if state else "aaaaaaaaaa")
+    said = await follow(cards, person, link.id if state else "aaaaaaaaaa")
     assert said.text.startswith(GONE)
-    assert listing.wish.name not in said.text
+    assert link.wish.name not in said.text
 
 
 async def test_a_refresh_of_an_unknown_request_is_answered(

@@ -24,7 +24,7 @@ from tests.support.chat_harness import BOT_NAME, ChatHarness
 
 ROWS = ((Button("Show", action=("list", "0")),),)
 MARKUP = {"inline_keyboard": [[{"text": "Show", "callback_data": "list:0"}]]}
-LISTING = "abcdefghij"
+LINK = "abcdefghij"
 
 
 def events(chat: ChatHarness) -> list[Event | None]:

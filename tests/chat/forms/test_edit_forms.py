@@ -40,7 +40,7 @@ from tests.support.form_harness import (
 )
 from tests.support.telegram_limits import actions, check, labels
 
-LISTING = "abcdefghij"
+LINK = "abcdefghij"
 SETTLED = replace(KNOWN, zone=BERLIN)
 HOUR = 3_600_000
 SHARES = (Share("$anna", 300, "60%"), Share("$ben", 200, "40%"))
@@ -55,9 +55,7 @@ PLAIN = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 def edit(field: str, spec: RequestSpec = FULL, talk: Talk | None = None) -> Talk:
     talk = talk or Talk(SETTLED)
-    talk.take(
-        edit_form(OTHER, ExistingRequest(LISTING, spec), field, talk.seller, current=talk.draft)
-    )
+    talk.take(edit_form(OTHER, ExistingRequest(LINK, spec), field, talk.seller, current=talk.draft))
     return talk
 
 
@@ -75,13 +73,13 @@ def test_an_edit_asks_one_question_and_ends_with_its_change(
     talk = edit(field).say("\x00")
     assert talk.step == field
     talk.say(said)
-    assert (talk.draft, talk.changes) == (None, [Change(LISTING, field, value)])
+    assert (talk.draft, talk.changes) == (None, [Change(LINK, field, value)])
 
 
 @pytest.mark.parametrize("field", STEPS["edit"][:-1])
 def test_an_edit_can_be_left_by_back_and_by_cancel(field: str) -> None:
     talk = edit(field).press_label("⬅")
-    assert (talk.draft, talk.changes, talk.then) == (None, [], ("edit", LISTING))
+    assert (talk.draft, talk.changes, talk.then) == (None, [], ("edit", LINK))
     talk = edit(field).press_label("✖")
     assert (talk.draft, talk.changes) == (None, [])
     assert talk.last == "Cancelled. Nothing was changed."
@@ -89,17 +87,17 @@ def test_an_edit_can_be_left_by_back_and_by_cancel(field: str) -> None:
 
 @pytest.mark.parametrize("field", ["description", "picture", "redirect", "email", "end"])
 def test_an_optional_field_can_be_removed_where_it_is_set(field: str) -> None:
-    assert edit(field).press_label("🗑").changes == [Change(LISTING, field, None)]
+    assert edit(field).press_label("🗑").changes == [Change(LINK, field, None)]
     assert "🗑 Remove" not in labels(edit(field, PLAIN).replies[-1].rows)
 
 
 def test_a_posters_text_is_shown_and_can_be_removed() -> None:
     talk = Talk(SETTLED)
-    present = ExistingRequest(LISTING, PLAIN, "Open <daily>")
+    present = ExistingRequest(LINK, PLAIN, "Open <daily>")
     talk.take(edit_form(OTHER, present, "postertext", talk.seller))
     assert check(talk.replies[-1]).endswith("\n\nYour text: Open <daily>")
     talk.draft = talk.draft and read_draft(write_draft(talk.draft))
-    assert talk.press_label("🗑").changes == [Change(LISTING, "postertext", None)]
+    assert talk.press_label("🗑").changes == [Change(LINK, "postertext", None)]
     bare = edit("postertext").replies[-1]
     assert "Your text:" not in bare.text
     assert [word for _, _, word, *_ in actions(bare.rows)] == ["back", "cancel"]
@@ -119,7 +117,7 @@ def test_an_edit_of_the_picture_takes_a_photo() -> None:
     talk = edit("picture").give(MessageInput("", photo="file"))
     assert talk.photos == [("file", OTHER)]
     talk.take(take_picture(talk.draft, OTHER, "1" * 24, None, talk.seller))
-    assert talk.changes == [Change(LISTING, "picture", "1" * 24)]
+    assert talk.changes == [Change(LINK, "picture", "1" * 24)]
 
 
 def test_an_edit_returns_to_the_form_that_it_interrupted() -> None:
@@ -127,7 +125,7 @@ def test_an_edit_returns_to_the_form_that_it_interrupted() -> None:
     before = talk.draft
     edit("name", talk=talk).say("Tea")
     assert talk.draft == before
-    assert talk.changes == [Change(LISTING, "name", "Tea")]
+    assert talk.changes == [Change(LINK, "name", "Tea")]
     edit("name", talk=talk).press_label("⬅")
     assert (talk.draft, talk.then) == (before, None)
     assert "How many items are there?" in talk.last
@@ -141,7 +139,7 @@ def test_an_end_is_asked_for_after_the_zone_and_follows_the_start() -> None:
     talk.say("in 30 min")
     assert "⚠ It would end before it opens." in talk.last
     talk.give(ButtonInput(("draft", OTHER, "moment", "end", str(NOW + 2 * HOUR))))
-    assert talk.changes == [Change(LISTING, "end", NOW + 2 * HOUR)]
+    assert talk.changes == [Change(LINK, "end", NOW + 2 * HOUR)]
 
 
 def test_an_edit_of_a_fixed_field_raises() -> None:
@@ -304,7 +302,7 @@ def test_a_short_form_left_long_ago_is_offered_again() -> None:
     talk.draft = replace(talk.form, touched_at=1)
     talk.say("Tea")
     assert (talk.changes, talk.last) == ([], "You left a question unanswered. Answer it now?")
-    assert talk.press_label("Continue").say("Tea").changes == [Change(LISTING, "name", "Tea")]
+    assert talk.press_label("Continue").say("Tea").changes == [Change(LINK, "name", "Tea")]
 
 
 def test_new_and_start_offer_the_form_under_way() -> None:

@@ -23,7 +23,7 @@ from tests.support.chat_harness import DROP, STICKERS
 from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import labels
 
-LISTING = "abcdefghij"
+LINK = "abcdefghij"
 ALBUM = Goods(FILE, file_id="f1", name="a.zip", size=5, telegram_id="t1", sent_as="document")
 AS_CODES = Goods(CODES, file_id="f2", name="c.txt", count=2, first="A", last="B")
 ZIP = Attachment("t1", "document", "a.zip", "application/zip", size=5)
@@ -34,7 +34,7 @@ def goods_question(*, is_edit: bool) -> Talk:
     if not is_edit:
         return open_option("goods")
     talk = Talk(KNOWN)
-    talk.take(edit_form(FORM, ExistingRequest(LISTING, STICKERS), "goods", KNOWN))
+    talk.take(edit_form(FORM, ExistingRequest(LINK, STICKERS), "goods", KNOWN))
     return talk
 
 
@@ -65,7 +65,7 @@ def test_the_question_names_telegrams_rule_on_digital_goods() -> None:
     ],
 )
 def test_an_edit_says_what_happens_to_earlier_buyers(goods: Goods | None, words: str) -> None:
-    present = ExistingRequest(LISTING, replace(DROP, goods=goods))
+    present = ExistingRequest(LINK, replace(DROP, goods=goods))
     result = edit_form(OTHER, present, "goods", KNOWN)
     (question,) = result.replies
     assert words in question.text
@@ -291,7 +291,7 @@ def test_on_another_server_it_is_not_offered() -> None:
 
 def test_an_edit_sends_the_goods_as_json() -> None:
     talk = Talk(KNOWN)
-    talk.take(edit_form(FORM, ExistingRequest(LISTING, STICKERS), "goods", KNOWN))
+    talk.take(edit_form(FORM, ExistingRequest(LINK, STICKERS), "goods", KNOWN))
     change = fetched(take(talk), Fetched((ALBUM,))).changes[-1]
     assert (change.field, Goods.from_json(change.value)) == ("goods", ALBUM)
     assert talk.draft is None
@@ -300,13 +300,13 @@ def test_an_edit_sends_the_goods_as_json() -> None:
 @pytest.mark.parametrize("typed", [True, False])
 def test_more_codes_are_typed_or_come_in_a_file(*, typed: bool) -> None:
     talk = Talk(KNOWN)
-    talk.take(codes_form(LISTING, FORM, KNOWN, None))
+    talk.take(codes_form(LINK, FORM, KNOWN, None))
     found = Fetched(codes=CodeList(("A", "B"), ("A",)))
     if typed:
         result = take_message(talk.draft, "A\nB\nA", None, KNOWN, NOW)
     else:
         result = receive(take(talk).draft, FORM, found, KNOWN)
-    assert talk.take(result).codes == NewCodes(LISTING, ("A", "B"))
+    assert talk.take(result).codes == NewCodes(LINK, ("A", "B"))
     assert talk.last.startswith("⏳ Adding 2 codes…\nThis code was there more than once")
     assert talk.draft is None
 
@@ -321,14 +321,14 @@ def test_more_codes_are_typed_or_come_in_a_file(*, typed: bool) -> None:
 )
 def test_a_file_without_codes_is_asked_for_again(found: Fetched, words: str) -> None:
     talk = Talk(KNOWN)
-    talk.take(codes_form(LISTING, FORM, KNOWN, None))
+    talk.take(codes_form(LINK, FORM, KNOWN, None))
     assert words in fetched(take(talk), found).last
     assert talk.step == "codes"
 
 
 def test_more_codes_pause_a_new_request() -> None:
     talk = form_at_step("review")
-    talk.take(codes_form(LISTING, OTHER, KNOWN, talk.draft))
+    talk.take(codes_form(LINK, OTHER, KNOWN, talk.draft))
     assert talk.press("cancel").step == "review"
 
 

@@ -34,7 +34,7 @@ from tests.support.form_harness import (
 from tests.support.telegram_limits import actions, check
 
 SAM = Seller("en", "$anna", "USD", zone=BERLIN)
-LISTING = "abcdefghij"
+LINK = "abcdefghij"
 ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
 IMAGE = "0" * 24
 HOUR = 3_600_000
@@ -105,8 +105,8 @@ def at_path(body: dict[str, object], path: str) -> object:
     return found
 
 
-def listing_of(spec: RequestSpec) -> PaymentLink:
-    return PaymentLink(LISTING, 1, 1, "token", LIVE, spec, "r", None, 0, NOW)
+def link_of(spec: RequestSpec) -> PaymentLink:
+    return PaymentLink(LINK, 1, 1, "token", LIVE, spec, "r", None, 0, NOW)
 
 
 def full_spec(kind: str = "drop") -> RequestSpec:
@@ -138,7 +138,7 @@ def test_an_option_goes_from_the_menu_to_review_and_wire_and_is_cleared(name: st
     assert line in review.text
     (spec,) = talk.press_label("✅").specs
     assert getattr(spec, field.attribute) != field.empty
-    body = request_body(listing_of(spec), ADDRESSES, None, NOW)
+    body = request_body(link_of(spec), ADDRESSES, None, NOW)
     assert field.wire
     if field.wire.path:
         assert at_path(body, field.wire.path) == sample.sent
@@ -161,17 +161,17 @@ def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_spec(name: s
     field = EDITS[name]
     spec = full_spec(kind_with(field))
     said, sent = CHANGES[name]
-    card = Card(LISTING, spec.kind, spec.name, None, 500, "USD", 10, 10, 0, "active", "x")
-    assert ("edit", LISTING, name) in actions(menus.edit_menu(card, "en").rows)
+    card = Card(LINK, spec.kind, spec.name, None, 500, "USD", 10, 10, 0, "active", "x")
+    assert ("edit", LINK, name) in actions(menus.edit_menu(card, "en").rows)
     talk = Talk(SAM)
-    talk.take(edit_form(OTHER, ExistingRequest(LISTING, spec, "Open"), name, SAM))
+    talk.take(edit_form(OTHER, ExistingRequest(LINK, spec, "Open"), name, SAM))
     change = answer(talk, Sample(said, sent)).changes[-1]
-    assert (change.listing_id, change.field) == (LISTING, name)
+    assert (change.link_id, change.field) == (LINK, name)
     check(menus.saved_reply(card, change, SAM, NOW))
     if field.wire is None:
         return
     assert field.edit
-    body = edit_body(change, listing_of(spec), ADDRESSES, NOW)
+    body = edit_body(change, link_of(spec), ADDRESSES, NOW)
     assert at_path(body, field.edit.path or field.wire.path) == sent
     after = apply_edit(spec, change)
     before = {field.attribute: getattr(spec, field.attribute)}
@@ -182,12 +182,12 @@ def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_spec(name: s
 def test_an_optional_field_is_cleared_by_its_edit(name: str) -> None:
     field, talk = EDITS[name], Talk(SAM)
     spec = full_spec(kind_with(field))
-    talk.take(edit_form(OTHER, ExistingRequest(LISTING, spec, "Open"), name, SAM))
-    assert talk.press("clear", name).changes == [Change(LISTING, name, None)]
+    talk.take(edit_form(OTHER, ExistingRequest(LINK, spec, "Open"), name, SAM))
+    assert talk.press("clear", name).changes == [Change(LINK, name, None)]
     if field.wire is None:
         return
-    change = Change(LISTING, name, None)
-    assert at_path(edit_body(change, listing_of(spec), ADDRESSES, NOW), field.wire.path) is None
+    change = Change(LINK, name, None)
+    assert at_path(edit_body(change, link_of(spec), ADDRESSES, NOW), field.wire.path) is None
     assert getattr(apply_edit(spec, change), field.attribute) is None
 
 

@@ -14,12 +14,12 @@ from bot.chat.store.link_rows import LIVE, PaymentLink
 from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, open_option
 from tests.support.telegram_limits import actions, labels
 
-FIELD, LISTING = "motto", "abcdefghij"
+FIELD, LINK = "motto", "abcdefghij"
 ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
 
 
-def listing(spec: RequestSpec) -> PaymentLink:
-    return PaymentLink(LISTING, 1, 1, "token", LIVE, spec, "r", None, 0, NOW)
+def link(spec: RequestSpec) -> PaymentLink:
+    return PaymentLink(LINK, 1, 1, "token", LIVE, spec, "r", None, 0, NOW)
 
 
 def walk_form() -> RequestSpec:
@@ -32,25 +32,25 @@ def walk_form() -> RequestSpec:
     assert talk.press("done").last.endswith("Motto: See you")
     (spec,) = talk.press_label("✅").specs
     assert getattr(spec, FIELD) == "See you"
-    assert request_body(listing(spec), ADDRESSES, None, NOW)["mottoText"] == "See you"
+    assert request_body(link(spec), ADDRESSES, None, NOW)["mottoText"] == "See you"
     return spec
 
 
 def walk_edit(spec: RequestSpec) -> None:
     """Open the edit from its menu, change the field and clear it."""
-    card = Card(LISTING, spec.kind, spec.name, None, 500, "USD", 10, 10, 0, "active", "x")
-    assert ("edit", LISTING, FIELD) in actions(menus.edit_menu(card, "en").rows)
-    talk, request = Talk(KNOWN), ExistingRequest(LISTING, spec)
+    card = Card(LINK, spec.kind, spec.name, None, 500, "USD", 10, 10, 0, "active", "x")
+    assert ("edit", LINK, FIELD) in actions(menus.edit_menu(card, "en").rows)
+    talk, request = Talk(KNOWN), ExistingRequest(LINK, spec)
     talk.take(edit_form(OTHER, request, FIELD, KNOWN))
     assert talk.last.endswith("Motto: See you")
     (change,) = talk.say("Bye").changes
     assert getattr(apply_edit(spec, change), FIELD) == "Bye"
-    assert edit_body(change, listing(spec), ADDRESSES, NOW) == {"mottoText": "Bye"}
+    assert edit_body(change, link(spec), ADDRESSES, NOW) == {"mottoText": "Bye"}
     assert "Payers now read: Bye" in menus.saved_reply(card, change, KNOWN, NOW).text
     talk.take(edit_form(OTHER, request, FIELD, KNOWN))
     cleared = talk.press_label("🗑").changes[-1]
-    assert cleared == Change(LISTING, FIELD, None)
-    assert edit_body(cleared, listing(spec), ADDRESSES, NOW) == {"mottoText": None}
+    assert cleared == Change(LINK, FIELD, None)
+    assert edit_body(cleared, link(spec), ADDRESSES, NOW) == {"mottoText": None}
     assert "Payers read nothing more." in menus.saved_reply(card, cleared, KNOWN, NOW).text
 
 

@@ -57,13 +57,13 @@ def jobs(chat: ChatHarness, peer: ScriptedServer, client: Client) -> ScriptedJob
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, WISH, service_answer())
+def link(chat: ChatHarness, sam: Person) -> PaymentLink:
+    return chat.add_link(sam, WISH, service_answer())
 
 
-async def add(jobs: ScriptedJobs, listing: PaymentLink, *codes: str) -> None:
-    reply_to = ReplyTo(listing.chat_id, "en")
-    jobs.put_job(AddCodes(listing.id, reply_to, codes, jobs.chat.clock()))
+async def add(jobs: ScriptedJobs, link: PaymentLink, *codes: str) -> None:
+    reply_to = ReplyTo(link.chat_id, "en")
+    jobs.put_job(AddCodes(link.id, reply_to, codes, jobs.chat.clock()))
 
 
 def keep_two(chat: ChatHarness) -> None:
@@ -88,9 +88,9 @@ def notices(chat: ChatHarness) -> list[object]:
 
 
 async def test_the_answer_names_who_still_waits_and_what_is_left(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    await add(jobs, listing, "B2", "C3")
+    await add(jobs, link, "B2", "C3")
     assert await jobs.work(added(3, 2, waiting=2), shown(3, waiting=2)) == [
         ("POST", "codes"),
         ("GET", REQUEST_ID),
@@ -98,17 +98,17 @@ async def test_the_answer_names_who_still_waits_and_what_is_left(
     assert exact_json.loads(jobs.peer.calls[0].body) == {"codes": ["B2", "C3"]}
     assert "2 codes added.\n2 codes are still missing." in chat.texts[-1]
     assert "codes:" in f"{chat.said[-1].keyboard}"
-    answer = chat.listing(listing.id).answer
+    answer = chat.link(link.id).answer
     assert answer is not None
     assert answer.codes == CodeCounts(3, 1, 2)
 
 
 async def test_buyers_who_keep_their_receipt_hear_that_their_code_is_there(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     """Units that got a text before the codes have numbers too, so one code may be the third's."""
     keep_two(chat)
-    await add(jobs, listing, "B2")
+    await add(jobs, link, "B2")
     await jobs.work(added(1, 1, waiting=1), shown(1, waiting=1))
     assert notices(chat) == TOLD
 
@@ -118,26 +118,26 @@ async def test_buyers_who_keep_their_receipt_hear_that_their_code_is_there(
     [Goods(CODES, text="B2\nC3", count=2, first="B2", last="C3"), Goods(TEXT, text="4711")],
 )
 async def test_buyers_hear_of_what_an_edit_of_the_goods_brought(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink, goods: Goods
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink, goods: Goods
 ) -> None:
     """What takes the place of codes is for those who waited for one, too."""
     keep_two(chat)
-    put(jobs, listing, "goods", goods.to_json())
+    put(jobs, link, "goods", goods.to_json())
     answer = shown(3, waiting=1) if goods.kind == CODES else delivers({"kind": "text"})
     await jobs.work(answer, answer)
     assert notices(chat) == TOLD
 
 
 async def test_who_still_waits_by_the_units_that_are_sold_is_not_looked_up(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     """Of four units sold, the first got a text: two codes are for the second and the third."""
     keep_two(chat)
-    await add(jobs, listing, "B2")
+    await add(jobs, link, "B2")
     sold = {"totalUnits": 6, "remainingUnits": 1, "reservedUnits": 1}
     await jobs.work(added(2, 1, waiting=1), shown(2, waiting=1, **sold))
     assert notices(chat) == TOLD[:1]
-    await add(jobs, listing, "C3")
+    await add(jobs, link, "C3")
     await jobs.work(added(3, 1), shown(3, **sold))
     assert notices(chat) == TOLD
 
@@ -153,44 +153,44 @@ async def test_who_still_waits_by_the_units_that_are_sold_is_not_looked_up(
     ],
 )
 async def test_buyers_who_waited_hear_once_what_takes_the_place_of_codes(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink, goods: Goods, kinds: list[str]
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink, goods: Goods, kinds: list[str]
 ) -> None:
     """Also if a crash makes the service take the edit twice; a correction is no news."""
     keep_two(chat)
     answer = delivers({"kind": goods.kind})
-    put(jobs, listing, "goods", goods.to_json())
+    put(jobs, link, "goods", goods.to_json())
     jobs.crash()
     await jobs.work(answer, answer)
-    put(jobs, listing, "goods", replace(goods, text="The key is 4712").to_json())
+    put(jobs, link, "goods", replace(goods, text="The key is 4712").to_json())
     await jobs.work(answer, answer)
     told = [one for one in bodies(chat.db, chat.queues.messages) if hasattr(one, "transaction_id")]
     for unit in (3, 4):
         mine = [one for one in told if one.transaction_id == f"{unit:024x}"]
         assert [type(one).__name__ for one in mine] == kinds
-    after = chat.listing(listing.id).answer
+    after = chat.link(link.id).answer
     assert after is not None
     assert after.codes is None, "nobody is counted as waiting"
     assert "4711" not in str(told)
 
 
 async def test_what_buyers_wait_for_is_not_removed(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     """The seller reads why, and is asked what they get instead."""
     keep_two(chat)
-    put(jobs, listing, "goods", None)
+    put(jobs, link, "goods", None)
     refusal = {"code": "buyersWait", "message": "Buyers wait for codes.", "info": []}
     await jobs.work(http_response(409, exact_json.dumps(refusal).encode()))
     assert chat.texts[0] == t("en", "goods-awaited", name="Keys")
     assert "What does the buyer get after paying?" in chat.texts[1]
-    assert chat.listing(listing.id).wish.goods == WISH.goods
+    assert chat.link(link.id).wish.goods == WISH.goods
     assert notices(chat) == []
 
 
 async def test_a_service_that_is_down_is_asked_again_and_the_seller_told_once(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    await add(jobs, listing, "B2")
+    await add(jobs, link, "B2")
     await jobs.work(DOWN)
     for _ in range(2):
         chat.clock.advance((jobs.waits or 0) / 1000)
@@ -202,9 +202,9 @@ async def test_a_service_that_is_down_is_asked_again_and_the_seller_told_once(
 
 
 async def test_after_a_day_the_seller_is_asked_to_send_them_again(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    await add(jobs, listing, "B2")
+    await add(jobs, link, "B2")
     chat.clock.advance(TRIED_FOR / 1000)
     await jobs.work(DOWN)
     assert chat.texts == [t("en", "codes-given-up", name="Keys")]
@@ -212,9 +212,9 @@ async def test_after_a_day_the_seller_is_asked_to_send_them_again(
 
 
 async def test_a_refusal_ends_the_job(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    await add(jobs, listing, "B2")
+    await add(jobs, link, "B2")
     refusal = {"code": "invalidBody", "message": "Buyers of it get no codes."}
     await jobs.work(http_response(400, exact_json.dumps(refusal).encode()))
     assert "Buyers of it get no codes." in chat.texts[-1]
@@ -222,20 +222,20 @@ async def test_a_refusal_ends_the_job(
 
 
 async def test_a_crash_with_a_call_under_way_sends_the_codes_again(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     """What the first call added is not known, so no number is claimed."""
-    await add(jobs, listing, "B2")
+    await add(jobs, link, "B2")
     jobs.crash()
     await jobs.work(added(2, 0), shown(2))
     assert "your codes are saved." in chat.texts[-1]
 
 
 async def test_no_call_has_more_codes_than_fit_into_its_body(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     codes = [f"{number:0500}" for number in range(AT_ONCE + 1)]
-    await add(jobs, listing, *codes)
+    await add(jobs, link, *codes)
     await jobs.work(added(AT_ONCE, AT_ONCE), added(AT_ONCE + 1, 1), shown(AT_ONCE + 1))
     assert [len(exact_json.loads(call.body)["codes"]) for call in jobs.peer.calls[:2]] == [
         AT_ONCE,
@@ -247,7 +247,7 @@ async def test_no_call_has_more_codes_than_fit_into_its_body(
 async def test_buyers_of_a_deleted_request_get_their_codes_too(
     chat: ChatHarness, jobs: ScriptedJobs, sam: Person
 ) -> None:
-    gone = chat.add_listing(sam, WISH, service_answer(), state=DELETED)
+    gone = chat.add_link(sam, WISH, service_answer(), state=DELETED)
     keep_two(chat)
     await add(jobs, gone, "B2")
     missing = {"code": "notFound", "message": "No."}
@@ -256,23 +256,23 @@ async def test_buyers_of_a_deleted_request_get_their_codes_too(
     (told,) = [body.text for body in chat.said if isinstance(body, TextMessage)]
     assert "1 code added.\n1 buyer is still waiting for a code." in told
     assert notices(chat) == TOLD
-    answer = chat.listing(gone.id).answer
+    answer = chat.link(gone.id).answer
     assert answer is not None
     assert answer.codes == CodeCounts(2, 1, 1)
 
 
 async def test_an_edit_of_goods_is_repeated_until_it_is_answered(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     """No answer shows what buyers get, so nothing else tells whether it was made."""
     goods = Goods("text", text="The key is 4711")
-    put(jobs, listing, "goods", goods.to_json())
+    put(jobs, link, "goods", goods.to_json())
     await jobs.work(DOWN)
     assert chat.texts == [t("en", "goods-service-down", name="Keys")]
-    assert chat.listing(listing.id).wish.goods == WISH.goods
+    assert chat.link(link.id).wish.goods == WISH.goods
     chat.clock.advance((jobs.waits or 0) / 1000)
     await jobs.work(http_response(200), shown(1))
-    assert chat.listing(listing.id).wish.goods == goods
+    assert chat.link(link.id).wish.goods == goods
     assert "Buyers now get: The key is 4711" in chat.texts[-1]
     assert [exact_json.loads(call.body) for call in jobs.peer.calls[:2]] == [
         {"delivery": {"text": "The key is 4711"}}
@@ -280,9 +280,9 @@ async def test_an_edit_of_goods_is_repeated_until_it_is_answered(
 
 
 async def test_an_edit_of_goods_that_is_never_answered_ends(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    put(jobs, listing, "goods", Goods("text", text="x").to_json())
+    put(jobs, link, "goods", Goods("text", text="x").to_json())
     for _ in range(6):
         await jobs.work(DOWN)
         chat.clock.advance((jobs.waits or 0) / 1000)
@@ -294,25 +294,25 @@ async def test_an_edit_of_goods_that_is_never_answered_ends(
 
 
 async def test_a_stop_does_not_wait_for_an_edit_of_goods_that_is_repeated(
-    jobs: ScriptedJobs, listing: PaymentLink
+    jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    put(jobs, listing, "goods", Goods("text", text="The key is 4711").to_json())
+    put(jobs, link, "goods", Goods("text", text="The key is 4711").to_json())
     await jobs.work(DOWN)
-    jobs.put("stop", listing, message_id=5)
+    jobs.put("stop", link, message_id=5)
     stopped = delivers({"kind": "codes"}, isEnabled=False)
     await jobs.work(stopped, stopped)
-    assert jobs.state(listing) == STOPPED
+    assert jobs.state(link) == STOPPED
     assert jobs.waits, "the edit goes on"
 
 
 async def test_codes_added_while_an_edit_of_goods_is_repeated_are_added_to_the_newer_ones(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     """The edit would take them away otherwise. Their number is known: no call had them before."""
     goods = Goods(CODES, text="B2\nC3", count=2, first="B2", last="C3")
-    put(jobs, listing, "goods", goods.to_json())
+    put(jobs, link, "goods", goods.to_json())
     await jobs.work(DOWN)
-    await add(jobs, listing, "D4")
+    await add(jobs, link, "D4")
     assert await jobs.work() == []
     chat.clock.advance((jobs.waits or 0) / 1000)
     calls = await jobs.work(shown(2), shown(2), added(3, 1), shown(3))
@@ -321,12 +321,12 @@ async def test_codes_added_while_an_edit_of_goods_is_repeated_are_added_to_the_n
 
 
 async def test_no_number_of_codes_is_claimed_after_an_edit_of_goods_was_repeated_meanwhile(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     """The call whose answer was lost may have added them, so they don't begin anew behind it."""
-    await add(jobs, listing, "B2")
+    await add(jobs, link, "B2")
     await jobs.work(DOWN)
-    put(jobs, listing, "goods", Goods(CODES, text="C3", count=1, first="C3", last="C3").to_json())
+    put(jobs, link, "goods", Goods(CODES, text="C3", count=1, first="C3", last="C3").to_json())
     await jobs.work(DOWN)
     chat.clock.advance((jobs.waits or 0) / 1000)
     await jobs.work(added(2, 0), shown(2), shown(2), shown(2))
@@ -334,19 +334,19 @@ async def test_no_number_of_codes_is_claimed_after_an_edit_of_goods_was_repeated
 
 
 async def test_goods_that_are_edited_again_while_an_edit_is_repeated_are_the_newer_ones(
-    chat: ChatHarness, jobs: ScriptedJobs, listing: PaymentLink
+    chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     """The answer to the first edit was lost, so the second one waits until it is answered."""
     wrong, right = Goods("text", text="The key is 4711"), Goods("text", text="The key is 4712")
-    put(jobs, listing, "goods", wrong.to_json())
+    put(jobs, link, "goods", wrong.to_json())
     await jobs.work(DOWN)
-    put(jobs, listing, "goods", right.to_json())
+    put(jobs, link, "goods", right.to_json())
     assert await jobs.work() == []
     chat.clock.advance((jobs.waits or 0) / 1000)
     answer = delivers({"kind": "text"})
     await jobs.work(http_response(200), answer, http_response(200), answer)
     sent = [exact_json.loads(call.body) for call in jobs.peer.calls if call.method == "PUT"]
     assert sent[-1] == {"delivery": {"text": "The key is 4712"}}
-    assert chat.listing(listing.id).wish.goods == right
+    assert chat.link(link.id).wish.goods == right
     assert jobs.waits is None
     assert "Buyers now get: The key is 4712" in chat.texts[-1]

@@ -35,7 +35,7 @@ HOOK = {
 LATER = NOON + 3_600_500
 
 
-def listing(wish: RequestSpec = DROP, **told: Any) -> PaymentLink:
+def link(wish: RequestSpec = DROP, **told: Any) -> PaymentLink:
     known = service_answer(**told) if told else None
     return PaymentLink("abcdefghij", 1, 1, "token", LIVE, wish, "r", known, 0, NOON)
 
@@ -66,7 +66,7 @@ def test_each_field_is_sent_as_the_interface_has_it(
     field: str, value: str | int | None, body: dict[str, Any]
 ) -> None:
     """The rest of its object is sent along: a server may replace that object as a whole."""
-    assert edit_body(change(field, value), listing(), ADDRESSES, NOON) == body
+    assert edit_body(change(field, value), link(), ADDRESSES, NOON) == body
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_removed_units_are_subtracted_from_the_wish_which_keeps_at_least_one(
 def test_at_most_the_units_left_are_removed_and_never_all_of_a_drop(
     number: int, told: dict[str, Any], problem: str | None
 ) -> None:
-    assert removal_problem(listing(DROP, **told), change("units", number)) == problem
+    assert removal_problem(link(DROP, **told), change("units", number)) == problem
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_reserved_units_do_not_count_as_removed() -> None:
 def test_an_edit_counts_as_made_if_the_server_has_its_values(
     edited: Change, told: dict[str, Any], *, made: bool
 ) -> None:
-    body = edit_body(edited, listing(COFFEE), ADDRESSES, NOON)
+    body = edit_body(edited, link(COFFEE), ADDRESSES, NOON)
     assert is_edit_made(edited, body, service_answer(), told) is made
 
 
@@ -161,7 +161,7 @@ def test_an_end_counts_as_made_if_the_servers_end_is_near(
     value: int | None, ends: int | None, *, made: bool
 ) -> None:
     edited = change("end", value)
-    body = edit_body(edited, listing(), ADDRESSES, NOON)
+    body = edit_body(edited, link(), ADDRESSES, NOON)
     assert is_edit_made(edited, body, service_answer(expires_at=ends), {}) is made
 
 

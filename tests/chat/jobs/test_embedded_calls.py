@@ -36,12 +36,12 @@ async def test_our_own_service_understands_every_call(db: Database, clock: Clock
     async def act(client: Client) -> None:
         made = await client.create(body, "abc")
         assert await client.create(body, "abc") == made
-        assert (made.listing_id, made.is_enabled) == ("abc", True)
-        assert (await client.get(made.id), await client.find_by_listing("abc", NOON)) == (
+        assert (made.link_id, made.is_enabled) == ("abc", True)
+        assert (await client.get(made.id), await client.find_by_link("abc", NOON)) == (
             made,
             [made],
         )
-        assert await client.find_by_listing("other", NOON) == []
+        assert await client.find_by_link("other", NOON) == []
         await client.stop(made.id)
         clock.advance(1)
         assert (await client.get(made.id)).is_enabled is False

@@ -30,8 +30,8 @@ from tests.support.server_failures import BROKEN, FAILING, LOST, SLOW, busy
 
 
 @pytest.fixture
-def listing(chat: ChatHarness) -> PaymentLink:
-    return chat.add_listing(chat.add_person("Sam"))
+def link(chat: ChatHarness) -> PaymentLink:
+    return chat.add_link(chat.add_person("Sam"))
 
 
 @pytest.fixture
@@ -41,11 +41,11 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
-    cloud: HandCashJobs, chat: ChatHarness, listing: PaymentLink
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
 ) -> None:
-    await cloud.create(listing, LOST)
+    await cloud.create(link, LOST)
     await cloud.advance(1)
-    assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
+    assert (cloud.state(link), cloud.shown(link)) == (LIVE, cloud.server.only.id)
     assert (cloud.server.asked("POST"), len(chat.said)) == (1, 2)
     assert (chat.texts[0], cloud.waiting) == (service_text("waiting"), [])
 
@@ -53,113 +53,113 @@ async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
 @pytest.mark.long
 @pytest.mark.usefixtures("_impatient")
 async def test_nothing_is_created_again_while_the_server_may_still_be_at_work(
-    cloud: HandCashJobs, chat: ChatHarness, listing: PaymentLink
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
 ) -> None:
     """The timeout came first; the request appears in the list half a minute later."""
-    await cloud.create(listing, SLOW)
+    await cloud.create(link, SLOW)
     await cloud.advance(30)
     assert (cloud.server.asked("POST"), cloud.server.made) == (1, {})
     cloud.server.release()
     await cloud.server.until(lambda: cloud.server.made)
     await cloud.advance(30)
-    assert (cloud.state(listing), cloud.shown(listing)) == (LIVE, cloud.server.only.id)
+    assert (cloud.state(link), cloud.shown(link)) == (LIVE, cloud.server.only.id)
     assert (cloud.server.asked("POST"), len(chat.said)) == (1, 2)
 
 
 async def test_a_request_that_the_list_lacks_for_the_settling_time_is_created_again(
-    cloud: HandCashJobs, listing: PaymentLink
+    cloud: HandCashJobs, link: PaymentLink
 ) -> None:
-    await cloud.create(listing, BROKEN)
+    await cloud.create(link, BROKEN)
     await cloud.advance(SETTLING / 1000 - 0.001)
     assert (cloud.server.asked("POST"), cloud.server.asked("GET")) == (1, 4)
     await cloud.advance(0.001)
-    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
+    assert (cloud.server.asked("POST"), cloud.state(link)) == (2, LIVE)
 
 
 async def test_each_lost_create_gets_its_own_settling_time(
-    cloud: HandCashJobs, listing: PaymentLink
+    cloud: HandCashJobs, link: PaymentLink
 ) -> None:
-    await cloud.create(listing, BROKEN, BROKEN)
+    await cloud.create(link, BROKEN, BROKEN)
     await cloud.advance(SETTLING / 1000)
     assert cloud.server.asked("POST") == 2
     await cloud.advance(SETTLING / 1000 - 0.001)
     assert cloud.server.asked("POST") == 2
     await cloud.advance(0.001)
-    assert cloud.state(listing) == LIVE
+    assert cloud.state(link) == LIVE
 
 
 async def test_a_clock_that_is_set_back_neither_shortens_nor_extends_the_settling_time(
-    cloud: HandCashJobs, listing: PaymentLink
+    cloud: HandCashJobs, link: PaymentLink
 ) -> None:
-    await cloud.create(listing, BROKEN)
+    await cloud.create(link, BROKEN)
     cloud.chat.clock.advance(-3600)
     cloud.crash()
     await cloud.due()
     assert cloud.server.asked("POST") == 1
     for _ in range(2):
         await cloud.advance(SETTLING / 1000)
-    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
+    assert (cloud.server.asked("POST"), cloud.state(link)) == (2, LIVE)
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("_impatient")
 async def test_a_request_that_a_lost_create_makes_late_is_deleted(
-    cloud: HandCashJobs, listing: PaymentLink
+    cloud: HandCashJobs, link: PaymentLink
 ) -> None:
     """The seller has the second request; the first one was made after the settling time."""
-    await cloud.create(listing, SLOW)
+    await cloud.create(link, SLOW)
     await cloud.advance(SETTLING / 1000)
     shown = cloud.server.only.id
     cloud.server.release()
     await cloud.server.until(lambda: len(cloud.server.made) == 2)
     with capture_logs() as logs:
         await cloud.advance(TIDYING / 1000)
-    assert (cloud.server.only.id, cloud.shown(listing)) == (shown, shown)
+    assert (cloud.server.only.id, cloud.shown(link)) == (shown, shown)
     (late,) = cloud.server.deleted
     assert [line["request"] for line in logs] == [late]
     assert cloud.waiting == []
 
 
-async def test_of_two_requests_the_oldest_stays(cloud: HandCashJobs, listing: PaymentLink) -> None:
-    first = await cloud.make(listing)
+async def test_of_two_requests_the_oldest_stays(cloud: HandCashJobs, link: PaymentLink) -> None:
+    first = await cloud.make(link)
     cloud.chat.clock.advance(5)
-    second = await cloud.make(listing)
-    await cloud.create(listing, LOST)
+    second = await cloud.make(link)
+    await cloud.create(link, LOST)
     await cloud.advance(1)
-    assert (cloud.server.only, cloud.shown(listing)) == (first, first.id)
+    assert (cloud.server.only, cloud.shown(link)) == (first, first.id)
     assert second.id in cloud.server.deleted
 
 
 async def test_of_two_requests_the_paid_one_stays(cloud: HandCashJobs, chat: ChatHarness) -> None:
-    listing = chat.add_listing(chat.add_person("Sam"), STICKERS)
-    await cloud.make(listing)
+    link = chat.add_link(chat.add_person("Sam"), STICKERS)
+    await cloud.make(link)
     chat.clock.advance(5)
-    paid = await cloud.make(listing)
+    paid = await cloud.make(link)
     await cloud.server.pay(paid.id, hook=False)
-    await cloud.create(listing, BROKEN)
+    await cloud.create(link, BROKEN)
     await cloud.advance(1)
-    assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
+    assert (cloud.server.only, cloud.shown(link)) == (paid, paid.id)
 
 
 async def test_of_two_requests_the_one_with_a_recorded_payment_stays(
-    cloud: HandCashJobs, chat: ChatHarness, listing: PaymentLink
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
 ) -> None:
     """The server's answer about a donation does not show payments; only the webhook does."""
-    await cloud.make(listing)
+    await cloud.make(link)
     chat.clock.advance(5)
-    paid = await cloud.make(listing)
+    paid = await cloud.make(link)
     payment = Payment(paid.id, "t1", 500, "USD", {})
-    chat.db.run(lambda tx: payment_rows.add_payment(tx, listing.id, payment, chat.clock()))
-    await cloud.create(listing, BROKEN)
+    chat.db.run(lambda tx: payment_rows.add_payment(tx, link.id, payment, chat.clock()))
+    await cloud.create(link, BROKEN)
     await cloud.advance(1)
-    assert (cloud.server.only, cloud.shown(listing)) == (paid, paid.id)
+    assert (cloud.server.only, cloud.shown(link)) == (paid, paid.id)
 
 
 async def test_a_paid_double_is_never_deleted(cloud: HandCashJobs, chat: ChatHarness) -> None:
-    listing = chat.add_listing(chat.add_person("Sam"), PAINTING)
-    await cloud.create(listing, BROKEN)
+    link = chat.add_link(chat.add_person("Sam"), PAINTING)
+    await cloud.create(link, BROKEN)
     await cloud.advance(SETTLING / 1000)
-    late = await cloud.make(listing)
+    late = await cloud.make(link)
     await cloud.server.pay(late.id, hook=False)
     with capture_logs() as logs:
         await cloud.advance(TIDYING / 1000)
@@ -170,15 +170,15 @@ async def test_a_paid_double_is_never_deleted(cloud: HandCashJobs, chat: ChatHar
 
 
 async def test_a_double_that_cannot_be_deleted_now_is_deleted_later(
-    cloud: HandCashJobs, listing: PaymentLink
+    cloud: HandCashJobs, link: PaymentLink
 ) -> None:
-    first = await cloud.make(listing)
+    first = await cloud.make(link)
     cloud.chat.clock.advance(5)
-    await cloud.make(listing)
+    await cloud.make(link)
     cloud.server.fail("DELETE", FAILING, FAILING)
-    await cloud.create(listing, BROKEN)
+    await cloud.create(link, BROKEN)
     await cloud.advance(1)
-    assert (cloud.state(listing), len(cloud.server.made)) == (LIVE, 2)
+    assert (cloud.state(link), len(cloud.server.made)) == (LIVE, 2)
     await cloud.advance(TIDYING / 1000)
     assert len(cloud.server.made) == 2
     await cloud.advance(1)
@@ -186,78 +186,78 @@ async def test_a_double_that_cannot_be_deleted_now_is_deleted_later(
 
 
 async def test_a_request_deleted_by_its_seller_leaves_no_double(
-    cloud: HandCashJobs, listing: PaymentLink
+    cloud: HandCashJobs, link: PaymentLink
 ) -> None:
-    await cloud.create(listing, BROKEN)
+    await cloud.create(link, BROKEN)
     await cloud.advance(SETTLING / 1000)
-    await cloud.make(listing)
-    cloud.put("delete-yes", cloud.chat.listing(listing.id))
+    await cloud.make(link)
+    cloud.put("delete-yes", cloud.chat.link(link.id))
     await cloud.due()
     await cloud.advance(TIDYING / 1000)
-    assert (cloud.server.made, cloud.state(listing)) == ({}, DELETED)
+    assert (cloud.server.made, cloud.state(link)) == ({}, DELETED)
 
 
 async def test_after_a_crash_a_create_that_may_have_been_sent_is_searched_for(
-    cloud: HandCashJobs, chat: ChatHarness, listing: PaymentLink
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
 ) -> None:
-    cloud.put("create", listing)
+    cloud.put("create", link)
     cloud.crash()
     await cloud.due()
     assert (cloud.server.asked("GET"), cloud.server.asked("POST")) == (1, 0)
     assert chat.texts == [service_text("unsure")]
     await cloud.advance(SETTLING / 1000)
-    assert (cloud.server.asked("POST"), cloud.state(listing)) == (1, LIVE)
+    assert (cloud.server.asked("POST"), cloud.state(link)) == (1, LIVE)
     assert len(chat.said) == 2
 
 
 async def test_a_server_that_takes_idempotency_keys_gets_the_create_again_at_once(
-    cloud: HandCashJobs, listing: PaymentLink
+    cloud: HandCashJobs, link: PaymentLink
 ) -> None:
     cloud.handler = cloud.made(cloud.client, instrument="BSV", settling=0)
-    cloud.put("create", listing)
+    cloud.put("create", link)
     cloud.crash()
     await cloud.due()
-    assert (cloud.state(listing), cloud.server.asked("POST")) == (LIVE, 1)
+    assert (cloud.state(link), cloud.server.asked("POST")) == (LIVE, 1)
     assert cloud.waiting == []
 
 
 async def test_a_create_that_was_not_sent_needs_no_settling_time(
-    chat: ChatHarness, listing: PaymentLink
+    chat: ChatHarness, link: PaymentLink
 ) -> None:
     """Nothing was sent, so the first retry creates the request."""
     port = int(free_port())
     client = Client(f"http://127.0.0.1:{port}", "app", "secret")
     calling = RequestJobs(chat, client, instrument="BSV")
-    calling.put("create", listing)
+    calling.put("create", link)
     await calling.due()
     assert chat.texts == [service_text("waiting")]
     async with handcash(app_id="app", app_secret="secret", port=port) as server:
         chat.clock.advance(1)
         await calling.due()
-        assert (calling.state(listing), len(server.made)) == (LIVE, 1)
+        assert (calling.state(link), len(server.made)) == (LIVE, 1)
         await client.close()
     assert calling.waiting == []
 
 
 async def test_a_throttled_create_is_retried_after_retry_after(
-    cloud: HandCashJobs, chat: ChatHarness, listing: PaymentLink
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
 ) -> None:
-    await cloud.create(listing, busy(17))
+    await cloud.create(link, busy(17))
     assert chat.texts == [service_text("busy")]
     await cloud.advance(16.999)
     assert len(cloud.server.calls) == 1
     await cloud.advance(0.001)
-    assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
+    assert (cloud.server.asked("POST"), cloud.state(link)) == (2, LIVE)
 
 
 @pytest.mark.only(SQLITE, "its one lock")
 async def test_a_locked_database_is_no_failure_of_the_service(
-    cloud: HandCashJobs, listing: PaymentLink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cloud: HandCashJobs, link: PaymentLink, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The request was made, and is stored as soon as the database takes it."""
     monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_SECONDS", 0.05)
     monkeypatch.setattr(database, "STORE_RETRY_SECONDS", 0.01)
-    cloud.put("create", listing)
+    cloud.put("create", link)
     (message,) = cloud.claim()
     cloud.server.fail("POST", SLOW)
     performing = asyncio.create_task(cloud.handler.perform(message))
@@ -271,13 +271,13 @@ async def test_a_locked_database_is_no_failure_of_the_service(
             other.execute("ROLLBACK")
         await performing
     assert "service call failed" not in [line["event"] for line in logs]
-    assert (cloud.shown(listing), cloud.server.asked("POST")) == (cloud.server.only.id, 1)
+    assert (cloud.shown(link), cloud.server.asked("POST")) == (cloud.server.only.id, 1)
 
 
 async def test_an_attempt_that_lost_its_lease_writes_nothing(
-    cloud: HandCashJobs, chat: ChatHarness, listing: PaymentLink
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
 ) -> None:
-    cloud.put("create", listing)
+    cloud.put("create", link)
     (message,) = cloud.claim()
     queue, now = chat.queues.jobs, chat.clock()
     chat.db.run(lambda tx: leases.recover(tx, queue, now))
@@ -289,16 +289,16 @@ async def test_an_attempt_that_lost_its_lease_writes_nothing(
 
 @pytest.mark.long
 async def test_an_attempt_as_a_whole_has_a_time_limit(
-    cloud: HandCashJobs, chat: ChatHarness, listing: PaymentLink, monkeypatch: pytest.MonkeyPatch
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No read times out by itself at a server that drips its answer."""
     monkeypatch.setattr(job_outcomes, "TIME_LIMIT", 1.0)
-    await cloud.create(listing, SLOW)
+    await cloud.create(link, SLOW)
     assert chat.texts == [service_text("waiting")]
     cloud.server.release()
     await cloud.server.until(lambda: cloud.server.made)
     await cloud.advance(1)
-    assert (cloud.shown(listing), cloud.server.asked("POST")) == (cloud.server.only.id, 1)
+    assert (cloud.shown(link), cloud.server.asked("POST")) == (cloud.server.only.id, 1)
 
 
 async def test_retried_creates_leave_room_for_new_jobs(
@@ -307,11 +307,11 @@ async def test_retried_creates_leave_room_for_new_jobs(
     """A service that hangs holds each job for its whole time limit."""
     sam = chat.add_person("Sam")
     for _ in range(12):
-        cloud.put("create", chat.add_listing(sam))
+        cloud.put("create", chat.add_link(sam))
     cloud.server.down(FAILING)
     await cloud.due()
     chat.clock.advance(60)
-    fresh = chat.add_listing(sam)
+    fresh = chat.add_link(sam)
     cloud.put("create", fresh)
-    claimed = [message.body.listing_id for message in cloud.claim(8)]
+    claimed = [message.body.link_id for message in cloud.claim(8)]
     assert (claimed[0], len(claimed)) == (fresh.id, 1 + MOST_IN_GROUP)

@@ -21,7 +21,7 @@ from bot.core.outbox import outbox
 from bot.core.text.translations import languages, t
 from tests.support.chat_harness import COFFEE, VAULT, ChatHarness, service_answer
 from tests.support.http_messages import http_response
-from tests.support.payout_answers import answer, listing, refusal
+from tests.support.payout_answers import answer, link, refusal
 from tests.support.payout_forms import IBAN, KEY, LIGHTNING, RAILS, SEPA
 from tests.support.request_jobs import ScriptedJobs
 from tests.support.scripted_server import ScriptedServer
@@ -89,7 +89,7 @@ async def test_what_was_typed_is_checked_shown_and_saved(
     assert "This works." in chat.texts[-1]
     assert known(chat, sam) == ()
     await press_save(chat, sam)
-    assert [call[0] for call in await jobs.work(answer(SEPA), listing(SEPA))] == ["POST", "GET"]
+    assert [call[0] for call in await jobs.work(answer(SEPA), link(SEPA))] == ["POST", "GET"]
     assert "dryRun" not in exact_json.loads(jobs.peer.calls[-2].body)
     assert "Connected." in chat.texts[-1]
     assert (known(chat, sam), draft_of(chat, sam)) == ((SEPA,), None)
@@ -198,7 +198,7 @@ async def test_a_save_goes_on_although_the_form_was_cancelled(
     await jobs.work(answer(SEPA))
     await press_save(chat, sam)
     await chat.says(sam, "/cancel")
-    await jobs.work(answer(SEPA), listing(SEPA))
+    await jobs.work(answer(SEPA), link(SEPA))
     assert "Connected." in chat.texts[-1]
     assert known(chat, sam) == (SEPA,)
 
@@ -235,11 +235,11 @@ async def test_removing_an_account_counts_what_it_alone_was_paid_to(
     chat: ChatHarness, jobs: ScriptedJobs, sam: Person
 ) -> None:
     save(chat, sam, SEPA)
-    chat.add_listing(sam, told=service_answer())
+    chat.add_link(sam, told=service_answer())
     await chat.presses(sam, "account:bank-sepa:remove")
     assert "1 payment link can't be paid" in chat.texts[-1]
     await chat.presses(sam, f"account:bank-sepa:remove:{fingerprint(SEPA)}")
-    calls = await jobs.work(http_response(200), listing(), DOWN)
+    calls = await jobs.work(http_response(200), link(), DOWN)
     assert [call[0] for call in calls[:2]] == ["DELETE", "GET"]
     assert "Removed." in chat.texts[-1]
     assert "1 payment link can't be paid" in chat.texts[-1]
@@ -262,19 +262,19 @@ async def test_only_links_that_could_not_be_paid_are_brought_up_to_date(
     chat: ChatHarness, jobs: ScriptedJobs, sam: Person
 ) -> None:
     """In batches, the newest first, however many there are."""
-    chat.add_listing(sam, told=service_answer(id="a" * 24))
+    chat.add_link(sam, told=service_answer(id="a" * 24))
     unpaid = []
     for number in range(seller_rows.BATCH + 3):
         chat.clock.advance(1)
         told = service_answer(id=f"{number:024x}", is_enabled=False, status=NO_PAYOUT)
-        unpaid.append(chat.add_listing(sam, COFFEE, told=told).id)
+        unpaid.append(chat.add_link(sam, COFFEE, told=told).id)
     queue, now, checked = chat.queues.jobs, chat.clock(), []
     body = RefreshPayable(sam.id, unpayable=True)
     chat.db.run(lambda tx: outbox.put(tx, queue, "x", body, now) and None)
     for _ in range(2):
         (message,) = jobs.claim()
         await jobs.handler.perform(message)
-        checked += [one.listing_id for one in chat.jobs if isinstance(one, CheckRequest)]
+        checked += [one.link_id for one in chat.jobs if isinstance(one, CheckRequest)]
         chat.db.run(lambda tx: tx.execute("DELETE FROM outbox WHERE body LIKE '%check%'") and None)
         chat.clock.advance(60)
     assert sorted(checked) == sorted(unpaid)

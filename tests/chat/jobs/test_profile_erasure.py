@@ -69,11 +69,11 @@ async def test_a_profile_and_its_picture_are_erased_and_taken_off_the_links(
     chat: ChatHarness, who: str
 ) -> None:
     anna, ben = save(chat, "Anna", "anna@example.org"), save(chat, "Ben", "ben@example.org")
-    listing = chat.add_listing(anna, told=service_answer())
+    link = chat.add_link(anna, told=service_answer())
     await erase(chat, who)
     assert (profile(chat, anna), profile(chat, ben).name) == (NO_PROFILE, "Ben")
     assert [bytes(row["data"]) for row in chat.rows("images")] == [b"Ben"]
-    assert chat.jobs == [SendProfile(listing.id, version=2, goes_on=True)]
+    assert chat.jobs == [SendProfile(link.id, version=2, goes_on=True)]
 
 
 async def test_a_scope_of_payments_leaves_profiles_alone(chat: ChatHarness) -> None:

@@ -182,7 +182,7 @@ async def test_a_change_reaches_250_links_one_at_a_time_at_a_pace(
             }
             answer = await jobs.client.create(body, f"key-{number}")
             chat.clock.advance(1)
-            chat.add_listing(anna, told=answer)
+            chat.add_link(anna, told=answer)
         chat.clear_messages()
         await chat.presses(anna, f"profile:use:{offer_key('Anna')}")
         most, began = 0, chat.clock()
@@ -245,17 +245,17 @@ async def test_a_change_while_a_link_is_made_reaches_it(chat: ChatHarness, anna:
     """Jobs of a change pass over what is not made yet."""
     save(chat, anna, Profile("Anna"))
     async with foreign(chat) as (jobs, peer):
-        listing = chat.add_listing(anna)
-        jobs.put("create", listing)
+        link = chat.add_link(anna)
+        jobs.put("create", link)
         await peer.add_answers(CUT)
         await jobs.due()
         save(chat, anna, Profile("Mia"))
         chat.clock.advance(70)
-        await peer.add_answers(list_answer(listing))
+        await peer.add_answers(list_answer(link))
         (message,) = jobs.claim()
         await jobs.handler.perform(message)
         assert sent(peer) == [{"name": "Anna"}]
-        assert chat.jobs == [SendProfile(listing.id, version=2)]
+        assert chat.jobs == [SendProfile(link.id, version=2)]
 
 
 async def test_a_server_that_knows_no_seller_is_asked_once_and_the_link_is_made_all_the_same(
@@ -265,7 +265,7 @@ async def test_a_server_that_knows_no_seller_is_asked_once_and_the_link_is_made_
     refused = {"code": "invalidBody", "message": '"seller" is not allowed', "info": []}
     refusal = http_response(400, exact_json.dumps(refused).encode())
     async with foreign(chat) as (jobs, peer):
-        first, second = chat.add_listing(anna), chat.add_listing(anna)
+        first, second = chat.add_link(anna), chat.add_link(anna)
         await peer.add_answers(refusal, create_answer(COFFEE))
         jobs.put("create", first)
         await jobs.due()
@@ -288,11 +288,11 @@ async def test_a_server_that_refused_is_tried_again_after_a_week(
     refusal = http_response(400, b'{"message": "unknown field"}')
     async with foreign(chat) as (jobs, peer):
         await peer.add_answers(refusal, create_answer(COFFEE))
-        jobs.put("create", chat.add_listing(anna))
+        jobs.put("create", chat.add_link(anna))
         await jobs.due()
         chat.clock.advance(REFUSAL_KEPT / 1000 + 1)
         await peer.add_answers(http_response(500, b"{}"))
-        jobs.put("create", chat.add_listing(anna))
+        jobs.put("create", chat.add_link(anna))
         await jobs.due()
         assert sent(peer) == [SENT, "none", SENT]
 
@@ -305,8 +305,8 @@ async def test_a_refusal_of_something_else_reaches_the_seller_as_before(
     refusal = http_response(400, exact_json.dumps(refused).encode())
     async with foreign(chat) as (jobs, peer):
         await peer.add_answers(refusal, refusal)
-        listing = chat.add_listing(anna)
-        jobs.put("create", listing)
+        link = chat.add_link(anna)
+        jobs.put("create", link)
         await jobs.due()
         assert sent(peer) == [SENT, "none"]
         assert "too long" in chat.texts[-1]
@@ -314,8 +314,8 @@ async def test_a_refusal_of_something_else_reaches_the_seller_as_before(
 
 
 async def test_a_refused_change_only_redraws_the_cards(chat: ChatHarness, anna: Person) -> None:
-    chat.add_listing(anna, told=service_answer())
-    newest = chat.add_listing(anna, told=service_answer(id="2" * 24))
+    chat.add_link(anna, told=service_answer())
+    newest = chat.add_link(anna, told=service_answer(id="2" * 24))
     version = save(chat, anna, Profile("Anna"))
     async with foreign(chat) as (jobs, peer):
         await peer.add_answers(*[http_response(400, b'{"message": "unknown field"}')] * 2)
@@ -328,9 +328,9 @@ async def test_a_refused_change_only_redraws_the_cards(chat: ChatHarness, anna: 
 
 async def test_links_go_on_without_one_that_fails(chat: ChatHarness, anna: Person) -> None:
     """It is tried again in the background until the patience ends."""
-    older = chat.add_listing(anna, told=service_answer())
+    older = chat.add_link(anna, told=service_answer())
     chat.clock.advance(1)
-    newest = chat.add_listing(anna, told=service_answer(id="2" * 24))
+    newest = chat.add_link(anna, told=service_answer(id="2" * 24))
     version = save(chat, anna, Profile("Anna"))
     async with foreign(chat) as (jobs, peer):
         jobs.put_job(SendProfile(newest.id, version, goes_on=True))
@@ -338,7 +338,7 @@ async def test_links_go_on_without_one_that_fails(chat: ChatHarness, anna: Perso
         for _ in range(ATTEMPTS_IN_TURN):
             await jobs.due()
             chat.clock.advance((jobs.waits or 0) / 1000)
-        waiting = {job.listing_id: job.goes_on for job in chat.jobs if isinstance(job, SendProfile)}
+        waiting = {job.link_id: job.goes_on for job in chat.jobs if isinstance(job, SendProfile)}
         assert waiting == {newest.id: False, older.id: True}
         chat.clock.advance(PROFILE_PATIENCE / 1000 + 1)
         await peer.add_answers(*[http_response(500, b"{}")] * 2)
@@ -351,10 +351,10 @@ async def test_handcash_never_gets_a_seller(chat: ChatHarness, anna: Person) -> 
     async with handcash(now=lambda: chat.clock() / 1000) as server:
         client = Client(server.url, server.app_id, server.app_secret)
         jobs = RequestJobs(chat, client, instrument="BSV", url="https://cloud.handcash.io")
-        listing = chat.add_listing(anna)
-        jobs.put("create", listing)
+        link = chat.add_link(anna)
+        jobs.put("create", link)
         await jobs.due()
-        jobs.put_job(SendProfile(listing.id, 1, goes_on=True))
+        jobs.put_job(SendProfile(link.id, 1, goes_on=True))
         await jobs.due()
         await client.close()
         assert "seller" not in server.only.body
@@ -364,21 +364,21 @@ async def test_handcash_never_gets_a_seller(chat: ChatHarness, anna: Person) -> 
 async def test_without_a_profile_a_create_is_what_it_was(chat: ChatHarness, anna: Person) -> None:
     async with foreign(chat) as (jobs, peer):
         await peer.add_answers(create_answer(COFFEE))
-        jobs.put("create", chat.add_listing(anna))
+        jobs.put("create", chat.add_link(anna))
         await jobs.due()
         assert sent(peer) == ["none"]
 
 
-def deleted(chat: ChatHarness, listing: PaymentLink) -> None:
-    chat.db.run(lambda tx: link_rows.set_state(tx, listing.id, "deleted"))
+def deleted(chat: ChatHarness, link: PaymentLink) -> None:
+    chat.db.run(lambda tx: link_rows.set_state(tx, link.id, "deleted"))
 
 
 async def test_a_link_that_was_deleted_meanwhile_is_passed_over(
     chat: ChatHarness, anna: Person
 ) -> None:
-    older = chat.add_listing(anna, told=service_answer())
+    older = chat.add_link(anna, told=service_answer())
     chat.clock.advance(1)
-    newest = chat.add_listing(anna, told=service_answer(id="2" * 24))
+    newest = chat.add_link(anna, told=service_answer(id="2" * 24))
     version = save(chat, anna, Profile("Anna"))
     deleted(chat, newest)
     async with foreign(chat) as (jobs, peer):

@@ -120,7 +120,7 @@ async def test_every_present_field_is_parsed(client: Client, peer: ScriptedServe
     )  # fmt: skip
     assert answer == answer_with(
         is_enabled=False, total_units=10, remaining_units=7,
-        enabled_at=NOON, expires_at=NOON + 1500, listing_id="abc",
+        enabled_at=NOON, expires_at=NOON + 1500, link_id="abc",
     )  # fmt: skip
     assert RemoteRequest.from_json(json.loads(json.dumps(answer.to_json()))) == answer
 
@@ -200,10 +200,10 @@ async def test_a_price_is_found_wherever_the_server_sends_it(
         {"notifications": {"webhook": {"customParameters": {"listing": "abc"}}}},
     ],
 )
-async def test_the_listing_is_found_wherever_the_server_echoes_it(
+async def test_the_link_is_found_wherever_the_server_echoes_it(
     client: Client, peer: ScriptedServer, parameters: dict[str, Any]
 ) -> None:
-    assert (await created(client, peer, **parameters)).listing_id == "abc"
+    assert (await created(client, peer, **parameters)).link_id == "abc"
 
 
 NO_REQUEST: list[Any] = [

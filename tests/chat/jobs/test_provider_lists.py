@@ -164,9 +164,7 @@ async def test_a_server_without_a_list_of_payments_raises_not_found(
         await payments(client)
 
 
-async def test_requests_of_one_listing_come_oldest_first(
-    client: Client, peer: ScriptedServer
-) -> None:
+async def test_requests_of_one_link_come_oldest_first(client: Client, peer: ScriptedServer) -> None:
     """There are several if a server made a lost create twice, anywhere in the list."""
     one, two, three = (item | OF for item in numbered(0, 3))
     await peer.add_answers(
@@ -175,7 +173,7 @@ async def test_requests_of_one_listing_come_oldest_first(
             200, {"items": [three | {"createdAt": NOON // 1000 + 1}, one | {"createdAt": [5]}]}
         ),
     )
-    assert [item.id for item in await client.find_by_listing("abc", NOON)] == [
+    assert [item.id for item in await client.find_by_link("abc", NOON)] == [
         one["id"],
         two["id"],
         three["id"],
@@ -193,7 +191,7 @@ async def test_requests_of_one_listing_come_oldest_first(
         ((1, 3 * DAY, 2 * DAY), 2),
     ],
 )
-async def test_a_list_is_read_back_to_the_listings_creation(
+async def test_a_list_is_read_back_to_the_links_creation(
     client: Client, peer: ScriptedServer, ages: tuple[int | None, ...], pages: int
 ) -> None:
     """A day is added for clocks that differ; a list in another order is read to its end."""
@@ -202,7 +200,7 @@ async def test_a_list_is_read_back_to_the_listings_creation(
         http_response(200, {"items": items, "nextCursor": "a"}),
         http_response(200, {"items": [LEAST | OF]}),
     )
-    assert len(await client.find_by_listing("abc", NOON)) == pages - 1
+    assert len(await client.find_by_link("abc", NOON)) == pages - 1
     assert len(peer.calls) == pages
 
 
@@ -257,7 +255,7 @@ async def test_an_unreadable_item_does_not_hide_the_others(
         assert [item.id for item in await requests(client)] == [ID]
     assert [line.get("number") for line in logs] == [3]
     assert (await client.get(ID)).id == ID
-    assert await client.find_by_listing("abc", NOON) == [answer_with(listing_id="abc")]
+    assert await client.find_by_link("abc", NOON) == [answer_with(link_id="abc")]
 
 
 async def test_an_unreadable_request_does_not_count_as_missing(
@@ -269,5 +267,5 @@ async def test_an_unreadable_request_does_not_count_as_missing(
     with pytest.raises(errors.BadAnswer):
         await client.get("f" * 24)
     with pytest.raises(errors.BadAnswer):
-        await client.find_by_listing("broken", NOON)
-    assert await client.find_by_listing("abc", NOON) == []
+        await client.find_by_link("broken", NOON)
+    assert await client.find_by_link("abc", NOON) == []

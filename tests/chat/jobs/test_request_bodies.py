@@ -34,8 +34,8 @@ WEBHOOK = {
 
 
 def body(wish: RequestSpec, instrument: str | None = None, now: int = NOW) -> dict[str, object]:
-    listing = PaymentLink("abcdefghij", 1, 1, "token", CREATING, wish, None, None, 0, NOW)
-    made = request_body(listing, ADDRESSES, instrument, now)
+    link = PaymentLink("abcdefghij", 1, 1, "token", CREATING, wish, None, None, 0, NOW)
+    made = request_body(link, ADDRESSES, instrument, now)
     CreateBody.model_validate(made)
     return made
 
@@ -71,12 +71,12 @@ def test_what_payers_choose_from_goes_along_with_its_first_amount() -> None:
 LINK = "https://t.me/my_bot?start=r-{requestId}-{transactionId}"
 
 
-@pytest.mark.parametrize(("name", "link"), [("my_bot", LINK), ("", None)])
-def test_the_bot_keeps_the_receipts_of_the_embedded_service(name: str, link: str | None) -> None:
-    listing = PaymentLink("abcdefghij", 1, 1, "token", CREATING, PLAIN, None, None, 0, NOW)
-    sent = request_body(listing, replace(ADDRESSES, bot_name=lambda: name), None, NOW)
+@pytest.mark.parametrize(("name", "address"), [("my_bot", LINK), ("", None)])
+def test_the_bot_keeps_the_receipts_of_the_embedded_service(name: str, address: str | None) -> None:
+    link = PaymentLink("abcdefghij", 1, 1, "token", CREATING, PLAIN, None, None, 0, NOW)
+    sent = request_body(link, replace(ADDRESSES, bot_name=lambda: name), None, NOW)
     CreateBody.model_validate(sent)
-    assert sent.get("keepUrl") == link
+    assert sent.get("keepUrl") == address
     assert "keepUrl" not in body(PLAIN)
 
 

@@ -28,7 +28,7 @@ DAY = 24 * 3600 * 1000
 
 
 @pytest.fixture
-async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> PaymentLink:
+async def link(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> PaymentLink:
     """Create a drop of five units, and clear its messages."""
     return await made(cloud, chat, sam, replace(DROP, name="Coffee"))
 
@@ -44,7 +44,7 @@ async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> Paymen
 )
 async def test_an_edit_is_sent_stored_and_confirmed(
     cloud: HandCashJobs,
-    listing: PaymentLink,
+    link: PaymentLink,
     chat: ChatHarness,
     *,
     field: str,
@@ -52,9 +52,9 @@ async def test_an_edit_is_sent_stored_and_confirmed(
     attribute: str,
     place: tuple[str, ...],
 ) -> None:  # fmt: skip
-    after = await edited(cloud, listing, field, value)
+    after = await edited(cloud, link, field, value)
     changed: dict[str, Any] = {attribute: value}
-    assert after.wish == replace(listing.wish, **changed)
+    assert after.wish == replace(link.wish, **changed)
     there: Any = cloud.server.only.body
     for name in place:
         there = there[name]
@@ -63,50 +63,50 @@ async def test_an_edit_is_sent_stored_and_confirmed(
     name = value if field == "name" else "Coffee"
     shown = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert text == saved(field, name=name, value=shown)
-    assert listing.token in cloud.server.only.body["notifications"]["webhook"]["webhookUrl"]
+    assert link.token in cloud.server.only.body["notifications"]["webhook"]["webhookUrl"]
 
 
 async def test_a_cleared_field_is_stored_and_confirmed(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    assert (await edited(cloud, listing, "description", None)).wish.description is None
+    assert (await edited(cloud, link, "description", None)).wish.description is None
     assert chat.texts[0].endswith(t("en", "cleared-description"))
 
 
 async def test_a_picture_is_sent_by_its_address_and_kept(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness, sam: Person
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, sam: Person
 ) -> None:
     """Without the mark it would be swept with unused pictures."""
     image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
-    assert (await edited(cloud, listing, "picture", image)).wish.image == image
+    assert (await edited(cloud, link, "picture", image)).wish.image == image
     assert cloud.server.only.body["product"]["imageUrl"] == f"{IMAGES}/{image}"
     assert [row["kept"] for row in chat.rows("images")] == [1]
 
 
 async def test_a_replaced_picture_is_released_unless_another_request_uses_it(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness, sam: Person
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, sam: Person
 ) -> None:
     def keep(tx: Transaction) -> list[str]:
         made = [seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
         return [each for each in made if seller_images.keep_image(tx, each, sam.id)]
 
     own, both = chat.db.run(keep)
-    chat.add_listing(sam, replace(listing.wish, image=both))
+    chat.add_link(sam, replace(link.wish, image=both))
     for picture in (own, both, None):
-        await edited(cloud, listing, "picture", picture)
+        await edited(cloud, link, "picture", picture)
     kept = {row["id"]: row["kept"] for row in chat.rows("images")}
     assert kept == {own: 0, both: 1}
 
 
 @pytest.mark.parametrize("call", ["delete-yes", "stop", "look"])
 async def test_the_picture_of_a_deleted_request_is_swept_unless_another_uses_it(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness, sam: Person, call: str
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     """Its seller deletes it, or the server has it no more; a duplicate request uses it too."""
 
     def keep(tx: Transaction) -> list[str]:
         made = [seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
-        for picture, wanting in zip(made, (listing, *others), strict=False):
+        for picture, wanting in zip(made, (link, *others), strict=False):
             seller_images.keep_image(tx, picture, sam.id)
             link_rows.set_wish(tx, wanting.id, replace(wanting.wish, image=picture))
         link_rows.set_wish(tx, others[1].id, replace(others[1].wish, image=made[1]))
@@ -116,10 +116,10 @@ async def test_the_picture_of_a_deleted_request_is_swept_unless_another_uses_it(
     own, both = chat.db.run(keep)
     if call != "delete-yes":
         cloud.server.made.clear()
-    for gone in (listing, others[0]):
+    for gone in (link, others[0]):
         cloud.put(call, gone, **PLACE)
     await cloud.due()
-    assert [cloud.state(each) for each in (listing, others[0])] == [DELETED] * 2
+    assert [cloud.state(each) for each in (link, others[0])] == [DELETED] * 2
     chat.clock.advance(2 * seller_images.UNUSED_FOR / 1000)
     before = chat.clock() - seller_images.UNUSED_FOR
     assert chat.db.run(lambda tx: seller_images.sweep_images(tx, before)) == 1
@@ -127,106 +127,106 @@ async def test_the_picture_of_a_deleted_request_is_swept_unless_another_uses_it(
 
 
 async def test_an_edit_is_in_the_audit_log_with_both_values(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness, sam: Person
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, sam: Person
 ) -> None:
-    await edited(cloud, listing, "name", "Tea")
+    await edited(cloud, link, "name", "Tea")
     (line,) = [row for row in chat.rows("audit") if row["action"] == "request.edited"]
-    assert (line["actor"], line["subject"]) == (f"seller {sam.id}", listing.request_id)
+    assert (line["actor"], line["subject"]) == (f"seller {sam.id}", link.request_id)
     assert exact_json.loads(line["details"])["name"] == ["Coffee", "Tea"]
 
 
 async def test_a_list_is_searched_by_the_new_name(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    await edited(cloud, listing, "name", "Größe")
+    await edited(cloud, link, "name", "Größe")
     assert chat.rows("listings")[0]["folded_name"] == "grösse"
 
 
 async def test_a_new_end_is_counted_from_its_sending(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     end = chat.clock() + DAY
-    put(cloud, listing, "end", end)
+    put(cloud, link, "end", end)
     chat.clock.advance(60)
     await cloud.due()
     assert puts(cloud)[-1] == {"expirationInSeconds": DAY // 1000 - 60}
-    assert chat.listing(listing.id).wish.ends_at == end
+    assert chat.link(link.id).wish.ends_at == end
 
 
 @pytest.mark.parametrize("value", [None, DAY])
 async def test_a_new_end_resumes_a_stopped_request(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness, value: int | None
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, value: int | None
 ) -> None:
     """This server takes no null: a distant end stands for none."""
-    cloud.put("stop", listing)
+    cloud.put("stop", link)
     await cloud.due()
     chat.clock.advance(5)
-    assert cloud.state(listing) == STOPPED
+    assert cloud.state(link) == STOPPED
     end = None if value is None else chat.clock() + value
-    after = await edited(cloud, listing, "end", end)
+    after = await edited(cloud, link, "end", end)
     assert (after.state, after.wish.ends_at) == (LIVE, end)
     assert cloud.server.only.closed(chat.clock() / 1000) is None
 
 
 async def test_resuming_restores_the_wished_end(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     end = chat.clock() + DAY // 2
-    await edited(cloud, listing, "end", end)
+    await edited(cloud, link, "end", end)
     for call in ("stop", "resume"):
-        cloud.put(call, listing)
+        cloud.put(call, link)
         await cloud.due()
     assert cloud.server.only.expires_at == pytest.approx(end / 1000, abs=1)
-    assert cloud.state(listing) == LIVE
+    assert cloud.state(link) == LIVE
 
 
 async def test_resuming_after_the_end_removes_it(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    await edited(cloud, listing, "end", chat.clock() + 60_000)
+    await edited(cloud, link, "end", chat.clock() + 60_000)
     chat.clock.advance(120)
-    cloud.put("resume", listing)
+    cloud.put("resume", link)
     await cloud.due()
-    after = chat.listing(listing.id)
+    after = chat.link(link.id)
     assert (after.state, after.wish.ends_at) == (LIVE, None)
     assert cloud.server.only.closed(chat.clock() / 1000) is None
 
 
 async def test_after_a_lost_stop_an_existing_end_does_not_count_as_stopped(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     """The request ends soon anyway, so a near end is no proof of a stop."""
-    await edited(cloud, listing, "end", chat.clock() + 3_600_000)
+    await edited(cloud, link, "end", chat.clock() + 3_600_000)
     cloud.server.fail("PUT", BROKEN)
-    cloud.put("stop", listing)
+    cloud.put("stop", link)
     await cloud.due()
-    assert cloud.state(listing) == LIVE
+    assert cloud.state(link) == LIVE
 
 
 async def test_a_refused_edit_shows_the_servers_words_and_asks_again(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    after = await edited(cloud, listing, "name", "S" * 26)
-    assert after.wish == listing.wish
+    after = await edited(cloud, link, "name", "S" * 26)
+    assert after.wish == link.wish
     assert "25 characters" in chat.texts[0]
     draft = exact_json.loads(chat.rows("drafts")[0]["body"])
-    assert (draft["form"], draft["step"], draft["listing"]) == ("edit", "name", listing.id)
+    assert (draft["form"], draft["step"], draft["link_id"]) == ("edit", "name", link.id)
 
 
 @pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
 async def test_after_a_lost_answer_an_edit_is_found_by_fetching_the_request(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness, trouble: Trouble
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, trouble: Trouble
 ) -> None:
     cloud.server.fail("PUT", trouble)
-    assert (await edited(cloud, listing, "name", "Tea")).wish.name == "Tea"
+    assert (await edited(cloud, link, "name", "Tea")).wish.name == "Tea"
     assert (chat.texts, len(puts(cloud))) == ([saved("name", name="Tea", value="Tea")], 1)
 
 
 async def test_an_edit_that_was_not_made_is_not_confirmed(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
-    assert (await edited(cloud, listing, "name", "Tea")).wish == listing.wish
+    assert (await edited(cloud, link, "name", "Tea")).wish == link.wish
     assert chat.texts == [t("en", "edit-unchanged", name="Coffee")]
 
 
@@ -234,45 +234,45 @@ async def test_an_edit_that_was_not_made_is_not_confirmed(
     ("trouble", "key"), [(FAILING, "service-silent"), (busy(9), "service-not-done")]
 )
 async def test_an_unknown_outcome_is_not_confirmed(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness, trouble: Trouble, key: str
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, trouble: Trouble, key: str
 ) -> None:
     cloud.server.down(trouble)
-    assert (await edited(cloud, listing, "name", "Tea")).wish == listing.wish
+    assert (await edited(cloud, link, "name", "Tea")).wish == link.wish
     assert chat.texts == [t("en", key)]
 
 
 async def test_an_edit_of_a_request_that_is_gone_at_the_server_says_so(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     cloud.server.made.clear()
-    assert (await edited(cloud, listing, "name", "Tea")).state == DELETED
+    assert (await edited(cloud, link, "name", "Tea")).state == DELETED
     assert chat.texts == [t("en", "service-gone", name="Coffee")]
 
 
 async def test_an_edit_that_was_cut_short_is_sent_again(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    put(cloud, listing, "name", "Tea")
+    put(cloud, link, "name", "Tea")
     cloud.crash()
     await cloud.due()
-    assert chat.listing(listing.id).wish.name == "Tea"
+    assert chat.link(link.id).wish.name == "Tea"
 
 
 async def test_a_check_for_cards_notifies_nobody(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     """The seller reads neither the result nor a failure; a missing request is marked as deleted."""
-    cloud.put("look", listing)
+    cloud.put("look", link)
     await cloud.due()
     cloud.server.down(FAILING)
-    cloud.put("look", listing)
+    cloud.put("look", link)
     await cloud.due()
     cloud.server.down(None)
     cloud.server.made.clear()
     for _ in range(2):  # the second one finds it deleted here
-        cloud.put("look", listing)
+        cloud.put("look", link)
         await cloud.due()
-    assert (chat.said, cloud.state(listing)) == ([], DELETED)
+    assert (chat.said, cloud.state(link)) == ([], DELETED)
 
 
 REFUSALS = [
@@ -285,7 +285,7 @@ REFUSALS = [
 @pytest.mark.parametrize("refusal", REFUSALS, ids=" ".join)
 async def test_the_answer_after_a_refusal_is_the_new_value(
     cloud: HandCashJobs,
-    listing: PaymentLink,
+    link: PaymentLink,
     chat: ChatHarness,
     sam: Person,
     refusal: tuple[str, str, str],
@@ -293,7 +293,7 @@ async def test_the_answer_after_a_refusal_is_the_new_value(
     """It also works after `emailUnavailable`: the operator may have fixed that by then."""
     code, field, said = refusal
     cloud.server.fail("PUT", Trouble(http_response(400, {"code": code, "message": "No."})))
-    await edited(cloud, listing, field, "https://a.test/" if field == "redirect" else "a@b.test")
+    await edited(cloud, link, field, "https://a.test/" if field == "redirect" else "a@b.test")
     assert chat.texts[0] == t("en", "service-refused", words="No.")
     chat.clear_messages()
     await chat.says(sam, said)
@@ -305,11 +305,11 @@ async def test_the_answer_after_a_refusal_is_the_new_value(
 
 
 async def test_a_refusal_that_no_other_value_helps_asks_nothing(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     refusal = {"code": "notLimited", "message": "No drop."}
     cloud.server.fail("PUT", Trouble(http_response(409, refusal)))
-    await edited(cloud, listing, "name", "Tea")
+    await edited(cloud, link, "name", "Tea")
     assert (chat.texts, chat.rows("drafts")) == (
         [t("en", "service-refused", words="No drop.")],
         [],
@@ -317,24 +317,24 @@ async def test_a_refusal_that_no_other_value_helps_asks_nothing(
 
 
 async def test_wrong_credentials_or_an_unreachable_server_change_nothing(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     cloud.server.app_secret = "another"
-    await edited(cloud, listing, "units", 1)
+    await edited(cloud, link, "units", 1)
     nobody = Client("http://127.0.0.1:1", "app", "secret")
     calling = RequestJobs(chat, nobody)
-    put(calling, listing, "name", "Tea")
+    put(calling, link, "name", "Tea")
     await calling.due()
     await nobody.close()
     assert chat.texts == [t("en", "service-closed"), t("en", "service-not-done")]
-    assert chat.listing(listing.id).wish == listing.wish
+    assert chat.link(link.id).wish == link.wish
 
 
 async def test_the_webhook_is_sent_along_with_the_mail_address(
-    cloud: HandCashJobs, listing: PaymentLink
+    cloud: HandCashJobs, link: PaymentLink
 ) -> None:
     """This server replaces `notifications` as a whole: without it webhooks would end."""
-    await edited(cloud, listing, "email", None)
+    await edited(cloud, link, "email", None)
     hook = cloud.server.only.body["notifications"]["webhook"]
-    assert hook["webhookUrl"] == f"{RECEIVER}/{listing.token}"
-    assert hook["customParameters"] == {"listing": listing.id}
+    assert hook["webhookUrl"] == f"{RECEIVER}/{link.token}"
+    assert hook["customParameters"] == {"listing": link.id}

@@ -55,18 +55,18 @@ async def asking(chat: ChatHarness) -> AsyncIterator[ScriptedJobs]:
 async def test_create_sends_the_wish_as_the_interface_has_it(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS)
-    await asking.ask("create", listing, create_answer(STICKERS))
+    link = chat.add_link(sam, STICKERS)
+    await asking.ask("create", link, create_answer(STICKERS))
     (call,) = asking.peer.calls
-    assert call.headers["idempotency-key"] == listing.id
+    assert call.headers["idempotency-key"] == link.id
     assert exact_json.loads(call.body) == {
         "product": {"name": "Stickers", "description": "A pack"},
         "instrumentCurrencyCode": "USD",
         "receivers": [{"sendAmount": Decimal("2.50"), "destination": "$anna"}],
         "notifications": {
             "webhook": {
-                "webhookUrl": f"{RECEIVER}/{listing.token}",
-                "customParameters": {"listing": listing.id},
+                "webhookUrl": f"{RECEIVER}/{link.token}",
+                "customParameters": {"listing": link.id},
             }
         },
         "expirationType": "limit",
@@ -80,7 +80,7 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
 async def test_only_a_drop_sends_units_and_an_empty_description_is_left_out(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, wish: RequestSpec, expiration: str
 ) -> None:
-    await asking.ask("create", chat.add_listing(sam, wish), create_answer(wish))
+    await asking.ask("create", chat.add_link(sam, wish), create_answer(wish))
     body = exact_json.loads(asking.peer.calls[0].body)
     assert body["expirationType"] == expiration
     assert "totalUnits" not in body
@@ -92,7 +92,7 @@ async def test_another_instrument_makes_the_price_a_denomination(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     asking.handler = asking.made(asking.client, instrument="BSV")
-    await asking.ask("create", chat.add_listing(sam), create_answer(COFFEE, "BSV"))
+    await asking.ask("create", chat.add_link(sam), create_answer(COFFEE, "BSV"))
     body = exact_json.loads(asking.peer.calls[0].body)
     assert (body["instrumentCurrencyCode"], body["denominationCurrencyCode"]) == ("BSV", "USD")
 
@@ -112,7 +112,7 @@ async def test_amounts_are_sent_exactly(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, minor: int, currency: str, amount: str
 ) -> None:
     wish = RequestSpec("donation", "Coffee", None, minor, currency, None, "$anna")
-    await asking.ask("create", chat.add_listing(sam, wish), create_answer(wish))
+    await asking.ask("create", chat.add_link(sam, wish), create_answer(wish))
     (receiver,) = exact_json.loads(asking.peer.calls[0].body)["receivers"]
     assert receiver["sendAmount"] == Decimal(amount)
 
@@ -120,16 +120,16 @@ async def test_amounts_are_sent_exactly(
 async def test_a_request_that_is_made_is_shown_as_a_card_with_its_code(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS)
-    await asking.ask("create", listing, create_answer(STICKERS))
-    kept = chat.listing(listing.id)
+    link = chat.add_link(sam, STICKERS)
+    await asking.ask("create", link, create_answer(STICKERS))
+    kept = chat.link(link.id)
     assert (kept.state, kept.request_id, kept.answer) == (
         LIVE,
         REQUEST_ID,
         service_answer(remaining_units=3, price=ServerPrice("2.50", "USD", "USD")),
     )
     (card,) = chat.said
-    assert card == CardMessage(listing.id, "en")
+    assert card == CardMessage(link.id, "en")
     assert chat.states(chat.queues.jobs) == []
 
 
@@ -138,10 +138,10 @@ async def test_a_new_requests_end_is_scheduled(
 ) -> None:
     """Its cards expire even if nothing else ever happens to it."""
     end = chat.clock() + 3_600_000
-    listing = chat.add_listing(sam, replace(STICKERS, ends_at=end))
+    link = chat.add_link(sam, replace(STICKERS, ends_at=end))
     made = {"id": REQUEST_ID, "paymentRequestUrl": URL, "expiresAt": end // 1000}
     answer = exact_json.dumps(made | price_fields(STICKERS)).encode()
-    await asking.ask("create", listing, http_response(200, answer))
+    await asking.ask("create", link, http_response(200, answer))
     assert chat.db.run(post_rows.next_due) == end // 1000 * 1000
 
 
@@ -149,35 +149,35 @@ async def test_a_lost_answer_makes_no_second_request(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """The server's list is searched before anything is created."""
-    listing = chat.add_listing(sam)
-    asking.put("create", listing)
+    link = chat.add_link(sam)
+    asking.put("create", link)
     assert await asking.work(CUT) == [("POST", "paymentRequests")]
     chat.clock.advance(60)
-    assert await asking.work(list_answer(listing)) == [("GET", "paymentRequests")]
-    assert (asking.state(listing), len(chat.said)) == (LIVE, 2)
+    assert await asking.work(list_answer(link)) == [("GET", "paymentRequests")]
+    assert (asking.state(link), len(chat.said)) == (LIVE, 2)
 
 
 async def test_a_create_that_never_arrived_is_made_again_under_the_same_key(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam)
-    asking.put("create", listing)
+    link = chat.add_link(sam)
+    asking.put("create", link)
     await asking.work(CUT)
     chat.clock.advance(60)
     asked = await asking.work(list_answer(), create_answer(COFFEE))
     assert asked == [("GET", "paymentRequests"), ("POST", "paymentRequests")]
     keys = {call.headers["idempotency-key"] for call in asking.peer.calls if call.method == "POST"}
-    assert keys == {listing.id}
+    assert keys == {link.id}
 
 
 async def test_a_create_that_a_crash_cut_short_is_searched_for_first(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam)
-    asking.put("create", listing)
+    link = chat.add_link(sam)
+    asking.put("create", link)
     asking.crash()
-    assert await asking.work(list_answer(listing)) == [("GET", "paymentRequests")]
-    assert asking.state(listing) == LIVE
+    assert await asking.work(list_answer(link)) == [("GET", "paymentRequests")]
+    assert asking.state(link) == LIVE
 
 
 DOWN = [
@@ -202,15 +202,15 @@ DOWN = [
 async def test_during_an_outage_the_seller_gets_one_text_and_then_the_card(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, failure: bytes, words: str
 ) -> None:
-    listing = chat.add_listing(sam)
-    asking.put("create", listing)
+    link = chat.add_link(sam)
+    asking.put("create", link)
     for wait in RETRIES.delays:
         await asking.work(failure)
         assert asking.waits == wait
         assert chat.texts == [t("en", f"service-{words}", name="Coffee")]
         chat.clock.advance(wait / 1000)
     await asking.work(list_answer(), create_answer(COFFEE))
-    assert (asking.waits in {None, TIDYING}, asking.state(listing)) == (True, LIVE)
+    assert (asking.waits in {None, TIDYING}, asking.state(link)) == (True, LIVE)
     assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
 
 
@@ -220,7 +220,7 @@ async def test_during_an_outage_the_seller_gets_one_text_and_then_the_card(
 async def test_the_services_retry_after_is_respected(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, asked: str, wait: int
 ) -> None:
-    await asking.ask("create", chat.add_listing(sam), http_response(429, Retry_After=asked))
+    await asking.ask("create", chat.add_link(sam), http_response(429, Retry_After=asked))
     assert asking.waits == wait
 
 
@@ -228,11 +228,11 @@ async def test_a_create_is_given_up_after_a_day_of_outage(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     """The service forgets idempotency keys after 24 hours."""
-    listing = chat.add_listing(sam)
-    await asking.ask("create", listing, CUT)
+    link = chat.add_link(sam)
+    await asking.ask("create", link, CUT)
     chat.clock.advance(PATIENCE / 1000 + 1)
     await asking.work(CUT)
-    assert (asking.waiting, asking.state(listing)) == (["tidy"], FAILED)
+    assert (asking.waiting, asking.state(link)) == (["tidy"], FAILED)
     assert chat.texts[1:] == [t("en", "service-given-up", name=COFFEE.name)]
 
 
@@ -250,14 +250,14 @@ async def test_a_create_is_given_up_after_a_day_of_outage(
 async def test_a_refusal_opens_the_form_at_the_step_it_is_about(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, field: str, step: str
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS)
+    link = chat.add_link(sam, STICKERS)
     chat.db.run(lambda tx: seller_rows.save_destination(tx, sam.id, "$anna"))
     info = [{"field": field, "message": "Up to <25> characters."}]
     refusal = http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
-    await asking.ask("create", listing, refusal)
+    await asking.ask("create", link, refusal)
     (row,) = chat.rows("drafts")
     assert exact_json.loads(row["body"])["step"] == step
-    assert (asking.state(listing), asking.waits) == (FAILED, None)
+    assert (asking.state(link), asking.waits) == (FAILED, None)
     (text,) = chat.texts
     assert "Up to &lt;25&gt; characters." in text
 
@@ -267,8 +267,8 @@ async def test_a_refusal_of_any_length_is_shown(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
     """Telegram refuses longer texts."""
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await asking.ask(call, listing, http_response(409, {"message": "<" * 5000}))
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await asking.ask(call, link, http_response(409, {"message": "<" * 5000}))
     (text,) = chat.texts
     assert shown_units(text) <= TEXT_LIMIT
     assert text.endswith("&lt;…")
@@ -278,10 +278,10 @@ async def test_a_refusal_of_any_length_is_shown(
 async def test_another_refusal_ends_a_create_and_is_shown(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, status: int
 ) -> None:
-    listing = chat.add_listing(sam)
-    await asking.ask("create", listing, http_response(status, {"message": "No <way>."}))
+    link = chat.add_link(sam)
+    await asking.ask("create", link, http_response(status, {"message": "No <way>."}))
     assert chat.texts == [t("en", "service-refused", words="No &lt;way&gt;.")]
-    assert (asking.state(listing), asking.waits) == (FAILED, None)
+    assert (asking.state(link), asking.waits) == (FAILED, None)
     assert chat.rows("drafts") == []
 
 
@@ -303,10 +303,10 @@ async def test_a_change_is_made_and_shown_in_place(
     state: str,
     asked: list[str],
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await asking.ask(call, listing, *[create_answer(COFFEE)] * len(asked), **PLACE)
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await asking.ask(call, link, *[create_answer(COFFEE)] * len(asked), **PLACE)
     assert [one.method for one in asking.peer.calls] == asked
-    assert asking.state(listing) == state
+    assert asking.state(link) == state
     (shown,) = chat.said
     assert (shown.method, shown.message_id) == ("editMessageCaption", 5)
 
@@ -314,10 +314,10 @@ async def test_a_change_is_made_and_shown_in_place(
 async def test_a_card_that_is_asked_for_is_a_new_message_with_fresh_data(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=2))
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=2))
     fresh = http_response(200, {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 1})
-    await asking.ask("card", listing, fresh, **PLACE)
-    assert chat.listing(listing.id).answer == service_answer(remaining_units=1)
+    await asking.ask("card", link, fresh, **PLACE)
+    assert chat.link(link.id).answer == service_answer(remaining_units=1)
     assert [body.method for body in chat.said] == ["sendPhoto"]
 
 
@@ -325,11 +325,11 @@ async def test_a_card_that_is_asked_for_is_a_new_message_with_fresh_data(
 async def test_a_request_that_is_gone_at_the_service_leaves_the_list_with_a_text(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
+    link = chat.add_link(sam, COFFEE, service_answer())
     answers = [http_response(404), http_response(200, {"items": []})]
-    await asking.ask(call, listing, *answers, **PLACE)
+    await asking.ask(call, link, *answers, **PLACE)
     asking.peer.answers.clear()
-    assert asking.state(listing) == DELETED
+    assert asking.state(link) == DELETED
     assert chat.texts == [t("en", "service-gone", name="Coffee")]
 
 
@@ -339,10 +339,10 @@ async def test_a_change_with_an_unknown_outcome_is_not_confirmed(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str, failure: bytes
 ) -> None:
     """Both the change and the fetch after it fail."""
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await asking.ask(call, listing, failure, failure, **PLACE)
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await asking.ask(call, link, failure, failure, **PLACE)
     assert chat.texts == [t("en", "service-silent")]
-    assert (asking.state(listing), asking.waits) == (LIVE, None)
+    assert (asking.state(link), asking.waits) == (LIVE, None)
     assert len(asking.peer.calls) == 2
 
 
@@ -350,44 +350,44 @@ async def test_a_change_with_an_unknown_outcome_is_not_confirmed(
 async def test_a_throttled_change_is_reported_as_not_done(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, call: str
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await asking.ask(call, listing, http_response(429), **PLACE)
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await asking.ask(call, link, http_response(429), **PLACE)
     assert chat.texts == [t("en", "service-not-done")]
-    assert (asking.state(listing), asking.waits) == (LIVE, None)
+    assert (asking.state(link), asking.waits) == (LIVE, None)
 
 
 @pytest.mark.parametrize("failure", DOWN[:4], ids=range(4))
 async def test_a_card_that_cannot_be_refreshed_stays_with_a_text(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, failure: bytes
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await asking.ask("refresh", listing, failure, **PLACE)
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await asking.ask("refresh", link, failure, **PLACE)
     assert chat.texts == [t("en", "service-no-news", name="Coffee")]
-    assert (asking.state(listing), asking.waits) == (LIVE, None)
+    assert (asking.state(link), asking.waits) == (LIVE, None)
 
 
 async def test_during_an_outage_a_card_is_sent_as_last_known_with_a_text(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    await asking.ask("card", listing, CUT, **PLACE)
+    link = chat.add_link(sam, COFFEE, service_answer())
+    await asking.ask("card", link, CUT, **PLACE)
     assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
     assert chat.texts[0] == t("en", "service-stale", name="Coffee")
 
 
-async def test_a_waiting_listing_delays_no_other(
+async def test_a_waiting_link_delays_no_other(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    waits, goes = chat.add_listing(sam), chat.add_listing(sam, STICKERS)
+    waits, goes = chat.add_link(sam), chat.add_link(sam, STICKERS)
     await asking.ask("create", waits, CUT)
     await asking.ask("create", goes, create_answer(STICKERS))
     assert (asking.state(waits), asking.state(goes)) == (CREATING, LIVE)
 
 
-async def test_a_job_of_an_unknown_listing_ends(
+async def test_a_job_of_an_unknown_link_ends(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam)
-    asking.put("create", listing)
+    link = chat.add_link(sam)
+    asking.put("create", link)
     chat.db.run(lambda tx: tx.execute("DELETE FROM listings"))
     assert (await asking.work(), asking.waits, chat.said) == ([], None, [])

@@ -31,26 +31,26 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def listing(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> PaymentLink:
+async def link(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> PaymentLink:
     """Create a drop of five units, and clear its messages."""
     return await made(cloud, chat, sam, replace(DROP, name="Coffee"))
 
 
-def left(listing: PaymentLink) -> tuple[int | None, int | None, int | None]:
+def left(link: PaymentLink) -> tuple[int | None, int | None, int | None]:
     """Return the wish's units, and the server's remaining and total units."""
-    told = listing.answer
+    told = link.answer
     return (
-        listing.wish.units,
+        link.wish.units,
         told.remaining_units if told else None,
         told.total_units if told else None,
     )
 
 
 async def test_units_are_removed_once_and_subtracted_everywhere(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     """This server lowers the remaining units and keeps its total."""
-    after = await edited(cloud, listing, "units", 2)
+    after = await edited(cloud, link, "units", 2)
     assert (left(after), cloud.server.only.remaining) == ((3, 3, 5), 3)
     assert (chat.texts, len(puts(cloud))) == ([saved("units", value=2)], 1)
 
@@ -61,8 +61,8 @@ async def sold(cloud: HandCashJobs, count: int) -> None:
     for _ in range(count):
         transaction = await cloud.server.pay(cloud.server.only.id, hook=False)
         payment = Payment(cloud.server.only.id, transaction, 250, "USD", {})
-        (listing,) = chat.rows("listings")
-        await chat.recorder.record(chat.listing(listing["id"]), payment, None)
+        (link,) = chat.rows("listings")
+        await chat.recorder.record(chat.link(link["id"]), payment, None)
 
 
 async def ends(sending: SenderHarness, sam: Person) -> list[str]:
@@ -74,36 +74,36 @@ async def ends(sending: SenderHarness, sam: Person) -> list[str]:
 
 
 async def test_a_drop_that_ends_by_a_removal_says_what_was_sold(
-    cloud: HandCashJobs, listing: PaymentLink, sending: SenderHarness, sam: Person
+    cloud: HandCashJobs, link: PaymentLink, sending: SenderHarness, sam: Person
 ) -> None:
     """The line counts the sold units, not all of the drop, and is not sent while some are left."""
     await sold(cloud, 2)
-    await edited(cloud, listing, "units", 2)
+    await edited(cloud, link, "units", 2)
     assert await ends(sending, sam) == []
-    assert left(await edited(cloud, listing, "units", 1)) == (2, 0, 5)
+    assert left(await edited(cloud, link, "units", 1)) == (2, 0, 5)
     assert await ends(sending, sam) == ["🏁 Coffee\nSold out: all 2 sold."]
 
 
 async def test_an_end_by_a_removal_waits_for_undelivered_alerts(
     cloud: HandCashJobs,
-    listing: PaymentLink,
+    link: PaymentLink,
     chat: ChatHarness,
     sending: SenderHarness,
     sam: Person,
 ) -> None:
     await sold(cloud, 2)
-    await edited(cloud, listing, "units", 3)
+    await edited(cloud, link, "units", 3)
     assert not any(text.startswith("🏁") for text in chat.texts)
     assert await ends(sending, sam) == ["🏁 Coffee\nSold out: all 2 sold."]
 
 
 async def test_an_end_that_is_found_out_later_is_announced_too(
-    cloud: HandCashJobs, listing: PaymentLink, sending: SenderHarness, sam: Person
+    cloud: HandCashJobs, link: PaymentLink, sending: SenderHarness, sam: Person
 ) -> None:
     await sold(cloud, 2)
     assert await ends(sending, sam) == []
     cloud.server.fail("PUT", LOST)
-    await edited(cloud, listing, "units", 3)
+    await edited(cloud, link, "units", 3)
     assert await ends(sending, sam) == []
     await cloud.advance(SETTLING / 1000 + 60)
     assert await ends(sending, sam) == ["🏁 Coffee\nSold out: all 2 sold."]
@@ -124,9 +124,9 @@ async def _rest(_seconds: float) -> None:
 
 
 async def test_removed_units_never_count_as_sold(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    await edited(cloud, listing, "units", 2)
+    await edited(cloud, link, "units", 2)
     chat.clear_messages()
     assert (await look(cloud), chat.said) == (0, [])
     await cloud.server.pay(cloud.server.only.id, hook=False)
@@ -137,7 +137,7 @@ async def test_removed_units_never_count_as_sold(
 @pytest.mark.parametrize("trouble", [LOST, SLOW], ids=["lost", "late"])
 async def test_a_removal_with_a_lost_answer_is_made_once(
     cloud: HandCashJobs,
-    listing: PaymentLink,
+    link: PaymentLink,
     chat: ChatHarness,
     trouble: Trouble,
     monkeypatch: pytest.MonkeyPatch,
@@ -145,56 +145,56 @@ async def test_a_removal_with_a_lost_answer_is_made_once(
     """The server may be at work for long: nothing is reported before the settling time."""
     monkeypatch.setattr("bot.chat.jobs.job_outcomes.TIME_LIMIT", 1.0)
     cloud.server.fail("PUT", trouble)
-    await edited(cloud, listing, "units", 2)
+    await edited(cloud, link, "units", 2)
     await cloud.advance(20)
-    assert chat.listing(listing.id).wish.units == 5
+    assert chat.link(link.id).wish.units == 5
     assert chat.texts == [t("en", "units-doubted", name="Coffee")]
     cloud.server.release()
     await cloud.server.until(lambda: cloud.server.only.remaining == 3)
     await cloud.advance(SETTLING / 1000 + 60)
-    assert left(chat.listing(listing.id)) == (3, 3, 5)
+    assert left(chat.link(link.id)) == (3, 3, 5)
     assert (chat.texts[1:], len(puts(cloud))) == ([saved("units", value=2)], 1)
     assert (await look(cloud), cloud.waiting) == (0, [])
 
 
 async def test_units_of_an_uncertain_removal_do_not_count_as_sold_meanwhile(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     """No money came: a comparison in between records no payment."""
     cloud.server.fail("PUT", LOST)
-    await edited(cloud, listing, "units", 2)
+    await edited(cloud, link, "units", 2)
     assert (await look(cloud), chat.texts) == (0, [])
     await cloud.advance(SETTLING / 1000 + 60)
-    assert left(chat.listing(listing.id)) == (3, 3, 5)
+    assert left(chat.link(link.id)) == (3, 3, 5)
     assert chat.texts[-1] == saved("units", value=2)
     assert await look(cloud) == 0
 
 
 async def test_a_removal_that_was_not_made_is_reported_after_a_while(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
-    await edited(cloud, listing, "units", 2)
+    await edited(cloud, link, "units", 2)
     await cloud.advance(SETTLING / 1000 + 60)
-    assert left(chat.listing(listing.id)) == (5, 5, 5)
+    assert left(chat.link(link.id)) == (5, 5, 5)
     assert chat.texts[-1] == t("en", "edit-unchanged", name="Coffee")
     assert (len(puts(cloud)), cloud.waiting) == (1, [])
 
 
 async def test_a_power_cut_during_a_removal_removes_nothing_twice(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    put(cloud, listing, "units", 2)
+    put(cloud, link, "units", 2)
     message = cloud.claim()[0]
     await cloud.handler.perform(message)
     (message,) = cloud.claim()
     cloud.server.fail("GET", *[BROKEN] * 2)
     body = {"decreaseRemainingUnits": 2}
-    await cloud.client.edit(listing.request_id or "", body)
+    await cloud.client.edit(link.request_id or "", body)
     cloud.crash()
     await cloud.due()
     await cloud.advance(SETTLING / 1000 + 60)
-    assert (len(puts(cloud)), left(chat.listing(listing.id))) == (1, (3, 3, 5))
+    assert (len(puts(cloud)), left(chat.link(link.id))) == (1, (3, 3, 5))
 
 
 class AnswersLost:
@@ -236,16 +236,16 @@ async def test_the_embedded_service_removes_units_once_however_many_answers_are_
     async with serve_asgi(lossy) as root:
         client = Client(root, made.app_id, made.app_secret, owners=True)
         jobs = RequestJobs(chat, client, receiver="http://127.0.0.1/hook", settling=0)
-        listing = chat.add_listing(sam, replace(DROP, name="Coffee"))
-        jobs.put("create", listing)
+        link = chat.add_link(sam, replace(DROP, name="Coffee"))
+        jobs.put("create", link)
         await jobs.due()
         chat.clear_messages()
-        put(jobs, chat.listing(listing.id), "units", 2)
+        put(jobs, chat.link(link.id), "units", 2)
         for _ in range(3):
             await jobs.due()
             chat.clock.advance(pause)
         await client.close()
-    after = chat.listing(listing.id)
+    after = chat.link(link.id)
     assert left(after) == (3, 3, 5)
     assert chat.texts[-1] == saved("units", value=2)
     assert (len(lossy.keys), len({*lossy.keys})) == (sent, 1)
@@ -253,25 +253,25 @@ async def test_the_embedded_service_removes_units_once_however_many_answers_are_
 
 
 async def test_payments_meanwhile_do_not_count_as_removed_units(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     """Their webhooks explain the missing units."""
     cloud.server.fail("PUT", BROKEN)
-    await edited(cloud, listing, "units", 1)
+    await edited(cloud, link, "units", 1)
     await cloud.server.pay(cloud.server.only.id, hook=False)
     payment = Payment(cloud.server.only.id, "t1", 250, "USD", {})
-    await chat.recorder.record(chat.listing(listing.id), payment, None)
+    await chat.recorder.record(chat.link(link.id), payment, None)
     await cloud.advance(SETTLING / 1000 + 60)
-    assert chat.listing(listing.id).wish.units == 5
+    assert chat.link(link.id).wish.units == 5
     assert chat.texts[-1] == t("en", "edit-unchanged", name="Coffee")
 
 
 async def test_a_removal_that_stays_unknown_is_reported_at_the_end(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     """Two units should be removed and one is gone: neither all nor nothing was done."""
     cloud.server.fail("PUT", BROKEN)
-    await edited(cloud, listing, "units", 2)
+    await edited(cloud, link, "units", 2)
     cloud.server.only.remaining = 4
     await cloud.advance(PATIENCE / 1000 + 120)
     assert chat.texts[-1] == t("en", "units-unknown", name="Coffee")
@@ -279,32 +279,32 @@ async def test_a_removal_that_stays_unknown_is_reported_at_the_end(
 
 
 async def test_no_units_are_removed_while_another_removal_is_uncertain(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
-    await edited(cloud, listing, "units", 2)
-    await edited(cloud, listing, "units", 1)
+    await edited(cloud, link, "units", 2)
+    await edited(cloud, link, "units", 1)
     assert chat.texts == [t("en", "units-doubted", name="Coffee")]
     assert len(puts(cloud)) == 1
 
 
 async def test_presses_in_a_row_remove_no_more_than_there_is(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     """Each removal is counted after the one before it."""
     for _ in range(4):
-        put(cloud, listing, "units", 2)
+        put(cloud, link, "units", 2)
     await cloud.due()
-    assert (cloud.server.only.remaining, left(chat.listing(listing.id))) == (1, (1, 1, 5))
+    assert (cloud.server.only.remaining, left(chat.link(link.id))) == (1, (1, 1, 5))
     assert chat.texts[2:] == [t("en", "units-too-many", name="Coffee", left=1)] * 2
 
 
 async def test_a_drop_without_units_left_can_still_be_read(
-    cloud: HandCashJobs, listing: PaymentLink, chat: ChatHarness
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    await edited(cloud, listing, "units", 4)
-    await edited(cloud, listing, "units", 1)
-    assert left(chat.listing(listing.id)) == (1, 1, 5)
+    await edited(cloud, link, "units", 4)
+    await edited(cloud, link, "units", 1)
+    assert left(chat.link(link.id)) == (1, 1, 5)
     assert chat.texts[-1] == t("en", "units-all", name="Coffee", left=1)
 
 

@@ -7,7 +7,7 @@ import pytest
 from bot.chat.model.payloads import CardMessage, TextMessage, new_message, replacement
 from bot.chat.model.replies import Button, Reply
 
-LISTING = "abcdefghij"
+LINK = "abcdefghij"
 ROWS = ((Button("Go", action=("new",)),),)
 KEYBOARD = {"inline_keyboard": [[{"text": "Go", "callback_data": "new"}]]}
 
@@ -20,8 +20,8 @@ def test_without_buttons_there_is_no_keyboard() -> None:
     assert new_message(Reply("Hi"), "en") == TextMessage("Hi", "en")
 
 
-def test_a_card_is_named_by_its_listing_and_drawn_when_it_is_sent() -> None:
-    assert new_message(Reply("Hi", ROWS, LISTING), "en") == CardMessage(LISTING, "en")
+def test_a_card_is_named_by_its_link_and_drawn_when_it_is_sent() -> None:
+    assert new_message(Reply("Hi", ROWS, LINK), "en") == CardMessage(LINK, "en")
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,10 @@ def test_a_card_is_named_by_its_listing_and_drawn_when_it_is_sent() -> None:
     [
         (5, False, Reply("Hi"), "editMessageText"),
         (5, True, Reply("Hi"), "editMessageCaption"),
-        (5, True, Reply("Hi", picture=LISTING), "editMessageCaption"),
-        (5, False, Reply("Hi", picture=LISTING), "sendPhoto"),
+        (5, True, Reply("Hi", picture=LINK), "editMessageCaption"),
+        (5, False, Reply("Hi", picture=LINK), "sendPhoto"),
         (None, False, Reply("Hi"), "sendMessage"),
-        (None, True, Reply("Hi", picture=LISTING), "sendPhoto"),
+        (None, True, Reply("Hi", picture=LINK), "sendPhoto"),
     ],
 )
 def test_a_reply_takes_the_place_of_a_message_where_telegram_lets_it(

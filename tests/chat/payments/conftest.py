@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, STICKERS, service_answer(total_units=3, remaining_units=3))
+def link(chat: ChatHarness, sam: Person) -> PaymentLink:
+    return chat.add_link(sam, STICKERS, service_answer(total_units=3, remaining_units=3))
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def looking(chat: ChatHarness, client: Client, recorded_sleep: RecordedSleep) ->
 
 
 @pytest.fixture
-async def handcash(chat: ChatHarness, listing: PaymentLink) -> AsyncIterator[WebhookSender]:
+async def handcash(chat: ChatHarness, link: PaymentLink) -> AsyncIterator[WebhookSender]:
     """Start a sender whose receiver has no signing secret."""
     async with http_client(serve(chat, None)) as http:
-        yield WebhookSender(chat, http, listing)
+        yield WebhookSender(chat, http, link)

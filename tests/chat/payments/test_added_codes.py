@@ -40,13 +40,13 @@ def reconciler(shop: GoodsShop, recorded_sleep: RecordedSleep) -> Reconciler:
 
 async def sell_three(shop: GoodsShop) -> tuple[PaymentLink, ReceiptKey]:
     """Sell three items with two codes; return the request and the receipt of who waits."""
-    listing = await shop.begin(DROP)
+    link = await shop.begin(DROP)
     await shop.say("A1\nB2")
     await shop.press("goods", "codes")
-    *_, last = [await shop.market.pay(listing) for _ in range(3)]
-    key = ReceiptKey(str(listing.request_id), last)
+    *_, last = [await shop.market.pay(link) for _ in range(3)]
+    key = ReceiptKey(str(link.request_id), last)
     shop.chat.db.run(lambda tx: receipt_rows.keep(tx, key, ReceiptOwner(7, "en"), WAITS, 1))
-    return listing, key
+    return link, key
 
 
 def notices(shop: GoodsShop) -> list[BuyerNotice]:
@@ -56,13 +56,13 @@ def notices(shop: GoodsShop) -> list[BuyerNotice]:
 async def test_a_buyer_who_waits_hears_of_a_code_that_another_program_added(
     shop: GoodsShop, reconciler: Reconciler
 ) -> None:
-    listing, key = await sell_three(shop)
+    link, key = await sell_three(shop)
     await shop.market.client.add_codes(key.request_id, ["C3", "D4"])
     for _ in range(2):
         await reconciler.compare()
         await shop.jobs.due()
     assert notices(shop) == [BuyerNotice(*key, "en", CODE)]
-    answer = shop.chat.listing(listing.id).answer
+    answer = shop.chat.link(link.id).answer
     assert answer is not None
     assert answer.codes == CodeCounts(total=4, assigned=3, waiting=0)
 
@@ -70,13 +70,13 @@ async def test_a_buyer_who_waits_hears_of_a_code_that_another_program_added(
 async def test_a_buyer_who_waits_hears_of_what_another_program_put_in_the_place_of_codes(
     shop: GoodsShop, reconciler: Reconciler
 ) -> None:
-    listing, key = await sell_three(shop)
+    link, key = await sell_three(shop)
     await shop.market.client.edit(key.request_id, {"delivery": {"text": "The key is 4711"}})
     for _ in range(2):
         await reconciler.compare()
         await shop.jobs.due()
     assert notices(shop) == [BuyerNotice(*key, "en", CODE)]
-    answer = shop.chat.listing(listing.id).answer
+    answer = shop.chat.link(link.id).answer
     assert answer is not None
     assert answer.codes is None
 
@@ -85,9 +85,9 @@ async def test_a_buyer_who_waits_hears_of_what_another_program_put_in_the_place_
 async def test_a_buyer_hears_once_of_a_code_whose_first_sight_is_the_answer_to_an_edit(
     shop: GoodsShop, reconciler: Reconciler, field: str, value: str | int
 ) -> None:
-    listing, key = await sell_three(shop)
+    link, key = await sell_three(shop)
     await shop.market.client.add_codes(key.request_id, ["C3", "D4"])
-    put(shop.jobs, listing, field, value)
+    put(shop.jobs, link, field, value)
     await shop.jobs.due()
     assert notices(shop) == [BuyerNotice(*key, "en", CODE)]
     await reconciler.compare()
@@ -111,9 +111,9 @@ async def test_no_alert_says_who_waits_while_a_later_payment_has_its_time(
     shop: GoodsShop, reconciler: Reconciler
 ) -> None:
     """The webhook of the later one may still come, and have an alert that says so."""
-    listing, _ = await sell_three(shop)
+    link, _ = await sell_three(shop)
     shop.chat.clock.advance(25)
-    await shop.market.pay(listing)
+    await shop.market.pay(link)
     shop.chat.clock.advance(10)
     await reconciler.compare()
     assert [alert.codes_waiting for alert in alerts(shop.chat)] == [0, 0, 0]

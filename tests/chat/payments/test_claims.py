@@ -20,9 +20,9 @@ from tests.support.webhook_sender import HELD, PAID, SECRET, WebhookSender, serv
 
 
 @pytest.fixture
-async def service(chat: ChatHarness, listing: PaymentLink) -> AsyncIterator[WebhookSender]:
+async def service(chat: ChatHarness, link: PaymentLink) -> AsyncIterator[WebhookSender]:
     async with client(serve(chat, SECRET)) as http:
-        yield WebhookSender(chat, http, listing)
+        yield WebhookSender(chat, http, link)
 
 
 def the_claim(chat: ChatHarness) -> Claim:
@@ -32,7 +32,7 @@ def the_claim(chat: ChatHarness) -> Claim:
 
 
 async def test_a_claim_is_stored_with_one_alert(
-    service: WebhookSender, chat: ChatHarness, listing: PaymentLink
+    service: WebhookSender, chat: ChatHarness, link: PaymentLink
 ) -> None:
     assert await service.send_signed(CLAIMED) == 200
     claim = the_claim(chat)
@@ -41,7 +41,7 @@ async def test_a_claim_is_stored_with_one_alert(
     (alert,) = chat.said
     assert alert == ClaimAlert(claim.id, "en")
     (message,) = chat.rows("outbox")
-    assert (message["lane"], message["priority"]) == (str(listing.chat_id), ALERT)
+    assert (message["lane"], message["priority"]) == (str(link.chat_id), ALERT)
     assert chat.rows("received_payments") == []
 
 
@@ -129,14 +129,14 @@ async def test_a_payment_after_its_claim_settles_it(
 
 
 async def test_underpaid_money_leaves_its_claim_open_and_is_no_sale(
-    service: WebhookSender, chat: ChatHarness, listing: PaymentLink
+    service: WebhookSender, chat: ChatHarness, link: PaymentLink
 ) -> None:
     short = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "K7F2-90XM"}
     body = CONFIRMED | {"paidBy": short, "underpaid": True, "remainingUnits": 3}
     assert await service.send_signed(CLAIMED) == 200
     assert await service.send_signed(body) == 200
     assert the_claim(chat).state == claim_rows.WAITING
-    assert chat.listing(listing.id).paid_count == 0
+    assert chat.link(link.id).paid_count == 0
     text = chat.worded[-1].text
     assert "only $1.00 of $2.50 arrived" in text
     assert "That doesn't count as a sale." in text

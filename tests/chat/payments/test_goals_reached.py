@@ -40,26 +40,24 @@ REACHED = AlertPayment("abcdefghij", "donation", "Drums", 5_300, "EUR", reached=
 class Fund:
     """A donation with a goal, whose payments come a second apart."""
 
-    def __init__(self, chat: ChatHarness, listing: PaymentLink) -> None:
+    def __init__(self, chat: ChatHarness, link: PaymentLink) -> None:
         self.chat = chat
-        self.listing = listing
-        self.seller = listing.seller_id
+        self.link = link
+        self.seller = link.seller_id
 
     async def pay(self, number: str, amount: int, **fields: Any) -> tuple[int, int] | None:
         """Record a payment; return the sum and the goal if its alert says that it is reached."""
         self.chat.clock.advance(1)
         paid = Payment(REQUEST_ID, number * 24, amount, "EUR", {})
         before = len(self.chat.said)
-        await self.chat.recorder.record(
-            self.chat.listing(self.listing.id), replace(paid, **fields), None
-        )
+        await self.chat.recorder.record(self.chat.link(self.link.id), replace(paid, **fields), None)
         (alert,) = self.chat.said[before:] or (None,)
         return alert and alert.payments[0].reached
 
     def aim(self, goal: int | None) -> None:
         """Change the goal."""
-        wish = replace(self.chat.listing(self.listing.id).wish, goal=goal)
-        self.chat.db.run(lambda tx: link_rows.set_wish(tx, self.listing.id, wish))
+        wish = replace(self.chat.link(self.link.id).wish, goal=goal)
+        self.chat.db.run(lambda tx: link_rows.set_wish(tx, self.link.id, wish))
 
     def pay_back(self, number: str) -> None:
         self._mark(number, lambda tx, it: payment_marks.set_mark(tx, it, PAID_BACK, self._now()))
@@ -85,7 +83,7 @@ class Fund:
 def fund(chat: ChatHarness, sam: Person) -> Fund:
     choice: AmountChoice[int] = AmountChoice(1, (500,))
     wish = replace(COFFEE, name="Drums", currency="EUR", choice=choice, goal=GOAL)
-    return Fund(chat, chat.add_listing(sam, wish, service_answer()))
+    return Fund(chat, chat.add_link(sam, wish, service_answer()))
 
 
 async def test_the_payment_that_brings_the_sum_to_the_goal_says_so(fund: Fund) -> None:
@@ -172,25 +170,25 @@ async def test_a_repeated_webhook_is_no_second_news(fund: Fund) -> None:
 
 
 async def test_no_news_without_alerts_and_none_of_it_later(fund: Fund) -> None:
-    fund.chat.db.run(lambda tx: link_rows.set_alerts(tx, fund.listing.id, "off"))
+    fund.chat.db.run(lambda tx: link_rows.set_alerts(tx, fund.link.id, "off"))
     assert await fund.pay("a", GOAL) is None
     assert fund.chat.said == []
-    fund.chat.db.run(lambda tx: link_rows.set_alerts(tx, fund.listing.id, "on"))
+    fund.chat.db.run(lambda tx: link_rows.set_alerts(tx, fund.link.id, "on"))
     fund.pay_back("a")
     assert await fund.pay("b", GOAL) is None
 
 
 async def test_a_payment_found_later_reaches_the_goal_too(fund: Fund) -> None:
     listed = {"transactionId": "t1", "amount": 1000, "currencyCode": "EUR"}
-    paid = payment_of(read_payment(listed), REQUEST_ID, fund.listing)
-    await fund.chat.recorder.record(fund.listing, replace(paid, found=True), None)
+    paid = payment_of(read_payment(listed), REQUEST_ID, fund.link)
+    await fund.chat.recorder.record(fund.link, replace(paid, found=True), None)
     assert f"{NEWS}€1,000 of €1,000" in check(alert_reply(fund.chat.said[0].payments, "en"))
 
 
 async def test_a_claim_reaches_the_goal_once_its_money_is_confirmed(fund: Fund) -> None:
     money = {"amount": 1000, "currencyCode": "EUR"}
     async with http_client(serve(fund.chat, SECRET)) as http:
-        service = WebhookSender(fund.chat, http, fund.listing)
+        service = WebhookSender(fund.chat, http, fund.link)
         assert await service.send_signed(CLAIMED | money) == 200
         paid = CONFIRMED | money | {"paidBy": CONFIRMED["paidBy"] | money}
         assert await service.send_signed(paid) == 200
@@ -207,7 +205,7 @@ async def test_of_two_payments_at_once_the_second_sees_the_sum_of_both(fund: Fun
         paid = Payment(REQUEST_ID, number * 24, 60_000, "EUR", {})
         chat = fund.chat
         return lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(
-            fund.listing.id, paid, None
+            fund.link.id, paid, None
         )
 
     both = await asyncio.wait_for(overlap(fund.chat.db, record("a"), record("b")), 30)

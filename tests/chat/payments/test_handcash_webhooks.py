@@ -81,6 +81,6 @@ async def test_an_alert_shows_the_price_of_a_currency_without_decimals(
 ) -> None:
     wish = RequestSpec("donation", "Tea", None, 500, "JPY", None, "$anna")
     async with client(serve(chat, None)) as http:
-        handcash = WebhookSender(chat, http, chat.add_listing(sam, wish, service_answer()))
+        handcash = WebhookSender(chat, http, chat.add_link(sam, wish, service_answer()))
         assert await handcash.send(json.dumps(HANDCASH).encode()) == 200
     assert "¥500" in chat.texts[0]

@@ -36,20 +36,20 @@ THREE = PAID | {"quantity": 3, "amount": 7.50, "remainingUnits": 2}
 @pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
     wish = replace(DROP, max_quantity=3)
-    return chat.add_listing(sam, wish, service_answer(total_units=5, remaining_units=5))
+    return chat.add_link(sam, wish, service_answer(total_units=5, remaining_units=5))
 
 
-async def send(chat: ChatHarness, listing: PaymentLink, body: dict[str, Any]) -> None:
+async def send(chat: ChatHarness, link: PaymentLink, body: dict[str, Any]) -> None:
     """Send a signed webhook."""
     async with http_client(serve(chat, SECRET)) as http:
-        assert await WebhookSender(chat, http, listing).send_signed(body) == 200
+        assert await WebhookSender(chat, http, link).send_signed(body) == 200
 
 
 async def test_a_payment_of_three_is_one_payment_of_three_units(
     chat: ChatHarness, drop: PaymentLink
 ) -> None:
     await send(chat, drop, THREE)
-    known = chat.listing(drop.id)
+    known = chat.link(drop.id)
     assert (known.paid_count, known.units_sold, known.left) == (1, 3, 2)
     sums = chat.db.run(lambda tx: revenue_totals(tx, drop.id))
     assert (sums.earned, sums.earned_count, sums.units_sold) == (((750, "USD"),), 1, 3)
@@ -71,7 +71,7 @@ async def test_an_impossible_quantity_counts_as_one(
     chat: ChatHarness, drop: PaymentLink, quantity: object
 ) -> None:
     await send(chat, drop, PAID | {"quantity": quantity})
-    assert chat.listing(drop.id).units_sold == 1
+    assert chat.link(drop.id).units_sold == 1
 
 
 async def test_units_that_are_recorded_are_no_lost_payments(
@@ -79,7 +79,7 @@ async def test_units_that_are_recorded_are_no_lost_payments(
 ) -> None:
     """By the units of a server that counts no payments, and by one that counts them."""
     await send(chat, drop, THREE)
-    known = chat.listing(drop.id)
+    known = chat.link(drop.id)
     gone = service_answer(total_units=5, remaining_units=2)
     assert count_sold(gone, known, chat.clock()) == known.units_sold
     assert count_sold(replace(gone, paid_count=1), known, chat.clock()) == known.units_sold
@@ -91,7 +91,7 @@ async def test_a_late_webhook_takes_the_place_of_a_placeholder_for_each_unit(
 ) -> None:
     assert await chat.recorder.record_missing(drop.id, 0, 4) == 4
     await send(chat, drop, THREE)
-    known = chat.listing(drop.id)
+    known = chat.link(drop.id)
     assert (known.paid_count, known.units_sold) == (2, 4)
     sums = chat.db.run(lambda tx: revenue_totals(tx, drop.id))
     assert (sums.earned, sums.earned_count) == (((1000, "USD"),), 2)
@@ -99,13 +99,13 @@ async def test_a_late_webhook_takes_the_place_of_a_placeholder_for_each_unit(
 
 async def test_a_drop_ends_with_its_last_unit(chat: ChatHarness, sam: Person) -> None:
     told = service_answer(total_units=3, remaining_units=3)
-    listing = chat.add_listing(sam, STICKERS, told)
+    link = chat.add_link(sam, STICKERS, told)
     chat.db.run(lambda tx: tx.execute("UPDATE listings SET alerts = 'off'") and None)
 
     def record(tx: Transaction) -> None:
         for number, units in enumerate((1, 2)):
             paid = Payment(REQUEST_ID, f"t{number}", 250 * units, "USD", {}, quantity=units)
-            TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+            TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, paid, None)
 
     chat.db.run(record)
     (end,) = [text for text in chat.texts if "🏁" in text]

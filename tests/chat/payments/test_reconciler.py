@@ -42,12 +42,12 @@ def reconciler(
 async def test_a_payment_without_a_webhook_is_recorded_once_as_found_later(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.add_listing(COFFEE)
-    await market.pay(listing, email="pat@example.org")
+    link = await market.add_link(COFFEE)
+    await market.pay(link, email="pat@example.org")
     chat.clock.advance(60)
     assert [await reconciler.compare() for _ in range(3)] == [1, 0, 0]
     (alert,) = alerts(chat)
-    assert (alert.listing_id, alert.name, alert.found) == (listing.id, "Coffee", True)
+    assert (alert.link_id, alert.name, alert.found) == (link.id, "Coffee", True)
     assert (alert.amount, alert.currency, alert.oversold) == (500, "USD", False)
     assert alert.payer == {"email": "pat@example.org"}
 
@@ -55,8 +55,8 @@ async def test_a_payment_without_a_webhook_is_recorded_once_as_found_later(
 async def test_a_webhook_has_half_a_minute_to_arrive(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.add_listing(COFFEE)
-    await market.pay(listing)
+    link = await market.add_link(COFFEE)
+    await market.pay(link)
     paid_at = chat.clock()
     for waited, found in ((29_999, 0), (30_000, 1)):
         chat.clock.at = paid_at + waited
@@ -66,8 +66,8 @@ async def test_a_webhook_has_half_a_minute_to_arrive(
 async def test_a_payment_with_a_webhook_is_not_found_again(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.add_listing(COFFEE)
-    await market.record_webhook(listing, await market.pay(listing))
+    link = await market.add_link(COFFEE)
+    await market.record_webhook(link, await market.pay(link))
     chat.clock.advance(60)
     assert await reconciler.compare() == 0
     assert [alert.found for alert in alerts(chat)] == [False]
@@ -77,27 +77,27 @@ async def test_a_payment_with_a_webhook_is_not_found_again(
 async def test_a_late_webhook_of_a_found_payment_sends_no_second_alert(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.add_listing(DROP)
-    transaction = await market.pay(listing)
+    link = await market.add_link(DROP)
+    transaction = await market.pay(link)
     chat.clock.advance(60)
     await reconciler.compare()
-    assert await market.record_webhook(listing, transaction) is False
+    assert await market.record_webhook(link, transaction) is False
     assert len(chat.said) == 1
 
 
 async def test_missing_payments_are_recorded_in_order_with_the_units_left(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    listing = await market.add_listing(DROP)
-    paid = [await market.pay(listing) for _ in range(4)]
-    await market.record_webhook(listing, paid[1])
+    link = await market.add_link(DROP)
+    paid = [await market.pay(link) for _ in range(4)]
+    await market.record_webhook(link, paid[1])
     chat.clock.advance(60)
     assert await reconciler.compare() == 3
     told_now = alerts(chat)[1:]
     assert [alert.remaining_units for alert in told_now] == [3, 2, 1]
     rows = chat.rows("received_payments")
     assert [row["transaction_id"] for row in rows if row["found"]] == [paid[0], paid[2], paid[3]]
-    shown = chat.listing(listing.id).answer
+    shown = chat.link(link.id).answer
     assert shown is not None
     assert shown.remaining_units == 1
 
@@ -107,15 +107,15 @@ async def test_only_as_many_pages_are_read_as_are_needed(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     """The newest payments come first, and missing payments are mostly new."""
-    listing = await market.add_listing(COFFEE)
-    paid = [await market.pay(listing) for _ in range(PAGE + 2)]
+    link = await market.add_link(COFFEE)
+    paid = [await market.pay(link) for _ in range(PAGE + 2)]
     for transaction in paid[1:-1]:
-        await market.record_webhook(listing, transaction)
+        await market.record_webhook(link, transaction)
     chat.clock.advance(60)
-    of_one = f"GET /v3/paymentRequests/{listing.request_id}/payments?limit=100"
+    of_one = f"GET /v3/paymentRequests/{link.request_id}/payments?limit=100"
     assert await reconciler.compare() == 2
     assert [ask.partition("&")[0] for ask in market.asked[1:]] == [of_one, of_one]
-    await market.pay(listing)
+    await market.pay(link)
     chat.clock.advance(60)
     market.asked.clear()
     assert await reconciler.compare() == 1
@@ -127,15 +127,15 @@ async def test_new_payments_do_not_hide_an_old_one(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
     """Payments during the comparison are not among the missing ones, however many they are."""
-    listing = await market.add_listing(COFFEE)
-    old = await market.pay(listing)
+    link = await market.add_link(COFFEE)
+    old = await market.pay(link)
     for _ in range(PAGE):
-        await market.record_webhook(listing, await market.pay(listing))
+        await market.record_webhook(link, await market.pay(link))
     chat.clock.advance(60)
 
     async def buys() -> None:
         chat.clock.advance(1)
-        await market.pay(listing)
+        await market.pay(link)
 
     market.before["/payments"] = buys
     assert await reconciler.compare() == 1
@@ -187,7 +187,7 @@ async def test_it_compares_soon_after_the_start_and_then_once_a_minute(
 async def test_a_comparison_that_found_something_is_a_line_in_the_log(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
-    await market.pay(await market.add_listing(COFFEE))
+    await market.pay(await market.add_link(COFFEE))
     chat.clock.advance(60)
     with capture_logs() as logs:
         for _ in range(2):

@@ -27,10 +27,10 @@ OTHER = "f" * 24
 async def test_a_double_request_is_deleted(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person, state: str
 ) -> None:
-    """It is deleted in every state of the listing: nobody has its link."""
-    listing = chat.add_listing(sam, DROP, service_answer(), state=state)
+    """It is deleted in every state of the link: nobody has its link."""
+    link = chat.add_link(sam, DROP, service_answer(), state=state)
     await peer.add_answers(
-        http_response(200, {"items": [item(listing), item(listing, OTHER)]}), http_response(200)
+        http_response(200, {"items": [item(link), item(link, OTHER)]}), http_response(200)
     )
     await looking.compare()
     assert [(call.method, call.path) for call in peer.calls[1:]] == [
@@ -41,8 +41,8 @@ async def test_a_double_request_is_deleted(
 async def test_a_request_of_a_failed_create_is_deleted(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, state=FAILED)
-    await peer.add_answers(http_response(200, {"items": [item(listing)]}), http_response(404))
+    link = chat.add_link(sam, state=FAILED)
+    await peer.add_answers(http_response(200, {"items": [item(link)]}), http_response(404))
     await looking.compare()
     assert [call.method for call in peer.calls] == ["GET", "DELETE"]
 
@@ -50,18 +50,18 @@ async def test_a_request_of_a_failed_create_is_deleted(
 async def test_doubles_are_left_alone_while_the_create_job_is_at_work(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE)
-    both = item(listing), item(listing, OTHER, paymentsCount=1)
+    link = chat.add_link(sam, COFFEE)
+    both = item(link), item(link, OTHER, paymentsCount=1)
     assert await looks(chat, looking, peer, *both) == 0
     assert len(peer.calls) == 1
 
 
-async def test_a_deleted_listings_own_request_is_not_touched(
+async def test_a_deleted_links_own_request_is_not_touched(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """A server that has it counted as having lost it; its link may be in use."""
-    listing = chat.add_listing(sam, COFFEE, service_answer(), state=DELETED)
-    await looks(chat, looking, peer, item(listing))
+    link = chat.add_link(sam, COFFEE, service_answer(), state=DELETED)
+    await looks(chat, looking, peer, item(link))
     assert len(peer.calls) == 1
 
 
@@ -82,11 +82,11 @@ async def test_a_paid_double_is_left_to_the_operator(
 ) -> None:
     """It is logged once, not at each comparison."""
     wish, fields = case
-    listing = chat.add_listing(sam, wish, service_answer())
+    link = chat.add_link(sam, wish, service_answer())
     with capture_logs() as logs:
         for _ in range(2):
-            await looks(chat, looking, peer, item(listing, OTHER, **fields))
+            await looks(chat, looking, peer, item(link, OTHER, **fields))
     assert [call.method for call in peer.calls] == ["GET", "GET"]
     said = [(line["listing"], line["request"]) for line in logs if line["log_level"] == "error"]
-    assert said == [(listing.id, OTHER)]
+    assert said == [(link.id, OTHER)]
     assert alerts(chat) == []

@@ -33,17 +33,15 @@ STRANGE = "\ud83d"
 
 
 def listed(chat: ChatHarness, sam: Person, number: int) -> PaymentLink:
-    return chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}"))
+    return chat.add_link(sam, COFFEE, service_answer(id=f"{number:024}"))
 
 
 async def test_a_failed_comparison_is_a_line_in_the_log_and_the_next_one_runs(
     chat: ChatHarness, client: Client, peer: ScriptedServer, sam: Person
 ) -> None:
     """A later comparison finds what this one missed."""
-    listing = listed(chat, sam, 1)
-    counted = http_response(
-        200, {"items": [item(listing, str(listing.request_id), paymentsCount=1)]}
-    )
+    link = listed(chat, sam, 1)
+    counted = http_response(200, {"items": [item(link, str(link.request_id), paymentsCount=1)]})
     await peer.add_answers(counted, counted, http_response(200, PAID))
     await chat.db.transaction(lambda tx: tx.execute(AWAY))
     slept: list[float] = []
@@ -61,10 +59,10 @@ async def test_a_failed_comparison_is_a_line_in_the_log_and_the_next_one_runs(
     assert waits == [FIRST_WAIT, BACKOFF[0]]
     errors = [line["event"] for line in logs if line["log_level"] == "error"]
     assert errors == ["not compared with the service"]
-    assert [alert.listing_id for alert in alerts(chat)] == [listing.id]
+    assert [alert.link_id for alert in alerts(chat)] == [link.id]
 
 
-async def test_an_unreadable_listing_does_not_hide_the_others(
+async def test_an_unreadable_link_does_not_hide_the_others(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     broken, sound = (listed(chat, sam, number) for number in (1, 2))
@@ -74,20 +72,20 @@ async def test_an_unreadable_listing_does_not_hide_the_others(
     await peer.add_answers(http_response(200, {"items": both}), http_response(200, PAID))
     with capture_logs():
         assert await looking.compare() == 1
-    assert [alert.listing_id for alert in alerts(chat)] == [sound.id]
+    assert [alert.link_id for alert in alerts(chat)] == [sound.id]
 
 
 async def test_a_foreign_request_with_half_a_character_is_ignored(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """A database can't even search for it; the other requests are compared all the same."""
-    listing = listed(chat, sam, 1)
-    ours = item(listing, str(listing.request_id), paymentsCount=1)
+    link = listed(chat, sam, 1)
+    ours = item(link, str(link.request_id), paymentsCount=1)
     hook = {"webhook": {"customParameters": {"listing": STRANGE}}}
     theirs = {**ours, "id": "f" * 24, "notifications": hook}
     await peer.add_answers(http_response(200, {"items": [theirs, ours]}), http_response(200, PAID))
     assert await looking.compare() == 1
-    assert [alert.listing_id for alert in alerts(chat)] == [listing.id]
+    assert [alert.link_id for alert in alerts(chat)] == [link.id]
 
 
 async def test_it_ends_at_once_even_if_the_server_hangs(
@@ -150,13 +148,13 @@ async def test_a_locked_database_does_not_end_it(
     recorded_sleep: RecordedSleep,
     monkeypatch: Any,
 ) -> None:
-    listing = chat.add_listing(chat.add_person("Kim"), COFFEE, service_answer())
+    link = chat.add_link(chat.add_person("Kim"), COFFEE, service_answer())
 
     async def locked(*_: object) -> None:
         raise errors.StorageError("database is locked")
 
-    monkeypatch.setattr(link_rows, "listings_by_id", locked)
-    await peer.add_answers(http_response(200, {"items": [item(listing)]}))
+    monkeypatch.setattr(link_rows, "links_by_id", locked)
+    await peer.add_answers(http_response(200, {"items": [item(link)]}))
     assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, BACKOFF[0]]
 
 
@@ -164,21 +162,19 @@ async def test_a_failure_of_one_request_does_not_hide_the_others(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     first, second = (
-        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(2)
+        chat.add_link(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(2)
     )
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in (first, second)]
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
     await peer.add_answers(http_response(200, {"items": counted}), http_response(500), listed)
     assert await looking.compare() == 1
-    assert [alert.listing_id for alert in alerts(chat)] == [second.id]
+    assert [alert.link_id for alert in alerts(chat)] == [second.id]
 
 
 async def test_failures_of_many_requests_are_a_failure_of_the_server(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    many = [
-        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(10)
-    ]
+    many = [chat.add_link(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(10)]
     counted = [item(one, str(one.request_id), paymentsCount=1) for one in many]
     await peer.add_answers(http_response(200, {"items": counted}), *[http_response(500)] * 10)
     with pytest.raises(errors.Overloaded):
@@ -189,8 +185,8 @@ async def test_failures_of_many_requests_are_a_failure_of_the_server(
 async def test_sightings_before_a_failure_are_remembered(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, service_answer())
-    gone = item(listing, **units(4))
+    link = chat.add_link(sam, DROP, service_answer())
+    gone = item(link, **units(4))
     assert await looks(chat, looking, peer, gone) == 0
     await peer.add_answers(http_response(500))
     with pytest.raises(errors.Overloaded):

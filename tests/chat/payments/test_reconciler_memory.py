@@ -57,7 +57,7 @@ def restarting(chat: ChatHarness, client: Client, peer: ScriptedServer) -> Resta
 async def test_units_that_stay_gone_across_a_restart_were_sold(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(3))
+    gone = item(chat.add_link(sam, DROP, service_answer()), **units(3))
     assert [await restarting.compare(gone) for _ in range(3)] == [0, 2, 0]
     assert len(alerts(chat)) == 2
 
@@ -65,7 +65,7 @@ async def test_units_that_stay_gone_across_a_restart_were_sold(
 async def test_a_restart_does_not_shorten_the_minute(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(3))
+    gone = item(chat.add_link(sam, DROP, service_answer()), **units(3))
     restarting.seconds = 30
     assert [await restarting.compare(gone) for _ in range(3)] == [0, 0, 2]
 
@@ -73,8 +73,8 @@ async def test_a_restart_does_not_shorten_the_minute(
 async def test_units_that_are_back_after_a_restart_were_not_sold(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, service_answer())
-    found = [await restarting.compare(item(listing, **units(left))) for left in (0, 5, 0, 4, 5)]
+    link = chat.add_link(sam, DROP, service_answer())
+    found = [await restarting.compare(item(link, **units(left))) for left in (0, 5, 0, 4, 5)]
     assert found == [0, 0, 0, 1, 0]
     assert chat.rows("sightings") == []
 
@@ -82,7 +82,7 @@ async def test_units_that_are_back_after_a_restart_were_not_sold(
 async def test_a_comparison_that_failed_forgets_nothing(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(4))
+    gone = item(chat.add_link(sam, DROP, service_answer()), **units(4))
     assert await restarting.compare(gone) == 0
     await restarting.fail()
     assert await restarting.compare(gone) == 1
@@ -92,7 +92,7 @@ async def test_a_second_replica_that_compares_too_records_nothing_twice(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
     """Both have seen the same units gone a minute ago."""
-    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(3))
+    gone = item(chat.add_link(sam, DROP, service_answer()), **units(3))
     assert await restarting.compare(gone) == 0
     restarting.chat.clock.advance(61)
     restarting.seconds = 0
@@ -103,7 +103,7 @@ async def test_a_second_replica_that_compares_too_records_nothing_twice(
 async def test_a_clock_that_was_set_back_starts_the_minute_again(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    gone = item(chat.add_listing(sam, DROP, service_answer()), **units(3))
+    gone = item(chat.add_link(sam, DROP, service_answer()), **units(3))
     assert await restarting.compare(gone) == 0
     chat.clock.advance(-86_400)
     assert [await restarting.compare(gone) for _ in range(2)] == [0, 2]
@@ -112,8 +112,8 @@ async def test_a_clock_that_was_set_back_starts_the_minute_again(
 async def test_a_list_that_was_searched_in_vain_is_not_searched_again_after_a_restart(
     chat: ChatHarness, restarting: Restarting, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    counted = item(listing, paymentsCount=2)
+    link = chat.add_link(sam, COFFEE, service_answer())
+    counted = item(link, paymentsCount=2)
     listed = http_response(200, {"items": [{"transactionId": "t1"}]})
     await peer.add_answers(http_response(200, {"items": [counted]}), listed)
     with capture_logs() as logs:
@@ -126,10 +126,10 @@ async def test_a_list_that_was_searched_in_vain_is_not_searched_again_after_a_re
 async def test_a_paid_double_is_reported_once_across_restarts(
     chat: ChatHarness, restarting: Restarting, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
+    link = chat.add_link(sam, COFFEE, service_answer())
     with capture_logs() as logs:
         for _ in range(2):
-            await restarting.compare(item(listing, OTHER, paymentsCount=1))
+            await restarting.compare(item(link, OTHER, paymentsCount=1))
     reported = [line["request"] for line in logs if line["log_level"] == "error"]
     assert reported == [OTHER]
 
@@ -138,7 +138,7 @@ async def test_a_payment_that_is_listed_after_it_was_counted_is_found_an_hour_la
     chat: ChatHarness, restarting: Restarting, peer: ScriptedServer, sam: Person
 ) -> None:
     """The last payment of a drop changes no number any more that could cause another search."""
-    counted = item(chat.add_listing(sam, DROP, service_answer()), paymentsCount=1)
+    counted = item(chat.add_link(sam, DROP, service_answer()), paymentsCount=1)
     restarting.seconds = 1_800
     await peer.add_answers(http_response(200, {"items": [counted]}))
     await peer.add_answers(http_response(200, {"items": []}))

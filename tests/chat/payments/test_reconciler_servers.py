@@ -41,33 +41,33 @@ async def test_units_that_stay_gone_for_a_minute_were_sold(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """The alerts show the price, marked as found later, and no payer."""
-    listing = chat.add_listing(sam, DROP, service_answer())
-    gone = item(listing, **units(3))
+    link = chat.add_link(sam, DROP, service_answer())
+    gone = item(link, **units(3))
     assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 2, 0]
     told_now = [(one.amount, one.payer, one.found) for one in alerts(chat)]
     assert told_now == [(250, {}, True)] * 2
-    assert chat.listing(listing.id).paid_count == 2
+    assert chat.link(link.id).paid_count == 2
 
 
 async def test_webhooks_that_arrive_meanwhile_count(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """Of three units gone a minute ago two have had webhooks since, and one more is sold."""
-    listing = chat.add_listing(sam, DROP, service_answer())
-    assert await looks(chat, looking, peer, item(listing, **units(2))) == 0
+    link = chat.add_link(sam, DROP, service_answer())
+    assert await looks(chat, looking, peer, item(link, **units(2))) == 0
     for name in ("t1", "t2"):
         payment = Payment(REQUEST_ID, name, 250, "USD", {})
-        assert await chat.recorder.record(listing, payment, None)
-    assert await looks(chat, looking, peer, item(listing, **units(1))) == 1
+        assert await chat.recorder.record(link, payment, None)
+    assert await looks(chat, looking, peer, item(link, **units(1))) == 1
     assert [alert.found for alert in alerts(chat)] == [False, False, True]
 
 
 async def test_units_that_are_back_at_the_second_comparison_were_not_sold(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, service_answer())
+    link = chat.add_link(sam, DROP, service_answer())
     for left in (0, 5, 0, 4, 5):
-        count = await looks(chat, looking, peer, item(listing, **units(left)))
+        count = await looks(chat, looking, peer, item(link, **units(left)))
         assert count == (left == 4)
     assert len(alerts(chat)) == 1
 
@@ -75,8 +75,8 @@ async def test_units_that_are_back_at_the_second_comparison_were_not_sold(
 async def test_two_comparisons_within_a_minute_count_as_one(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, service_answer())
-    gone = item(listing, **units(3))
+    link = chat.add_link(sam, DROP, service_answer())
+    gone = item(link, **units(3))
     assert await looks(chat, looking, peer, gone) == 0
     chat.clock.advance(-61 + 30)
     assert await looks(chat, looking, peer, gone) == 0
@@ -87,11 +87,11 @@ async def test_two_comparisons_within_a_minute_count_as_one(
 async def test_a_late_webhook_replaces_a_placeholder_as_possibly_repeated(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, DROP, service_answer())
-    gone = item(listing, **units(4))
+    link = chat.add_link(sam, DROP, service_answer())
+    gone = item(link, **units(4))
     assert [await looks(chat, looking, peer, gone) for _ in range(2)] == [0, 1]
     late = Payment(REQUEST_ID, "t1", 250, "USD", {})
-    await chat.recorder.record(listing, late, 4)
+    await chat.recorder.record(link, late, 4)
     assert [await looks(chat, looking, peer, gone) for _ in range(2)] == [0, 0]
     assert [alert.repeated for alert in alerts(chat)] == [False, True]
     assert [row["transaction_id"] for row in chat.rows("received_payments")] == ["t1"]
@@ -105,16 +105,16 @@ async def test_handcashs_late_webhook_records_no_second_payment(
     secret = "the application's own"
     proof, claims = Proof(secret, None), ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
     app.include_router(Receiver(chat.db, chat.recorder, claims, proof, chat.clock).router())
-    listing = chat.add_listing(sam, DROP)
+    link = chat.add_link(sam, DROP)
     async with (
         handcash(app_secret=secret, now=lambda: chat.clock() / 1000) as server,
         serve_asgi(app) as root,
     ):
         client = Client(server.url, server.app_id, secret)
-        body = request_body(listing, Addresses(f"{root}{PATH}", root), "BSV", chat.clock())
-        made = await client.create(body, listing.id)
-        chat.db.run(lambda tx: link_rows.set_answer(tx, listing.id, made))
-        chat.db.run(lambda tx: link_rows.set_state(tx, listing.id, LIVE))
+        body = request_body(link, Addresses(f"{root}{PATH}", root), "BSV", chat.clock())
+        made = await client.create(body, link.id)
+        chat.db.run(lambda tx: link_rows.set_answer(tx, link.id, made))
+        chat.db.run(lambda tx: link_rows.set_state(tx, link.id, LIVE))
         looking = Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
         transaction = await server.pay(made.id, hook=False)
         for found in (0, 1, 0):
@@ -129,19 +129,19 @@ async def test_handcashs_late_webhook_records_no_second_payment(
         (True, False),
         (False, True),
     ]
-    assert chat.listing(listing.id).paid_count == 1
+    assert chat.link(link.id).paid_count == 1
 
 
 async def test_a_listed_payments_own_amount_counts_else_the_price(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """The units left are counted: more may have been sold since the server was asked."""
-    listing = chat.add_listing(sam, DROP, service_answer())
+    link = chat.add_link(sam, DROP, service_answer())
     listed = [
         {"transactionId": "t2", "settlement": "oversold", "amount": 3, "currencyCode": "EUR"},
         {"transactionId": "t1", "amount": 3, "currencyCode": "DUCATS"},
     ]
-    counted = item(listing, paymentsCount=2, **units(0))
+    counted = item(link, paymentsCount=2, **units(0))
     await peer.add_answers(
         http_response(200, {"items": [counted]}), http_response(200, {"items": listed})
     )
@@ -159,8 +159,8 @@ async def test_a_one_off_that_is_closed_for_no_other_reason_was_paid(
     sam: Person,
     closed: dict[str, Any],
 ) -> None:
-    listing = chat.add_listing(sam, PAINTING, service_answer())
-    gone = item(listing, isEnabled=False, **closed)
+    link = chat.add_link(sam, PAINTING, service_answer())
+    gone = item(link, isEnabled=False, **closed)
     assert [await looks(chat, looking, peer, gone) for _ in range(3)] == [0, 1, 0]
     assert [alert.amount for alert in alerts(chat)] == [12_000]
 
@@ -169,11 +169,11 @@ async def test_payments_that_are_counted_but_not_listed_are_recorded_by_their_nu
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """The server sends a count and has no list of payments; it works for donations too."""
-    listing = chat.add_listing(sam, COFFEE, service_answer())
+    link = chat.add_link(sam, COFFEE, service_answer())
     for status, found in ((404, 0), (405, 2)):
         chat.clock.advance(61)
         await peer.add_answers(
-            http_response(200, {"items": [item(listing, paymentsCount=2)]}), http_response(status)
+            http_response(200, {"items": [item(link, paymentsCount=2)]}), http_response(status)
         )
         assert await looking.compare() == found
     assert [alert.amount for alert in alerts(chat)] == [500, 500]
@@ -183,15 +183,15 @@ async def test_a_gap_between_count_and_list_is_reported_once(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """The list is not read again at each comparison either."""
-    listing = chat.add_listing(sam, COFFEE, service_answer())
-    counted = http_response(200, {"items": [item(listing, paymentsCount=2)]})
+    link = chat.add_link(sam, COFFEE, service_answer())
+    counted = http_response(200, {"items": [item(link, paymentsCount=2)]})
     with capture_logs() as logs:
         await peer.add_answers(
             counted, http_response(200, {"items": [{"transactionId": "t1"}]}), counted
         )
         assert [await looking.compare() for _ in range(2)] == [1, 0]
     said = [(line["number"], line["listing"]) for line in logs if line["log_level"] == "warning"]
-    assert said == [(1, listing.id)]
+    assert said == [(1, link.id)]
     assert len(peer.calls) == 3
 
 
@@ -199,9 +199,9 @@ async def test_a_payment_dated_in_the_future_is_found_when_its_time_has_come(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """The payment is listed, so no gap is logged."""
-    listing = chat.add_listing(sam, COFFEE, service_answer())
+    link = chat.add_link(sam, COFFEE, service_answer())
     paid = {"transactionId": "t1", "completedAt": (chat.clock() + 10_000) // 1000}
-    counted = http_response(200, {"items": [item(listing, paymentsCount=1)]})
+    counted = http_response(200, {"items": [item(link, paymentsCount=1)]})
     with capture_logs() as logs:
         for waited, found in ((0, 0), (60, 1)):
             chat.clock.advance(waited)
@@ -214,10 +214,10 @@ async def test_real_money_is_found_with_its_rail_and_underpaid_money_is_no_missi
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """Of a claim whose payment's webhook was lost, nothing is left to ask."""
-    listing = chat.add_listing(sam, DROP, service_answer())
+    link = chat.add_link(sam, DROP, service_answer())
     recorder = ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
     await recorder.record(
-        listing, ClaimedMoney("c1", REQUEST_ID, "bank", 250, "USD", "R1", chat.clock())
+        link, ClaimedMoney("c1", REQUEST_ID, "bank", 250, "USD", "R1", chat.clock())
     )
     at = "2027-01-15T07:00:00Z"
     by = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "R1"}
@@ -225,7 +225,7 @@ async def test_real_money_is_found_with_its_rail_and_underpaid_money_is_no_missi
     whole = {"transactionId": "t1", "checkoutId": "c1", "paidBy": by | {"amount": 2.5}}
     price = {"amount": 2.5, "currencyCode": "USD", "completedAt": at}
     await peer.add_answers(
-        http_response(200, {"items": [item(listing, paymentsCount=1, **units(4))]}),
+        http_response(200, {"items": [item(link, paymentsCount=1, **units(4))]}),
         http_response(200, {"items": [short | price, whole | price]}),
     )
     assert await looking.compare() == 2
@@ -236,7 +236,7 @@ async def test_real_money_is_found_with_its_rail_and_underpaid_money_is_no_missi
         True,
         (250, "USD"),
     )
-    assert chat.listing(listing.id).paid_count == 1
+    assert chat.link(link.id).paid_count == 1
     assert chat.rows("claims")[0]["state"] == "paid"
 
 
@@ -244,16 +244,16 @@ async def test_underpaid_money_that_became_a_sale_is_found_again(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     """The webhook of its confirmation was lost."""
-    listing = chat.add_listing(sam, DROP, service_answer())
+    link = chat.add_link(sam, DROP, service_answer())
     short = Payment(REQUEST_ID, "t1", 100, "USD", {}, underpaid=True)
-    assert await chat.recorder.record(listing, short, None)
+    assert await chat.recorder.record(link, short, None)
     by = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "R1"}
     price = {"amount": 2.5, "currencyCode": "USD", "completedAt": "2027-01-15T07:00:00Z"}
     await peer.add_answers(
-        http_response(200, {"items": [item(listing, paymentsCount=1, **units(4))]}),
+        http_response(200, {"items": [item(link, paymentsCount=1, **units(4))]}),
         http_response(200, {"items": [{"transactionId": "t1", "paidBy": by} | price]}),
     )
     assert await looking.compare() == 1
     (row,) = chat.rows("received_payments")
     assert (row["amount"], row["underpaid"]) == (250, 0)
-    assert chat.listing(listing.id).paid_count == 1
+    assert chat.link(link.id).paid_count == 1

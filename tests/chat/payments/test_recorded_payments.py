@@ -34,22 +34,20 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 
-def test_the_status_of_a_listing_is_one_word(chat: ChatHarness, sam: Person) -> None:
+def test_the_status_of_a_link_is_one_word(chat: ChatHarness, sam: Person) -> None:
     now = chat.clock()
     stands = {
-        "active": chat.add_listing(sam, COFFEE, service_answer(id="1", expires_at=now + 1)),
-        "expired": chat.add_listing(sam, COFFEE, service_answer(id="2", expires_at=now)),
-        "scheduled": chat.add_listing(sam, COFFEE, service_answer(id="3", enabled_at=now + 1)),
-        "stopped": chat.add_listing(sam, COFFEE, service_answer(id="4"), state=STOPPED),
-        "soldOut": chat.add_listing(sam, STICKERS, service_answer(id="5", remaining_units=0)),
+        "active": chat.add_link(sam, COFFEE, service_answer(id="1", expires_at=now + 1)),
+        "expired": chat.add_link(sam, COFFEE, service_answer(id="2", expires_at=now)),
+        "scheduled": chat.add_link(sam, COFFEE, service_answer(id="3", enabled_at=now + 1)),
+        "stopped": chat.add_link(sam, COFFEE, service_answer(id="4"), state=STOPPED),
+        "soldOut": chat.add_link(sam, STICKERS, service_answer(id="5", remaining_units=0)),
     }
-    held = chat.add_listing(
-        sam, STICKERS, service_answer(id="6", remaining_units=0, reserved_units=1)
-    )
+    held = chat.add_link(sam, STICKERS, service_answer(id="6", remaining_units=0, reserved_units=1))
     assert status_of(held, now) == "active"
-    assert {status_of(listing, now) for listing in stands.values()} == stands.keys()
-    for word, listing in stands.items():
-        assert status_of(listing, now) == word
+    assert {status_of(link, now) for link in stands.values()} == stands.keys()
+    for word, link in stands.items():
+        assert status_of(link, now) == word
 
 
 def pay(number: int, request: str = "r") -> Payment:
@@ -57,21 +55,21 @@ def pay(number: int, request: str = "r") -> Payment:
 
 
 async def test_a_payment_has_one_record_and_one_alert(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
-    assert await chat.recorder.record(listing, pay(1), 2) is True
-    assert await chat.recorder.record(listing, pay(1), 2) is False
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
+    assert await chat.recorder.record(link, pay(1), 2) is True
+    assert await chat.recorder.record(link, pay(1), 2) is False
     assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
     (row,) = [row for row in chat.rows("outbox") if row["queue"] == "messages"]
     assert (row["lane"], row["priority"]) == (str(sam.id), ALERT)
-    assert chat.listing(listing.id).paid_count == 1
+    assert chat.link(link.id).paid_count == 1
 
 
 async def test_the_same_transaction_of_two_requests_is_two_payments(
     chat: ChatHarness, sam: Person
 ) -> None:
     for request in ("a", "b"):
-        listing = chat.add_listing(sam, COFFEE, service_answer(id=request))
-        assert await chat.recorder.record(listing, pay(1, request), None) is True
+        link = chat.add_link(sam, COFFEE, service_answer(id=request))
+        assert await chat.recorder.record(link, pay(1, request), None) is True
     assert len(chat.said) == 2
 
 
@@ -80,10 +78,10 @@ async def test_the_units_left_only_go_down_in_any_order_of_webhooks(
     chat: ChatHarness, sam: Person, told: list[int | None], known: int
 ) -> None:
     """Without a number from the service, the recorded payments are subtracted."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
     for number, left in enumerate(told):
-        await chat.recorder.record(listing, pay(number), left)
-    kept = chat.listing(listing.id).answer
+        await chat.recorder.record(link, pay(number), left)
+    kept = chat.link(link.id).answer
     assert kept is not None
     assert kept.remaining_units == known
 
@@ -95,20 +93,20 @@ async def test_codes_go_with_the_units_sold_in_any_order_of_webhooks(
     """The card says who waits as soon as the alert does."""
     codes = CodeCounts(total=2, assigned=0, waiting=0)
     answer = service_answer(total_units=4, remaining_units=4, codes=codes)
-    listing = chat.add_listing(sam, replace(DROP, units=4), answer)
+    link = chat.add_link(sam, replace(DROP, units=4), answer)
     for number, left in enumerate(told):
-        await chat.recorder.record(listing, pay(number), left)
-    kept = chat.listing(listing.id).answer
+        await chat.recorder.record(link, pay(number), left)
+    kept = chat.link(link.id).answer
     assert kept is not None
     assert kept.codes == CodeCounts(total=2, assigned=2, waiting=1)
 
 
 async def test_codes_of_a_donation_go_with_its_payments(chat: ChatHarness, sam: Person) -> None:
     codes = CodeCounts(total=2, assigned=0, waiting=0)
-    listing = chat.add_listing(sam, COFFEE, service_answer(codes=codes))
-    await chat.recorder.record(listing, pay(1), None)
-    await chat.recorder.record(listing, replace(pay(2), oversold=True), None)
-    kept = chat.listing(listing.id).answer
+    link = chat.add_link(sam, COFFEE, service_answer(codes=codes))
+    await chat.recorder.record(link, pay(1), None)
+    await chat.recorder.record(link, replace(pay(2), oversold=True), None)
+    kept = chat.link(link.id).answer
     assert kept is not None
     assert kept.codes == CodeCounts(total=2, assigned=1, waiting=0)
 
@@ -117,10 +115,10 @@ async def test_units_of_lapsed_reservations_are_available_again(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Of three units, two are held while one is paid; they lapse, and one more is paid."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
     for payment, left in [(replace(pay(1), reserved_units=2), 0), (pay(2), 1)]:
-        await chat.recorder.record(listing, payment, left)
-    card = card_of(chat.listing(listing.id), chat.clock())
+        await chat.recorder.record(link, payment, left)
+    card = card_of(chat.link(link.id), chat.clock())
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 1, 0)
 
 
@@ -128,9 +126,9 @@ async def test_units_of_a_lapsed_reservation_are_taken_from_the_webhook(
     chat: ChatHarness, sam: Person
 ) -> None:
     """The sum of remaining and reserved units is the same, but a reservation lapsed."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=0, reserved_units=2))
-    await chat.recorder.record(listing, pay(1), 2)
-    card = card_of(chat.listing(listing.id), chat.clock())
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=0, reserved_units=2))
+    await chat.recorder.record(link, pay(1), 2)
+    card = card_of(chat.link(link.id), chat.clock())
     assert (card.remaining_units, card.reserved_units) == (2, 0)
 
 
@@ -138,26 +136,26 @@ async def test_a_drop_whose_last_units_are_only_reserved_is_not_sold_out(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Their payers may still give up."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
     held = replace(pay(1), reserved_units=2)
-    await chat.recorder.record(listing, held, 0)
+    await chat.recorder.record(link, held, 0)
     (text,) = chat.texts
     assert text.splitlines()[1:3] == ["0 of 3 left", "2 payments in progress"]
-    card = card_of(chat.listing(listing.id), chat.clock())
+    card = card_of(chat.link(link.id), chat.clock())
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 0, 2)
 
 
 async def test_oversold_money_is_summed_apart(chat: ChatHarness, sam: Person) -> None:
     """Also where the payment replaces a placeholder, which counted as sold."""
-    listing = chat.add_listing(sam, STICKERS, service_answer())
+    link = chat.add_link(sam, STICKERS, service_answer())
     first, second, third = (pay(number, REQUEST_ID) for number in (1, 2, 3))
-    await chat.recorder.record(listing, first, 2)
-    await chat.recorder.record(listing, replace(second, oversold=True), 0)
-    await chat.recorder.record_missing(listing.id, 2, 1)
-    before = chat.db.run(lambda tx: revenue_totals(tx, listing.id))
+    await chat.recorder.record(link, first, 2)
+    await chat.recorder.record(link, replace(second, oversold=True), 0)
+    await chat.recorder.record_missing(link.id, 2, 1)
+    before = chat.db.run(lambda tx: revenue_totals(tx, link.id))
     assert (before.earned_count, before.refund_count) == (2, 1)
-    await chat.recorder.record(listing, replace(third, oversold=True), 0)
-    sums = chat.db.run(lambda tx: revenue_totals(tx, listing.id))
+    await chat.recorder.record(link, replace(third, oversold=True), 0)
+    sums = chat.db.run(lambda tx: revenue_totals(tx, link.id))
     assert sums == RevenueTotals(((250, "USD"),), 1, ((500, "USD"),), 2, units_sold=1)
     (told,) = chat.said[-1].payments
     assert (told.together, told.count) == (sums.earned, 3)
@@ -165,8 +163,8 @@ async def test_oversold_money_is_summed_apart(chat: ChatHarness, sam: Person) ->
 
 
 async def test_an_oversold_payment_is_announced_as_such(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=0))
-    await chat.recorder.record(listing, replace(pay(1), oversold=True), 0)
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=0))
+    await chat.recorder.record(link, replace(pay(1), oversold=True), 0)
     (text,) = chat.texts
     assert "OVERSOLD" in text
     assert "SOLD OUT" not in text
@@ -175,17 +173,17 @@ async def test_an_oversold_payment_is_announced_as_such(chat: ChatHarness, sam: 
 
 
 async def test_a_one_off_that_is_paid_is_completed(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, PAINTING, service_answer())
-    assert status_of(listing, chat.clock()) == "active"
-    await chat.recorder.record(listing, pay(1), None)
-    assert status_of(chat.listing(listing.id), chat.clock()) == "completed"
+    link = chat.add_link(sam, PAINTING, service_answer())
+    assert status_of(link, chat.clock()) == "active"
+    await chat.recorder.record(link, pay(1), None)
+    assert status_of(chat.link(link.id), chat.clock()) == "completed"
 
 
 async def test_a_payment_before_the_answer_to_create_has_an_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam)
-    assert await chat.recorder.record(listing, pay(1), None) is True
+    link = chat.add_link(sam)
+    assert await chat.recorder.record(link, pay(1), None) is True
     assert len(chat.said) == 1
 
 
@@ -193,16 +191,16 @@ async def test_each_alert_shows_the_units_left_after_its_own_payment(
     chat: ChatHarness, sam: Person
 ) -> None:
     """In any order of webhooks, exactly one alert says sold out."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
     for number, left in enumerate([1, 0, 2]):
-        await chat.recorder.record(listing, pay(number), left)
+        await chat.recorder.record(link, pay(number), left)
     assert ["sold out" in text.lower() for text in chat.texts] == [False, True, False]
 
 
 async def test_placeholders_have_alerts_as_found_later(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    assert await chat.recorder.record_missing(listing.id, 1, 2) == 0
-    assert await chat.recorder.record_missing(listing.id, 0, 2) == 2
+    link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
+    assert await chat.recorder.record_missing(link.id, 1, 2) == 0
+    assert await chat.recorder.record_missing(link.id, 0, 2) == 2
     found = "🔎 Found later: I wasn't notified of this payment at the time."
     price = "💰 <b>$2.50</b> received for <b>Stickers</b>"
     total = "Total: <b>$5.00</b> from 2 payments"
@@ -210,18 +208,18 @@ async def test_placeholders_have_alerts_as_found_later(chat: ChatHarness, sam: P
         f"{price}\n{found}\n2 of 3 left",
         f"{price}\n{found}\n1 of 3 left\n{total}",
     ]
-    assert chat.listing(listing.id).paid_count == 2
+    assert chat.link(link.id).paid_count == 2
 
 
 async def test_the_webhook_of_a_placeholder_counts_once_as_possibly_repeated(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    await chat.recorder.record_missing(listing.id, 0, 1)
+    link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
+    await chat.recorder.record_missing(link.id, 0, 1)
     late = replace(pay(1), payer={"email": "pat@example.org"})
-    assert await chat.recorder.record(listing, late, None) is True
-    assert await chat.recorder.record(listing, late, None) is False
-    assert chat.listing(listing.id).paid_count == 1
+    assert await chat.recorder.record(link, late, None) is True
+    assert await chat.recorder.record(link, late, None) is False
+    assert chat.link(link.id).paid_count == 1
     assert chat.texts[1].startswith("<i>You may have seen this already.")
     assert "pat@example.org" in chat.texts[1]
     assert len(chat.texts) == 2
@@ -231,24 +229,24 @@ async def test_a_repeated_webhook_replaces_one_placeholder_only(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Another placeholder stays."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    await chat.recorder.record_missing(listing.id, 0, 2)
+    link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
+    await chat.recorder.record_missing(link.id, 0, 2)
     chat.clear_messages()
-    came = [await chat.recorder.record(listing, pay(1), None) for _ in range(2)]
+    came = [await chat.recorder.record(link, pay(1), None) for _ in range(2)]
     assert (came, len(chat.texts)) == ([True, False], 1)
-    assert chat.listing(listing.id).paid_count == 2
+    assert chat.link(link.id).paid_count == 2
 
 
 async def test_one_more_payment_settles_one_uncertain_payment_only(
     chat: ChatHarness, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=5))
-    await chat.recorder.record_missing(listing.id, 0, 2)
+    link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=5))
+    await chat.recorder.record_missing(link.id, 0, 2)
     for number in (1, 2):
-        await chat.recorder.record(listing, pay(number), None)
+        await chat.recorder.record(link, pay(number), None)
     chat.clear_messages()
-    assert await chat.recorder.record_missing(listing.id, 2, 1) == 0
-    assert (chat.texts, chat.listing(listing.id).paid_count) == ([], 3)
+    assert await chat.recorder.record_missing(link.id, 2, 1) == 0
+    assert (chat.texts, chat.link(link.id).paid_count) == ([], 3)
     stand = sorted(row["found"] for row in chat.rows("received_payments"))
     assert stand == sorted([BY_WEBHOOK, FOUND_LATER, UNCERTAIN])
 
@@ -257,32 +255,32 @@ async def test_a_settled_uncertain_payment_has_no_second_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
     """The lost webhook never comes: each later payment has one alert, marked for a day."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    await chat.recorder.record_missing(listing.id, 0, 1)
+    link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
+    await chat.recorder.record_missing(link.id, 0, 1)
     for number in (1, 2):
-        assert await chat.recorder.record(listing, pay(number), None) is True
-        assert await chat.recorder.record_missing(listing.id, number, 1) == 0
-        assert chat.listing(listing.id).paid_count == number + 1
+        assert await chat.recorder.record(link, pay(number), None) is True
+        assert await chat.recorder.record_missing(link.id, number, 1) == 0
+        assert chat.link(link.id).paid_count == number + 1
     assert [text.startswith("<i>You may have seen this already.") for text in chat.texts] == [
         False,
         True,
         True,
     ]
     chat.clock.advance(24 * 3600 + 1)
-    assert await chat.recorder.record(listing, pay(3), None) is True
+    assert await chat.recorder.record(link, pay(3), None) is True
     assert not chat.texts[3].startswith("<i>You may have seen this already.")
-    assert chat.listing(listing.id).paid_count == 4
+    assert chat.link(link.id).paid_count == 4
 
 
 async def test_a_list_of_payments_replaces_placeholders_without_an_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
     """The server lists payments from now on: they are the placeholders' payments."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    await chat.recorder.record_missing(listing.id, 0, 1)
-    assert await chat.recorder.record(listing, replace(pay(1), found=True), None) is False
-    assert await chat.recorder.record(listing, pay(1), None) is False
-    assert (len(chat.texts), chat.listing(listing.id).paid_count) == (1, 1)
+    link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
+    await chat.recorder.record_missing(link.id, 0, 1)
+    assert await chat.recorder.record(link, replace(pay(1), found=True), None) is False
+    assert await chat.recorder.record(link, pay(1), None) is False
+    assert (len(chat.texts), chat.link(link.id).paid_count) == (1, 1)
 
 
 @pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def record(
-    chat: ChatHarness, listing: PaymentLink, *numbers: int, units: int | None = None
+    chat: ChatHarness, link: PaymentLink, *numbers: int, units: int | None = None
 ) -> list[str]:
     """Record payments as the receiver does; return the statements of the last one."""
 
     def work(tx: Transaction, number: int) -> list[str]:
         counted = CountedTransaction(tx)
-        known = link_rows.listing_by_token(counted, listing.token)
+        known = link_rows.link_by_token(counted, link.token)
         assert known is not None
         payment = Payment(known.request_id or "", f"t{number}", 250, "USD", {})
         left = None if units is None else units - number
@@ -34,17 +34,17 @@ def record(
 
 
 def test_a_payment_behind_others_is_nine_statements(chat: ChatHarness, sam: Person) -> None:
-    """Listing, placeholders, payment, takings added and read, cards, seller, and two of the put."""
-    listing = chat.add_listing(sam, COFFEE, service_answer(remaining_units=None))
-    assert len(record(chat, listing, 1, 2)) == 9
+    """Link, placeholders, payment, takings added and read, cards, seller, and two of the put."""
+    link = chat.add_link(sam, COFFEE, service_answer(remaining_units=None))
+    assert len(record(chat, link, 1, 2)) == 9
 
 
 def test_the_first_payment_opens_the_lane_of_its_chat(chat: ChatHarness, sam: Person) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer(remaining_units=None))
-    assert len(record(chat, listing, 1)) == 11
+    link = chat.add_link(sam, COFFEE, service_answer(remaining_units=None))
+    assert len(record(chat, link, 1)) == 11
 
 
 def test_a_unit_sold_is_two_statements_more(chat: ChatHarness, sam: Person) -> None:
     """The units left are stored in the answer, and what time changes next is read from it."""
-    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
-    assert len(record(chat, listing, 1, 2, units=3)) == 11
+    link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
+    assert len(record(chat, link, 1, 2, units=3)) == 11

@@ -14,7 +14,7 @@ from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answe
 from tests.support.service_harness import NOON
 
 
-def listing(wish: RequestSpec, state: str = LIVE) -> PaymentLink:
+def link(wish: RequestSpec, state: str = LIVE) -> PaymentLink:
     return PaymentLink("abc", 1, 1, "token", state, wish, None, None, 0, NOON)
 
 
@@ -56,10 +56,10 @@ def test_sold_units_are_counted_from_the_servers_answer(
 
     Units that were taken out are off the wish, and off the total of some servers.
     """
-    assert count_sold(service_answer(**fields), listing(wish), NOON) == number
+    assert count_sold(service_answer(**fields), link(wish), NOON) == number
 
 
 def test_a_stopped_one_off_does_not_count_as_paid() -> None:
     closed = service_answer(is_enabled=False)
-    assert count_sold(closed, listing(PAINTING, STOPPED), NOON) == 0
-    assert count_sold(service_answer(paid_count=1), listing(PAINTING, STOPPED), NOON) == 1
+    assert count_sold(closed, link(PAINTING, STOPPED), NOON) == 0
+    assert count_sold(service_answer(paid_count=1), link(PAINTING, STOPPED), NOON) == 1

@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-async def service(chat: ChatHarness, listing: PaymentLink) -> AsyncIterator[WebhookSender]:
+async def service(chat: ChatHarness, link: PaymentLink) -> AsyncIterator[WebhookSender]:
     async with client(serve(chat, SECRET)) as http:
-        yield WebhookSender(chat, http, listing)
+        yield WebhookSender(chat, http, link)
 
 
 async def test_a_valid_webhook_is_stored_with_one_alert_and_answered_200(
-    service: WebhookSender, chat: ChatHarness, listing: PaymentLink, sam: Person
+    service: WebhookSender, chat: ChatHarness, link: PaymentLink, sam: Person
 ) -> None:
     assert await service.send_signed(PAID) == 200
     (row,) = chat.rows("received_payments")
-    assert (row["listing_id"], row["transaction_id"]) == (listing.id, "t1")
+    assert (row["listing_id"], row["transaction_id"]) == (link.id, "t1")
     assert (row["amount"], row["currency"]) == (250, "USD")
     (message,) = chat.rows("outbox")
     assert (message["queue"], message["lane"]) == ("messages", str(sam.id))
@@ -207,10 +207,10 @@ async def test_any_user_data_of_the_payer_is_accepted(
 
 @pytest.mark.parametrize(("left", "known"), [(0, 0), (2, 2), ("2", 2), (None, 2), (True, 2)])
 async def test_the_units_left_are_the_services_else_counted(
-    service: WebhookSender, chat: ChatHarness, listing: PaymentLink, left: Any, known: int
+    service: WebhookSender, chat: ChatHarness, link: PaymentLink, left: Any, known: int
 ) -> None:
     assert await service.send_signed(PAID | {"remainingUnits": left}) == 200
-    kept = chat.listing(listing.id).answer
+    kept = chat.link(link.id).answer
     assert kept is not None
     assert kept.remaining_units == known
 
@@ -219,7 +219,7 @@ async def test_a_webhook_before_the_answer_to_create_is_accepted(
     chat: ChatHarness, sam: Person
 ) -> None:
     async with client(serve(chat, SECRET)) as http:
-        early = WebhookSender(chat, http, chat.add_listing(sam, COFFEE))
+        early = WebhookSender(chat, http, chat.add_link(sam, COFFEE))
         assert await early.send_signed(PAID) == 200
     assert len(chat.said) == 1
 
@@ -232,9 +232,9 @@ async def test_a_body_above_64_kib_is_413_and_one_below_is_not(service: WebhookS
 
 
 async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored(
-    chat: ChatHarness, listing: PaymentLink
+    chat: ChatHarness, link: PaymentLink
 ) -> None:
-    head = f"POST {PATH}/{listing.token} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n"
+    head = f"POST {PATH}/{link.token} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n"
     with capture_logs() as logs:
         async with serve_asgi(serve(chat, SECRET)) as root:
             _, writer = await asyncio.open_connection("127.0.0.1", int(root.rpartition(":")[2]))
@@ -316,22 +316,22 @@ async def test_odd_amounts_need_the_same_proof(
 
 @pytest.mark.parametrize("left", [-1, 4, 10**30])
 async def test_an_impossible_number_of_units_is_counted_instead(
-    service: WebhookSender, chat: ChatHarness, listing: PaymentLink, left: int
+    service: WebhookSender, chat: ChatHarness, link: PaymentLink, left: int
 ) -> None:
     assert await service.send_signed(PAID | {"remainingUnits": left}) == 200
-    kept = chat.listing(listing.id).answer
+    kept = chat.link(link.id).answer
     assert kept is not None
     assert kept.remaining_units == 2
 
 
 async def test_a_request_without_units_shows_none_left(chat: ChatHarness, sam: Person) -> None:
     async with client(serve(chat, SECRET)) as http:
-        donation = chat.add_listing(sam, COFFEE, service_answer())
+        donation = chat.add_link(sam, COFFEE, service_answer())
         assert (
             await WebhookSender(chat, http, donation).send_signed(PAID | {"remainingUnits": 0})
             == 200
         )
-    kept = chat.listing(donation.id).answer
+    kept = chat.link(donation.id).answer
     assert kept is not None
     assert kept.remaining_units is None
     assert "left" not in chat.texts[0]

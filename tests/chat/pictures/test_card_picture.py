@@ -300,11 +300,11 @@ def test_a_card_is_drawn_alike_twice() -> None:
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_card_of_an_ended_request_is_dark_and_has_no_hint(language: str) -> None:
     """The card of a payable request is light and has a hint in the seller's language."""
-    listing = PaymentLink("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
+    link = PaymentLink("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
     drawn = {}
     for status in ("active", "soldOut"):
         shown_card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, status, LINK)
-        view = View(listing, shown_card, Reply(""), language, OWN)
+        view = View(link, shown_card, Reply(""), language, OWN)
         drawn[status] = view.draw_card(None)
     content = PictureContent("Tea", format_money(250, "USD", language), LINK)
     assert drawn["active"] == draw_card(replace(content, hint=t(language, "poster-scan")))
@@ -315,10 +315,10 @@ def test_the_card_of_an_ended_request_is_dark_and_has_no_hint(language: str) -> 
 
 @pytest.mark.parametrize(("language", "hint"), [("en", "Pay Mia"), ("de", "An Mia zahlen")])
 def test_the_hint_names_the_seller(language: str, hint: str) -> None:
-    listing = PaymentLink("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
+    link = PaymentLink("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
     card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, "active", LINK)
     price, seller = format_money(250, "USD", language), SellerLook("Mia", "teal")
     content = PictureContent("Tea", price, LINK, hint=hint, seller=seller)
     shown = replace(card, seller=Profile(name="Mia", accent="teal"))
-    drawn = View(listing, shown, Reply(""), language, OWN).draw_card(None)
+    drawn = View(link, shown, Reply(""), language, OWN).draw_card(None)
     assert drawn == draw_card(content)

@@ -37,34 +37,34 @@ class Posting:
     def __init__(self, chat: ChatHarness) -> None:
         self.chat = chat
         self.db = chat.db
-        self.listing: PaymentLink = chat.add_listing(chat.add_person("Sam"), DROP, service_answer())
+        self.link: PaymentLink = chat.add_link(chat.add_person("Sam"), DROP, service_answer())
 
     def keep(self, place: MessagePlace, own: int = OWN) -> Post:
         now = self.chat.clock()
-        made = self.db.run(lambda tx: post_rows.save_post(tx, self.listing.id, place, own, now))
+        made = self.db.run(lambda tx: post_rows.save_post(tx, self.link.id, place, own, now))
         self.db.run(lambda tx: post_rows.record_shown(tx, made.id, PostContent("picture", "words")))
         return made
 
     def own(self, message_id: int, own: int = OWN) -> Post:
-        return self.keep(MessagePlace(str(self.listing.chat_id), message_id), own)
+        return self.keep(MessagePlace(str(self.link.chat_id), message_id), own)
 
     def refresh(self) -> None:
         now = self.chat.clock()
-        self.db.run(lambda tx: post_rows.refresh(tx, self.chat.queues, self.listing.id, now))
+        self.db.run(lambda tx: post_rows.refresh(tx, self.chat.queues, self.link.id, now))
 
     def claim(self) -> list[outbox.Message]:
         queue, now = self.chat.queues.messages, self.chat.clock()
         return self.db.run(lambda tx: outbox.claim(tx, queue, now, 10))
 
     def told(self, told: RemoteRequest) -> int | None:
-        """Keep an answer, refresh; when time alone changes the listing next."""
-        self.db.run(lambda tx: link_rows.set_answer(tx, self.listing.id, told))
+        """Keep an answer, refresh; when time alone changes the link next."""
+        self.db.run(lambda tx: link_rows.set_answer(tx, self.link.id, told))
         self.refresh()
         return self.due
 
     @property
     def due(self) -> int | None:
-        row = next(row for row in self.chat.rows("listings") if row["id"] == self.listing.id)
+        row = next(row for row in self.chat.rows("listings") if row["id"] == self.link.id)
         return None if row["due_at"] is None else int(row["due_at"])
 
     @property
@@ -84,12 +84,12 @@ def test_each_post_has_one_waiting_refresh_of_the_lowest_class(posting: Posting)
     posting.keep(INLINE, SHARED)
     for _ in range(3):
         posting.refresh()
-    own = (str(posting.listing.chat_id), NOTICE, REFRESH_DELAY[OWN])
+    own = (str(posting.link.chat_id), NOTICE, REFRESH_DELAY[OWN])
     assert sorted(posting.waiting) == sorted([own, ("inline:abc", NOTICE, REFRESH_DELAY[SHARED])])
 
 
 def test_a_change_after_the_claim_queues_another_refresh(posting: Posting) -> None:
-    """The refresh under way may have read the listing before the change."""
+    """The refresh under way may have read the link before the change."""
     post = posting.own(1)
     posting.refresh()
     posting.chat.clock.advance(1)
@@ -151,7 +151,7 @@ def test_a_new_picture_refreshes_only_posts_without_it(posting: Posting) -> None
     chat = posting.chat
 
     def lend(tx: Transaction, key: str) -> None:
-        post_rows.refresh_shared(tx, chat.queues, posting.listing.id, key, chat.clock())
+        post_rows.refresh_shared(tx, chat.queues, posting.link.id, key, chat.clock())
 
     posting.db.run(partial(lend, key="picture"))
     assert chat.refreshes == []
@@ -159,12 +159,12 @@ def test_a_new_picture_refreshes_only_posts_without_it(posting: Posting) -> None
     assert chat.refreshes == [shared.id]
 
 
-def test_a_message_shows_one_listing(posting: Posting, chat: ChatHarness) -> None:
+def test_a_message_shows_one_link(posting: Posting, chat: ChatHarness) -> None:
     first = posting.own(1)
-    other = chat.add_listing(chat.add_person("Sam"), DROP, service_answer(id="b" * 24))
+    other = chat.add_link(chat.add_person("Sam"), DROP, service_answer(id="b" * 24))
     now = chat.clock()
     second = chat.db.run(lambda tx: post_rows.save_post(tx, other.id, first.place, OWN, now))
-    assert (second.id, second.listing_id) == (first.id, other.id)
+    assert (second.id, second.link_id) == (first.id, other.id)
 
 
 def test_starts_ends_and_lapses_of_reservations_are_scheduled(
@@ -183,5 +183,5 @@ def test_starts_ends_and_lapses_of_reservations_are_scheduled(
 def test_nothing_is_scheduled_for_a_deleted_request(posting: Posting) -> None:
     ends = service_answer(expires_at=posting.chat.clock() + HOUR)
     assert posting.told(ends) is not None
-    posting.db.run(lambda tx: link_rows.set_state(tx, posting.listing.id, DELETED))
+    posting.db.run(lambda tx: link_rows.set_state(tx, posting.link.id, DELETED))
     assert posting.told(replace(ends)) is None

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def listed(chat: ChatHarness, person: Person, name: str, state: str = LIVE) -> str:
     chat.clock.advance(0.001)
     told = service_answer(id=f"{chat.clock():024x}")
-    return chat.add_listing(person, replace(COFFEE, name=name), told, state=state).id
+    return chat.add_link(person, replace(COFFEE, name=name), told, state=state).id
 
 
 def found(
     chat: ChatHarness, person: Person, text: str, limit: int = 9, start: int = 0
 ) -> list[str]:
-    listings = chat.db.run(lambda tx: link_lists.search_listings(tx, person.id, text, limit, start))
-    return [listing.wish.name for listing in listings]
+    links = chat.db.run(lambda tx: link_lists.search_links(tx, person.id, text, limit, start))
+    return [link.wish.name for link in links]
 
 
 @pytest.mark.parametrize("text", ["%", "_", "!", "0%", "a_b", "!%"])
@@ -66,7 +66,7 @@ def test_the_list_counts_and_pages_live_and_stopped_requests(
     for number in range(4):
         listed(chat, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
     listed(chat, sam, "Deleted", DELETED)
-    chat.add_listing(sam, COFFEE)
-    assert chat.db.run(lambda tx: link_lists.count_listings(tx, sam.id)) == 4
-    page = chat.db.run(lambda tx: link_lists.listings_page(tx, sam.id, 2, 1))
-    assert [listing.wish.name for listing in page] == ["Nr. 2", "Nr. 1"]
+    chat.add_link(sam, COFFEE)
+    assert chat.db.run(lambda tx: link_lists.count_links(tx, sam.id)) == 4
+    page = chat.db.run(lambda tx: link_lists.links_page(tx, sam.id, 2, 1))
+    assert [link.wish.name for link in page] == ["Nr. 2", "Nr. 1"]

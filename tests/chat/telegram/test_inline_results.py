@@ -52,7 +52,7 @@ async def search(chat: ChatHarness) -> AsyncIterator[Searching]:
         yield Searching(chat, InlineResults(bot, chat.dialogue, PUBLIC))
 
 
-def listings(query: InlineQuery) -> list[str]:
+def links(query: InlineQuery) -> list[str]:
     return [result["id"].partition("-")[0] for result in query.results]
 
 
@@ -63,19 +63,19 @@ def titles(query: InlineQuery) -> list[str]:
 async def test_a_seller_finds_live_requests_by_a_part_of_the_name(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    coffee = chat.add_listing(sam, COFFEE, service_answer())
-    chat.add_listing(sam, STICKERS, service_answer(id="b" * 24))
+    coffee = chat.add_link(sam, COFFEE, service_answer())
+    chat.add_link(sam, STICKERS, service_answer(id="b" * 24))
     found = await search.types(sam, "COFF")
-    assert listings(found) == [coffee.id]
+    assert links(found) == [coffee.id]
     assert len((await search.types(sam, "")).results) == 2
     assert (await search.types(sam, "nothing")).results == []
-    assert listings(await search.types(sam, coffee.id)) == [coffee.id]
+    assert links(await search.types(sam, coffee.id)) == [coffee.id]
 
 
 async def test_a_posted_result_contains_the_link(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    chat.add_listing(sam, COFFEE, service_answer())
+    chat.add_link(sam, COFFEE, service_answer())
     found = await search.types(sam, "")
     pat = chat.add_person("Pat")
     posted = sam.choose(found, found.results[0]["id"], sam.dialog(pat))
@@ -87,7 +87,7 @@ async def test_a_result_shows_price_units_left_and_the_sellers_picture(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     pictured = replace(STICKERS, image="abc123")
-    chat.add_listing(sam, pictured, service_answer(total_units=3, remaining_units=2))
+    chat.add_link(sam, pictured, service_answer(total_units=3, remaining_units=2))
     (found,) = (await search.types(sam, "")).results
     assert found["description"] == "$2.50 · 2 of 3 left · A pack"
     assert found["thumbnail_url"] == f"{PUBLIC}/images/abc123"
@@ -106,7 +106,7 @@ async def test_a_result_shows_price_units_left_and_the_sellers_picture(
 async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetch_it(
     chat: ChatHarness, sam: Person, base: str, page: str, thumbnail: str | None
 ) -> None:
-    chat.add_listing(sam, COFFEE, service_answer(url=page))
+    chat.add_link(sam, COFFEE, service_answer(url=page))
     async with telegram_of(chat.world) as bot:
         (found,) = (
             await Searching(chat, InlineResults(bot, chat.dialogue, base)).types(sam, "")
@@ -118,17 +118,17 @@ async def test_a_result_without_a_picture_shows_the_code_where_telegram_can_fetc
 async def test_nobody_finds_requests_of_others(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    listing = chat.add_listing(sam, COFFEE, service_answer())
+    link = chat.add_link(sam, COFFEE, service_answer())
     pat = chat.add_person("Pat")
     assert (await search.types(pat, "")).results == []
-    assert (await search.types(pat, listing.id)).results == []
+    assert (await search.types(pat, link.id)).results == []
 
 
 @pytest.mark.parametrize("state", [CREATING, STOPPED, FAILED, DELETED])
 async def test_only_payable_requests_are_shared(
     chat: ChatHarness, search: Searching, sam: Person, state: str
 ) -> None:
-    chat.add_listing(sam, COFFEE, service_answer(), state=state)
+    chat.add_link(sam, COFFEE, service_answer(), state=state)
     assert (await search.types(sam, "")).results == []
 
 
@@ -149,7 +149,7 @@ async def test_a_button_leads_to_a_new_request(search: Searching, sam: Person) -
 async def test_a_search_without_results_has_its_own_label(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
-    chat.add_listing(sam, COFFEE, service_answer())
+    chat.add_link(sam, COFFEE, service_answer())
     words = "Nothing found. Make a new payment link"
     assert (await search.types(sam, "tea")).button == {"text": words, "start_parameter": "new"}
     found = await search.types(sam, "coff")
@@ -160,7 +160,7 @@ async def test_many_results_come_in_pages(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     for number in range(PAGE + 1):
-        chat.add_listing(sam, COFFEE, service_answer(id=f"{number}"))
+        chat.add_link(sam, COFFEE, service_answer(id=f"{number}"))
     first = await search.types(sam, "")
     assert (len(first.results), first.next_offset) == (PAGE, str(PAGE))
     second = await search.types(sam, "", first.next_offset)
@@ -173,7 +173,7 @@ async def test_many_results_come_in_pages(
 async def test_an_invented_offset_means_the_first_page(
     chat: ChatHarness, search: Searching, sam: Person, offset: str
 ) -> None:
-    chat.add_listing(sam, COFFEE, service_answer())
+    chat.add_link(sam, COFFEE, service_answer())
     found = await search.types(sam, "", offset)
     assert titles(found) == ([] if offset == "999999" else titles(await search.types(sam, "")))
 
@@ -183,7 +183,7 @@ async def test_a_lone_surrogate_finds_nothing(
     chat: ChatHarness, search: Searching, sam: Person, text: str
 ) -> None:
     """JSON can contain a lone surrogate; databases and answers can't."""
-    chat.add_listing(sam, COFFEE, service_answer())
+    chat.add_link(sam, COFFEE, service_answer())
     with capture_logs() as logs:
         found = await search.types(sam, text)
     assert (found.results, logs) == ([], [])
@@ -217,7 +217,7 @@ async def test_a_server_that_refuses_styles_gets_the_results_without(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     """Otherwise nobody could share a link there."""
-    chat.add_listing(sam, COFFEE, service_answer())
+    chat.add_link(sam, COFFEE, service_answer())
     (coloured,) = (await search.types(sam, "")).results
     refusal = "Bad Request: unknown field style"
     chat.world.faults.add(Fault("error", method="answerInlineQuery", code=400, description=refusal))

@@ -51,8 +51,8 @@ async def sending(chat: ChatHarness) -> AsyncIterator[SharedCards]:
 
 
 @pytest.fixture
-def listing(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_listing(sam, COFFEE, service_answer())
+def link(chat: ChatHarness, sam: Person) -> PaymentLink:
+    return chat.add_link(sam, COFFEE, service_answer())
 
 
 def refuse(sending: SharedCards, times: int = BIG, **given: Any) -> None:
@@ -85,11 +85,11 @@ def is_text(message: Message) -> bool:
 
 @pytest.mark.parametrize(("code", "words"), REFUSALS)
 async def test_a_card_whose_picture_is_refused_is_a_text_with_its_link_at_once(
-    sending: SharedCards, sam: Person, listing: PaymentLink, code: int, words: str
+    sending: SharedCards, sam: Person, link: PaymentLink, code: int, words: str
 ) -> None:
     fault = Fault("error", method="sendPhoto", code=code, description=words, times=BIG)
     sending.chat.world.faults.add(fault)
-    shown = await sending.card(listing)
+    shown = await sending.card(link)
     assert is_text(shown)
     assert URL in shown.text
     assert shown.buttons != []
@@ -98,10 +98,10 @@ async def test_a_card_whose_picture_is_refused_is_a_text_with_its_link_at_once(
 
 
 async def test_the_picture_is_added_later_to_the_same_message(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
     refuse(sending, times=1)
-    shown = await sending.card(listing)
+    shown = await sending.card(link)
     await later(sending, PICTURE_RETRIES.delays[0] - 1)
     assert is_text(shown)
     await later(sending, 1)
@@ -112,15 +112,15 @@ async def test_the_picture_is_added_later_to_the_same_message(
 
 
 async def test_the_schedule_wakes_up_for_a_try_unless_a_menu_is_open(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
     """Else it would wake up for ever for one that waits until the card is back."""
     schedule = Schedule(sending.chat.db, sending.queues, sending.chat.clock)
     refuse(sending)
-    shown = await sending.card(listing)
+    shown = await sending.card(link)
     sending.chat.clock.advance(PICTURE_RETRIES.delays[0] / 1000 - 2)
     assert await schedule.tick() == 2
-    sam.press_old(shown, f"alerts:{listing.id}")
+    sam.press_old(shown, f"alerts:{link.id}")
     await sending.chat.take()
     await sending.work()
     sending.chat.clock.advance(2)
@@ -128,10 +128,10 @@ async def test_the_schedule_wakes_up_for_a_try_unless_a_menu_is_open(
 
 
 async def test_a_refused_picture_is_tried_a_few_times_and_never_again(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
     refuse(sending)
-    shown = await sending.card(listing)
+    shown = await sending.card(link)
     for number, delay in enumerate(PICTURE_RETRIES.delays, 1):
         assert refusals(sending) == number
         await later(sending, delay)
@@ -139,7 +139,7 @@ async def test_a_refused_picture_is_tried_a_few_times_and_never_again(
     assert post(sending)["retry_at"] is None
     for _ in range(10):
         await later(sending, 24 * 3600 * 1000)
-    await sending.pay(listing)
+    await sending.pay(link)
     await later(sending, 2_000)
     assert refusals(sending) == 1 + len(PICTURE_RETRIES.delays)
     assert is_text(shown)
@@ -147,12 +147,12 @@ async def test_a_refused_picture_is_tried_a_few_times_and_never_again(
 
 
 async def test_a_text_card_is_kept_up_to_date_between_the_tries(
-    sending: SharedCards, listing: PaymentLink
+    sending: SharedCards, link: PaymentLink
 ) -> None:
     refuse(sending)
-    shown = await sending.card(listing)
+    shown = await sending.card(link)
     before = shown.text
-    await sending.pay(listing)
+    await sending.pay(link)
     await later(sending, 2_000)
     assert is_text(shown)
     assert shown.text != before
@@ -160,23 +160,21 @@ async def test_a_text_card_is_kept_up_to_date_between_the_tries(
     assert refusals(sending) == 1
 
 
-async def test_a_changed_picture_is_tried_at_once(
-    sending: SharedCards, listing: PaymentLink
-) -> None:
+async def test_a_changed_picture_is_tried_at_once(sending: SharedCards, link: PaymentLink) -> None:
     refuse(sending, times=1)
-    shown = await sending.card(listing)
-    sending.state(listing, "stopped")
+    shown = await sending.card(link)
+    sending.state(link, "stopped")
     await later(sending, 2_000)
     assert shown.photo is not None
 
 
 async def test_a_photo_card_whose_new_picture_is_refused_keeps_the_old_one_with_new_words(
-    sending: SharedCards, listing: PaymentLink
+    sending: SharedCards, link: PaymentLink
 ) -> None:
-    shown = await sending.card(listing)
+    shown = await sending.card(link)
     old = shown.photo
     refuse(sending, times=1)
-    sending.state(listing, "stopped")
+    sending.state(link, "stopped")
     await later(sending, 2_000)
     assert shown.photo == old
     assert t("en", "status-stopped") in shown.text
@@ -186,10 +184,10 @@ async def test_a_photo_card_whose_new_picture_is_refused_keeps_the_old_one_with_
 
 
 async def test_a_try_holds_up_nothing_in_its_chat(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
     refuse(sending)
-    await sending.card(listing)
+    await sending.card(link)
     for priority in (0, 1, 2):
         sending.put(sam.chat, f"{priority}", priority=priority)
     await sending.work()
@@ -197,17 +195,17 @@ async def test_a_try_holds_up_nothing_in_its_chat(
 
 
 async def test_buttons_of_a_text_card_change_that_message(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
     refuse(sending)
-    shown = await sending.card(listing)
+    shown = await sending.card(link)
     card = shown.text
     for word in ("more", "edit", "edit-not"):
-        sam.press_old(shown, f"{word}:{listing.id}")
+        sam.press_old(shown, f"{word}:{link.id}")
         await sending.chat.take()
         await sending.work()
     assert shown.text.startswith("What you can't change in “Coffee”")
-    sending.put_body(sam.chat, CardMessage(listing.id, "en", shown.id))
+    sending.put_body(sam.chat, CardMessage(link.id, "en", shown.id))
     await sending.work()
     assert (shown.text, len(sam.chat.from_bot())) == (card, 1)
 
@@ -215,20 +213,20 @@ async def test_buttons_of_a_text_card_change_that_message(
 @pytest.mark.parametrize("menu", ["alerts", "poster"])
 @pytest.mark.parametrize("is_due", [False, True])
 async def test_a_picture_waits_while_a_menu_is_in_the_place_of_its_card(
-    sending: SharedCards, sam: Person, listing: PaymentLink, menu: str, *, is_due: bool
+    sending: SharedCards, sam: Person, link: PaymentLink, menu: str, *, is_due: bool
 ) -> None:
     """It comes once the card is back, also where the menu was opened when the try was due."""
     refuse(sending, times=1)
-    shown = await sending.card(listing)
+    shown = await sending.card(link)
     card = shown.text
-    sam.press_old(shown, f"{menu}:{listing.id}")
+    sam.press_old(shown, f"{menu}:{link.id}")
     await sending.chat.take()
     if not is_due:
         await sending.work()
     for _ in range(3):
         await later(sending, PICTURE_RETRIES.delays[0])
     assert (is_text(shown), shown.text == card) == (True, False)
-    sending.put_body(sam.chat, CardMessage(listing.id, "en", shown.id))
+    sending.put_body(sam.chat, CardMessage(link.id, "en", shown.id))
     await sending.work()
     assert shown.text == card
     await later(sending, 0)
@@ -237,10 +235,10 @@ async def test_a_picture_waits_while_a_menu_is_in_the_place_of_its_card(
 
 
 async def test_a_lost_answer_before_the_refusal_leaves_the_mark_of_a_repetition(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
     sending.fault("cut", method="sendPhoto")
-    await sending.card(listing)
+    await sending.card(link)
     refuse(sending)
     await sending.work_later()
     first, second = sam.chat.from_bot()
@@ -249,22 +247,22 @@ async def test_a_lost_answer_before_the_refusal_leaves_the_mark_of_a_repetition(
 
 
 async def test_a_repeated_file_id_that_is_unknown_is_first_uploaded_anew(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
-    await sending.card(listing)
+    await sending.card(link)
     words = "Bad Request: wrong file identifier/HTTP URL specified"
     sending.fault("error", method="sendPhoto", code=400, description=words)
-    again = await sending.card(listing)
+    again = await sending.card(link)
     assert again.photo is not None
     assert len(sam.chat.from_bot()) == 2
 
 
 async def test_a_shared_card_does_not_wait_for_a_picture_that_was_refused(
-    sending: SharedCards, sam: Person, pat: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, pat: Person, link: PaymentLink
 ) -> None:
     """It gets the picture once the seller's card has it."""
     refuse(sending, times=1)
-    await sending.card(listing)
+    await sending.card(link)
     dialog = sam.dialog(pat)
     posted = await sending.share(sam, dialog)
     await sending.work()
@@ -275,9 +273,9 @@ async def test_a_shared_card_does_not_wait_for_a_picture_that_was_refused(
 
 
 async def test_a_shared_card_whose_picture_is_refused_keeps_its_words_up_to_date(
-    sending: SharedCards, sam: Person, pat: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, pat: Person, link: PaymentLink
 ) -> None:
-    await sending.card(listing)
+    await sending.card(link)
     posted = await sending.share(sam, sam.dialog(pat))
     refuse(sending, times=1, method="editMessageMedia")
     await later(sending, 3_000)
@@ -287,14 +285,14 @@ async def test_a_shared_card_whose_picture_is_refused_keeps_its_words_up_to_date
 
 
 async def test_a_visitor_gets_the_card_as_a_text_too(
-    sending: SharedCards, pat: Person, listing: PaymentLink
+    sending: SharedCards, pat: Person, link: PaymentLink
 ) -> None:
     refuse(sending, times=1)
-    sending.put_body(pat.chat, CardMessage(listing.id, "en", is_public=True))
+    sending.put_body(pat.chat, CardMessage(link.id, "en", is_public=True))
     await sending.work()
     (shown,) = pat.chat.from_bot()
     assert is_text(shown)
-    pat.press_old(shown, f"look:{listing.id}")
+    pat.press_old(shown, f"look:{link.id}")
     await sending.chat.take()
     await sending.work()
     await later(sending, PICTURE_RETRIES.delays[0])
@@ -303,16 +301,16 @@ async def test_a_visitor_gets_the_card_as_a_text_too(
 
 
 async def test_in_place_of_a_refused_poster_its_link_is_sent_with_a_way_to_try_again(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
     refuse(sending, times=1)
-    body = PosterFile(listing.id, "en", "square-light.png", "coffee-square-light.png")
+    body = PosterFile(link.id, "en", "square-light.png", "coffee-square-light.png")
     sending.put_body(sam.chat, body)
     await sending.work()
     (shown,) = sam.chat.from_bot()
     assert URL in shown.text
     (button,) = shown.buttons
-    assert button["callback_data"] == f"poster:{listing.id}:square-light"
+    assert button["callback_data"] == f"poster:{link.id}:square-light"
     sam.press(shown, button["text"])
     await sending.chat.take()
     await sending.work()
@@ -320,11 +318,11 @@ async def test_in_place_of_a_refused_poster_its_link_is_sent_with_a_way_to_try_a
 
 
 async def test_a_card_whose_words_are_refused_as_well_is_given_up(
-    sending: SharedCards, sam: Person, listing: PaymentLink
+    sending: SharedCards, sam: Person, link: PaymentLink
 ) -> None:
     refuse(sending)
     sending.fault("error", method="sendMessage", code=400, description="Bad Request: no", times=5)
-    sending.put_body(sam.chat, CardMessage(listing.id, "en"))
+    sending.put_body(sam.chat, CardMessage(link.id, "en"))
     await sending.work()
     assert sam.chat.from_bot() == []
     assert sending.chat.states(sending.queues.messages) == ["dead"]
@@ -336,7 +334,7 @@ async def test_inline_results_are_answered_without_their_pictures_where_these_ar
     words = "Bad Request: WEBDOCUMENT_URL_INVALID"
     sending.fault("error", method="answerInlineQuery", code=400, description=words)
     pictured = replace(COFFEE, image="0" * 24)
-    sending.chat.add_listing(sam, pictured, service_answer(id="1" * 24))
+    sending.chat.add_link(sam, pictured, service_answer(id="1" * 24))
     asked = sam.ask_inline("")
     await sending.inline.answer(sending.chat.world.updates.pending.pop())
     assert len(asked.results) == 1

@@ -104,8 +104,8 @@ async def test_a_picture_whose_answer_was_lost_is_repeated_with_a_mark(
     sending: SenderHarness, sam: Person
 ) -> None:
     sending.fault("cut", method="sendPhoto")
-    listing = sending.chat.add_listing(sam, COFFEE, service_answer())
-    sending.put_body(sam.chat, CardMessage(listing.id, "en"))
+    link = sending.chat.add_link(sam, COFFEE, service_answer())
+    sending.put_body(sam.chat, CardMessage(link.id, "en"))
     await sending.work()
     await sending.work_later()
     first, second = seen(sam.chat)
@@ -244,17 +244,17 @@ async def test_a_person_who_unblocks_the_bot_during_a_refusal_gets_the_message(
     assert seen(sam.chat) == ["paid 1"]
 
 
-async def test_messages_and_listings_follow_a_group_that_moves(
+async def test_messages_and_links_follow_a_group_that_moves(
     sending: SenderHarness, chat: ChatHarness, sam: Person
 ) -> None:
     group = sam.new_group("Market")
-    listing = chat.add_listing(sam, COFFEE, service_answer(), chat_id=group.id)
+    link = chat.add_link(sam, COFFEE, service_answer(), chat_id=group.id)
     new = sam.migrate(group)
     sending.put(group, "one", "two")
     await sending.work()
     assert seen(new) == ["one", "two"]
-    assert (chat.listing(listing.id).chat_id, sending.waiting) == (new.id, [])
-    assert chat.listing(listing.id).state != CREATING
+    assert (chat.link(link.id).chat_id, sending.waiting) == (new.id, [])
+    assert chat.link(link.id).state != CREATING
 
 
 async def test_for_an_unknown_method_alerts_wait_and_other_messages_are_given_up(

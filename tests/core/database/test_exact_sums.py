@@ -20,27 +20,27 @@ AMOUNTS = [MAX_MINOR, MAX_MINOR - 1, 1, 999_999_999, 1_000_000_000]
 
 
 @pytest.fixture
-def big_listing(chat: ChatHarness) -> PaymentLink:
-    """A listing whose takings need more than 64 bits."""
-    listing = chat.add_listing(chat.add_person("Sam"), COFFEE, service_answer())
+def big_link(chat: ChatHarness) -> PaymentLink:
+    """A link whose takings need more than 64 bits."""
+    link = chat.add_link(chat.add_person("Sam"), COFFEE, service_answer())
 
     def record(tx: Transaction) -> None:
         for number, amount in enumerate(AMOUNTS):
-            paid = Payment(listing.request_id or "", f"t{number}", amount, "USD", {})
-            TransactionRecorder(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+            paid = Payment(link.request_id or "", f"t{number}", amount, "USD", {})
+            TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, paid, None)
 
     chat.db.run(record)
-    return listing
+    return link
 
 
-def test_takings_of_a_listing_are_exact(chat: ChatHarness, big_listing: PaymentLink) -> None:
-    taken = chat.db.run(lambda tx: revenue.revenue_totals(tx, big_listing.id))
+def test_takings_of_a_link_are_exact(chat: ChatHarness, big_link: PaymentLink) -> None:
+    taken = chat.db.run(lambda tx: revenue.revenue_totals(tx, big_link.id))
     assert taken == RevenueTotals(((sum(AMOUNTS), "USD"),), len(AMOUNTS), units_sold=len(AMOUNTS))
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
-def test_takings_of_a_day_are_exact(chat: ChatHarness, big_listing: PaymentLink) -> None:
-    now, seller = chat.clock(), big_listing.seller_id
+def test_takings_of_a_day_are_exact(chat: ChatHarness, big_link: PaymentLink) -> None:
+    now, seller = chat.clock(), big_link.seller_id
     (day,) = chat.db.run(lambda tx: revenue.revenue_between(tx, seller, now, now + 1))
     assert day.takings == RevenueTotals(
         ((sum(AMOUNTS), "USD"),), len(AMOUNTS), units_sold=len(AMOUNTS)

@@ -325,9 +325,9 @@ async def test_a_press_that_changes_nothing_has_no_line(
 ) -> None:
     """Old buttons can be pressed forever."""
     sam = chat.add_person("Sam")
-    listing = chat.add_listing(sam, COFFEE, service_answer(), state=state)
+    link = chat.add_link(sam, COFFEE, service_answer(), state=state)
     for word in ("stop", "resume", "refresh"):
-        await chat.presses(sam, f"{word}:{listing.id}")
+        await chat.presses(sam, f"{word}:{link.id}")
     assert [action for _, action, _, _ in told(chat.db)] == wanted
 
 

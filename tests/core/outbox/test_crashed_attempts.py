@@ -164,8 +164,8 @@ async def test_an_update_is_set_aside_with_an_apology_and_its_press_is_answered(
 async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
     chat: ChatHarness, sam: Person, sending: SenderHarness, clock: Clock
 ) -> None:
-    listing = chat.add_listing(sam, replace(STICKERS, units=1), ONE_LEFT)
-    pay(chat, listing, 1)
+    link = chat.add_link(sam, replace(STICKERS, units=1), ONE_LEFT)
+    pay(chat, link, 1)
     queue = chat.queues.messages
     crash(chat.db, queue, clock, queue.max_crashes)
     sender = sending.sender
@@ -174,17 +174,17 @@ async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
     (line,) = lines(sam)
     assert "/alerts" in line
     lost = chat.db.run(lambda tx: delivery.given_up_payments(tx, chat.queues, str(sam.id)))
-    assert [payment.listing_id for payment in lost] == [listing.id]
+    assert [payment.link_id for payment in lost] == [link.id]
 
 
 @pytest.mark.parametrize(("call", "key"), [("create", "given-up"), ("stop", "silent")])
 async def test_the_seller_is_told_of_a_job_that_became_a_dead_letter(
     chat: ChatHarness, sam: Person, clock: Clock, call: str, key: str
 ) -> None:
-    listing = chat.add_listing(sam, STICKERS)
+    link = chat.add_link(sam, STICKERS)
     client = Client("http://127.0.0.1:1", "app", "secret")
     calling = RequestJobs(chat, client)
-    calling.put(call, listing, **PLACE)
+    calling.put(call, link, **PLACE)
     queue = chat.queues.jobs
     crash(chat.db, queue, clock, queue.max_crashes)
     await work(chat.db, Job(queue, refused, on_dead_letter=calling.handler.on_dead_letter), clock)

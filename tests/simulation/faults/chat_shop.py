@@ -133,10 +133,10 @@ class ChatShop(Shop):
         self.added += count
         new = [f"LATER-{self.added - number:03d}" for number in range(count)]
         self.codes += new
-        card, listing = await self._card(0), self._listed(product, VOUCHER)["id"]
+        card, link = await self._card(0), self._listed(product, VOUCHER)["id"]
         for _ in range(self.chance.randint(1, 2)):
             product.note(f"the shop sends {new}")
-            self.keeper.person.press_old(card, f"codes:{listing}")
+            self.keeper.person.press_old(card, f"codes:{link}")
             self.keeper.person.send("\n".join([self.codes[0], *new]))
 
     async def _took(

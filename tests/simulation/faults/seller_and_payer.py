@@ -101,9 +101,9 @@ class Seller:
         """Press a button of a card as it once was, whether it still has it or not."""
         await asyncio.sleep(after)
         card = await self.card(offer)
-        listing = next(b["callback_data"] for b in card.buttons if "callback_data" in b)
+        link = next(b["callback_data"] for b in card.buttons if "callback_data" in b)
         product.note(f"{self.person.user.first_name} presses {word} of {offer.name}")
-        self.person.press_old(card, f"{word}:{listing.partition(':')[2]}")
+        self.person.press_old(card, f"{word}:{link.partition(':')[2]}")
 
 
 @dataclass

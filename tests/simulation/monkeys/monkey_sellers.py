@@ -65,7 +65,7 @@ class Seller:
         return json.loads(found[0]["body"]) if found else None
 
     @property
-    def listings(self) -> list[str]:
+    def links(self) -> list[str]:
         sql = "SELECT id FROM listings WHERE seller_id = :id ORDER BY id"
         return [row["id"] for row in self.product.rows(sql, id=self.id)]
 
@@ -106,7 +106,7 @@ class Seller:
 
     def give(self) -> str:
         """Set what buyers get or may choose, or send more codes."""
-        if not self.listings:
+        if not self.links:
             return self.create()
         pressed = self.chance.choice(buttons.GIVEN)
         sql = "SELECT id FROM listings WHERE seller_id = :id AND {} ORDER BY id"
@@ -115,7 +115,7 @@ class Seller:
         wanted = sql.format(has if pressed.startswith("codes") else takes)
         fitting = [row["id"] for row in self.product.rows(wanted, id=self.id)]
         self.keen = 3
-        return self._press(pressed.format(self.chance.choice(fitting * 3 + self.listings)))
+        return self._press(pressed.format(self.chance.choice(fitting * 3 + self.links)))
 
     def mark_payment(self) -> str:
         """Press a button of a payment, each kind as often: what was sent, paid back or hidden."""
@@ -166,13 +166,13 @@ class Seller:
     def press_foreign(self) -> str:
         """Press what only somebody else has a button for."""
         other = self.chance.choice(self.crowd)
-        if not other.listings or self.chance.random() < 0.3:
+        if not other.links or self.chance.random() < 0.3:
             return self._press_any([one for one in other._seen() if not one.startswith("look:")])
-        listing = self.chance.choice(other.listings)
+        link = self.chance.choice(other.links)
         if self.chance.random() < 0.1:
             self.visited.add(other.mark.number)
-            return self._press(f"look:{listing}")
-        return self._press(self.chance.choice(buttons.FORGED).format(listing))
+            return self._press(f"look:{link}")
+        return self._press(self.chance.choice(buttons.FORGED).format(link))
 
     def press_rubbish(self) -> str:
         """Press what no button of ours carries, or not any more."""
@@ -240,11 +240,11 @@ class Seller:
     def follow(self) -> str:
         """Follow a link: their own, somebody else's, or one that leads nowhere."""
         whose = self.chance.choice([self, *self.chance.sample(self.crowd, 2)])
-        listings = [*whose.listings, "r_", "aaaaaaaaaa", "-" * 60]
-        listing = self.chance.choice(listings)
+        links = [*whose.links, "r_", "aaaaaaaaaa", "-" * 60]
+        link = self.chance.choice(links)
         self.visited.add(whose.mark.number)
-        self.person.start(f"r_{listing}")
-        return f"follows the link of {listing}"
+        self.person.start(f"r_{link}")
+        return f"follows the link of {link}"
 
     def _type(self, text: str) -> str:
         self.person.send(text)
@@ -254,9 +254,9 @@ class Seller:
 
     def inline(self) -> str:
         """Look for a request and post what is found, or not."""
-        if not self.listings:
+        if not self.links:
             return self.create()
-        text = self.chance.choice(["", "", self.mark.public, *self.listings, "%_!", "zzz"])
+        text = self.chance.choice(["", "", self.mark.public, *self.links, "%_!", "zzz"])
         places = [
             self.chat,
             self.person.dialog(self.chance.choice(self.crowd).person),
