@@ -151,13 +151,13 @@ def mark_doubtful(tx: database.Transaction, settings: config.Settings, now: int)
     webhooks then find them recorded.
     """
     rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
-    ledger = recording.TransactionRecorder(tx, queues.make_queues(*rates), now)
+    recorder = recording.RecorderInTransaction(tx, queues.make_queues(*rates), now)
     reports = queries.unsettled_of_queue(tx, notification_queues.OWN_WEBHOOKS)
     for report in (one for one in reports if isinstance(one, payment_reports.WebhookReport)):
         token = report.url.removeprefix(INWARD)
         link = link_rows.link_by_token(tx, token) if token != report.url else None
         if link is not None:
-            ledger.record(link.id, _payment(report, link), report.remaining_units)
+            recorder.record(link.id, _payment(report, link), report.remaining_units)
     return bulk_changes.mark_uncertain(tx)
 
 

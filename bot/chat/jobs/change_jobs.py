@@ -35,26 +35,26 @@ class ChangeHandler:
             else request_changes.check_request(client, link, now)
         )
         try:
-            outcome = await job_outcomes.in_time(call)
+            result = await job_outcomes.in_time(call)
         except (errors.PeerError, errors.Refused) as error:
             job_outcomes.log_failure(job, error)
             await self._outcomes.finish(message, self.fail, error)
         else:
-            await self._outcomes.finish(message, self._show, outcome)
+            await self._outcomes.finish(message, self._show, result)
 
     async def check(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Fetch a request for its link and posts; a failure notifies nobody."""
         try:
-            outcome = await job_outcomes.in_time(
+            result = await job_outcomes.in_time(
                 request_changes.check_request(self._client, link, self._outcomes.now())
             )
         except errors.NotFound:
-            outcome = request_changes.ChangeResult(state=link_rows.DELETED)
+            result = request_changes.ChangeResult(state=link_rows.DELETED)
         except (errors.PeerError, errors.Refused) as error:
             job_outcomes.log_failure(message.body, error)
             await self._outcomes.finish(message)
             return
-        await self._outcomes.finish(message, self._store, outcome)
+        await self._outcomes.finish(message, self._store, result)
 
     def fail(self, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
         """Queue the text about a failed call; a card that was asked for is sent as last known."""
@@ -76,29 +76,29 @@ class ChangeHandler:
             self._outcomes.send_text(tx, job, "service-gone")
 
     def _show(
-        self, tx: database.Transaction, job: jobs.CardJob, outcome: request_changes.ChangeResult
+        self, tx: database.Transaction, job: jobs.CardJob, result: request_changes.ChangeResult
     ) -> None:
-        self._store(tx, job, outcome)
-        if isinstance(job, jobs.ResumeRequest) and outcome.state == link_rows.LIVE:
+        self._store(tx, job, result)
+        if isinstance(job, jobs.ResumeRequest) and result.state == link_rows.LIVE:
             wish = link_rows.get_link(tx, job.link_id).wish
             ends_at = request_changes.end_after(wish, self._outcomes.now())
             link_rows.set_wish(tx, job.link_id, replace(wish, ends_at=ends_at))
         self._outcomes.show(tx, job)
-        if outcome.text is not None:
-            self._outcomes.send_text(tx, job, outcome.text)
+        if result.text is not None:
+            self._outcomes.send_text(tx, job, result.text)
 
     def _store(
         self,
         tx: database.Transaction,
         job: jobs.CardJob | jobs.CheckRequest,
-        outcome: request_changes.ChangeResult,
+        result: request_changes.ChangeResult,
     ) -> None:
         """Store what is known after a call, and queue the refresh of the link's posts."""
-        self._outcomes.save_answer(tx, job.link_id, outcome.answer)
-        if outcome.state == link_rows.DELETED:
+        self._outcomes.save_answer(tx, job.link_id, result.answer)
+        if result.state == link_rows.DELETED:
             job_outcomes.mark_deleted(tx, link_rows.get_link(tx, job.link_id))
-        elif outcome.state is not None:
-            link_rows.set_state(tx, job.link_id, outcome.state)
+        elif result.state is not None:
+            link_rows.set_state(tx, job.link_id, result.state)
         self._outcomes.refresh(tx, job.link_id)
 
 

@@ -34,8 +34,11 @@ class EditHandler:
         self._outcomes = outcomes
         self._server = server
 
-    async def goes_behind(self, message: outbox.Message) -> bool:
-        """Queue a job about goods behind an older edit of them that is repeated; False without."""
+    async def queue_behind_goods_edit(self, message: outbox.Message) -> bool:
+        """Queue a job about goods behind an older edit of them that is being retried, if any.
+
+        Return False if the job can be performed now.
+        """
         job: jobs.Job = message.body
         is_edit = (
             isinstance(job, jobs.EditRequest)

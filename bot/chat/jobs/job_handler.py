@@ -55,7 +55,7 @@ class JobHandler:
         link = await self._outcomes.db.read(lambda tx: link_rows.find_link(tx, job.link_id))
         if link is None:
             await self._outcomes.finish(message)
-        elif not await self._edits.goes_behind(message):
+        elif not await self._edits.queue_behind_goods_edit(message):
             await self._perform(message, job, link)
 
     async def _perform(

@@ -283,9 +283,9 @@ class Outcomes:
         seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, self.now())
         seller = seller_rows.at_service(tx, seller, link.seller_id, self._paid_at)
         current = seller_rows.find_draft(tx, link.chat_id, link.seller_id)
-        outcome = form(draft_id=link_rows.short_id(6), seller=seller, current=current)
-        seller_rows.save_draft(tx, link.chat_id, link.seller_id, outcome.draft, self.now())
-        for reply in outcome.replies:
+        result = form(draft_id=link_rows.short_id(6), seller=seller, current=current)
+        seller_rows.save_draft(tx, link.chat_id, link.seller_id, result.draft, self.now())
+        for reply in result.replies:
             self.send(tx, job, reply)
 
     def _put(

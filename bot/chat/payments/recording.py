@@ -100,7 +100,7 @@ WEBHOOK_RETRIES = 24 * 3600 * 1000
 """Milliseconds that a server repeats a webhook: HandCash Cloud does for a day."""
 
 
-class TransactionRecorder:
+class RecorderInTransaction:
     """Records payments in a transaction of the caller, at `now` (epoch ms)."""
 
     def __init__(self, tx: database.Transaction, queues: queues.Queues, now: int) -> None:
@@ -248,7 +248,7 @@ class PaymentRecorder:
     async def record(
         self, link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
     ) -> bool:
-        """Record a payment as `Ledger.receive` does."""
+        """Record a payment as `RecorderInTransaction.receive` does."""
 
         def work(tx: database.Transaction) -> bool:
             known = link_rows.get_link(tx, link.id)
@@ -264,7 +264,7 @@ class PaymentRecorder:
         left: int | None,
     ) -> bool:
         """Record a payment in a transaction that has read its link."""
-        is_new = TransactionRecorder(tx, self._queues, self._now()).receive(link, payment, left)
+        is_new = RecorderInTransaction(tx, self._queues, self._now()).receive(link, payment, left)
         if is_new:
             tx.count("payments_told", "found" if payment.found else "webhook")
         return is_new
@@ -278,9 +278,9 @@ class PaymentRecorder:
         )
 
     async def record_missing(self, link_id: str, known: int, missing: int) -> int:
-        """Record payments as `Ledger.record_missing` does."""
+        """Record payments as `RecorderInTransaction.record_missing` does."""
         return await self._db.transaction(
-            lambda tx: TransactionRecorder(tx, self._queues, self._now()).record_missing(
+            lambda tx: RecorderInTransaction(tx, self._queues, self._now()).record_missing(
                 link_id, known, missing
             )
         )

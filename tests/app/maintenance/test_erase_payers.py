@@ -14,7 +14,7 @@ from bot.chat.alerts import alert_text
 from bot.chat.model.jobs import EditRequest, ReplyTo
 from bot.chat.model.payloads import TextMessage
 from bot.chat.model.payment import PAID_BACK, PayerWords, PaymentKey
-from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import message_rows, payment_marks
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import payment_by_key
@@ -144,7 +144,9 @@ def record_payment(
     """Record a payment as its webhook does, with its alert."""
     payment = Payment(link.request_id or "", transaction, 500, "USD", payer)
     chat.db.run(
-        lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, payment, None)
+        lambda tx: RecorderInTransaction(tx, chat.queues, chat.clock()).record(
+            link.id, payment, None
+        )
     )
 
 
@@ -190,7 +192,7 @@ def record_words(chat: ChatHarness, link: PaymentLink, payment: Payment, number:
     """Record a payment, and keep a copy of its waiting alert as one that was sent."""
 
     def work(tx: Transaction) -> None:
-        TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, payment, None)
+        RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, payment, None)
 
     chat.db.run(work)
     place = MessagePlace(str(link.chat_id), number)

@@ -11,7 +11,7 @@ import pytest
 from bot.app.maintenance import payer_erasure
 from bot.chat.model.payment import PayerWords
 from bot.chat.model.replies import inert, inert_lines, plain
-from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store.payment_rows import Payment
 from bot.core.database.database import Database, Row
 from bot.core.database.snapshot import compact
@@ -265,7 +265,9 @@ async def test_payments_that_the_chat_recorded_lose_the_address_in_words_and_not
     link = chat.add_link(chat.add_person(), COFFEE, service_answer())
     payment = Payment("0" * 24, "t1", 500, "USD", {}, words=PayerWords("Ben", f"Mail {MIA}!"))
     chat.db.run(
-        lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, payment, None)
+        lambda tx: RecorderInTransaction(tx, chat.queues, chat.clock()).record(
+            link.id, payment, None
+        )
     )
     noted = "UPDATE received_payments SET sent_at = 1, sent_note = :note"
     chat.db.run(lambda tx: tx.execute(noted, note=f"Sent to {MIA}"))

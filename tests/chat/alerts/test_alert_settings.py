@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.alerts import alert_text
 from bot.chat.model.payloads import TextMessage
-from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
@@ -39,7 +39,7 @@ def pay(
             wish, request_id = link.wish, link.request_id or ""
             paid = Payment(request_id, f"t{number}", wish.amount, wish.currency, {}, oversold)
             paid = replace(paid, codes_waiting=waiting)
-            TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, paid, None)
+            RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, paid, None)
 
     chat.db.run(work)
 

@@ -14,7 +14,7 @@ from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment
 from bot.chat.model.payment import PAID_BACK
 from bot.chat.model.remote_request import read_payment
 from bot.chat.model.request_spec import AmountChoice
-from bot.chat.payments.recording import TransactionRecorder, payment_of
+from bot.chat.payments.recording import RecorderInTransaction, payment_of
 from bot.chat.store import link_rows, payment_marks
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import FoundPayment, find_payments
@@ -204,7 +204,7 @@ async def test_of_two_payments_at_once_the_second_sees_the_sum_of_both(fund: Fun
     def record(number: str) -> Callable[[Transaction], bool]:
         paid = Payment(REQUEST_ID, number * 24, 60_000, "EUR", {})
         chat = fund.chat
-        return lambda tx: TransactionRecorder(tx, chat.queues, chat.clock()).record(
+        return lambda tx: RecorderInTransaction(tx, chat.queues, chat.clock()).record(
             fund.link.id, paid, None
         )
 

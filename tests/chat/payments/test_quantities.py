@@ -10,7 +10,7 @@ import pytest
 from bot.chat.model.payloads import Alert
 from bot.chat.model.remote_request import read_payment
 from bot.chat.payments.reconciler import count_sold
-from bot.chat.payments.recording import TransactionRecorder
+from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.chat.store.revenue import revenue_totals
@@ -105,7 +105,7 @@ async def test_a_drop_ends_with_its_last_unit(chat: ChatHarness, sam: Person) ->
     def record(tx: Transaction) -> None:
         for number, units in enumerate((1, 2)):
             paid = Payment(REQUEST_ID, f"t{number}", 250 * units, "USD", {}, quantity=units)
-            TransactionRecorder(tx, chat.queues, chat.clock()).record(link.id, paid, None)
+            RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, paid, None)
 
     chat.db.run(record)
     (end,) = [text for text in chat.texts if "🏁" in text]
