@@ -22,12 +22,11 @@ from bot.chat.model.request_spec import GOODS_KINDS, KINDS
 from bot.core import errors
 from bot.core.brand import ACCENTS
 from bot.core.text.translations import DEFAULT
-from bot.service.pages.checkout_values import CASES, SENT
-from bot.service.pages.checkout_values import FIELDS as BANK_FIELDS
+from bot.service.pages.checkout_values import BANK_FIELDS, CASES, SENT_BUTTONS
 from bot.service.pages.order_values import WORDS
 from bot.service.pages.page_values import TAP
 from bot.service.pages.payer_form import AmountProblem
-from bot.service.pages.site_routes import PARTS
+from bot.service.pages.site_routes import PRIVACY_PARTS
 from bot.service.payouts.payout_account import KINDS as REAL_KINDS
 from bot.service.payouts.payout_account import DetailError
 from bot.service.rails.rail import SandboxScenario
@@ -127,12 +126,12 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "option-{}": [(field.name,) for field in MENU],
     "page-{}": [(word,) for word in (*PAYER, *WORDS, *PAGE_STATES, *REFUSED)],
     "page-amount-{}": [(problem,) for problem in AmountProblem],
-    "page-private-{}": [(part,) for part in PARTS],
-    "page-private-{}-why": [(part,) for part in PARTS],
+    "page-private-{}": [(part,) for part in PRIVACY_PARTS],
+    "page-private-{}-why": [(part,) for part in PRIVACY_PARTS],
     "page-by-{}": [(name,) for name in WAYS],
     "page-checkout-{}": [(state,) for state in CASES],
     "page-checkout-{}-{}": [(state, case) for state, each in CASES.items() for case in each],
-    "page-claimed-help-{}": [(way,) for way in SENT],
+    "page-claimed-help-{}": [(way,) for way in SENT_BUTTONS],
     "page-code-{}": [(name,) for name in WAYS],
     "page-field-{}": [(field,) for field in BANK_FIELDS],
     "page-way-{}": [(name,) for name in (*WAYS, "other")],

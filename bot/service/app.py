@@ -22,8 +22,8 @@ from bot.service.http import callers, responses, routes
 from bot.service.pages import (
     email_routes,
     page_cache,
+    page_texts,
     pay_routes,
-    payer_form,
     receipt,
     render,
     site_routes,
@@ -113,7 +113,7 @@ def _answer(request: Request, refusal: errors.Refused, allow: str | None = None)
     is_missing_page = isinstance(refusal, errors.NotFound) and not path.startswith(PROGRAMS)
     if path.startswith(PAGES) or (is_browser and is_missing_page):
         looking = request.method == "GET"
-        return render.refused(payer_form.reader(request), refusal, allow, looking=looking)
+        return render.refused(page_texts.locale_of(request), refusal, allow, looking=looking)
     return responses.refused(refusal, allow)
 
 

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
-from bot.service.pages.page_values import SLOWEST, WATCHED
+from bot.service.pages.page_values import SLOWEST_MS, WATCHED_MS
 from tests.support.browser_payer import Payer, payer
 from tests.support.pay_page_states import STATES, FlakyExchange, Scene
 from tests.support.service_harness import DROP, ServiceHarness
@@ -196,7 +196,7 @@ async def test_a_hidden_page_does_not_poll_and_polls_at_once_when_shown(
     made = await service.create(**DROP)
     page = await who.look(f"/pay/{made['id']}")
     await hide(page, hidden=True)
-    await advance(service, page, 10 * SLOWEST)
+    await advance(service, page, 10 * SLOWEST_MS)
     assert not [address for address in who.asked if address.endswith("/live")]
     await service.pay(made["id"])
     async with page.expect_response("**/live"):
@@ -220,9 +220,9 @@ async def test_a_page_polls_less_often_while_nothing_changes(
     made = await service.create(**DROP)
     page = await who.look(f"/pay/{made['id']}")
     gaps = [await looked(service, page) for _ in range(10)]
-    assert WATCHED <= gaps[0] <= WATCHED * 1.2 + STEP
-    assert max(gaps) <= SLOWEST * 1.2 + STEP
-    assert gaps[-1] >= SLOWEST
+    assert WATCHED_MS <= gaps[0] <= WATCHED_MS * 1.2 + STEP
+    assert max(gaps) <= SLOWEST_MS * 1.2 + STEP
+    assert gaps[-1] >= SLOWEST_MS
 
 
 @pytest.mark.parametrize("aside", [False, True], ids=["in front", "put aside meanwhile"])

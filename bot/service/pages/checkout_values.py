@@ -6,301 +6,306 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
-from bot.service.checkouts import checkout, paying
+from bot.service.checkouts import paying
+from bot.service.checkouts.checkout import ENDED, Checkout, CheckoutState
 from bot.service.http import callers
-from bot.service.pages import page_texts, page_values, payer_form, render
+from bot.service.pages import page_texts, page_values, render
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
-from bot.service.requests import request
+from bot.service.requests.request import (
+    Payment,
+    PaymentRequest,
+    PaymentState,
+    may_lead_to,
+    with_transaction,
+)
 from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-
-# Where a payer's form leads, and the pages there.
+# Addresses after the form.
 
 
 def next_page(
     service: callers.Service,
-    found: request.PaymentRequest | None,
+    request: PaymentRequest | None,
     request_id: str,
-    standing: paying.PaymentProgress,
+    progress: paying.PaymentProgress,
 ) -> str:
-    """Return where a form leads: the checkout while money is awaited, the redirect once paid.
+    """Return where a form leads: to the checkout while money is awaited, then to the redirect.
 
-    What was bought and words of thanks come first: their receipt leads on to the redirect.
+    If there are goods or words of thanks, the receipt comes before the redirect and links to it.
     """
-    payment = standing.payment
+    payment = progress.payment
     if payment is None or not payment.took_unit:
-        return checkout_path(request_id, standing.checkout_id)
-    onward = found and found.leads_away and redirect(service, found, payment)
+        return checkout_path(request_id, progress.checkout_id)
+    onward = request and request.leads_away and redirect(service, request, payment)
     return onward or receipt_path(payment)
 
 
-def redirect(
-    service: callers.Service, found: request.PaymentRequest, payment: request.Payment
-) -> str | None:
-    """Return the address that a payment leads on to, None where there is none.
+def redirect(service: callers.Service, request: PaymentRequest, payment: Payment) -> str | None:
+    """Return the address that a payment leads to, None if there is none.
 
     Its scheme is checked again: the operator may have disallowed it since.
     """
-    url = found.terms.redirect_url
-    if url is None or not request.may_lead_to(url, service.policy.schemes):
+    url = request.terms.redirect_url
+    if url is None or not may_lead_to(url, service.policy.schemes):
         return None
-    return request.with_transaction(url, payment.id)
+    return with_transaction(url, payment.id)
 
 
-def receipt_path(payment: request.Payment) -> str:
-    """Return the path of a payment's receipt."""
+def receipt_path(payment: Payment) -> str:
     return f"/pay/{payment.request_id}/receipt/{payment.id}"
 
 
 def checkout_path(request_id: str, checkout_id: str) -> str:
-    """Return the path of a checkout's page."""
     return f"/pay/{request_id}/checkout/{checkout_id}"
 
 
 def outcome_page(
     template: str,
     service: callers.Service,
-    reader: payer_form.Reader,
-    found: request.PaymentRequest,
+    locale: page_texts.Locale,
+    request: PaymentRequest,
     values: dict[str, Any],
     *,
     status: int = 200,
 ) -> Response:
-    """Answer with a page after the form: a form of its own may lead to the redirect.
+    """Answer with the page of a checkout or a receipt.
 
-    Also where the receipt comes first: its goods may be removed while the page is open.
+    Its policy always allows the redirect: the page's form may lead there even if the receipt comes
+    first, because the goods may be removed while the page is open.
     """
-    url = json_answers.pay_url(service.public_url, found.id)
-    framed = values | page_texts.frame(reader, found, url, service.operator_contact)
-    rules = render.policy(render.pictures(found), found.terms.redirect_url, scripted=True)
+    url = json_answers.pay_url(service.public_url, request.id)
+    values = values | page_texts.layout_values(locale, request, url, service.operator_contact)
+    rules = render.policy(render.pictures(request), request.terms.redirect_url, scripted=True)
     money = service.payment_context.rails.test_money
-    return render.html(template, reader, framed, rules=rules, status=status, test_money=money)
+    return render.html(template, locale, values, rules=rules, status=status, test_money=money)
 
 
-# What a payer pays with, as the page of a checkout shows it: an invoice or a bank's code.
+# What to pay with: an invoice or a bank's code.
 
 
-FIELDS = ("key", "id", "holder", "address", "city", "iban", "bic", "amount")
-"""The copyable fields of banks beside the reference, which have a label each."""
+BANK_FIELDS = ("key", "id", "holder", "address", "city", "iban", "bic", "amount")
+"""The fields of banks beside the reference, each with a label and a button that copies it."""
 
-GROUPED = frozenset({"iban"})
-"""Fields that people read in groups of four; the copy has none."""
+GROUPED_FIELDS = frozenset({"iban"})
+"""Fields that are shown in groups of four and copied without spaces."""
 
-SHOWN: frozenset[str] = frozenset({checkout.CheckoutState.OPEN, checkout.CheckoutState.CLAIMED})
-"""States in which a page shows what to pay with."""
+PAYABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.CLAIMED})
+"""States in which the page shows what to pay with."""
 
 
-def way_name(held: checkout.Checkout) -> str:
-    """Return the way of a checkout as payers know it, `lightning` or the bank's scheme."""
-    kind, _, scheme = held.way.partition(":")
+def way_name(checkout: Checkout) -> str:
+    """Return the name of a checkout's way: `lightning` or the bank's scheme."""
+    kind, _, scheme = checkout.way.partition(":")
     return page_values.name_of(kind, scheme)
 
 
-def code_text(held: checkout.Checkout) -> str | None:
+def code_text(checkout: Checkout) -> str | None:
     """Return the text of the QR picture, None without one.
 
     An invoice is in upper case, which makes the picture smaller (BOLT 11 section "Encoding").
     """
-    if held.pay_with is None:
+    if checkout.pay_with is None:
         return None
-    invoice = held.pay_with.lightning_invoice
-    return f"lightning:{invoice}".upper() if invoice else held.pay_with.qr_text
+    invoice = checkout.pay_with.lightning_invoice
+    return f"lightning:{invoice}".upper() if invoice else checkout.pay_with.qr_text
 
 
 def pay_with_values(
-    reader: payer_form.Reader, request: request.PaymentRequest, held: checkout.Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
 ) -> dict[str, Any]:
-    """Return the values of the code, its link and its fields; `pay_with` None shows nothing."""
-    given = held.pay_with
-    if given is None or shown not in SHOWN:
+    """Return the code, its link and its fields as `pay_with`; None shows nothing."""
+    given = checkout.pay_with
+    if given is None or shown not in PAYABLE:
         return {"pay_with": None}
-    name = way_name(held)
+    name = way_name(checkout)
     fields = dict(given.fields)
     reference = fields.pop("reference", None)
     invoice, code = given.lightning_invoice, fields.pop("code", None)
     return {
         "pay_with": {
-            "folded": shown == checkout.CheckoutState.CLAIMED,
-            "picture": f"/pay/{held.request_id}/checkout/{held.id}/code.png",
-            "picture_text": reader.t(f"page-code-{name}"),
+            "folded": shown == CheckoutState.CLAIMED,
+            "picture": f"/pay/{checkout.request_id}/checkout/{checkout.id}/code.png",
+            "picture_text": locale.t(f"page-code-{name}"),
             "link": _link(given),
             "opens": "page-open-wallet" if invoice else "page-open-upi",
-            "quiet": held.kind == payout_account.BANK or not held.automatic,  # "I've paid" follows
+            "quiet": checkout.kind == payout_account.BANK
+            or not checkout.automatic,  # "I've paid" follows
             "long": invoice or code,
             "long_name": "page-field-invoice" if invoice else "page-field-code",
-            "fields": [_field(reader, *field) for field in fields.items()],
+            "fields": [_field(locale, *field) for field in fields.items()],
             "reference": reference,
-            "reference_hint": page_texts.named_seller(reader, request, "page-reference-hint"),
+            "reference_hint": page_texts.seller_text(locale, request, "page-reference-hint"),
         }
     }
 
 
 def _link(given: rail.PayWith) -> str | None:
-    """Return the address that opens a wallet; banks' apps have one for UPI alone."""
+    """Return the address that opens a wallet; of banking apps only those for UPI have one."""
     if given.lightning_invoice:
         return f"lightning:{given.lightning_invoice}"
     return given.qr_text if given.qr_text and given.qr_text.startswith("upi:") else None
 
 
-def _field(reader: payer_form.Reader, field: str, value: str) -> dict[str, str]:
-    if field == "amount":
-        value = _local(reader, value)
+def _field(locale: page_texts.Locale, field: str, value: str) -> dict[str, str]:
+    if field == "amount":  # banking apps of this language take `12,30`, never `1,230`
+        value = value.replace(".", amounts.format_number(Decimal("0.5"), locale.tag)[1])
     groups = " ".join(value[at : at + 4] for at in range(0, len(value), 4))
     return {
-        "label": reader.t(f"page-field-{field}"),
-        "shown": groups if field in GROUPED else value,
+        "label": locale.t(f"page-field-{field}"),
+        "shown": groups if field in GROUPED_FIELDS else value,
         "value": value,
     }
 
 
-def _local(reader: payer_form.Reader, number: str) -> str:
-    """Return a number as banking apps of this language take it: `12,30`, never `1,230`."""
-    mark = amounts.format_number(Decimal("0.5"), reader.tag)[1]
-    return number.replace(".", mark)
+# The page in each state.
 
 
-AT_ONCE, SOON, LATER, LATE = 2, 3, 10, 30
-"""Seconds after which a checkout's page asks again: while a wallet is asked, at first, after
-SOON_FOR, once it has ended."""
+OPENING_RELOAD = 2
+"""Seconds until the page asks again while a wallet makes the invoice."""
 
-ASKED = 0.6
-"""The same while an answer waits for the wallet: with its second, 1.6 between two polls."""
+NEW_RELOAD, NEW_FOR_MS = 3, 60_000
+"""The same for an open checkout at first, and how long that is."""
 
-SOON_FOR, LATE_FOR = 60_000, 3_600_000
-"""Milliseconds since the checkout was opened, and since it ended."""
+OPEN_RELOAD = 10
+"""The same for an open checkout later, and for a claimed one."""
 
-UNDERPAID, UNCONFIRMED = "underpaid", "unconfirmed"
-"""What a page shows instead of the checkout's state: too little has arrived, or the seller let a
-claim lapse."""
+POLLED_RELOAD = 0.6
+"""The same while each answer waits a second for the wallet: 1.6 seconds between two polls."""
 
-OVER: frozenset[str] = frozenset({*checkout.ENDED, UNCONFIRMED})
-"""What a page shows of a checkout that was given up."""
+ENDED_RELOAD, ENDED_FOR_MS = 30, 3_600_000
+"""The same after the end of a checkout, and for how long."""
+
+UNDERPAID = "underpaid"
+"""The page's state if too little money has arrived."""
+
+UNCONFIRMED = "unconfirmed"
+"""The page's state if the seller let a claim lapse."""
+
+OVER: frozenset[str] = frozenset({*ENDED, UNCONFIRMED})
+"""The page's states of a checkout that was given up."""
 
 CASES: dict[str, tuple[str, ...]] = {
-    checkout.CheckoutState.OPENING: ("why",),
-    checkout.CheckoutState.OPEN: (
+    CheckoutState.OPENING: ("why",),
+    CheckoutState.OPEN: (
         "why",
         "free",
         payout_account.LIGHTNING,
         page_values.TAP,
         payout_account.BANK,
     ),
-    checkout.CheckoutState.CLAIMED: ("why", page_values.TAP, payout_account.BANK),
-    checkout.CheckoutState.LAPSED: (
+    CheckoutState.CLAIMED: ("why", page_values.TAP, payout_account.BANK),
+    CheckoutState.LAPSED: (
         "why",
         "free",
         payout_account.LIGHTNING,
         page_values.TAP,
         payout_account.BANK,
     ),
-    checkout.CheckoutState.CANCELLED: (
+    CheckoutState.CANCELLED: (
         "why",
         "free",
         payout_account.LIGHTNING,
         page_values.TAP,
         payout_account.BANK,
     ),
-    checkout.CheckoutState.FAILED: ("slow", "refused", "lied", "tooSmall", "tooLarge"),
-    checkout.CheckoutState.REJECTED: ("why", page_values.TAP, payout_account.BANK),
-    checkout.CheckoutState.OVERSOLD: ("why", "free"),
+    CheckoutState.FAILED: ("slow", "refused", "lied", "tooSmall", "tooLarge"),
+    CheckoutState.REJECTED: ("why", page_values.TAP, payout_account.BANK),
+    CheckoutState.OVERSOLD: ("why", "free"),
     UNDERPAID: ("why",),
     UNCONFIRMED: ("why", page_values.TAP, payout_account.BANK),
 }
-"""The cases that the text of a state tells apart: by reason, by way, by whether a unit is held."""
+"""The texts of a page state: by failure, by what confirms payments, by whether units are held."""
 
-SENT = {payout_account.BANK: "page-sent", page_values.TAP: "page-sent-tap"}
-"""The button by which a payer says that the money was sent, where the rail can't know it."""
+SENT_BUTTONS = {payout_account.BANK: "page-sent", page_values.TAP: "page-sent-tap"}
+"""The button by which a payer says that the money was sent, if the rail can't know it."""
 
 SIGNS: dict[str, str] = {
-    checkout.CheckoutState.CLAIMED: "waiting",
-    checkout.CheckoutState.LAPSED: "over",
-    checkout.CheckoutState.CANCELLED: "stopped",
-    **dict.fromkeys((checkout.CheckoutState.FAILED, checkout.CheckoutState.REJECTED), "trouble"),
-    **dict.fromkeys((checkout.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED), "trouble"),
+    CheckoutState.CLAIMED: "waiting",
+    CheckoutState.LAPSED: "over",
+    CheckoutState.CANCELLED: "stopped",
+    **dict.fromkeys((CheckoutState.FAILED, CheckoutState.REJECTED), "trouble"),
+    **dict.fromkeys((CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED), "trouble"),
 }
-"""The macros of signs.html that show states at a glance."""
+"""The macro of signs.html for each page state."""
 
-CLAIMABLE: frozenset[str] = frozenset(
-    {checkout.CheckoutState.OPEN, checkout.CheckoutState.LAPSED, UNCONFIRMED}
-)
-"""States in which a payer may say so, or say so again."""
+CLAIMABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.LAPSED, UNCONFIRMED})
+"""Page states in which a payer may say that the money was sent, or say it again."""
 
-AGAIN: dict[tuple[str, str], str] = {
-    (checkout.CheckoutState.LAPSED, payout_account.LIGHTNING): "page-new-invoice",
-    (checkout.CheckoutState.LAPSED, page_values.TAP): "page-new-invoice",
-    (checkout.CheckoutState.FAILED, payout_account.LIGHTNING): "page-retry",
-    (checkout.CheckoutState.FAILED, page_values.TAP): "page-retry",
+RESTART_LINKS: dict[tuple[str, str], str] = {
+    (CheckoutState.LAPSED, payout_account.LIGHTNING): "page-new-invoice",
+    (CheckoutState.LAPSED, page_values.TAP): "page-new-invoice",
+    (CheckoutState.FAILED, payout_account.LIGHTNING): "page-retry",
+    (CheckoutState.FAILED, page_values.TAP): "page-retry",
 }
-"""The link back to the pay page where it isn't "Start again", by state and way."""
+"""The text of the link to the pay page if it isn't "Start again"."""
 
 ASK_SELLER: frozenset[str] = frozenset(
     {
         *(
-            checkout.CheckoutState.CLAIMED,
-            checkout.CheckoutState.REJECTED,
-            checkout.CheckoutState.FAILED,
+            CheckoutState.CLAIMED,
+            CheckoutState.REJECTED,
+            CheckoutState.FAILED,
         ),
-        *(checkout.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED),
+        *(CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED),
     }
 )
-"""States in which the seller may have to help."""
+"""Page states in which the seller may have to help."""
 
-SELLER_FIRST: frozenset[str] = frozenset(
-    {checkout.CheckoutState.REJECTED, checkout.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED}
+ONLY_SELLER_HELPS: frozenset[str] = frozenset(
+    {CheckoutState.REJECTED, CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED}
 )
-"""States in which nobody but the seller can help."""
 
-HOPELESS = frozenset({"lied", "tooSmall", "tooLarge"})
-"""Reasons for which another try at an invoice fails as well."""
+LASTING_FAILURES = frozenset({"lied", "tooSmall", "tooLarge"})
+"""Failures after which another try at an invoice fails too."""
 
 
 def checkout_page(
-    reader: payer_form.Reader,
-    request: request.PaymentRequest,
-    held: checkout.Checkout,
-    payment: request.Payment | None,
+    locale: page_texts.Locale,
+    request: PaymentRequest,
+    checkout: Checkout,
+    payment: Payment | None,
     now: int,
 ) -> dict[str, Any]:
-    """Return the values of a checkout's page in its state; `payment` is short or without a unit."""
-    state = held.state(now)
-    shown = _shown(held, payment, state)
-    title = _title(reader, request, held, payment, shown)
+    """Return the values of a checkout's page; a `payment` is underpaid or took no unit."""
+    state = checkout.state(now)
+    shown = _page_state(checkout, payment, state)
+    title = _title(locale, request, checkout, payment, shown)
     return {
         "name": request.terms.product.name,
         "title": title,
-        "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
-        "why": _why(reader, request, held, shown),
+        "page": locale.t("page-title-state", title=title, name=request.terms.product.name),
+        "why": _why(locale, request, checkout, shown),
         "scripted": True,
-        "watch": checkout_path(held.request_id, held.id),
+        "watch": checkout_path(checkout.request_id, checkout.id),
         "now": now,
-        "opening": shown == checkout.CheckoutState.OPENING,
-        "turns": shown == checkout.CheckoutState.OPENING
-        or (shown == checkout.CheckoutState.OPEN and held.pay_with is None),
+        "opening": shown == CheckoutState.OPENING,
+        "turns": shown == CheckoutState.OPENING
+        or (shown == CheckoutState.OPEN and checkout.pay_with is None),
         "sign": SIGNS.get(shown),
         "transaction_id": payment and payment.id,
         "receipt": payment and payment.oversold and receipt_path(payment),
-        **_pace(held, state, now),
-        **_amounts(reader, request, held, payment, shown),
-        **_times(reader, request, held, shown),
-        **pay_with_values(reader, request, held, shown),
-        **_steps(reader, request, held, shown),
+        **_reload_times(checkout, state, now),
+        **_amounts(locale, request, checkout, payment, shown),
+        **_times(locale, request, checkout, shown),
+        **pay_with_values(locale, request, checkout, shown),
+        **_steps(locale, request, checkout, shown),
     }
 
 
 def unclaimed(
-    reader: payer_form.Reader, request: request.PaymentRequest, held: checkout.Checkout
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout
 ) -> dict[str, Any]:
-    """Return the values of the page of a payer whose claim came too late: no unit is free."""
-    title = reader.t("page-claim-none", count=held.quantity)
-    lost = {"reference": held.reference, "count": held.quantity}
-    why = page_texts.named_seller(reader, request, "page-claim-none-why", **lost)
+    """Return what changes on the page of a payer who claimed when no unit was free any more."""
+    title = locale.t("page-claim-none", count=checkout.quantity)
+    lost = {"reference": checkout.reference, "count": checkout.quantity}
+    why = page_texts.seller_text(locale, request, "page-claim-none-why", **lost)
     return {
         "title": title,
-        "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
+        "page": locale.t("page-title-state", title=title, name=request.terms.product.name),
         "why": page_texts.TimedText(why),
         "sign": "trouble",
         "claim": None,
@@ -311,166 +316,170 @@ def unclaimed(
     }
 
 
-def unpromised(
-    reader: payer_form.Reader, request: request.PaymentRequest, held: checkout.Checkout
-) -> str:
-    """Return what follows a claim whose units are held for the ordinary time alone."""
-    return page_texts.named_seller(reader, request, "page-sent-unheld", count=held.quantity)
+def unpromised(locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout) -> str:
+    """Return the text about a claim whose units are held only for the ordinary time."""
+    return page_texts.seller_text(locale, request, "page-sent-unheld", count=checkout.quantity)
 
 
-def _shown(
-    held: checkout.Checkout, payment: request.Payment | None, state: checkout.CheckoutState
-) -> str:
-    if payment and payment.state is request.PaymentState.UNDERPAID:
+def _page_state(checkout: Checkout, payment: Payment | None, state: CheckoutState) -> str:
+    if payment and payment.state is PaymentState.UNDERPAID:
         return UNDERPAID
-    return UNCONFIRMED if state is checkout.CheckoutState.LAPSED and held.claimed_at else state
+    return UNCONFIRMED if state is CheckoutState.LAPSED and checkout.claimed_at else state
 
 
 def _title(
-    reader: payer_form.Reader,
-    request: request.PaymentRequest,
-    held: checkout.Checkout,
-    payment: request.Payment | None,
+    locale: page_texts.Locale,
+    request: PaymentRequest,
+    checkout: Checkout,
+    payment: Payment | None,
     shown: str,
 ) -> str:
-    if shown == checkout.CheckoutState.OPEN and held.pay_with:
-        return reader.t(f"page-by-{way_name(held)}")
-    if shown == checkout.CheckoutState.LAPSED and AGAIN.get((shown, _way(held))):
-        return reader.t("page-checkout-ended")
-    paid = payment.paid if payment else held.quote
-    return page_texts.named_seller(
-        reader,
+    if shown == CheckoutState.OPEN and checkout.pay_with:
+        return locale.t(f"page-by-{way_name(checkout)}")
+    if shown == CheckoutState.LAPSED and RESTART_LINKS.get((shown, _confirmed_by(checkout))):
+        return locale.t("page-checkout-ended")
+    paid = payment.paid if payment else checkout.quote
+    return page_texts.seller_text(
+        locale,
         request,
         f"page-checkout-{shown}",
-        paid=page_texts.money_text(paid.amount, paid.currency, reader.tag),
-        amount=page_texts.money_text(held.quote.amount, held.quote.currency, reader.tag),
+        paid=page_texts.money_text(paid.amount, paid.currency, locale.tag),
+        amount=page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
     )
 
 
 def _why(
-    reader: payer_form.Reader, request: request.PaymentRequest, held: checkout.Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
 ) -> page_texts.TimedText:
-    text = page_texts.named_seller(
-        reader,
+    text = page_texts.seller_text(
+        locale,
         request,
-        f"page-checkout-{shown}-{_case(request, held, shown)}",
-        amount=page_texts.money_text(held.quote.amount, held.quote.currency, reader.tag),
-        reference=held.reference,
-        count=held.quantity,
+        f"page-checkout-{shown}-{_case(request, checkout, shown)}",
+        amount=page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
+        reference=checkout.reference,
+        count=checkout.quantity,
         at=page_texts.PLACE,
     )
-    return page_texts.timed_text(text, page_texts.moment(reader, held.lapses_at, "clock"))
+    return page_texts.timed_text(text, page_texts.moment(locale, checkout.lapses_at, "clock"))
 
 
-def _case(request: request.PaymentRequest, held: checkout.Checkout, shown: str) -> str:
-    """Return the case of CASES; test money tells apart whether a unit is held."""
-    cases, way = CASES[shown], _way(held)
-    if shown == checkout.CheckoutState.FAILED:
-        return held.failure if held.failure and held.failure in cases else cases[0]
-    if way in cases:
-        return way
+def _case(request: PaymentRequest, checkout: Checkout, shown: str) -> str:
+    """Return which of the CASES applies."""
+    cases, confirmed_by = CASES[shown], _confirmed_by(checkout)
+    if shown == CheckoutState.FAILED:
+        return checkout.failure if checkout.failure and checkout.failure in cases else cases[0]
+    if confirmed_by in cases:
+        return confirmed_by
     return "free" if "free" in cases and not request.units else "why"
 
 
-def _way(held: checkout.Checkout) -> str:
-    """Return how a payment becomes known: by a wallet, by taps, by a bank; '' for test money."""
-    if held.kind in {payout_account.SANDBOX, payout_account.BANK}:
-        return held.kind.removeprefix(payout_account.SANDBOX)
-    return payout_account.LIGHTNING if held.automatic else page_values.TAP
+def _confirmed_by(checkout: Checkout) -> str:
+    """Return what confirms a payment: a wallet, taps or a bank; '' for test money."""
+    if checkout.kind in {payout_account.SANDBOX, payout_account.BANK}:
+        return checkout.kind.removeprefix(payout_account.SANDBOX)
+    return payout_account.LIGHTNING if checkout.automatic else page_values.TAP
 
 
-def _pace(
-    held: checkout.Checkout, state: checkout.CheckoutState, now: int
-) -> dict[str, float | None]:
+def _reload_times(checkout: Checkout, state: CheckoutState, now: int) -> dict[str, float | None]:
     """Return the seconds until the page asks `again` by script, and until it reloads without."""
-    calm = SOON if now - held.created_at < SOON_FOR else LATER
-    late = LATE if state in checkout.ENDED and now - held.lapses_at < LATE_FOR else None
-    again, refresh = {
-        checkout.CheckoutState.OPENING: (AT_ONCE, AT_ONCE),
-        checkout.CheckoutState.OPEN: (
-            ASKED if _way(held) == payout_account.LIGHTNING else calm,
-            calm,
-        ),
-        checkout.CheckoutState.CLAIMED: (LATER, LATE),
-    }.get(state, (late, late))
-    return {"again": again, "refresh": refresh}
+    if state is CheckoutState.OPENING:
+        return {"again": OPENING_RELOAD, "refresh": OPENING_RELOAD}
+    if state is CheckoutState.OPEN:
+        refresh = NEW_RELOAD if now - checkout.created_at < NEW_FOR_MS else OPEN_RELOAD
+        is_polled = _confirmed_by(checkout) == payout_account.LIGHTNING
+        return {"again": POLLED_RELOAD if is_polled else refresh, "refresh": refresh}
+    if state is CheckoutState.CLAIMED:
+        return {"again": OPEN_RELOAD, "refresh": ENDED_RELOAD}
+    has_just_ended = state in ENDED and now - checkout.lapses_at < ENDED_FOR_MS
+    late = ENDED_RELOAD if has_just_ended else None
+    return {"again": late, "refresh": late}
 
 
 def _amounts(
-    reader: payer_form.Reader,
-    request: request.PaymentRequest,
-    held: checkout.Checkout,
-    payment: request.Payment | None,
+    locale: page_texts.Locale,
+    request: PaymentRequest,
+    checkout: Checkout,
+    payment: Payment | None,
     shown: str,
 ) -> dict[str, Any]:
-    terms, paid = request.terms, payment.paid if payment else held.quote
-    total = held.order.amount(terms)
-    given = page_texts.money_text(paid.amount, paid.currency, reader.tag)
-    differs = held.quote.rate is not None or paid.amount != held.quote.amount
-    void = shown in OVER and bool(_way(held))  # the next quote is another one
+    terms, paid = request.terms, payment.paid if payment else checkout.quote
+    total = checkout.order.amount(terms)
+    given = page_texts.money_text(paid.amount, paid.currency, locale.tag)
+    differs = checkout.quote.rate is not None or paid.amount != checkout.quote.amount
+    void = shown in OVER and bool(_confirmed_by(checkout))  # the next quote will differ
     return {
-        "amount": page_texts.money_text(total, terms.currency, reader.tag),
-        "pieces": page_texts.quantity_text(reader, total, terms.currency, held.quantity),
+        "amount": page_texts.money_text(total, terms.currency, locale.tag),
+        "pieces": page_texts.quantity_text(locale, total, terms.currency, checkout.quantity),
         "paid": given if differs and not void else None,
-        "due": page_texts.money_text(held.quote.amount, held.quote.currency, reader.tag),
-        "rate": None if void else page_values.rate_text(reader, terms.currency, held.quote),
+        "due": page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
+        "rate": None if void else page_values.rate_text(locale, terms.currency, checkout.quote),
     }
 
 
 def _times(
-    reader: payer_form.Reader, request: request.PaymentRequest, held: checkout.Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
 ) -> dict[str, Any]:
     """Return the end of an open checkout, and the begin and end of a claim."""
+    is_open, is_claimed = shown == CheckoutState.OPEN, shown == CheckoutState.CLAIMED
     ends = "page-held" if request.units else "page-awaited"
+    if _confirmed_by(checkout) == payout_account.LIGHTNING:
+        ends = "page-invoice-ends"
     values: dict[str, Any] = {
-        "ends": reader.t("page-invoice-ends" if _way(held) == payout_account.LIGHTNING else ends),
-        "until": held.lapses_at if shown == checkout.CheckoutState.OPEN else None,
+        "ends": locale.t(ends),
+        "until": checkout.lapses_at if is_open else None,
         "claimed_at": None,
     }
-    if shown == checkout.CheckoutState.CLAIMED and held.claimed_at is not None:
-        values["claimed_at"] = page_texts.moment(reader, held.claimed_at)
-        holds = request.units and held.is_held
-        values["held_until"] = page_texts.moment(reader, held.lapses_at) if holds else None
+    if is_claimed and checkout.claimed_at is not None:
+        values["claimed_at"] = page_texts.moment(locale, checkout.claimed_at)
+        holds = request.units and checkout.is_held
+        values["held_until"] = page_texts.moment(locale, checkout.lapses_at) if holds else None
     return values
 
 
 def _steps(
-    reader: payer_form.Reader, request: request.PaymentRequest, held: checkout.Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
 ) -> dict[str, Any]:
     """Return what a payer can do next: the keys of buttons, and the way back to the pay page."""
-    way, is_open = _way(held), shown == checkout.CheckoutState.OPEN
-    claim = SENT.get(way) if shown in CLAIMABLE else None
-    then = "page-sent-held" if request.units else "page-sent-then"
-    restart = AGAIN.get((shown, way), "page-restart") if shown in OVER else None
+    confirmed_by, is_open = _confirmed_by(checkout), shown == CheckoutState.OPEN
+    claim = SENT_BUTTONS.get(confirmed_by) if shown in CLAIMABLE else None
+    then = None
+    if claim and is_open:
+        key = "page-sent-held" if request.units else "page-sent-then"
+        then = page_texts.seller_text(locale, request, key, count=checkout.quantity)
+    restart = None
+    if shown in OVER:
+        restart = RESTART_LINKS.get((shown, confirmed_by), "page-restart")
+    may_have_paid = shown == CheckoutState.CANCELLED and confirmed_by in SENT_BUTTONS
     return {
         "claim": claim,
-        "reference": None if is_open else held.reference,
-        "help": page_texts.named_seller(
-            reader, request, f"page-claimed-help-{way}", reference=held.reference
-        )
-        if shown == checkout.CheckoutState.CLAIMED and way in SENT
-        else None,
-        "then": page_texts.named_seller(reader, request, then, count=held.quantity)
-        if claim and is_open
-        else None,
+        "then": then,
+        "reference": None if is_open else checkout.reference,
         "cancel": is_open,
         "restart": restart,
-        "unheld": page_texts.named_seller(
-            reader, request, "page-claimed-unheld", count=held.quantity
-        )
-        if shown == checkout.CheckoutState.CLAIMED and request.units and not held.is_promised
-        else None,
-        "kept": page_texts.named_seller(reader, request, _kept(held))
-        if shown == checkout.CheckoutState.CLAIMED
-        else None,
-        "seller_first": shown in SELLER_FIRST or held.failure in HOPELESS,
-        "start": f"/pay/{held.request_id}",
-        "asks_seller": shown in ASK_SELLER
-        or (shown == checkout.CheckoutState.CANCELLED and way in SENT),
+        "start": f"/pay/{checkout.request_id}",
+        "seller_first": shown in ONLY_SELLER_HELPS or checkout.failure in LASTING_FAILURES,
+        "asks_seller": shown in ASK_SELLER or may_have_paid,
+        **_claim_texts(locale, request, checkout, shown),
     }
 
 
-def _kept(held: checkout.Checkout) -> str:
-    """Return the text that says how a payer hears of the seller's decision."""
-    emails = held.language is not None and "email" in held.user_data
-    return "page-claimed-emailed" if emails else "page-claimed-kept"
+def _claim_texts(
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
+) -> dict[str, str | None]:
+    """Return what a payer reads while the claim is pending."""
+    texts: dict[str, str | None] = {"kept": None, "help": None, "unheld": None}
+    if shown != CheckoutState.CLAIMED:
+        return texts
+    emails = checkout.language is not None and "email" in checkout.user_data
+    kept = "page-claimed-emailed" if emails else "page-claimed-kept"
+    texts["kept"] = page_texts.seller_text(locale, request, kept)
+    confirmed_by = _confirmed_by(checkout)
+    if confirmed_by in SENT_BUTTONS:
+        texts["help"] = page_texts.seller_text(
+            locale, request, f"page-claimed-help-{confirmed_by}", reference=checkout.reference
+        )
+    if request.units and not checkout.is_promised:
+        texts["unheld"] = page_texts.seller_text(
+            locale, request, "page-claimed-unheld", count=checkout.quantity
+        )
+    return texts

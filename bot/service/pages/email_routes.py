@@ -1,4 +1,4 @@
-"""`/email/…`: the pages behind the links of letters, on which recipients confirm or stop them.
+"""`/email/…`: the pages behind the links of letters, where recipients confirm or stop them.
 
 Opening a link changes nothing, because mail scanners open every link; the button does.
 """
@@ -14,7 +14,7 @@ from bot.core import errors
 from bot.service.checkouts import order
 from bot.service.http import callers, routes
 from bot.service.notifications import notification, payer_letters, recipients
-from bot.service.pages import payer_form, render
+from bot.service.pages import page_texts, payer_form, render
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -30,8 +30,8 @@ EVERYBODY = "everybody"
 async def ask(request: Request) -> Response:
     """Show the address with a button that confirms it."""
     service, token = callers.admit_payer(request), request.path_params["token"]
-    it = await service.db.read(lambda tx: recipients.find_by_token(tx, token))
-    return _confirming(request, it, service.now())
+    recipient = await service.db.read(lambda tx: recipients.find_by_token(tx, token))
+    return _confirming(request, recipient, service.now())
 
 
 @router.api_route(f"{notification.CONFIRM_PATH}{{token}}", methods=["POST"])
@@ -40,33 +40,33 @@ async def confirm(request: Request) -> Response:
     service, token = callers.admit_payer(request), request.path_params["token"]
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipients.confirm(tx, token, now))
-    it = confirmed or await service.db.read(lambda tx: recipients.find_by_token(tx, token))
-    return _confirming(request, it, now)
+    recipient = confirmed or await service.db.read(lambda tx: recipients.find_by_token(tx, token))
+    return _confirming(request, recipient, now)
 
 
 @router.api_route(f"{notification.STOP_PATH}{{token}}", methods=["GET", "HEAD"])
 async def offer(request: Request) -> Response:
     """Show the buttons that stop letters."""
     service, token = callers.admit_payer(request), request.path_params["token"]
-    it = await service.db.read(lambda tx: recipients.find_by_stop_token(tx, token))
-    if it is None:
-        return _page(request, it, "unknown", status=404)
-    ended = it.state is notification.RecipientState.ENDED
+    recipient = await service.db.read(lambda tx: recipients.find_by_stop_token(tx, token))
+    if recipient is None:
+        return _page(request, recipient, "unknown", status=404)
+    ended = recipient.state is notification.RecipientState.ENDED
     buttons = (EVERYBODY,) if ended else ("seller", EVERYBODY)
-    return _page(request, it, "stopped" if ended else "stop", buttons=buttons)
+    return _page(request, recipient, "stopped" if ended else "stop", buttons=buttons)
 
 
 @router.api_route(f"{notification.STOP_PATH}{{token}}", methods=["POST"])
 async def stop(request: Request) -> Response:
-    """Stop a seller's letters, or those of all; mail programs post here too (RFC 8058)."""
+    """Stop the letters of a seller or of all sellers; mail programs post here too (RFC 8058)."""
     service, token = callers.admit_payer(request), request.path_params["token"]
     everybody, now = await _asked(request) == EVERYBODY, service.now()
-    it = await service.db.transaction(
+    recipient = await service.db.transaction(
         lambda tx: recipients.unsubscribe(tx, token, now, everybody=everybody)
     )
-    if it is None:
+    if recipient is None:
         return _page(request, None, "unknown", status=404)
-    return _page(request, it, "all-stopped" if everybody else "stopped")
+    return _page(request, recipient, "all-stopped" if everybody else "stopped")
 
 
 @router.api_route(
@@ -98,14 +98,14 @@ async def stop_receipts(request: Request) -> Response:
 
 
 def _receipts_of(request: Request) -> tuple[callers.Service, str | None]:
-    """Return the service, and the mailbox of the link in a receipt."""
+    """Return the service, and the mailbox that the link of a receipt stops."""
     service = callers.admit_payer(request)
     token = request.path_params["token"]
     return service, notification.read_stop_token(service.payer_key, token)
 
 
 async def _asked(request: Request) -> str:
-    """Return the button that was pressed, "" for mail programs, whose forms differ."""
+    """Return the pressed button, "" for mail programs, whose forms differ."""
     try:
         form = await payer_form.read(request)
     except errors.UnsupportedMediaType:
@@ -113,37 +113,36 @@ async def _asked(request: Request) -> str:
     return form.get("scope", "")
 
 
-def _confirming(request: Request, it: notification.Recipient | None, now: int) -> Response:
-    """Answer with the state of the address of a confirmation link."""
-    if it is None:
-        return _page(request, it, "unknown", status=404)
-    if it.may_be_confirmed(now):
-        return _page(request, it, "confirm", buttons=("confirm",))
-    if it.state is notification.RecipientState.UNCONFIRMED:
-        return _page(request, it, "lapsed", status=410)
-    return _page(
-        request, it, "stopped" if it.state is notification.RecipientState.ENDED else "done"
-    )
+def _confirming(request: Request, recipient: notification.Recipient | None, now: int) -> Response:
+    """Answer with the state of a confirmation link's address."""
+    if recipient is None:
+        return _page(request, recipient, "unknown", status=404)
+    if recipient.may_be_confirmed(now):
+        return _page(request, recipient, "confirm", buttons=("confirm",))
+    if recipient.state is notification.RecipientState.UNCONFIRMED:
+        return _page(request, recipient, "lapsed", status=410)
+    ended = recipient.state is notification.RecipientState.ENDED
+    return _page(request, recipient, "stopped" if ended else "done")
 
 
 def _page(
     request: Request,
-    it: notification.Recipient | None,
+    recipient: notification.Recipient | None,
     name: str,
     *,
     buttons: tuple[str, ...] = (),
     status: int = 200,
 ) -> Response:
-    reader = payer_form.reader(request)
-    said = {
-        "address": order.masked("email", it.address) if it else "",
+    locale = page_texts.locale_of(request)
+    names = {
+        "address": order.masked("email", recipient.address) if recipient else "",
         "host": urlsplit(callers.state_of(request).service.public_url).netloc,
     }
     values = {
-        "title": reader.t(f"consent-{name}"),
-        "why": reader.t(f"consent-{name}-why", **said),
+        "title": locale.t(f"consent-{name}"),
+        "why": locale.t(f"consent-{name}-why", **names),
         "buttons": [
-            (value, reader.t(f"consent-button-{value}", host=said["host"])) for value in buttons
+            (value, locale.t(f"consent-button-{value}", host=names["host"])) for value in buttons
         ],
     }
-    return render.html("consent.html", reader, values, status=status)
+    return render.html("consent.html", locale, values, status=status)

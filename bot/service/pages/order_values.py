@@ -1,4 +1,4 @@
-"""The values of the form's part about the order: amount, quantity, name and message."""
+"""Values of the pay form's part about the order: amount, quantity, name and message."""
 
 from __future__ import annotations
 
@@ -7,93 +7,106 @@ from typing import Any
 
 from bot.core.money import amounts
 from bot.service.pages import page_texts, payer_form
-from bot.service.requests import request
+from bot.service.requests.request import (
+    LONGEST_MESSAGE,
+    LONGEST_NAME,
+    AmountChoice,
+    PaymentRequest,
+    Terms,
+)
 
-WORDS = {"name": request.LONGEST_NAME, "message": request.LONGEST_MESSAGE}
-"""The fields of the payer's words, with their characters."""
+WORDS = {"name": LONGEST_NAME, "message": LONGEST_MESSAGE}
+"""The fields of the payer's words, with their limits in characters."""
 
 
 def order_values(
-    reader: payer_form.Reader,
-    request: request.PaymentRequest,
+    locale: page_texts.Locale,
+    request: PaymentRequest,
     order: payer_form.PayerOrder | None,
     typed: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the values of the order's fields, as the payer left them if there is an `order`."""
+    """Return the values of the order's fields; with an `order` as the payer left them."""
     terms = request.terms
     most = most_units(request)
-    choice = terms.choice and _choice(reader, terms, terms.choice, order)
-    many = most > 1 or bool(order and order.quantity != 1 and terms.max_quantity)
+    choice = terms.choice and _choice(locale, terms, terms.choice, order)
+    was_chosen = bool(order and order.quantity != 1 and terms.max_quantity)
+    has_quantity = most > 1 or was_chosen
     return {
         "choice": choice,
-        "quantity": _quantity(reader, terms, most, order) if many else None,
-        "words": [_word(reader, name, typed) for name in WORDS],
-        "sums": _sums(reader, terms) if choice or many else None,
+        "quantity": _quantity(locale, terms, most, order) if has_quantity else None,
+        "words": [
+            {
+                "name": name,
+                "value": typed.get(name, ""),
+                "hint": locale.t("page-up-to", limit=limit),
+                "most": limit,
+            }
+            for name, limit in WORDS.items()
+        ],
+        "sums": _sums(locale, terms) if choice or has_quantity else None,
     }
 
 
-def most_units(request: request.PaymentRequest) -> int:
-    """Return how many units one checkout may have now."""
+def most_units(request: PaymentRequest) -> int:
+    """Return how many units one checkout may take now."""
     most = request.terms.max_quantity or 1
     return min(most, request.units.remaining) if request.units else most
 
 
-def has_open_sum(request: request.PaymentRequest) -> bool:
-    """Return whether the payer decides about the sum: by the amount, or by the quantity."""
+def has_open_sum(request: PaymentRequest) -> bool:
+    """True if the payer decides about the sum: by the amount, or by the quantity."""
     return request.terms.choice is not None or most_units(request) > 1
 
 
 def order_problems(
-    reader: payer_form.Reader, request: request.PaymentRequest, order: payer_form.PayerOrder | None
+    locale: page_texts.Locale, request: PaymentRequest, order: payer_form.PayerOrder | None
 ) -> dict[str, str]:
-    """Return what is wrong with an order, by the ids of its fields."""
+    """Return the problems of an order, by the ids of its fields."""
     if order is None:
         return {}
     found: dict[str, str] = {}
     if order.chosen.problem:
-        found["amount"] = _amount_problem(reader, request.terms, order)
+        found["amount"] = _amount_problem(locale, request.terms, order)
     if order.quantity is None:
-        found["quantity"] = reader.t("page-quantity-wrong", most=max(most_units(request), 1))
+        found["quantity"] = locale.t("page-quantity-wrong", most=max(most_units(request), 1))
     return found | {
-        name: reader.t("page-too-long", count=count, limit=WORDS[name])
+        name: locale.t("page-too-long", count=count, limit=WORDS[name])
         for name, count in order.too_long.items()
     }
 
 
-def _amount_problem(
-    reader: payer_form.Reader, terms: request.Terms, order: payer_form.PayerOrder
-) -> str:
+def _amount_problem(locale: page_texts.Locale, terms: Terms, order: payer_form.PayerOrder) -> str:
     choice, currency = terms.choice, terms.currency
     low = choice.minimum if choice else terms.amount
     high = choice.maximum if choice else None
     readings = order.chosen.readings
-    return reader.t(
+    return locale.t(
         f"page-amount-{order.chosen.problem}",
-        price=page_texts.money_text(terms.amount, currency, reader.tag),
-        minimum=page_texts.money_text(low, currency, reader.tag),
-        maximum="none" if high is None else page_texts.money_text(high, currency, reader.tag),
+        price=page_texts.money_text(terms.amount, currency, locale.tag),
+        minimum=page_texts.money_text(low, currency, locale.tag),
+        maximum="none" if high is None else page_texts.money_text(high, currency, locale.tag),
         currency=amounts.unit(currency),
         decimals=amounts.exponent(currency),
         readings=len(readings),
-        reading=page_texts.money_text(readings[0], currency, reader.tag) if readings else "",
+        reading=page_texts.money_text(readings[0], currency, locale.tag) if readings else "",
     )
 
 
 def _choice(
-    reader: payer_form.Reader,
-    terms: request.Terms,
-    choice: request.AmountChoice,
+    locale: page_texts.Locale,
+    terms: Terms,
+    choice: AmountChoice,
     order: payer_form.PayerOrder | None,
 ) -> dict[str, Any]:
     offered = dict.fromkeys((*(order.chosen.readings if order else ()), *choice.suggested))
     values = {payer_form.written(amount, terms.currency): amount for amount in offered}
     button, text = _posted(order, values, terms)
-    before, after = page_texts.affixes(terms.currency, reader.tag)
+    before, after = page_texts.affixes(terms.currency, locale.tag)
     return {
         "buttons": [
             {
                 "value": value,
-                "text": page_texts.short_text(amount, terms.currency, reader.tag),
+                "text": page_texts.short_text(amount, terms.currency, locale.tag),
                 "checked": value == button,
             }
             for value, amount in values.items()
@@ -102,19 +115,19 @@ def _choice(
         "text": text,
         "before": before.strip(),
         "after": after.strip(),
-        "hint": _bounds(reader, terms, choice),
+        "hint": _bounds(locale, terms, choice),
     }
 
 
 def _posted(
-    order: payer_form.PayerOrder | None, values: dict[str, int], terms: request.Terms
+    order: payer_form.PayerOrder | None, values: dict[str, int], terms: Terms
 ) -> tuple[str | None, str]:
-    """Return the button that is pressed and the text; on a new page the first suggestion."""
+    """Return the pressed button and the text; on a new page the first suggestion is pressed."""
     if order is None:
         return next(iter(values), payer_form.OTHER), ""
     given = [value.strip() for value in order.amounts]
     if order.chosen.problem is payer_form.AmountProblem.BOTH:
-        return None, ""  # both are buttons now
+        return None, ""  # both amounts are buttons now
     text = next(
         (value for value in reversed(given) if value not in {payer_form.OTHER, *values}), ""
     )
@@ -127,40 +140,31 @@ def _posted(
     return button or payer_form.OTHER, text
 
 
-def _bounds(reader: payer_form.Reader, terms: request.Terms, choice: request.AmountChoice) -> str:
-    minimum = page_texts.short_text(choice.minimum, terms.currency, reader.tag)
+def _bounds(locale: page_texts.Locale, terms: Terms, choice: AmountChoice) -> str:
+    minimum = page_texts.short_text(choice.minimum, terms.currency, locale.tag)
     if choice.maximum is None:
-        return reader.t("page-amount-from", minimum=minimum)
-    maximum = page_texts.short_text(choice.maximum, terms.currency, reader.tag)
-    return reader.t("page-amount-between", minimum=minimum, maximum=maximum)
+        return locale.t("page-amount-from", minimum=minimum)
+    maximum = page_texts.short_text(choice.maximum, terms.currency, locale.tag)
+    return locale.t("page-amount-between", minimum=minimum, maximum=maximum)
 
 
 def _quantity(
-    reader: payer_form.Reader, terms: request.Terms, most: int, order: payer_form.PayerOrder | None
+    locale: page_texts.Locale, terms: Terms, most: int, order: payer_form.PayerOrder | None
 ) -> dict[str, Any]:
-    """Return the quantities to choose from; the payer's own is cut to what is left."""
-    wished = (order and order.quantity) or 1
-    each = page_texts.money_text(terms.amount, terms.currency, reader.tag)
+    """Return the quantities to choose from; the payer's quantity is cut to the available one."""
+    wanted = (order and order.quantity) or 1
+    each = page_texts.money_text(terms.amount, terms.currency, locale.tag)
     key = "page-quantity-chosen" if terms.choice else "page-quantity-each"
     return {
         "options": range(1, max(most, 1) + 1),
-        "chosen": max(1, min(wished, most)),
-        "hint": reader.t(key, amount=each),
+        "chosen": max(1, min(wanted, most)),
+        "hint": locale.t(key, amount=each),
     }
 
 
-def _word(reader: payer_form.Reader, name: str, typed: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "value": typed.get(name, ""),
-        "hint": reader.t("page-up-to", limit=WORDS[name]),
-        "most": WORDS[name],
-    }
-
-
-def _sums(reader: payer_form.Reader, terms: request.Terms) -> dict[str, Any]:
-    """Return what pay.js writes sums with: the price, and how money is written here."""
-    before, after = page_texts.affixes(terms.currency, reader.tag)
+def _sums(locale: page_texts.Locale, terms: Terms) -> dict[str, Any]:
+    """Return what pay.js needs to write sums: the price, and how money is written here."""
+    before, after = page_texts.affixes(terms.currency, locale.tag)
     return {
         "price": payer_form.written(terms.amount, terms.currency),
         "least": terms.choice and payer_form.written(terms.choice.minimum, terms.currency),
@@ -171,5 +175,5 @@ def _sums(reader: payer_form.Reader, terms: request.Terms) -> dict[str, Any]:
         "after": after,
         "decimals": amounts.exponent(terms.currency),
         "shown": amounts.shown_decimals(terms.currency),
-        "tag": reader.tag,
+        "tag": locale.tag,
     }

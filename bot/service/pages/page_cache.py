@@ -1,4 +1,4 @@
-"""Pay pages and their live parts as texts, cached where many payers see the same."""
+"""Pay pages and their live parts as texts, cached because many payers see the same ones."""
 
 from __future__ import annotations
 
@@ -10,178 +10,26 @@ from typing import Any
 from bot.core import errors
 from bot.service.checkouts import paying
 from bot.service.http import callers, responses
-from bot.service.pages import page_texts, page_values, payer_form, render
-from bot.service.requests import request, request_commands, request_rows
+from bot.service.pages import page_texts, page_values, render
+from bot.service.requests import request_commands, request_rows
+from bot.service.requests.request import NO_PAYOUT, PaymentRequest, Quote
 from bot.service.wire import json_answers
 
-KEPT = 256
-"""Pages in the cache, of some KiB each."""
-
-TOKEN, NOW = "\x02", "\x03"
-"""Placeholders in a cached page; no field of a request can contain these characters."""
-
-FRESH = 1_000
-"""Milliseconds for which a live part is reused."""
-
-MOST, READERS = 1_024, 32
-"""Requests in the cache of live parts, and readers for each of whom a part is kept."""
-
-
-class PageCache:
-    """The cache of pages without input, by state of a request and language.
-
-    The key contains everything that a page shows, so no page is out of date.
-    """
-
-    def __init__(self, service: callers.Service) -> None:
-        self._service = service
-        self._cached = lru_cache(maxsize=KEPT)(self._write)
-
-    async def text(
-        self, reader: payer_form.Reader, found: request.PaymentRequest, now: int
-    ) -> responses.Text:
-        """Return the page as of `now`, with a new token."""
-        page = self._cached(reader, found, await offered(self._service, found, now))
-        return page.fill({TOKEN: new_token(now).encode(), NOW: str(now).encode()})
-
-    def _write(
-        self, reader: payer_form.Reader, found: request.PaymentRequest, offer: Offer
-    ) -> responses.TextTemplate:
-        form = page_values.PayerForm({}, refused=offer.state)
-        values = page_values.pay_page(reader, found, 0, form)
-        slots = {"token": TOKEN, "now": NOW}
-        page = _written(self._service, reader, found, offer, values | slots)
-        return responses.TextTemplate(page, TOKEN + NOW)
-
-
-def new_token(now: int) -> str:
-    """Return what makes a form one payment, however often it is posted."""
-    return request_commands.new_id(now, 32)
-
-
-async def write(
-    service: callers.Service,
-    reader: payer_form.Reader,
-    found: request.PaymentRequest,
-    now: int,
-    form: page_values.PayerForm,
-) -> responses.Text:
-    """Render the page with the payer's input and its problems."""
-    offer = await offered(service, found, now)
-    gone = form.refused in page_values.CLOSED and any(map(page_values.is_open, offer.ways))
-    state = None if gone else form.refused or offer.state
-    values = page_values.pay_page(reader, found, now, replace(form, refused=state))
-    # The text of NO_PAYOUT says so itself, and who has claimed a payment may well have paid.
-    uncharged = state is not None and state != request.NO_PAYOUT and not form.claimed
-    more = {"token": new_token(now), "uncharged": uncharged}
-    if gone:
-        more["problem"] = reader.t("page-way-gone")
-    return responses.Text.of(_written(service, reader, found, offer, values | more))
-
-
-def _written(
-    service: callers.Service,
-    reader: payer_form.Reader,
-    found: request.PaymentRequest,
-    offer: Offer,
-    values: dict[str, Any],
-) -> str:
-    url = json_answers.pay_url(service.public_url, found.id)
-    ways = page_values.way_values(reader, found, offer.ways, values["way"])
-    more = page_texts.frame(reader, found, url, service.operator_contact) | {
-        **ways,
-        "quote": page_values.exchange_text(reader, found, offer.quote),
-        "manners": service.payment_context.rails.scenarios,
-        "about": page_values.about(reader, found),
-        "shared": page_values.link_preview(reader, found, url),
-    }
-    return render.text(
-        "pay.html", reader, values | more, test_money=service.payment_context.rails.test_money
-    )
-
-
-@dataclass(slots=True)
-class LiveRequest:
-    """A request as its open pages show it until `until` (epoch ms); None for an unknown one.
-
-    `texts` are its live parts by reader: languages write amounts in different ways.
-    """
-
-    found: request.PaymentRequest | None
-    state: str | None
-    now: int
-    until: int
-    texts: dict[payer_form.Reader, str] = field(default_factory=dict)
-
-    def part(self, reader: payer_form.Reader) -> str | None:
-        """Return the live part as this reader reads it."""
-        if self.found is None:
-            return None
-        text = self.texts.get(reader)
-        if text is None:
-            values = page_values.live_part(reader, self.found, self.now, self.state)
-            text = render.part(reader, values)
-            if len(self.texts) < READERS:
-                self.texts[reader] = text
-        return text
-
-
-class LiveParts:
-    """The cache of requests with open pages, each read once a second for all of them."""
-
-    def __init__(self) -> None:
-        self._kept: dict[str, LiveRequest] = {}
-        self._making: dict[str, asyncio.Task[LiveRequest]] = {}
-
-    async def part(
-        self, service: callers.Service, reader: payer_form.Reader, request_id: str
-    ) -> str | None:
-        """Return the live part of a request's page; None for an unknown or deleted request."""
-        kept, now = self._kept.get(request_id), service.now()
-        if kept and now < kept.until <= now + FRESH:
-            return kept.part(reader)
-        making = self._making.get(request_id)
-        if making is None:
-            making = asyncio.create_task(_read(service, request_id))
-            self._making[request_id] = making
-            making.add_done_callback(partial(self._made, request_id))
-        # A caller that leaves must not cancel the answer for the others.
-        return (await asyncio.shield(making)).part(reader)
-
-    def _made(self, request_id: str, making: asyncio.Task[LiveRequest]) -> None:
-        del self._making[request_id]
-        self._kept.pop(request_id, None)
-        if making.cancelled() or making.exception() or making.result().found is None:
-            return
-        self._kept[request_id] = making.result()
-        if len(self._kept) > MOST:
-            del self._kept[next(iter(self._kept))]
-
-
-async def _read(service: callers.Service, request_id: str) -> LiveRequest:
-    now = service.now()
-    found = await request_rows.read(service.db, request_id, now)
-    if found is None:
-        return LiveRequest(None, None, now, now)
-    state = (await offered(service, found, now)).state
-    # Not valid beyond the next change by time alone.
-    turns = (at for at in (found.enabled_at, found.expires_at) if at is not None and at > now)
-    return LiveRequest(found, state, now, min([now + FRESH, *turns]))
+# What a payer is offered.
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """How a request can be paid now, and the state that prevents it.
+    """How a request can be paid now, or the state that prevents it."""
 
-    Test money has one `quote`, real money a quote for each of its `ways`.
-    """
+    quote: Quote | None
+    """Of test money; real money has a quote for each way."""
 
-    quote: request.Quote | None
     ways: tuple[paying.Way, ...]
     state: str | None
 
 
-async def offered(service: callers.Service, request: request.PaymentRequest, now: int) -> Offer:
+async def read_offer(service: callers.Service, request: PaymentRequest, now: int) -> Offer:
     """Return how a payer can pay now; with test money nothing more is read."""
     state, context = request.hindrance(now), service.payment_context
     if not context.rails.test_money:
@@ -191,3 +39,167 @@ async def offered(service: callers.Service, request: request.PaymentRequest, now
         return Offer(context.quote(request), (), state)
     except errors.NotPayable as refusal:
         return Offer(None, (), state or refusal.state)
+
+
+# Pages.
+
+
+CACHED_PAGES = 256
+"""Of some KiB each."""
+
+TOKEN, NOW = "\x02", "\x03"
+"""Placeholders in a cached page; no field of a request can contain these characters."""
+
+
+class PageCache:
+    """The cache of pages without input, by state of a request and locale.
+
+    The key contains everything that a page shows, so no page is out of date.
+    """
+
+    def __init__(self, service: callers.Service) -> None:
+        self._service = service
+        self._cached = lru_cache(maxsize=CACHED_PAGES)(self._write)
+
+    async def text(
+        self, locale: page_texts.Locale, request: PaymentRequest, now: int
+    ) -> responses.Text:
+        """Return the page as of `now`, with a new token."""
+        page = self._cached(locale, request, await read_offer(self._service, request, now))
+        return page.fill({TOKEN: new_token(now).encode(), NOW: str(now).encode()})
+
+    def _write(
+        self, locale: page_texts.Locale, request: PaymentRequest, offer: Offer
+    ) -> responses.TextTemplate:
+        form = page_values.PayerForm({}, refused=offer.state)
+        values = page_values.pay_page(locale, request, 0, form)
+        slots = {"token": TOKEN, "now": NOW}
+        page = _render(self._service, locale, request, offer, values | slots)
+        return responses.TextTemplate(page, TOKEN + NOW)
+
+
+def new_token(now: int) -> str:
+    """Return a token that makes a form one payment, however often it is posted."""
+    return request_commands.new_id(now, 32)
+
+
+async def write(
+    service: callers.Service,
+    locale: page_texts.Locale,
+    request: PaymentRequest,
+    now: int,
+    form: page_values.PayerForm,
+) -> responses.Text:
+    """Render the page with the payer's input and its problems."""
+    offer = await read_offer(service, request, now)
+    can_pay_otherwise = any(map(page_values.is_open, offer.ways))
+    way_gone = form.refused in page_values.WAY_HINDRANCES and can_pay_otherwise
+    state = None if way_gone else form.refused or offer.state
+    values = page_values.pay_page(locale, request, now, replace(form, refused=state))
+    # The text of NO_PAYOUT says it too, and a payer who claimed a payment may well have paid.
+    uncharged = state is not None and state != NO_PAYOUT and not form.claimed
+    more = {"token": new_token(now), "uncharged": uncharged}
+    if way_gone:
+        more["problem"] = locale.t("page-way-gone")
+    return responses.Text.of(_render(service, locale, request, offer, values | more))
+
+
+def _render(
+    service: callers.Service,
+    locale: page_texts.Locale,
+    request: PaymentRequest,
+    offer: Offer,
+    values: dict[str, Any],
+) -> str:
+    url = json_answers.pay_url(service.public_url, request.id)
+    ways = page_values.way_values(locale, request, offer.ways, values["way"])
+    more = page_texts.layout_values(locale, request, url, service.operator_contact) | {
+        **ways,
+        "quote": page_values.exchange_text(locale, request, offer.quote),
+        "manners": service.payment_context.rails.scenarios,
+        "about": page_values.about(locale, request),
+        "shared": page_values.link_preview(locale, request, url),
+    }
+    return render.text(
+        "pay.html", locale, values | more, test_money=service.payment_context.rails.test_money
+    )
+
+
+# Live parts of open pages.
+
+
+FRESH_MS = 1_000
+"""How long a live part is reused."""
+
+MAX_LIVE_REQUESTS = 1_024
+MAX_LOCALES = 32
+"""Locales for which the live part of one request is cached."""
+
+
+@dataclass(slots=True)
+class LiveRequest:
+    """A request as its open pages show it for a while."""
+
+    request: PaymentRequest | None
+    state: str | None
+    now: int
+    until: int
+    """Epoch ms."""
+
+    texts: dict[page_texts.Locale, str] = field(default_factory=dict)
+    """Its live parts."""
+
+    def part(self, locale: page_texts.Locale) -> str | None:
+        """Return the live part, None for an unknown request."""
+        if self.request is None:
+            return None
+        text = self.texts.get(locale)
+        if text is None:
+            values = page_values.live_part(locale, self.request, self.now, self.state)
+            text = render.part(locale, values)
+            if len(self.texts) < MAX_LOCALES:
+                self.texts[locale] = text
+        return text
+
+
+class LiveParts:
+    """The cache of requests with open pages, each read once a second for all its pages."""
+
+    def __init__(self) -> None:
+        self._cached: dict[str, LiveRequest] = {}
+        self._reading: dict[str, asyncio.Task[LiveRequest]] = {}
+
+    async def part(
+        self, service: callers.Service, locale: page_texts.Locale, request_id: str
+    ) -> str | None:
+        """Return the live part of a request's page; None for an unknown or deleted request."""
+        cached, now = self._cached.get(request_id), service.now()
+        if cached and now < cached.until <= now + FRESH_MS:
+            return cached.part(locale)
+        reading = self._reading.get(request_id)
+        if reading is None:
+            reading = asyncio.create_task(_read(service, request_id))
+            self._reading[request_id] = reading
+            reading.add_done_callback(partial(self._store, request_id))
+        # A caller that disconnects must not cancel the answer for the others.
+        return (await asyncio.shield(reading)).part(locale)
+
+    def _store(self, request_id: str, reading: asyncio.Task[LiveRequest]) -> None:
+        del self._reading[request_id]
+        self._cached.pop(request_id, None)
+        if reading.cancelled() or reading.exception() or reading.result().request is None:
+            return
+        self._cached[request_id] = reading.result()
+        if len(self._cached) > MAX_LIVE_REQUESTS:
+            del self._cached[next(iter(self._cached))]
+
+
+async def _read(service: callers.Service, request_id: str) -> LiveRequest:
+    now = service.now()
+    request = await request_rows.read(service.db, request_id, now)
+    if request is None:
+        return LiveRequest(None, None, now, now)
+    state = (await read_offer(service, request, now)).state
+    # The part is valid at most until the request opens or expires.
+    changes = [at for at in (request.enabled_at, request.expires_at) if at is not None and at > now]
+    return LiveRequest(request, state, now, min([now + FRESH_MS, *changes]))

@@ -1,22 +1,85 @@
-"""What stands around every page: the seller above it, the links below it, the accent colour."""
+"""Texts of pages in the payer's language: amounts, times, the seller, the layout's texts."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from bot.core import brand
 from bot.core.money import amounts
-from bot.core.text import contacts
-from bot.service.pages import payer_form
-from bot.service.requests import request
+from bot.core.text import contacts, translations
+from bot.service.requests.request import PaymentRequest, SellerProfile, ascii_url
 
-# Amounts as a page's reader writes them, kept because many payers see the same few.
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+# The payer's language.
+
+
+_TAG = re.compile(r"([a-z]{2,3}(?:-[a-z0-9]{1,8}){0,3})(?:;q=([01](?:\.[0-9]{0,3})?))?")
+MAX_HEADER = 200
+"""Characters of an Accept-Language header that are read."""
+
+RIGHT_TO_LEFT = frozenset(
+    {"ar", "ckb", "dv", "fa", "he", "ks", "lrc", "mzn", "ps", "sd", "ug", "ur", "yi"}
+)
+"""Languages whose scripts run from right to left (CLDR)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Locale:
+    """The language of a page's texts and the format of its amounts.
+
+    Both run in the same direction: an amount written from right to left falls apart in English.
+    """
+
+    language: str
+    tag: str
+    """Of the amounts, such as `de-at`."""
+
+    def t(self, key: str, **values: object) -> str:
+        return _translate(self.language, key, tuple(values.items()))
+
+    @property
+    def direction(self) -> str:
+        return _direction(self.language)
+
+
+@lru_cache(maxsize=4096)
+def _translate(language: str, key: str, values: tuple[tuple[str, object], ...]) -> str:
+    """Return a text; cached, because all payers of a request need the same few."""
+    return translations.t(language, key, **dict(values))
+
+
+def locale_of(request: Request) -> Locale:
+    return read_locale(request.headers.get("accept-language", ""))
+
+
+def read_locale(accept_language: str) -> Locale:
+    """Return the locale of an Accept-Language header (RFC 9110 section 12.5.4)."""
+    parts = accept_language[:MAX_HEADER].lower().replace(" ", "").split(",")
+    found = [match for part in parts if (match := _TAG.fullmatch(part))]
+    ranked = sorted(found, key=lambda match: -float(match[2] or 1))
+    tags = [match[1] for match in ranked if float(match[2] or 1) > 0]
+    known = (tag for tag in tags if tag.partition("-")[0] in translations.languages())
+    language = translations.choose(next(known, None))
+    fits = tags and _direction(tags[0]) == _direction(language)
+    return Locale(language, tags[0] if fits else language)
+
+
+def _direction(tag: str) -> str:
+    """Return the direction of a language's script, as in HTML."""
+    language, *parts = tag.split("-")
+    return "rtl" if language in RIGHT_TO_LEFT or "arab" in parts else "ltr"
+
+
+# Amounts, cached because many payers see the same few.
 
 
 money_text = lru_cache(maxsize=4096)(amounts.format_money)
@@ -25,69 +88,67 @@ short_text = lru_cache(maxsize=1024)(amounts.format_short)
 
 @lru_cache(maxsize=256)
 def affixes(currency: str, tag: str) -> tuple[str, str]:
-    """Return what stands before and after the number of an amount: `$` and nothing, or ` €`."""
+    """Return the texts before and after the number of an amount, such as `$` and ``, or ` €`."""
     text = amounts.format_money(1, currency, tag)
     places = [place for place, char in enumerate(text) if char.isdecimal()]
     return text[: places[0]], text[places[-1] + 1 :]
 
 
-def price_text(reader: payer_form.Reader, request: request.PaymentRequest) -> str:
-    """Return the price of a request, or from which amount on payers choose."""
+def price_text(locale: Locale, request: PaymentRequest) -> str:
+    """Return the price of a request, or the minimum of the amounts to choose from."""
     terms = request.terms
     if terms.choice is None:
-        return money_text(terms.amount, terms.currency, reader.tag)
-    return reader.t(
-        "page-from", amount=short_text(terms.choice.minimum, terms.currency, reader.tag)
+        return money_text(terms.amount, terms.currency, locale.tag)
+    return locale.t(
+        "page-from", amount=short_text(terms.choice.minimum, terms.currency, locale.tag)
     )
 
 
-def quantity_text(
-    reader: payer_form.Reader, total: int, currency: str, quantity: int
-) -> str | None:
-    """Return how many units a sum is for, and the price of each; None for one."""
+def quantity_text(locale: Locale, total: int, currency: str, quantity: int) -> str | None:
+    """Return a quantity above 1 with the price of each, None for 1."""
     if quantity == 1:
         return None
-    each = money_text(total // quantity, currency, reader.tag)
-    return reader.t("page-pieces", quantity=quantity, each=each)
+    each = money_text(total // quantity, currency, locale.tag)
+    return locale.t("page-pieces", quantity=quantity, each=each)
 
 
-# Times on pages, in UTC; pay.js replaces them by those of the payer's zone.
+# Times in UTC, which pay.js replaces with the payer's local time.
 
 
-Style: TypeAlias = Literal["moment", "clock"]
-"""What a time shows: its date too, or the time of day alone; pay.js knows the same."""
+TimeStyle: TypeAlias = Literal["moment", "clock"]
+"""A time with its date, or only the time of day; pay.js knows the same styles."""
 
 PLACE = "\x04"
-"""Stands for a value in a text that a template inserts; no text of ours contains it."""
+"""Placeholder for a value that a template inserts; no text of ours contains it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time as HTML has it, and as text."""
+    """A time for HTML's `datetime`, and as text."""
 
     iso: str
     text: str
-    style: Style
+    style: TimeStyle
 
 
 @dataclass(frozen=True, slots=True)
 class TimedText:
-    """A text, around a time if it names one."""
+    """A text with a time in it, or the text alone."""
 
     before: str
     moment: Moment | None = None
     after: str = ""
 
 
-def moment(reader: payer_form.Reader, at: int, style: Style = "moment") -> Moment:
-    """Return a time (epoch ms) for this reader."""
+def moment(locale: Locale, at: int, style: TimeStyle = "moment") -> Moment:
+    """Return a time (epoch ms) as this locale writes it."""
     when = utc(at)
-    text = reader.t("page-clock" if style == "clock" else "page-moment", at=when)
+    text = locale.t("page-clock" if style == "clock" else "page-moment", at=when)
     return Moment(when.strftime("%Y-%m-%dT%H:%M:%SZ"), text, style)
 
 
 def timed_text(text: str, shown: Moment) -> TimedText:
-    """Return a text with the time at PLACE, or as it is if it names none."""
+    """Return a text with the time in place of PLACE, if it has one."""
     before, place, after = text.partition(PLACE)
     return TimedText(before, shown if place else None, after)
 
@@ -97,97 +158,83 @@ def utc(at: int) -> datetime:
     return datetime.fromtimestamp(at // 1000, UTC)
 
 
-# Texts that name the seller: by the profile's name, or as "the seller" where there is none.
+# The seller, the goal, and the layout around every page.
 
 
 FIRST_STRONG_ISOLATE, POP_ISOLATE = "\u2068", "\u2069"
-SENTENCE_END = ". "
+WHOLE = 100
+"""Per cent."""
 
 
-def named_seller(
-    reader: payer_form.Reader, request: request.PaymentRequest, key: str, **values: object
-) -> str:
-    """Return the text of `key` with the seller's name as `$seller`."""
+def seller_text(locale: Locale, request: PaymentRequest, key: str, **values: object) -> str:
+    """Return the text of `key` with the seller's name, or "the seller", as `$seller`."""
     if request.seller:
-        return reader.t(key, seller=isolated(request.seller.name), **values)
-    nobody = reader.t("page-the-seller")
-    text = reader.t(key, seller=nobody, **values)
-    return _capitalized(text, nobody)
+        return locale.t(key, seller=isolated(request.seller.name), **values)
+    words = locale.t("page-the-seller")
+    capitalized = words[0].upper() + words[1:]
+    text = locale.t(key, seller=words, **values)
+    if text.startswith(words):
+        text = capitalized + text.removeprefix(words)
+    return text.replace(f". {words}", f". {capitalized}")
 
 
 def isolated(name: str) -> str:
-    """Return a name so that its direction doesn't change that of the text around it."""
+    """Return a name that doesn't change the direction of the text around it."""
     if any(unicodedata.bidirectional(letter) in {"R", "AL"} for letter in name):
         return f"{FIRST_STRONG_ISOLATE}{name}{POP_ISOLATE}"
     return name
 
 
-def _capitalized(text: str, words: str) -> str:
-    """Write these words with a capital where a sentence begins with them."""
-    first = words[0].upper() + words[1:]
-    if text.startswith(words):
-        text = first + text.removeprefix(words)
-    return text.replace(SENTENCE_END + words, SENTENCE_END + first)
+def goal_values(locale: Locale, request: PaymentRequest) -> dict[str, Any] | None:
+    """Return the values of the goal's bar, None without a goal.
 
-
-# The values of a goal's bar.
-
-
-WHOLE = 100  # per cent
-
-
-def goal_values(
-    reader: payer_form.Reader, request: request.PaymentRequest
-) -> dict[str, Any] | None:
-    """Return how much of its goal a request has raised, also beyond it; None without a goal.
-
-    The share is rounded down: 100 % stands for a goal that is reached.
+    The percentage may exceed 100. It is rounded down: 100 % means that the goal is reached.
     """
     goal = request.terms.goal
     if goal is None:
         return None
     currency, percent = request.terms.currency, request.raised * WHOLE // goal
     return {
-        "text": reader.t(
+        "text": locale.t(
             "page-goal",
-            raised=short_text(request.raised, currency, reader.tag),
-            goal=short_text(goal, currency, reader.tag),
+            raised=short_text(request.raised, currency, locale.tag),
+            goal=short_text(goal, currency, locale.tag),
         ),
-        "percent": reader.t("page-percent", share=Decimal(percent) / WHOLE),
+        "percent": locale.t("page-percent", share=Decimal(percent) / WHOLE),
         "share": min(percent, WHOLE),
         "reached": percent >= WHOLE,
     }
 
 
-def frame(
-    reader: payer_form.Reader,
-    request: request.PaymentRequest,
+def layout_values(
+    locale: Locale,
+    request: PaymentRequest,
     url: str,
     operator_contact: str | None,
 ) -> dict[str, Any]:
-    """Return the values of a page about a request, whose address is `url`."""
+    """Return the values around a page at `url` about a request: seller, accent, report link."""
     seller = request.seller
     return {
-        "seller": _seller(reader, seller) if seller else None,
+        "seller": _seller(locale, seller) if seller else None,
         "accent": (seller and seller.accent) or brand.DEFAULT_ACCENT,
-        "report": operator_contact and report_link(reader, operator_contact, url),
+        "report": operator_contact and report_link(locale, operator_contact, url),
     }
 
 
-def _seller(reader: payer_form.Reader, seller: request.SellerProfile) -> dict[str, Any]:
+def _seller(locale: Locale, seller: SellerProfile) -> dict[str, Any]:
     return {
         "name": seller.name,
         "initials": brand.initials(seller.name),
-        "picture": seller.image_url and request.ascii_url(seller.image_url),
+        "picture": seller.image_url and ascii_url(seller.image_url),
         "about": seller.description,
         "contact": seller.contact_url,
-        "sold_by": reader.t("page-sold-by", seller=PLACE).split(PLACE),
+        "sold_by": locale.t("page-sold-by", seller=PLACE).split(PLACE),
     }
 
 
-def report_link(reader: payer_form.Reader, operator_contact: str, url: str) -> str:
+def report_link(locale: Locale, operator_contact: str, url: str) -> str:
     """Return the link that reports a page to the operator; an email names the page."""
     link = contacts.contact_link(operator_contact)
     if not link.startswith("mailto:"):
         return link
-    return f"{link}?subject={quote(reader.t('page-report-subject', url=url))}"
+    return f"{link}?subject={quote(locale.t('page-report-subject', url=url))}"

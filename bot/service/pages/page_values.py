@@ -1,4 +1,4 @@
-"""The values of the pay page's template: a request as texts and numbers."""
+"""Values of the pay page's template: the request, the payer's input, and the ways to pay."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ from bot.service.requests.request import (
     ascii_url,
 )
 
-WATCHED, SLOWEST, IDLE = 3_000, 15_000, 30_000
-"""Milliseconds after which an open page asks for the state of its request: if units can run out;
-then, while nothing changes; if only the seller or the clock can end it."""
+WATCHED_MS, SLOWEST_MS = 3_000, 15_000
+"""Time until an open page asks for the state of a request whose units can run out: at first, and
+at most, while nothing changes."""
 
-AHEAD = frozenset({None, NO_PAYOUT, RESERVED, UNPRICED})
-"""States of a request that is open."""
+IDLE_MS = 30_000
+"""The same if only the seller or the clock can end the request."""
+
+OPEN_STATES = frozenset({None, NO_PAYOUT, RESERVED, UNPRICED})
+"""States of a request that is open, payable or not."""
 
 PREVIEW_SIZE = (1200, 630)
 """Pixels of the picture that chats show for a shared link, as Open Graph recommends."""
@@ -44,48 +47,55 @@ ASK_SELLER = frozenset(
 """States in which a payer can only ask the seller."""
 
 LONG_NAME = 66
-"""Columns of a name that fits into three lines on a small phone; wide characters take two."""
+"""Columns of a name that fits into three lines on a small phone."""
 
 AMOUNT_SIZES = ((11, "large"), (16, "medium"))
-"""Characters of an amount that fit into one line on a small phone, by the size of the text."""
+"""Characters of an amount that fit into one line on a small phone, by text size."""
 
-# How a browser helps with each field.
 INPUTS: dict[PayerField, tuple[str, str]] = {
     "paymail": ("email", "on"),
     "email": ("email", "email"),
     "phoneNumber": ("tel", "tel"),
 }
-
+"""The type and the autocompletion of each field."""
 
 ADDRESS_PATTERN = r"(?!.*\.\.)[^@\s]+@[^@\s]+\.[^@\s.\d][^@\s.]*"
-"""By which a page's script finds that an address was put right; the server decides."""
+"""With it the page's script notices that an address was corrected; the server decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayerForm:
-    """The payer's input, the fields that are wrong, and the state for which it was refused.
-
-    `left` is how many units can still be had where the payer wanted more, `claimed` the path of a
-    checkout that the payer has claimed and the seller has yet to confirm.
-    """
+    """The payer's input, and what was wrong with it."""
 
     typed: Mapping[str, str]
     wrong: tuple[PayerField, ...] = ()
     stale: bool = False
+    """True if the form came without its token."""
+
     refused: str | None = None
+    """The state of the request for which the payment was refused."""
+
     order: payer_form.PayerOrder | None = None
     left: int | None = None
+    """The units that are left if the payer wanted more."""
+
     claimed: str | None = None
+    """The path of a checkout whose claim the seller has yet to confirm."""
 
 
 def pay_page(
-    reader: payer_form.Reader, request: PaymentRequest, now: int, form: PayerForm
+    locale: page_texts.Locale, request: PaymentRequest, now: int, form: PayerForm
 ) -> dict[str, Any]:
-    """Return the values of the pay page, in the state for which `form` was refused."""
+    """Return the values of the pay page, in the state for which the form was refused."""
     terms = request.terms
-    amount = page_texts.price_text(reader, request)
-    problems = _problems(reader, request, form)
-    order = order_values.order_values(reader, request, form.order, form.typed)
+    amount = page_texts.price_text(locale, request)
+    problems = _problems(locale, request, form)
+    order = order_values.order_values(locale, request, form.order, form.typed)
+    inputs = [*terms.requested_user_data, *order_values.WORDS]
+    if order["choice"]:
+        inputs.append("amount")
+    if order["quantity"]:
+        inputs.append("quantity")
     return {
         "name": terms.product.name,
         "name_is_long": _columns(terms.product.name) > LONG_NAME,
@@ -94,74 +104,67 @@ def pay_page(
         "picture": _picture(request),
         "amount": amount,
         "amount_size": next((size for most, size in AMOUNT_SIZES if len(amount) <= most), "small"),
-        "former": _former(reader, request),
-        **live_part(reader, request, now, form.refused),
+        "former": _price_before_discount(locale, terms),
+        **live_part(locale, request, now, form.refused),
         "scripted": True,
         "uncharged": False,
         "code": f"/qr/{request.id}.svg",
         "fields": [_field(name, form) for name in terms.requested_user_data],
-        "problem": _problem(reader, form, problems),
+        "problem": _problem(locale, form, problems),
         "problems": problems,
-        "counts": [reader.t("page-wrong", count=number + 1) for number in range(len(problems))],
-        "claimed": _claimed(reader, request, form.claimed),
+        "counts": [locale.t("page-wrong", count=number + 1) for number in range(len(problems))],
+        "claimed": _claimed(locale, request, form.claimed),
         "another": form.claimed is not None or form.typed.get("another") == "yes",
         **order,
-        "wrong": {name: problems.get(name) for name in _inputs(terms, order)},
+        "wrong": {name: problems.get(name) for name in inputs},
         "manner": form.typed.get("manner"),
         "way": form.typed.get("way"),
     }
 
 
 def _claimed(
-    reader: payer_form.Reader, request: PaymentRequest, path: str | None
+    locale: page_texts.Locale, request: PaymentRequest, path: str | None
 ) -> dict[str, str] | None:
-    """Return what a payer reads whose claim is pending, and the label for a further payment."""
+    """Return what a payer with a pending claim reads, and the label of a further payment."""
     if path is None:
         return None
     return {
         "url": path,
-        "text": page_texts.named_seller(
-            reader, request, "page-pending", name=page_texts.isolated(request.terms.product.name)
+        "text": page_texts.seller_text(
+            locale, request, "page-pending", name=page_texts.isolated(request.terms.product.name)
         ),
-        "again": reader.t("page-buy-another" if request.units else "page-pay-again"),
+        "again": locale.t("page-buy-another" if request.units else "page-pay-again"),
     }
 
 
-def _inputs(terms: Terms, order: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the ids of the fields that the form shows."""
-    shown = (("amount", order["choice"]), ("quantity", order["quantity"]))
-    there = (name for name, values in shown if values)
-    return (*there, *terms.requested_user_data, *order_values.WORDS)
-
-
 def live_part(
-    reader: payer_form.Reader, request: PaymentRequest, now: int, state: str | None
+    locale: page_texts.Locale, request: PaymentRequest, now: int, state: str | None
 ) -> dict[str, Any]:
-    """Return the values of the part that changes on an open page; `state` as of `hindrance`."""
-    again = IDLE if request.units is None else WATCHED
+    """Return the values of the part that changes on an open page; `state` is its hindrance."""
+    again = IDLE_MS if request.units is None else WATCHED_MS
     return {
-        **_left(reader, request, state),
-        "state": _state(reader, request, state),
-        "goal": page_texts.goal_values(reader, request),
-        "time": _time(reader, request, state),
+        **_left(locale, request, state),
+        "state": _state(locale, request, state),
+        "goal": page_texts.goal_values(locale, request),
+        "time": _time(locale, request, state),
         "now": now,
         "watch": f"/pay/{request.id}/live",
         "again": again,
-        "slowest": max(again, SLOWEST),
+        "slowest": max(again, SLOWEST_MS),
     }
 
 
 def link_preview(
-    reader: payer_form.Reader, request: PaymentRequest, url: str
+    locale: page_texts.Locale, request: PaymentRequest, url: str
 ) -> list[tuple[str, str]]:
     """Return the Open Graph properties of the page at `url`, for chats that preview links."""
     product = request.terms.product
     properties = [
         ("og:type", "website"),
-        ("og:site_name", request.seller.name if request.seller else reader.t("page-site")),
-        ("og:locale", reader.t("page-locale")),
+        ("og:site_name", request.seller.name if request.seller else locale.t("page-site")),
+        ("og:locale", locale.t("page-locale")),
         ("og:title", product.name),
-        ("og:description", about(reader, request)),
+        ("og:description", about(locale, request)),
         ("og:url", url),
     ]
     if picture := _picture(request):
@@ -173,13 +176,13 @@ def link_preview(
         ("og:image:type", "image/png"),
         ("og:image:width", str(width)),
         ("og:image:height", str(height)),
-        ("og:image:alt", reader.t("page-card", name=product.name)),
+        ("og:image:alt", locale.t("page-card", name=product.name)),
     ]
 
 
-def about(reader: payer_form.Reader, request: PaymentRequest) -> str:
+def about(locale: page_texts.Locale, request: PaymentRequest) -> str:
     """Return the price and the description in one line, for chats and search."""
-    amount = page_texts.price_text(reader, request)
+    amount = page_texts.price_text(locale, request)
     words = " ".join((request.terms.product.description or "").split())
     return " · ".join(filter(None, (amount, words)))
 
@@ -189,46 +192,46 @@ def _picture(request: PaymentRequest) -> str | None:
     return url and ascii_url(url)
 
 
-def _former(reader: payer_form.Reader, request: PaymentRequest) -> str | None:
-    price = request.terms.price_before_discount
-    if price is None or price <= request.terms.amount:
+def _price_before_discount(locale: page_texts.Locale, terms: Terms) -> str | None:
+    price = terms.price_before_discount
+    if price is None or price <= terms.amount:
         return None
-    return page_texts.money_text(price, request.terms.currency, reader.tag)
+    return page_texts.money_text(price, terms.currency, locale.tag)
 
 
 def _columns(text: str) -> int:
-    """Return how many columns a text takes; East Asian characters and emoji take two."""
+    """Return the columns that a text takes; East Asian characters and emoji take two."""
     return sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
 
 
-def _left(reader: payer_form.Reader, request: PaymentRequest, state: str | None) -> dict[str, Any]:
-    """Return the units left of a drop, and apart from them those that others are paying for.
+def _left(locale: page_texts.Locale, request: PaymentRequest, state: str | None) -> dict[str, Any]:
+    """Return the units left of a drop, and the units that others are paying for.
 
-    Nothing where none is for sale: the state says it.
+    If none is for sale, the state says so and these are empty.
     """
     units = request.units
-    for_sale = units and units.remaining and state in {*AHEAD, Status.SCHEDULED}
+    for_sale = units and units.remaining and state in {*OPEN_STATES, Status.SCHEDULED}
     if units is None or request.terms.kind is not Kind.LIMIT or not for_sale:
         return {"left": None, "share": None, "reserved": None}
     total = units.offered
     return {
-        "left": reader.t("page-left", left=units.remaining, total=total),
+        "left": locale.t("page-left", left=units.remaining, total=total),
         "share": units.remaining * 100 // max(total, 1),
-        "reserved": reader.t("page-reserved", count=units.reserved) if units.reserved else None,
+        "reserved": locale.t("page-reserved", count=units.reserved) if units.reserved else None,
     }
 
 
 def _state(
-    reader: payer_form.Reader, request: PaymentRequest, state: str | None
+    locale: page_texts.Locale, request: PaymentRequest, state: str | None
 ) -> dict[str, Any] | None:
     if state is None:
         return None
     if state == Status.EXPIRED and request.paused:
         state = PAUSED
-    title = reader.t("page-reserved-title" if state == RESERVED else f"page-{state}")
+    title = locale.t("page-reserved-title" if state == RESERVED else f"page-{state}")
     units = request.units
-    why = page_texts.named_seller(
-        reader,
+    why = page_texts.seller_text(
+        locale,
         request,
         f"page-{state}-why",
         at=page_texts.PLACE,
@@ -238,25 +241,25 @@ def _state(
     return {
         "name": state,
         "title": title,
-        "why": page_texts.timed_text(why, page_texts.moment(reader, request.expires_at or 0)),
+        "why": page_texts.timed_text(why, page_texts.moment(locale, request.expires_at or 0)),
         "contact": request.seller.contact_url if request.seller and state in ASK_SELLER else None,
-        "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
+        "page": locale.t("page-title-state", title=title, name=request.terms.product.name),
     }
 
 
 def _time(
-    reader: payer_form.Reader, request: PaymentRequest, state: str | None
+    locale: page_texts.Locale, request: PaymentRequest, state: str | None
 ) -> dict[str, Any] | None:
-    """Return when the request opens, or else when it ends; None if neither is ahead."""
+    """Return when the request opens or ends; None if neither is still to come."""
     if state == Status.SCHEDULED:
-        label, at = reader.t("page-opens"), request.enabled_at
-    elif state in AHEAD:
-        label, at = reader.t("page-ends"), request.expires_at
+        label, at = locale.t("page-opens"), request.enabled_at
+    elif state in OPEN_STATES:
+        label, at = locale.t("page-ends"), request.expires_at
     else:
         return None
     if at is None:
         return None
-    return {"label": label, "at": at, "moment": page_texts.moment(reader, at)}
+    return {"label": label, "at": at, "moment": page_texts.moment(locale, at)}
 
 
 def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
@@ -272,78 +275,74 @@ def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
 
 
 def _problems(
-    reader: payer_form.Reader, request: PaymentRequest, form: PayerForm
+    locale: page_texts.Locale, request: PaymentRequest, form: PayerForm
 ) -> dict[str, str]:
-    """Return what is wrong, by the ids of the fields, in their order on the page."""
-    found = order_values.order_problems(reader, request, form.order)
+    """Return the problems by the ids of the fields, in their order on the page."""
+    found = order_values.order_problems(locale, request, form.order)
     if form.left is not None:
-        found["quantity"] = reader.t("page-only-left", left=form.left)
-    asked = {name: _field_problem(reader, name, form) for name in form.wrong}
-    later = {name: found.pop(name) for name in order_values.WORDS if name in found}
-    return found | asked | later
+        found["quantity"] = locale.t("page-only-left", left=form.left)
+    last = {name: found.pop(name) for name in order_values.WORDS if name in found}
+    for name in form.wrong:
+        is_typed = form.typed.get(name, "").strip()
+        found[name] = locale.t(f"page-{name}-wrong" if is_typed else f"page-{name}-empty")
+    return found | last
 
 
-def _field_problem(reader: payer_form.Reader, name: PayerField, form: PayerForm) -> str:
-    typed = form.typed.get(name, "").strip()
-    return reader.t(f"page-{name}-wrong" if typed else f"page-{name}-empty")
-
-
-def _problem(reader: payer_form.Reader, form: PayerForm, problems: Mapping[str, str]) -> str | None:
+def _problem(locale: page_texts.Locale, form: PayerForm, problems: Mapping[str, str]) -> str | None:
     if form.stale:
-        return reader.t("page-stale")
-    return reader.t("page-wrong", count=len(problems)) if problems else None
+        return locale.t("page-stale")
+    return locale.t("page-wrong", count=len(problems)) if problems else None
 
 
 def exchange_text(
-    reader: payer_form.Reader, request: PaymentRequest, quote: Quote | None
+    locale: page_texts.Locale, request: PaymentRequest, quote: Quote | None
 ) -> str | None:
-    """Return the price in the currency of the payment, None if that is the price's own.
+    """Return the price in the currency of the payment, None if that is the price's currency.
 
-    Where the payer chooses, it is the rate alone.
+    If the payer chooses the sum, return only the rate.
     """
     if quote is None or quote.rate is None:
         return None
-    said = {
-        "rate": _rate(reader, request.terms.currency, quote, quote.rate),
-        "source": phrases.rate_source_text(quote.rate.source, reader.t),
+    values = {
+        "rate": _rate(locale, request.terms.currency, quote, quote.rate),
+        "source": phrases.rate_source_text(quote.rate.source, locale.t),
         "at": page_texts.utc(quote.rate.at),
     }
     if order_values.has_open_sum(request):
-        return reader.t("page-exchanged-open", currency=amounts.unit(quote.currency), **said)
-    amount = page_texts.money_text(quote.amount, quote.currency, reader.tag)
-    return reader.t("page-exchanged", amount=amount, **said)
+        return locale.t("page-exchanged-open", currency=amounts.unit(quote.currency), **values)
+    amount = page_texts.money_text(quote.amount, quote.currency, locale.tag)
+    return locale.t("page-exchanged", amount=amount, **values)
 
 
 def rate_text(
-    reader: payer_form.Reader, currency: str, quote: Quote, style: page_texts.Style = "clock"
+    locale: page_texts.Locale, currency: str, quote: Quote, style: page_texts.TimeStyle = "clock"
 ) -> page_texts.TimedText | None:
     """Return the rate of a quote, its source and its time; None if nothing was converted."""
     if quote.rate is None:
         return None
-    rate = _rate(reader, currency, quote, quote.rate)
-    source = phrases.rate_source_text(quote.rate.source, reader.t)
-    text = reader.t("page-rate", rate=rate, source=source, at=page_texts.PLACE)
-    return page_texts.timed_text(text, page_texts.moment(reader, quote.rate.at, style))
+    rate = _rate(locale, currency, quote, quote.rate)
+    source = phrases.rate_source_text(quote.rate.source, locale.t)
+    text = locale.t("page-rate", rate=rate, source=source, at=page_texts.PLACE)
+    return page_texts.timed_text(text, page_texts.moment(locale, quote.rate.at, style))
 
 
-def _rate(reader: payer_form.Reader, currency: str, quote: Quote, rate: ExchangeRate) -> str:
-    number = amounts.format_number(rate.rate, reader.tag)
+def _rate(locale: page_texts.Locale, currency: str, quote: Quote, rate: ExchangeRate) -> str:
+    number = amounts.format_number(rate.rate, locale.tag)
     return f"1 {amounts.unit(currency)} = {number} {amounts.unit(quote.currency)}"
 
 
-# The ways to pay a request, as the pay page offers them to real money.
+# The ways to pay with real money.
 
 
 TAP = "tap"
 """A Lightning wallet that doesn't report payments: the payer and the seller each tap a button."""
 
-
-CLOSED = frozenset({WAY_CLOSED, UNPRICED})
-"""Why one way may be closed while others are open."""
+WAY_HINDRANCES = frozenset({WAY_CLOSED, UNPRICED})
+"""States that concern only the chosen way: others may be open."""
 
 
 def hindrance(ways: Sequence[paying.Way]) -> str | None:
-    """Return why none of the ways is open, None if one is."""
+    """Return why no way is open, None if one is."""
     if not ways or any(is_open(way) for way in ways):
         return None
     return UNPRICED
@@ -354,12 +353,12 @@ def is_open(way: paying.Way) -> bool:
 
 
 def name_of(kind: str, scheme: str) -> str:
-    """Return the name under which payers know a way: every Lightning wallet takes the same."""
+    """Return the name of a way: the bank's scheme, or `lightning` for every wallet."""
     return scheme if kind == payout_account.BANK else "lightning"
 
 
 def way_values(
-    reader: payer_form.Reader,
+    locale: page_texts.Locale,
     request: PaymentRequest,
     ways: Sequence[paying.Way],
     chosen: str | None,
@@ -367,20 +366,20 @@ def way_values(
     """Return the values of the form's part about the ways; `chosen` is the payer's choice."""
     offered = [way for way in ways if is_open(way)]
     picked = next((way for way in offered if way.name == chosen), offered[0] if offered else None)
-    alone = picked if len(ways) == 1 else None
-    cards = [_card(reader, request, ways, way, picked) for way in ways]
+    only = picked if len(ways) == 1 else None
+    cards = [_card(locale, request, ways, way, picked) for way in ways]
     rates = [card["rate"] for card in cards]
     for at, card in enumerate(cards):
         if card["rate"] in rates[:at]:
-            card["rate"] = None  # several wallets have one rate, which is shown once
+            card["rate"] = None  # a rate that several wallets share is shown once
     return {
         "ways": cards,
-        "alone": alone and f"page-by-{name_of(alone.kind, alone.scheme)}",
+        "alone": only and f"page-by-{name_of(only.kind, only.scheme)}",
     }
 
 
 def _card(
-    reader: payer_form.Reader,
+    locale: page_texts.Locale,
     request: PaymentRequest,
     ways: Sequence[paying.Way],
     way: paying.Way,
@@ -390,52 +389,52 @@ def _card(
     asks = name == "lightning" and not way.automatic
     return {
         "value": way.name,
-        "title": _title(reader, ways, way),
-        "how": page_texts.named_seller(reader, request, f"page-way-{TAP if asks else name}-how"),
+        "title": _title(locale, ways, way),
+        "how": page_texts.seller_text(locale, request, f"page-way-{TAP if asks else name}-how"),
         "checked": way is picked,
-        "why_not": _why_not(reader, ways, way),
-        **_price(reader, request, way.quote),
+        "why_not": _why_not(locale, ways, way),
+        **_price(locale, request, way.quote),
     }
 
 
-def _title(reader: payer_form.Reader, ways: Sequence[paying.Way], way: paying.Way) -> str:
-    """Return what a way is called; a further Lightning wallet is told apart by its host."""
+def _title(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Way) -> str:
+    """Return the title of a way; further Lightning wallets are distinguished by their host."""
     name = name_of(way.kind, way.scheme)
     alike = [one for one in ways if name_of(one.kind, one.scheme) == name]
     if way is alike[0]:
-        return reader.t(f"page-way-{name}")
-    return reader.t("page-way-other", wallet=_host(way))
+        return locale.t(f"page-way-{name}")
+    return locale.t("page-way-other", wallet=_host(way))
 
 
 def _host(way: paying.Way) -> str:
-    """Return the host of a wallet, which its account's label names: `mia@wallet.example`."""
+    """Return the host of a wallet from its account's label, such as `mia@wallet.example`."""
     return way.account.label.rpartition("@")[2].split()[0] if way.account else way.kind
 
 
-def _why_not(reader: payer_form.Reader, ways: Sequence[paying.Way], way: paying.Way) -> str | None:
-    """Return why a way is closed and which one to take instead."""
+def _why_not(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Way) -> str | None:
+    """Return why a way is closed, and another one to take instead."""
     if is_open(way):
         return None
     other = next((one for one in ways if is_open(one)), None)
-    return reader.t(
+    return locale.t(
         "page-way-unpriced",
         other=name_of(other.kind, other.scheme) if other else "none",
-        title=_title(reader, ways, other) if other else "",
+        title=_title(locale, ways, other) if other else "",
     )
 
 
 def _price(
-    reader: payer_form.Reader, request: PaymentRequest, quote: Quote | None
+    locale: page_texts.Locale, request: PaymentRequest, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the amount of a way unless it is open, and its rate where the price is converted."""
+    """Return the amount of a way if it is fixed, and the rate if the price is converted."""
     if quote is None:
         return {"amount": None, "rate": None}
     if order_values.has_open_sum(request):
-        return {"amount": None, "rate": rate_text(reader, request.terms.currency, quote)}
-    amount = page_texts.money_text(quote.amount, quote.currency, reader.tag)
+        return {"amount": None, "rate": rate_text(locale, request.terms.currency, quote)}
+    amount = page_texts.money_text(quote.amount, quote.currency, locale.tag)
     if quote.rate is None:
         return {"amount": amount, "rate": None}
     return {
-        "amount": reader.t("page-way-about", amount=amount),
-        "rate": rate_text(reader, request.terms.currency, quote),
+        "amount": locale.t("page-way-about", amount=amount),
+        "rate": rate_text(locale, request.terms.currency, quote),
     }

@@ -15,12 +15,12 @@ from PIL import Image, ImageChops, ImageDraw
 from bot.core import brand
 from bot.core.images import qr, text_fitting
 from bot.core.money import amounts
-from bot.service.pages import page_texts, page_values, payer_form
-from bot.service.requests import request
+from bot.service.pages import page_texts, page_values
+from bot.service.requests.request import PaymentRequest, Terms
 
 PAPER, INK = brand.colour_of(brand.PAPER), brand.colour_of(brand.INK)
-QUIET = 0.85
-"""The share of white in the colour of the host's name; the rest is the accent."""
+WHITE_SHARE = 0.85
+"""The share of white in the colour of the host's name and the goal; the rest is the accent."""
 
 WIDTH, HEIGHT = page_values.PREVIEW_SIZE
 MARGIN = 64  # pixels around everything
@@ -32,7 +32,7 @@ GAP = 20
 SELLER_SIZES, SELLER_LINES = (36, 32, 28), 2
 INITIALS_SIZES = (36, 30, 24)
 NAMES = ((64, 2), (56, 3), (48, 3), (42, 4))
-"""Font sizes of the name, each with the lines for which there is room."""
+"""Font sizes of the name, each with the lines that fit."""
 
 ABOVE_PRICE = 12
 PRICE_SIZES = (96, 84, 72, 60, 48, 40, 32)
@@ -41,45 +41,47 @@ NAMES_ABOVE_GOAL, PRICE_ABOVE_GOAL = ((56, 2), (44, 3)), 72
 GOAL_SIZES = (36, 30, 26)
 HOST_SIZES = (28, 24, 20)
 SMOOTHNESS = 4
-"""Pixels drawn for one that is shown, each way, at round corners."""
+"""Pixels drawn for each pixel shown, in both directions, at round corners."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The content of the picture; `accent` is a name of ACCENTS, None for the default."""
+    """The content of the picture."""
 
     url: str
     name: str
     price: str
     seller: str | None = None
     accent: str | None = None
+    """A name of ACCENTS, None for the default."""
+
     goal: str | None = None
 
 
-def content(reader: payer_form.Reader, request: request.PaymentRequest, url: str) -> Content:
-    """Return the content of a request's picture for this reader."""
+def content(locale: page_texts.Locale, request: PaymentRequest, url: str) -> Content:
+    """Return the content of a request's picture in this locale."""
     terms, seller = request.terms, request.seller
-    local = page_texts.price_text(reader, request)
+    local = page_texts.price_text(locale, request)
     price = text_fitting.drawable_text(local)
     if price is None:
         lowest = terms.choice.minimum if terms.choice else terms.amount
         price = f"{amounts.from_minor(lowest, terms.currency):f} {terms.currency}"
         price = f"≥ {price}" if terms.choice else price
     name, accent = (seller.name, seller.accent) if seller else (None, None)
-    return Content(url, terms.product.name, price, name, accent, _goal(reader, terms))
+    return Content(url, terms.product.name, price, name, accent, _goal(locale, terms))
 
 
-def _goal(reader: payer_form.Reader, terms: request.Terms) -> str | None:
-    """Return the goal, None without one or where it can't be drawn."""
+def _goal(locale: page_texts.Locale, terms: Terms) -> str | None:
+    """Return the goal, None without one or if it can't be drawn."""
     if terms.goal is None:
         return None
-    goal = page_texts.short_text(terms.goal, terms.currency, reader.tag)
-    return text_fitting.drawable_text(reader.t("page-goal-of", goal=goal))
+    goal = page_texts.short_text(terms.goal, terms.currency, locale.tag)
+    return text_fitting.drawable_text(locale.t("page-goal-of", goal=goal))
 
 
 @lru_cache(maxsize=64)
 def draw(shown: Content) -> bytes:
-    """Draw the picture as a PNG, which takes some tens of milliseconds."""
+    """Draw the picture as a PNG, which takes tens of milliseconds."""
     accent = brand.colour_of(brand.accent_of(shown.accent).light)
     picture = Image.new("RGB", (WIDTH, HEIGHT), accent)
     _draw_code(picture, shown.url)
@@ -119,18 +121,18 @@ def _draw_seller(picture: Image.Image, seller: str | None, accent: brand.Colour)
 def _draw_at(
     picture: Image.Image, text: text_fitting.FittedText, at: tuple[int, int], fill: brand.Colour
 ) -> None:
-    """Draw lines whose middle is that of the disc, which begins at the upper edge of `at`."""
+    """Draw lines beside or on the disc, vertically centred on it; `at` is its upper edge."""
     text.draw(picture, (at[0], at[1] + (FACE - text.height) // 2), fill)
 
 
 def _draw_offer(picture: Image.Image, shown: Content, accent: brand.Colour) -> None:
-    """Draw name and price in the middle of the height, and the host at the bottom."""
+    """Draw name, price and goal in the vertical middle, and the host at the bottom."""
     largest = PRICE_SIZES.index(PRICE_ABOVE_GOAL) if shown.goal else 0
     price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES[largest:], weight="bold")
     goal = text_fitting.fit(shown.goal, COLUMN, GOAL_SIZES) if shown.goal else None
     host = text_fitting.fit(urlsplit(shown.url).netloc, COLUMN, HOST_SIZES)
     top, bottom = MARGIN, HEIGHT - MARGIN - host.height
-    host.draw(picture, (MARGIN, bottom), _quiet(accent))
+    host.draw(picture, (MARGIN, bottom), _lighter(accent))
     if shown.seller:
         top += FACE
     below = ABOVE_GOAL + goal.height if goal else 0
@@ -143,15 +145,15 @@ def _draw_offer(picture: Image.Image, shown: Content, accent: brand.Colour) -> N
     price.draw(picture, (MARGIN, top + above), PAPER)
     if goal:
         under = top + above + price.height + ABOVE_GOAL
-        goal.draw(picture, (MARGIN, under), _quiet(accent))
+        goal.draw(picture, (MARGIN, under), _lighter(accent))
 
 
 def _fit_name(
     name: str, sizes: tuple[tuple[int, int], ...], room: int
 ) -> text_fitting.FittedText | None:
-    """Fit the name into as many lines as each size has room for; in the last it is cut short.
+    """Fit the name into the largest size that has enough lines; in the smallest it is cut short.
 
-    Lines of some scripts are higher, so that fewer have room.
+    Lines of some scripts are higher, so that fewer fit.
     """
     fit = partial(text_fitting.fit_drawable, name, COLUMN, weight="semibold")
     *larger, (smallest, most) = sizes
@@ -166,8 +168,8 @@ def _fit_name(
     return fitted
 
 
-def _quiet(accent: brand.Colour) -> brand.Colour:
-    red, green, blue = (round(part + (255 - part) * QUIET) for part in accent)
+def _lighter(accent: brand.Colour) -> brand.Colour:
+    red, green, blue = (round(part + (255 - part) * WHITE_SHARE) for part in accent)
     return red, green, blue
 
 

@@ -1,4 +1,4 @@
-"""Answers from templates, each with a strict Content-Security-Policy."""
+"""Pages from templates, each answered with a strict Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core import brand, errors
 from bot.service.http import responses
-from bot.service.pages import payer_form
-from bot.service.requests import request
+from bot.service.pages import page_texts
+from bot.service.requests.request import PaymentRequest, csp_source
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -56,7 +56,7 @@ def _templates() -> Environment:
 
 @cache
 def asset(file: str) -> tuple[responses.Text, str]:
-    """Return a stylesheet or script, and its address, which changes with its content."""
+    """Return a stylesheet, script or icon, and its address, which contains its digest."""
     content = (TEMPLATES / file).read_bytes()
     name, _, kind = file.partition(".")
     address = f"/assets/{name}.{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
@@ -67,13 +67,14 @@ def asset(file: str) -> tuple[responses.Text, str]:
 def policy(
     pictures: tuple[str | None, ...] = (), target: str | None = None, *, scripted: bool = False
 ) -> str:
-    """Return the Content-Security-Policy: our own files, a request's pictures, the redirect.
+    """Return the Content-Security-Policy of a page.
 
-    Scripts are our own, and only allowed on pages that have one (`scripted`).
+    It permits our own files, these pictures, a form that leads to `target`, and our own scripts if
+    the page is `scripted`.
     """
-    sources = dict.fromkeys(request.csp_source(url) for url in pictures if url)
+    sources = dict.fromkeys(csp_source(url) for url in pictures if url)
     images = "".join(f" {source}" for source in sources)
-    forms = f" {request.csp_source(target)}" if target else ""
+    forms = f" {csp_source(target)}" if target else ""
     scripts = " script-src 'self'; connect-src 'self';" if scripted else ""
     return (
         f"default-src 'none'; style-src 'self';{scripts} img-src 'self'{images};"
@@ -82,17 +83,17 @@ def policy(
 
 
 def text(
-    template: str, reader: payer_form.Reader, values: dict[str, Any], *, test_money: bool = False
+    template: str, locale: page_texts.Locale, values: dict[str, Any], *, test_money: bool = False
 ) -> str:
-    """Render a page in the reader's language."""
+    """Render a page in the payer's language."""
     return (
         _templates()
         .get_template(template)
         .render(
             values,
-            t=reader.t,
-            lang=reader.language,
-            direction=reader.direction,
+            t=locale.t,
+            lang=locale.language,
+            direction=locale.direction,
             test_money=test_money,
         )
     )
@@ -100,67 +101,67 @@ def text(
 
 def page(
     written: responses.Text,
-    reader: payer_form.Reader,
-    request: request.PaymentRequest,
+    locale: page_texts.Locale,
+    request: PaymentRequest,
     status: int = 200,
 ) -> responses.TextResponse:
-    """Answer with the pay page of a request, which may load its picture and redirect."""
+    """Answer with the pay page of a request, which may load its pictures and redirect."""
     terms = request.terms
     rules = policy(pictures(request), terms.redirect_url, scripted=True)
-    return _answer(written, reader, rules, status)
+    return _answer(written, locale, rules, status)
 
 
-def pictures(request: request.PaymentRequest) -> tuple[str | None, ...]:
-    """Return the addresses of the pictures that the pages of a request show."""
+def pictures(request: PaymentRequest) -> tuple[str | None, ...]:
+    """Return the addresses of the pictures on the pages of a request."""
     seller = request.seller
     return request.terms.product.image_url, seller.image_url if seller else None
 
 
 def html(
     template: str,
-    reader: payer_form.Reader,
+    locale: page_texts.Locale,
     values: dict[str, Any],
     *,
     status: int = 200,
     test_money: bool = False,
     rules: str | None = None,
 ) -> responses.TextResponse:
-    """Answer with any other page, under a policy of its own if `rules` has one."""
+    """Answer with any other page; `rules` is its Content-Security-Policy if it needs its own."""
     rules = rules or policy(scripted=bool(values.get("scripted")))
-    written = text(template, reader, values, test_money=test_money)
-    return _answer(responses.Text.of(written), reader, rules, status)
+    written = text(template, locale, values, test_money=test_money)
+    return _answer(responses.Text.of(written), locale, rules, status)
 
 
 def _answer(
-    written: responses.Text, reader: payer_form.Reader, rules: str, status: int = 200
+    written: responses.Text, locale: page_texts.Locale, rules: str, status: int = 200
 ) -> responses.TextResponse:
-    headers = {"Content-Security-Policy": rules, "Content-Language": reader.language}
+    headers = {"Content-Security-Policy": rules, "Content-Language": locale.language}
     return responses.TextResponse(written, status, HEADERS | headers, HTML)
 
 
-def part(reader: payer_form.Reader, values: dict[str, Any]) -> str:
+def part(locale: page_texts.Locale, values: dict[str, Any]) -> str:
     """Render the part of the pay page that changes while it is open."""
-    return _templates().get_template("live.html").render(values, t=reader.t)
+    return _templates().get_template("live.html").render(values, t=locale.t)
 
 
-def alone(reader: payer_form.Reader, written: responses.Text) -> responses.TextResponse:
-    """Answer with a page that loads no picture and has neither form nor script."""
-    return _answer(written, reader, policy())
+def static_page(locale: page_texts.Locale, written: responses.Text) -> responses.TextResponse:
+    """Answer with a page without pictures, redirect and script."""
+    return _answer(written, locale, policy())
 
 
-def documentation(values: dict[str, Any]) -> str:
-    """Render the documentation, which has a stylesheet of its own."""
+def documentation_text(values: dict[str, Any]) -> str:
+    """Render the documentation, which has its own stylesheet."""
     return _templates().get_template("docs.html").render(values, stylesheet=asset("docs.css")[1])
 
 
-def document(written: responses.Text) -> responses.TextResponse:
+def documentation_page(written: responses.Text) -> responses.TextResponse:
     return responses.TextResponse(
         written, 200, HEADERS | {"Content-Security-Policy": policy()}, HTML
     )
 
 
 def refused(
-    reader: payer_form.Reader,
+    locale: page_texts.Locale,
     refusal: errors.Refused,
     allow: str | None = None,
     *,
@@ -168,15 +169,13 @@ def refused(
 ) -> responses.TextResponse:
     """Answer a refused request with a page that says why.
 
-    If the payer was only `looking`, the page reloads as soon as that is allowed.
+    If the payer was only `looking`, the page reloads when the refusal ends.
     """
     key = MISSING.get(type(refusal), f"page-{refusal.code}")
-    passing = isinstance(refusal, errors.RateLimited | responses.Unavailable)
-    seconds = int(responses.headers(refusal)["Retry-After"]) if passing else 0
-    written = _state(replace(reader, tag=reader.language), key, seconds, looking=looking)
-    answer = _answer(
-        written, reader, policy(scripted=looking and passing), responses.status(refusal)
-    )
+    ends = isinstance(refusal, errors.RateLimited | responses.Unavailable)
+    seconds = int(responses.headers(refusal)["Retry-After"]) if ends else 0
+    written = _refusal(replace(locale, tag=locale.language), key, seconds, looking=looking)
+    answer = _answer(written, locale, policy(scripted=looking and ends), responses.status(refusal))
     answer.headers.update(responses.headers(refusal, allow))
     return answer
 
@@ -185,17 +184,17 @@ MISSING: dict[type[errors.Refused], str] = {
     errors.NotFound: "page-missing",
     errors.NoSuchAddress: "page-nowhere",
 }
-FULL = f"page-{errors.TooManyHolds.code}"
+TOO_MANY_HOLDS = f"page-{errors.TooManyHolds.code}"
 
 
 @lru_cache(maxsize=512)
-def _state(reader: payer_form.Reader, key: str, seconds: int, *, looking: bool) -> responses.Text:
-    """Render a refusal, cached: callers beyond their limit must not cost more than others."""
+def _refusal(locale: page_texts.Locale, key: str, seconds: int, *, looking: bool) -> responses.Text:
+    """Render a refusal, cached: callers beyond their limit mustn't cost more than others."""
     values = {
-        "title": reader.t(key),
-        "why": reader.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),
+        "title": locale.t(key),
+        "why": locale.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),
         "refresh": seconds if looking else 0,
         "scripted": looking and seconds > 0,
-        "again": key == FULL,
+        "again": key == TOO_MANY_HOLDS,
     }
-    return responses.Text.of(text("state.html", reader, values))
+    return responses.Text.of(text("state.html", locale, values))

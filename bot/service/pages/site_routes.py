@@ -1,4 +1,4 @@
-"""`/`, `robots.txt`, the icon, stylesheets and scripts."""
+"""`/`, `/privacy`, `/docs`, `robots.txt`, the icon, stylesheets and scripts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from starlette.responses import PlainTextResponse, Response
 from bot.core import errors
 from bot.core.text import contacts
 from bot.service.http import callers, responses, routes
-from bot.service.pages import payer_form, render
+from bot.service.pages import page_texts, render
 
-FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
-DAY = {"Cache-Control": "public, max-age=86400"}
+CACHED_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+CACHED_FOR_A_DAY = {"Cache-Control": "public, max-age=86400"}
 NOSNIFF = {"X-Content-Type-Options": "nosniff"}
 ASSETS = {
     "pay.css": "text/css",
@@ -41,11 +41,11 @@ router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 @router.api_route("/", methods=["GET", "HEAD"])
 async def home(request: Request) -> responses.TextResponse:
     """Show what this server is, and lead sellers to the bot."""
-    service, reader = callers.state_of(request).service, payer_form.reader(request)
+    service, locale = callers.state_of(request).service, page_texts.locale_of(request)
     bot = service.bot_name()
     chat = service.chat_page or f"https://t.me/{bot}"
-    written = _home(reader.language, bot, chat, service.operator_contact)
-    return render.alone(reader, written)
+    written = _home(locale.language, bot, chat, service.operator_contact)
+    return render.static_page(locale, written)
 
 
 @lru_cache(maxsize=64)
@@ -57,18 +57,18 @@ def _home(language: str, bot: str | None, chat: str, contact: str | None) -> res
         and {"link": contacts.contact_link(contact), "text": contacts.contact_text(contact)},
     }
     return responses.Text.of(
-        render.text("home.html", payer_form.Reader(language, language), values)
+        render.text("home.html", page_texts.Locale(language, language), values)
     )
 
 
 @router.api_route("/robots.txt", methods=["GET", "HEAD"])
 async def robots(_request: Request) -> Response:
-    return PlainTextResponse(ROBOTS, headers=DAY | NOSNIFF)
+    return PlainTextResponse(ROBOTS, headers=CACHED_FOR_A_DAY | NOSNIFF)
 
 
 @router.api_route("/assets/{name}.{digest}.{kind}", methods=["GET", "HEAD"])
 async def asset(request: Request) -> Response:
-    """Return a stylesheet, script or icon at the address of its present content."""
+    """Return a stylesheet, script or icon at the address of its current content."""
     name, digest, kind = (request.path_params[part] for part in ("name", "digest", "kind"))
     media_type = ASSETS.get(f"{name}.{kind}")
     if media_type is None:
@@ -76,68 +76,67 @@ async def asset(request: Request) -> Response:
     content, address = render.asset(f"{name}.{kind}")
     if address != f"/assets/{name}.{digest}.{kind}":
         raise errors.NotFound
-    return responses.TextResponse(content, 200, FOREVER | NOSNIFF, media_type)
+    return responses.TextResponse(content, 200, CACHED_FOREVER | NOSNIFF, media_type)
 
 
 @router.api_route("/favicon.ico", methods=["GET", "HEAD"])
 async def icon(_request: Request) -> Response:
-    """Return the icon that browsers request by themselves, some of which draw no SVG."""
-    return Response(ICON, headers=DAY | NOSNIFF, media_type="image/x-icon")
+    """Return the icon that browsers request on their own; some can't draw SVG."""
+    return Response(ICON, headers=CACHED_FOR_A_DAY | NOSNIFF, media_type="image/x-icon")
 
 
 ICON = (render.TEMPLATES / "icon.ico").read_bytes()
 
 
-# `/privacy`: what the pages store about payers, in plain words.
+# `/privacy`: what the pages store about payers.
 
 
 privacy_router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 
-PARTS = ("typed", "cookie", "address", "pictures", "time", "who")
+PRIVACY_PARTS = ("typed", "cookie", "address", "pictures", "time", "who")
 
 
 @privacy_router.api_route("/privacy", methods=["GET", "HEAD"])
 async def privacy(request: Request) -> Response:
     """Show the page, which is the same for everybody."""
-    service, reader = callers.admit_payer(request), payer_form.reader(request)
+    service, locale = callers.admit_payer(request), page_texts.locale_of(request)
     minutes = callers.state_of(request).cookies.lifetime_ms // 60_000
+    contact = service.operator_contact
     values = {
         "host": urlsplit(service.public_url).netloc,
         "parts": [
             (
-                reader.t(f"page-private-{part}"),
-                reader.t(f"page-private-{part}-why", minutes=minutes),
+                locale.t(f"page-private-{part}"),
+                locale.t(f"page-private-{part}-why", minutes=minutes),
             )
-            for part in PARTS
+            for part in PRIVACY_PARTS
         ],
-        "operator": _operator(service.operator_contact),
+        "operator": contact
+        and {"url": contacts.contact_link(contact), "text": contacts.contact_text(contact)},
     }
-    return render.html("privacy.html", reader, values)
+    return render.html("privacy.html", locale, values)
 
 
-def _operator(contact: str | None) -> dict[str, str] | None:
-    if contact is None:
-        return None
-    return {"url": contacts.contact_link(contact), "text": contacts.contact_text(contact)}
-
-
-# `/docs`, the contract for people, made from the OpenAPI document; it loads nothing foreign.
+# `/docs`: the contract for people, made from the OpenAPI document.
 
 
 def docs_router(spec: Callable[[str], dict[str, Any]]) -> APIRouter:
-    """Return the route of the page; `spec` returns the OpenAPI document for a public address."""
+    """Return the page's router; `spec` returns the OpenAPI document at a public address."""
     router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 
     @router.get("/docs")
     async def docs(request: Request) -> responses.TextResponse:
-        return render.document(_html(spec, callers.state_of(request).service.public_url))
+        return render.documentation_page(
+            _documentation(spec, callers.state_of(request).service.public_url)
+        )
 
     return router
 
 
 @lru_cache(maxsize=1)
-def _html(spec: Callable[[str], dict[str, Any]], public_url: str) -> responses.Text:
-    return responses.Text.of(render.documentation({"spec": spec(public_url), "brief": brief}))
+def _documentation(spec: Callable[[str], dict[str, Any]], public_url: str) -> responses.Text:
+    text = render.documentation_text({"spec": spec(public_url), "brief": brief})
+    return responses.Text.of(text)
 
 
 def brief(schema: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ PAGE = "/pay/" + "0" * 24
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "written"),
-    [("/docs", site_routes._html), ("/openapi.json", openapi_route._encoded)],
+    [("/docs", site_routes._documentation), ("/openapi.json", openapi_route._encoded)],
 )
 async def test_the_documents_are_rendered_once(
     service: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]
@@ -36,15 +36,15 @@ async def test_a_refusal_is_rendered_once_for_each_language_and_wait(
     service: ServiceHarness,
 ) -> None:
     """However many dialects of a language a caller invents."""
-    render._state.cache_clear()
+    render._refusal.cache_clear()
     app = create_app(make_service(service.db, service.clock, payer_rate=Rate(1, 60)))
     async with open_web_server(app) as site:
         await site.ask(get(PAGE))
-        missing = render._state.cache_info().misses
+        missing = render._refusal.cache_info().misses
         answers = [
             await site.ask(get(PAGE, f"Accept-Language: de-{region}"))
             for region in ("AT", "CH", "DE", "LI", "LU")
         ]
     assert {answer.status for answer in answers} == {429}
     waits = {answer.headers["retry-after"] for answer in answers}
-    assert render._state.cache_info().misses - missing == len(waits)
+    assert render._refusal.cache_info().misses - missing == len(waits)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RealScene]:
-    monkeypatch.setattr(pay_routes, "WAITS", ())  # no wallet is waited for
+    monkeypatch.setattr(pay_routes, "OPENING_WAITS", ())  # no wallet is waited for
     monkeypatch.setattr(pay_routes, "POLL_WAITS", ())
     async with open_real_scene(tmp_path) as opened:
         yield opened

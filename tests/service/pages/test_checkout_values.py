@@ -8,8 +8,7 @@ import pytest
 
 from bot.service.checkouts.checkout import Checkout, CheckoutState
 from bot.service.pages import checkout_values
-from bot.service.pages.page_texts import TimedText
-from bot.service.pages.payer_form import Reader
+from bot.service.pages.page_texts import Locale, TimedText
 from bot.service.requests.request import PaymentState
 from tests.support.drawn_checkouts import (
     CHECKOUT,
@@ -23,13 +22,13 @@ from tests.support.drawn_checkouts import (
     tap,
 )
 
-ENGLISH, GERMAN = Reader("en", "en"), Reader("de", "de")
+ENGLISH, GERMAN = Locale("en", "en"), Locale("de", "de")
 PAST: dict[str, Any] = {"lapses_at": NOW - 1}
 
 
-def page(held: Checkout, reader: Reader = ENGLISH, **fields: Any) -> dict[str, Any]:
+def page(held: Checkout, locale: Locale = ENGLISH, **fields: Any) -> dict[str, Any]:
     asked = fields.pop("asked", request())
-    return checkout_values.checkout_page(reader, asked, held, fields.get("paid"), NOW)
+    return checkout_values.checkout_page(locale, asked, held, fields.get("paid"), NOW)
 
 
 def why(values: dict[str, Any]) -> str:
@@ -175,8 +174,8 @@ def test_what_to_pay_with_is_shown_while_it_can_be_paid_and_folded_once_claimed(
 
 def test_bank_fields_are_copied_as_banks_take_them() -> None:
     """The IBAN without spaces; the amount with the language's own decimal mark, never grouped."""
-    for reader, amount in ((ENGLISH, "18.50"), (GERMAN, "18,50")):
-        values = page(bank(), reader)["pay_with"]
+    for locale, amount in ((ENGLISH, "18.50"), (GERMAN, "18,50")):
+        values = page(bank(), locale)["pay_with"]
         copied = {field["value"] for field in values["fields"]}
         assert copied == {"Mia Ferreira", "PT50000201231234567890154", amount}
         assert "PT50 0002 0123 1234 5678 9015 4" in {field["shown"] for field in values["fields"]}

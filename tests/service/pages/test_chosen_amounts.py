@@ -13,9 +13,9 @@ from bot.service.checkouts.order import AMOUNT, TOO_LARGE, TOO_SMALL
 from bot.service.pages.payer_form import (
     AmountProblem,
     ChosenAmount,
-    misfit_of,
     read_chosen,
     read_order,
+    with_amount_problem,
     written,
 )
 from bot.service.requests.request import AmountChoice, Kind, Product, Receiver, Terms
@@ -261,7 +261,7 @@ def test_an_amount_that_a_way_cannot_take_is_reported_at_its_field(
 ) -> None:
     """Only the way to pay decides what it comes to in its currency."""
     order = read_order(terms(), ["other", "3"], {})
-    misfit = misfit_of(order, InvalidBody(info=[FieldProblem(field, "is odd", code)]))
+    misfit = with_amount_problem(order, InvalidBody(info=[FieldProblem(field, "is odd", code)]))
     assert (misfit and misfit.chosen.problem) == problem
 
 

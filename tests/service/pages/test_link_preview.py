@@ -18,8 +18,8 @@ from bot.core.images import text_fitting
 from bot.core.net.rates import Rate
 from bot.core.text import translations
 from bot.service.pages import page_texts, preview_picture
+from bot.service.pages.page_texts import Locale
 from bot.service.pages.page_values import PREVIEW_SIZE
-from bot.service.pages.payer_form import Reader
 from bot.service.pages.preview_picture import Content
 from bot.service.requests import request_rows
 from tests.support.sample_pictures import readings
@@ -196,7 +196,7 @@ async def test_a_choice_and_a_goal_are_named(service: ServiceHarness) -> None:
     )
     found = await request_rows.read(service.db, made["id"], service.clock())
     assert found
-    german = preview_picture.content(Reader("de", "de"), found, URL)
+    german = preview_picture.content(Locale("de", "de"), found, URL)
     assert (german.price, german.goal) == ("Ab 3 €", "Spendenziel: 1.000 €")
     assert preview_picture.draw(german) != preview_picture.draw(replace(german, goal=None))
     page = (await service.anyone.get(f"/pay/{made['id']}")).text
@@ -217,9 +217,9 @@ async def test_a_price_that_no_font_has_is_written_plainly(
 
 @pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl"), ("he", "rtl")])
 def test_a_page_has_the_direction_of_its_script(language: str, direction: str) -> None:
-    assert Reader(language, language).direction == direction
+    assert Locale(language, language).direction == direction
 
 
 @pytest.mark.parametrize("language", translations.languages())
 def test_each_language_names_a_locale_for_open_graph(language: str) -> None:
-    assert re.fullmatch(rf"{language}_[A-Z]{{2}}", Reader(language, language).t("page-locale"))
+    assert re.fullmatch(rf"{language}_[A-Z]{{2}}", Locale(language, language).t("page-locale"))

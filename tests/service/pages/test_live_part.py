@@ -11,9 +11,9 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.service.http.rate_limits import CROWD_FACTOR
 from bot.service.pages import page_cache
-from bot.service.pages.page_cache import FRESH
-from bot.service.pages.page_values import IDLE, SLOWEST, WATCHED
-from bot.service.pages.payer_form import Reader
+from bot.service.pages.page_cache import FRESH_MS
+from bot.service.pages.page_texts import Locale
+from bot.service.pages.page_values import IDLE_MS, SLOWEST_MS, WATCHED_MS
 from tests.support.databases import SQLITE
 from tests.support.service_harness import DROP, NOON, ServiceHarness, make_service, open_service
 from tests.support.sqlite_engine import sqlite
@@ -76,9 +76,9 @@ async def test_it_has_the_next_interval_and_the_time(service: ServiceHarness) ->
     drop, donation = await service.create(**DROP), await service.create()
     often, seldom = [(await look(service, made["id"])).text for made in (drop, donation)]
     assert [of(often, name) for name in ("again", "slowest", "now")] == [
-        str(WATCHED), str(SLOWEST), str(NOON),
+        str(WATCHED_MS), str(SLOWEST_MS), str(NOON),
     ]  # fmt: skip
-    assert [of(seldom, name) for name in ("again", "slowest")] == [str(IDLE), str(IDLE)]
+    assert [of(seldom, name) for name in ("again", "slowest")] == [str(IDLE_MS), str(IDLE_MS)]
     assert of(often, "from") == f"/pay/{drop['id']}/live"
 
 
@@ -100,7 +100,7 @@ async def test_a_thousand_open_pages_cost_one_read_a_second(service: ServiceHarn
     for _ in range(20):
         assert "3 of 3 left" in (await look(service, made["id"])).text
     assert asked == [made["id"]]
-    service.clock.at += FRESH
+    service.clock.at += FRESH_MS
     answers = await asyncio.gather(*(look(service, made["id"]) for _ in range(20)))
     assert {answer.status_code for answer in answers} == {200}
     assert asked == [made["id"]] * 2
@@ -109,7 +109,7 @@ async def test_a_thousand_open_pages_cost_one_read_a_second(service: ServiceHarn
 async def test_a_page_that_closes_cancels_no_other_answer(service: ServiceHarness) -> None:
     """All wait for one answer, which is completed though the first caller has gone."""
     made = await service.create(**DROP)
-    watched, who = page_cache.LiveParts(), Reader("en", "en")
+    watched, who = page_cache.LiveParts(), Locale("en", "en")
     settings = make_service(service.db, service.clock)
     first, second = (asyncio.create_task(watched.part(settings, who, made["id"])) for _ in range(2))
     await asyncio.sleep(0)
@@ -121,7 +121,7 @@ async def test_an_answer_is_at_most_a_second_old(service: ServiceHarness) -> Non
     made = await service.create(**DROP)
     assert "3 of 3 left" in (await look(service, made["id"])).text
     await service.pay(made["id"])
-    service.clock.at += FRESH - 1
+    service.clock.at += FRESH_MS - 1
     assert "3 of 3 left" in (await look(service, made["id"])).text
     service.clock.at += 1
     assert "2 of 3 left" in (await look(service, made["id"])).text
@@ -151,7 +151,7 @@ async def test_the_cache_of_answers_is_limited(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory does not grow with the number of open requests: the oldest answer is dropped."""
-    monkeypatch.setattr(page_cache, "MOST", 2)
+    monkeypatch.setattr(page_cache, "MAX_LIVE_REQUESTS", 2)
     ids = [(await service.create())["id"] for _ in range(3)]
     for one in ids:
         await look(service, one)
@@ -165,7 +165,7 @@ async def test_unknown_and_deleted_requests_are_not_found(service: ServiceHarnes
     made = await service.create()
     assert (await look(service, made["id"])).status_code == 200
     await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
-    service.clock.at += FRESH
+    service.clock.at += FRESH_MS
     for one in (made["id"], "0" * 24):
         assert (await look(service, one)).status_code == 404
 
@@ -195,11 +195,11 @@ async def test_a_goal_moves_for_each_reader_in_their_own_spelling(service: Servi
     for tag, text in tags.items():
         assert text in (await look(service, made["id"], **{"Accept-Language": tag})).text
     path = (await service.pay(made["id"])).headers["location"]
-    service.clock.at += FRESH
+    service.clock.at += FRESH_MS
     assert ">€5 of €1,000</strong>" in (await look(service, made["id"])).text
     payment = f"/v3/paymentRequests/{made['id']}/payments/{path.rpartition('/')[2]}"
     await service.seller.put(payment, json={"paidBack": {}})
-    service.clock.at += FRESH
+    service.clock.at += FRESH_MS
     assert ">€0 of €1,000</strong> <span>0%</span>" in (await look(service, made["id"])).text
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from bot.core.net.rates import Rate
 from bot.core.text.links import check_redirect
-from bot.service.pages.payer_form import reader_of
+from bot.service.pages.page_texts import read_locale
 from bot.service.requests import request
 from tests.support.service_harness import DROP, URL, ServiceHarness, open_service
 
@@ -325,7 +325,7 @@ async def test_amounts_have_the_format_of_the_readers_language(service: ServiceH
     ],
 )
 def test_accept_language_is_read_by_rank(header: str, tag: str) -> None:
-    assert reader_of(header).tag == tag
+    assert read_locale(header).tag == tag
 
 
 async def test_a_payer_beyond_the_rate_is_asked_to_wait(database_url: str) -> None:

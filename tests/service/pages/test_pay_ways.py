@@ -9,11 +9,11 @@ import pytest
 
 from bot.service.checkouts.paying import Way
 from bot.service.pages import page_values
-from bot.service.pages.payer_form import Reader
+from bot.service.pages.page_texts import Locale
 from bot.service.requests.request import UNPRICED, AmountChoice, Units
 from tests.support.drawn_checkouts import request, way
 
-ENGLISH = Reader("en", "en")
+ENGLISH = Locale("en", "en")
 LIGHTNING, BANK = way("lightning"), way("bank:sepa")
 
 

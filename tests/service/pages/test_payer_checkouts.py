@@ -33,7 +33,7 @@ async def scene(tmp_path: Path) -> AsyncIterator[RealScene]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for no wallet."""
-    monkeypatch.setattr(pay_routes, "WAITS", ())
+    monkeypatch.setattr(pay_routes, "OPENING_WAITS", ())
 
 
 async def get(scene: RealScene, path: str) -> httpx.Response:
