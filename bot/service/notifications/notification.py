@@ -24,19 +24,19 @@ class Channel(StrEnum):
 
 
 class NotificationState(StrEnum):
-    """State of a notification."""
+    """State of a delivery. DEAD: given up; JOINED: sent in another delivery's letter.
+
+    ENDED: not sent, because the recipient wants or may get no letters.
+    """
+
+    # The docstring is the description in the OpenAPI document.
 
     WAITING = "waiting"
     SENDING = "sending"
     DELIVERED = "delivered"
     DEAD = "dead"
-    """Given up."""
-
     JOINED = "joined"
-    """Sent in the letter of another notification."""
-
     ENDED = "ended"
-    """Not sent, because the recipient wants or may get no letters."""
 
 
 @dataclass(frozen=True, slots=True)
