@@ -210,7 +210,7 @@ def _fetch(
     context: event_context.EventContext, file: drafts.Attachment, draft: drafts.Draft
 ) -> None:
     """Queue the download of a file; files of one chat are downloaded in the order of sending."""
-    for_codes = draft.form == goods_form.FORM
+    for_codes = draft.form == goods_form.CODES_FORM
     body = payloads.FileDownload(file, draft.id, context.person.id, for_codes)
     lane = str(context.person.chat_id)
     outbox.put(context.tx, context.queues.files, lane, body, context.now)

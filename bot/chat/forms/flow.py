@@ -14,52 +14,49 @@ from bot.chat.forms import (
     typed_text,
 )
 from bot.chat.forms.field import Field, Typed
-from bot.chat.model import drafts, moments, payment, request_spec
+from bot.chat.model import drafts, moments, request_spec
 from bot.chat.model.replies import Action, Problem, Reply, escaped
 from bot.core.text import translations
-
-# What follows from an input to a form.
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An edit of one field of a request, named by `field` (one of EDITS); None clears it.
-
-    An `end` is in epoch ms, `units` are those to take out, a `picture` is its id, `goods` are JSON.
-    """
+    """An edit of one field of a request."""
 
     link_id: str
     field: str
+    """One of EDITS."""
+
     value: str | int | None
+    """None clears the field. An `end` is in epoch ms, `units` are those to remove, a `picture` is
+    its id, `goods` are JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting to save with the seller; None switches it off.
-
-    A `destination` is where the seller's money goes, a `zone` an IANA name; `quiet` hours and the
-    `summary` are minutes of the zone's day. The steps of the profile (PROFILE_STEPS) are settings
-    too, and so is `payoutlater`: the seller chose to connect no payout account yet.
-    """
+    """A setting to save with the seller."""
 
     name: str
+    """`destination` (where the seller's money goes), `zone`, `quiet`, `summary`, one of
+    PROFILE_STEPS, or `payoutlater`: the seller chose to connect no payout account yet."""
+
     value: str | tuple[int, int] | int | None
-
-
-PROBE, SAVE = "probe", "save"
-"""What a form has the service do with a payout account."""
+    """None switches the setting off. A `zone` is an IANA name; `quiet` hours and the `summary` are
+    minutes of the zone's day."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkNote:
-    """A seller's note on a payment that they marked, None where they skipped it.
-
-    `payment` is its key, as in buttons, `mark` one of NOTED (payments/payment_marks.py).
-    """
+    """A seller's note on a payment that they marked."""
 
     payment: str
+    """The payment's key, as in buttons."""
+
     mark: str
+    """One of NOTED (model/payment.py)."""
+
     text: str | None
+    """None if the seller skipped the note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,38 +67,43 @@ class NewCodes:
     codes: tuple[str, ...]
 
 
+PROBE, SAVE = "probe", "save"
+"""What a form has the service do with a payout account."""
+
+
 @dataclass(frozen=True, slots=True)
 class FormResult:
-    """What follows from an input.
-
-    The caller stores `draft` (None: no draft), sends `replies`, creates `spec`, makes `change`,
-    saves the `setting` of the seller, has the service check (PROBE) or save (SAVE) the payout
-    account of the draft as `connect` says, and fetches the file `photo` for the draft (empty: the
-    seller's profile photo at Telegram) or for the `spec`, which is then created once it is here,
-    fetches the file `fetch` for what buyers get, sends the new `codes` and saves the `note` on a
-    payment, all in one transaction.
-    Then it acts on `then` as if that button had been pressed.
-    """
+    """What follows from an input; the caller does all of it in one transaction."""
 
     draft: drafts.Draft | None
+    """The draft to store; None for no form under way."""
+
     replies: tuple[Reply, ...] = ()
     toast: str | None = None
     spec: request_spec.RequestSpec | None = None
+    """The request to create; with a `photo`, once that is here."""
+
     change: Change | None = None
     setting: Setting | None = None
     photo: str | None = None
+    """The file_id of a photo to fetch for the draft or the `spec`; "" for the seller's profile
+    photo at Telegram."""
+
     then: Action | None = None
+    """A button to act on afterwards, as if it had been pressed."""
+
     note: MarkNote | None = None
     connect: str | None = None
+    """Have the service check (PROBE) or save (SAVE) the draft's payout account."""
+
     fetch: drafts.Attachment | None = None
+    """The file to fetch, which buyers get."""
+
     codes: NewCodes | None = None
 
 
 Press = Callable[[drafts.Draft, Action, drafts.Seller, int], FormResult | None]
-"""Performs a button, given its words and the time (epoch ms); None where they make no sense."""
-
-
-_TIMED_SETTINGS = ("quiet", "summary")
+"""Performs a button, given its words and the time (epoch ms); None if the words make no sense."""
 
 
 def start_new(
@@ -122,10 +124,10 @@ def enclose(
     seller: drafts.Seller,
     go: Callable[[drafts.Draft], FormResult],
 ) -> FormResult:
-    """Take what came with words for a new request, then `go` on with these.
+    """Take what came with the words for a new request, then `go` on with the words.
 
-    A photo is fetched. Whether buyers get a file is asked once all else is answered. What has no
-    use is named.
+    A photo is fetched. Whether buyers get a file is asked after all other questions. A note names
+    what can't be used.
     """
     if sent is None:
         return go(draft)
@@ -145,7 +147,7 @@ def enclose(
 
 
 def with_note(result: FormResult, note: str) -> FormResult:
-    """Put a note before the first reply of an result."""
+    """Put a note before the first reply of a result."""
     first, *others = result.replies or (Reply(""),)
     text = "\n\n".join(filter(None, (note, first.text)))
     return replace(result, replies=(replace(first, text=text), *others))
@@ -193,7 +195,7 @@ def take_typed(
     if not isinstance(found, Problem):
         return take_value(draft, field, found, seller, now)
     if blocking_step(draft, seller) == draft.step:
-        draft = field.clear(draft)  # the value that keeps the question open
+        draft = field.clear(draft)  # its value keeps the question open
     return ask_again(draft, found, seller)
 
 
@@ -217,7 +219,7 @@ def take_value(
 def accept(
     draft: drafts.Draft, field: Field, seller: drafts.Seller, now: int | None = None
 ) -> FormResult:
-    """Ask the next question, below the answer where the options follow or where it is a time."""
+    """Ask the next question, below the answer if it is a time or the options follow."""
     if not (draft.in_menu or field.is_moment) or blocking_step(draft, seller) == field.name:
         return go_on(draft, seller)
     line = field.line(draft, seller, now)
@@ -259,7 +261,7 @@ def unanswered_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the step that has to come before the review: an open question, or unequal shares."""
+    """Return the step of an open question, or of shares that don't make the price."""
     step = unanswered_step(draft, seller)
     if step is None and isinstance(shares_and_amounts.shares_of(draft), Problem):
         return request_fields.RECEIVERS.name
@@ -267,37 +269,32 @@ def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def finish(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
-    """End the form with its spec, and offer to continue the form that it interrupted."""
-    paused = draft.paused
-    replies = () if paused is None else (questions.resume_prompt(paused, seller),)
-    toast = translations.t(seller.language, "toast-creating")
-    return FormResult(paused, replies, toast=toast, spec=_wish(draft, seller))
+    """End the form with its spec, and offer to continue the form that it interrupted.
 
-
-def _wish(draft: drafts.Draft, seller: drafts.Seller) -> request_spec.RequestSpec:
-    kind, name, currency, shares = (
-        draft.kind,
-        draft.name,
-        draft.currency,
-        shares_and_amounts.shares_of(draft),
-    )
-    destination, units = seller.destination, draft.units
+    Raises ValueError if a question is still open.
+    """
+    kind, name, currency = draft.kind, draft.name, draft.currency
+    destination, shares = seller.destination, shares_and_amounts.shares_of(draft)
     if kind is None or name is None or currency is None or destination is None:
         raise ValueError("a question is still open")
     if draft.amount is None or isinstance(shares, Problem):
         raise ValueError("the price is still open")
-    choice = request_spec.in_minor(draft.choice, currency)
-    return request_spec.RequestSpec(
+    spec = request_spec.RequestSpec(
         kind,
         name,
         draft.description,
         shares_and_amounts.minor_of(draft),
         currency,
-        units,
+        draft.units,
         destination,
         shares,
-        choice,
+        request_spec.in_minor(draft.choice, currency),
         **request_spec.options_of(draft),
+    )
+    paused = draft.paused
+    replies = () if paused is None else (questions.resume_prompt(paused, seller),)
+    return FormResult(
+        paused, replies, toast=translations.t(seller.language, "toast-creating"), spec=spec
     )
 
 
@@ -343,28 +340,16 @@ def resume(paused: drafts.Draft | None, seller: drafts.Seller, *first: Reply) ->
 
 
 def new_form_under_way(current: drafts.Draft | None) -> drafts.Draft | None:
-    """Return the new form under way, be it below a shorter form; None without one."""
+    """Return the form of a new request under way, which a shorter form may have paused."""
     return current if current is None or current.form == "new" else current.paused
 
 
 def ask_after_zone(
     draft: drafts.Draft, step: str, seller: drafts.Seller, note: str | None = None
 ) -> FormResult:
-    """Ask the question of a step out of order; a time is asked for once the zone is known."""
+    """Ask the question of a step out of order; before a time, ask for an unknown zone."""
     field = request_fields.field_at(draft.form, step)
-    is_timed = field.is_moment if field else step in _TIMED_SETTINGS
+    is_timed = field.is_moment if field else step in ("quiet", "summary")
     if is_timed and seller.zone is None:
         return ask_step(replace(draft, step_after_zone=step), "zone", seller, note)
     return ask_step(replace(draft, step_after_zone=None), step, seller, note)
-
-
-# The question for a note on a payment that was sent or paid back; the note may be skipped.
-
-
-FORM = "payback"
-
-STEPS = {payment.SENT: "sent", payment.PAID_BACK: "paidback"}
-"""The step of each mark."""
-
-MARKS = {step: mark for mark, step in STEPS.items()}
-"""The mark of each step."""

@@ -1,4 +1,4 @@
-"""Forms from outside: begin one, answer it, end it."""
+"""Forms as the conversation uses them: begin one, answer it with a message, end it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from bot.chat.model.replies import Reply, escaped
 from bot.core.money import amounts
 from bot.core.text import translations
 
-_REFUSAL = 500  # UTF-16 units of another server's message
+_REFUSAL = 500
+"""UTF-16 units of another server's message."""
 
 LATE_AFTER = 24 * 3600 * 1000
-"""Milliseconds after which a text is no longer taken as the answer to a question."""
+"""Milliseconds after which a text is no answer to a question any more."""
 
 _WORDLESS = (
     *("kind", "options", "review"),
@@ -32,7 +33,7 @@ _WORDLESS = (
         seller_forms.PHOTO_STEP,
     ),
 )
-"""Steps that no text answers: a photo or a file is meant by itself, whatever its caption says."""
+"""Steps that no text answers: a photo or a file there is the answer, whatever its caption says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +51,32 @@ def new_form(
     seller: drafts.Seller,
     sent: drafts.Enclosure | None = None,
 ) -> flow.FormResult:
-    """Answer `/new`: begin a request with what came with it, or offer to continue the present one.
+    """Answer `/new`: begin a request with what came along, or offer to continue the one under way.
 
-    The present one is left as it is.
+    The one under way stays as it is.
     """
     under_way = flow.new_form_under_way(current)
     if under_way is None:
         return flow.start_new(draft_id, seller, sent=sent)
     offer = questions.prompt if under_way.kind is None else questions.resume_prompt
     result = flow.FormResult(under_way, (offer(under_way, seller),))
-    return (
-        flow.with_note(result, translations.t(seller.language, "file-unused")) if sent else result
-    )
+    if sent is None:
+        return result
+    return flow.with_note(result, translations.t(seller.language, "file-unused"))
 
 
 def resume_offer(current: drafts.Draft | None, seller: drafts.Seller) -> Reply | None:
-    """Offer to continue the new request under way; None without one."""
+    """Offer to continue the new request under way, if there is one."""
     under_way = flow.new_form_under_way(current)
-    return (
-        None
-        if under_way is None or under_way.kind is None
-        else questions.resume_prompt(under_way, seller)
-    )
+    if under_way is None or under_way.kind is None:
+        return None
+    return questions.resume_prompt(under_way, seller)
 
 
 def settings_form(
     step: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None = None
 ) -> flow.FormResult:
-    """Ask for a setting, one of `flow.STEPS["settings"]`; a new request under way is paused."""
+    """Ask for a setting, one of `STEPS["settings"]`; a new request under way is paused."""
     return flow.ask_after_zone(
         drafts.Draft(draft_id, "settings", step, paused=flow.new_form_under_way(current)),
         step,
@@ -94,7 +93,7 @@ def reopen(
     *,
     current: drafts.Draft | None = None,
 ) -> flow.FormResult:
-    """Ask again at the step of the refused `field`, below the server's `message`.
+    """Ask again for the refused `field`, below the server's `message`.
 
     A form under way is paused until this one ends.
     """
@@ -138,7 +137,7 @@ def _draft_of(
     seller: drafts.Seller,
     current: drafts.Draft | None,
 ) -> drafts.Draft:
-    """Return a new form with the fields of a spec, above the new form under way if there is one."""
+    """Return a new form with the fields of a spec; a new request under way is paused."""
     under_way = flow.new_form_under_way(current)
     draft = drafts.Draft(
         draft_id,
@@ -164,7 +163,7 @@ def _draft_of(
 
 
 def _refused_step(path: str, spec: request_spec.RequestSpec, seller: drafts.Seller) -> str:
-    """Return the step of the field that a refusal names; of an option only where it is set."""
+    """Return the step that asks for what a refusal names; the review for anything else."""
     if not seller.has_destination:
         return "destination"
     field = next((field for field in request_fields.FIELDS if field.is_refused_by(path)), None)
@@ -200,7 +199,8 @@ def take_message(
         )
     if sent is None:
         return inputs.take_text(draft, text, seller, now)
-    if draft.form == "new" or (sent.photo is not None and _takes_photos(draft)):
+    asks_for_photo = draft.step in (request_fields.PICTURE.name, seller_forms.PHOTO_STEP)
+    if draft.form == "new" or (sent.photo is not None and asks_for_photo):
         return _take_enclosed(draft, text, sent, seller, now)
     note = translations.t(seller.language, "file-unused")
     if not text:
@@ -211,8 +211,8 @@ def take_message(
 def _take_enclosed(
     draft: drafts.Draft, text: str, sent: drafts.Enclosure, seller: drafts.Seller, now: int
 ) -> flow.FormResult:
-    """Take a photo or a file, and its caption where a text is an answer."""
-    if sent.photo is not None:  # at a question any picture is a photo, a file too
+    """Take a photo or a file, and its caption if the step takes a text."""
+    if sent.photo is not None:  # at a question, a picture sent as a file is a photo too
         sent = drafts.Enclosure(sent.photo)
     is_answer = bool(text) and draft.step not in _WORDLESS
 
@@ -239,7 +239,7 @@ def _take_enclosed(
 def take_file(
     draft: drafts.Draft, file: drafts.Attachment, seller: drafts.Seller, now: int
 ) -> flow.FormResult | None:
-    """Take a file of the seller; None where the form's question is not answered by one."""
+    """Take a file as what buyers get; None if the form's question asks for something else."""
     if not goods_form.takes_goods(draft):
         return None
     if draft.must_resume or _is_old(draft, now):
@@ -253,12 +253,6 @@ def _is_old(draft: drafts.Draft, now: int) -> bool:
     return draft.touched_at is not None and now - draft.touched_at > LATE_AFTER
 
 
-def _takes_photos(draft: drafts.Draft) -> bool:
-    """Return whether a form that is not of a new request asks for a photo."""
-    is_edit = draft.form == "edit" and draft.step == request_fields.PICTURE.name
-    return is_edit or draft.step == seller_forms.PHOTO_STEP
-
-
 def line_with_photo(
     spec: request_spec.RequestSpec,
     draft_id: str,
@@ -268,9 +262,10 @@ def line_with_photo(
     *,
     current: drafts.Draft | None,
 ) -> flow.FormResult:
-    """Create the request of a line with its photo, kept as `image`.
+    """Create the request of a line with its photo, which is stored as `image`.
 
-    Without an image the line is reviewed, below the text `problem`; a form under way is paused.
+    Without an image the seller reviews the line, below the text `problem`; a form under way is
+    paused.
     """
     if image is not None:
         return flow.FormResult(current, spec=replace(spec, image=image))
@@ -285,7 +280,7 @@ def take_picture(
     problem: str | None,
     seller: drafts.Seller,
 ) -> flow.FormResult:
-    """Set the picture of the form `draft_id` to its photo, kept as `image`.
+    """Set the picture of the form `draft_id` to its photo, which is stored as `image`.
 
     Without an image, reply with the text `problem`. A form that has ended gets no reply.
     """
@@ -293,9 +288,13 @@ def take_picture(
         return flow.FormResult(None)
     words = translations.t(seller.language, problem or "photo-unreachable")
     if draft.id != draft_id:
-        kept = _with_picture(draft, draft_id, image)
-        replies = (Reply(words),) if image is None and kept is not draft else ()
-        return flow.FormResult(kept, replies)
+        paused = draft.paused
+        if paused is None or paused.id != draft_id:
+            return flow.FormResult(draft)
+        left = max(0, paused.photos_due - 1)
+        paused = replace(paused, image=image or paused.image, photos_due=left)
+        replies = (Reply(words),) if image is None else ()
+        return flow.FormResult(replace(draft, paused=paused), replies)
     draft = replace(draft, photos_due=max(0, draft.photos_due - 1))
     if image is None:
         return flow.FormResult(draft, (questions.prompt(draft, seller, words),))
@@ -309,29 +308,20 @@ def take_picture(
     )
 
 
-def _with_picture(draft: drafts.Draft, draft_id: str, image: str | None) -> drafts.Draft:
-    """Set the picture of the paused form, if it is the one that the photo was for."""
-    paused = draft.paused
-    if paused is None or paused.id != draft_id:
-        return draft
-    left = max(0, paused.photos_due - 1)
-    return replace(draft, paused=replace(paused, image=image or paused.image, photos_due=left))
-
-
 def mark_form(
     mark: str, payment: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
 ) -> flow.FormResult:
     """Ask for the note on a payment, by its key; a new request under way is paused."""
-    paused, step = flow.new_form_under_way(current), flow.STEPS[mark]
-    return flow.ask_step(
-        drafts.Draft(draft_id, flow.FORM, step, payment=payment, paused=paused), step, seller
-    )
+    step = inputs.NOTE_STEPS[mark]
+    paused = flow.new_form_under_way(current)
+    draft = drafts.Draft(draft_id, inputs.NOTE_FORM, step, payment=payment, paused=paused)
+    return flow.ask_step(draft, step, seller)
 
 
 def end_with_mark(
     draft: drafts.Draft | None, payment: str, mark: str, seller: drafts.Seller
 ) -> flow.FormResult | None:
-    """End the form about a mark that was taken back; None where another one is open, or none."""
-    if draft is None or (draft.payment, draft.step) != (payment, flow.STEPS[mark]):
+    """End the form that asks for a note, if it is about this mark of this payment."""
+    if draft is None or (draft.payment, draft.step) != (payment, inputs.NOTE_STEPS[mark]):
         return None
     return flow.resume(draft.paused, seller)

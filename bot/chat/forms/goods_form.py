@@ -1,6 +1,6 @@
 """What buyers get: a message, a file or codes, for a new request or an edit; and more codes.
 
-A file is fetched from Telegram and kept by the service first, so its answer comes later.
+The service stores a file first, so the form goes on with it later (`receive`).
 """
 
 from __future__ import annotations
@@ -16,21 +16,158 @@ from bot.chat.forms import flow, questions, request_fields
 from bot.chat.model import drafts, replies, request_spec
 from bot.core.text import sanitize, translations
 
-FORM = STEP = "codes"
+# Parsing what sellers type or send.
+
+CODE_FILES = (".txt", ".csv")
+"""Endings of the names of files that may be lists of codes."""
+
+MOST_TYPED = 32 * 1024
+"""Bytes of JSON of typed codes: the service takes a request of 64 KiB, with all its texts."""
+
+_SHOWN = 40
+"""UTF-16 units of a code that is shown."""
+
+_NAMED = 3
+"""Repeated codes that are named."""
+
+_SEPARATORS = ",;\t"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeList:
+    """Codes in their order, each once."""
+
+    codes: tuple[str, ...]
+    doubled: tuple[str, ...] = ()
+    """The codes that came more than once."""
+
+    @property
+    def text(self) -> str:
+        """Return a code a line, as the service reads them."""
+        return "\n".join(self.codes)
+
+    def as_goods(self) -> request_spec.Goods:
+        """Return the codes as goods, without their text."""
+        first, last = (code[:_SHOWN] for code in (self.codes[0], self.codes[-1]))
+        return request_spec.Goods(request_spec.CODES, count=len(self.codes), first=first, last=last)
+
+    def note(self, language: str) -> str | None:
+        """Return which codes came more than once; None if each came once."""
+        if not self.doubled:
+            return None
+        named = ", ".join(replies.escaped(code, _SHOWN) for code in self.doubled[:_NAMED])
+        if len(self.doubled) > _NAMED:
+            named += ", …"
+        return translations.t(language, "goods-doubled", count=len(self.doubled), codes=named)
+
+
+def read_message(text: str) -> tuple[request_spec.Goods, ...] | replies.Problem:
+    """Return what a message may mean: its text and, if it has several lines, a list of codes."""
+    words = sanitize.lines(text).strip()
+    if not words:
+        return replies.Problem("problem-goods-nothing")
+    found: tuple[request_spec.Goods, ...] = ()
+    if len(words) <= request_spec.MAX_TEXT:
+        found = (request_spec.Goods(request_spec.TEXT, text=words),)
+    codes = read_codes(words)
+    if isinstance(codes, CodeList) and len(words.splitlines()) > 1:
+        if len(json.dumps(codes.codes)) > MOST_TYPED:
+            return replies.Problem("problem-goods-typed", {"count": len(codes.codes)})
+        found = (*found, replace(codes.as_goods(), text=codes.text))
+    if not found:
+        return replies.Problem(
+            "problem-goods-long", {"length": len(words), "most": request_spec.MAX_TEXT}
+        )
+    return found
+
+
+def read_codes(text: str) -> CodeList | replies.Problem:
+    """Parse codes, one a line; blank lines are dropped, and a code that is repeated counts once."""
+    lines = [line.strip() for line in text.splitlines()]
+    counts = Counter(filter(None, lines))
+    if not counts:
+        return replies.Problem("problem-goods-empty")
+    for number, line in enumerate(lines, 1):
+        if len(line) > request_spec.MAX_CODE:
+            given: dict[str, object] = {
+                "line": number,
+                "length": len(line),
+                "most": request_spec.MAX_CODE,
+            }
+            return replies.Problem("problem-goods-code-long", given)
+        if any(unicodedata.category(char) in ("Cc", "Cs") for char in line if char != "\t"):
+            return replies.Problem("problem-goods-code-control", {"line": number})
+    if len(counts) > request_spec.MAX_CODES:
+        return replies.Problem(
+            "problem-goods-many", {"count": len(counts), "most": request_spec.MAX_CODES}
+        )
+    doubled = tuple(code for code, times in counts.items() if times > 1)
+    return CodeList(tuple(counts), doubled)
+
+
+def read_code_file(name: str, data: bytes) -> CodeList | replies.Problem:
+    """Parse a file of codes: UTF-8, or UTF-16 with its byte order mark; a .csv has one column."""
+    text = _decoded(data)
+    if text is None:
+        return replies.Problem("problem-goods-no-text")
+    if name.lower().endswith(".csv"):
+        return _read_column(text)
+    return read_codes(text)
+
+
+def is_code_file(name: str) -> bool:
+    """True if a file may be a list of codes, by its name."""
+    return name.lower().endswith(CODE_FILES)
+
+
+def _decoded(data: bytes) -> str | None:
+    """Return the text of a file; None if it is not a text file."""
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if marked else "utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _read_column(text: str) -> CodeList | replies.Problem:
+    """Parse a file of comma-separated values that has one column of codes."""
+    try:
+        rows = [[cell.strip() for cell in row] for row in _rows(text)]
+    except csv.Error:
+        return replies.Problem("problem-goods-csv")
+    if any(len([cell for cell in row if cell]) > 1 for row in rows):
+        return replies.Problem("problem-goods-columns")
+    return read_codes("\n".join("".join(row) for row in rows))
+
+
+def _rows(text: str) -> list[list[str]]:
+    first = next(filter(str.strip, text.splitlines()), "")
+    separator = max(_SEPARATORS, key=first.count)
+    return [*csv.reader(text.splitlines(), delimiter=separator, strict=True)]
+
+
+# The steps of the form.
+
+CODES_FORM = "codes"
 """The form that takes more codes for a request that exists, and its only step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What became of a file: what it may mean, else the key of a text about the problem.
-
-    The codes in it are in `codes`, or why a file that looks like a list of codes has none.
-    """
+    """What became of a file that was fetched."""
 
     readings: tuple[request_spec.Goods, ...] = ()
+    """What the file may mean; () if it could not be fetched, or came as more codes."""
+
     codes: CodeList | replies.Problem | None = None
+    """The codes in it, or why a file that looks like a list of codes has none."""
+
     problem: str | None = None
+    """The key of a text about why it could not be fetched."""
+
     has_words: bool = False
+    """It came with a caption, which buyers don't get."""
 
 
 def codes_form(
@@ -38,20 +175,20 @@ def codes_form(
 ) -> flow.FormResult:
     """Ask for more codes of a request; a new request under way is paused."""
     paused = flow.new_form_under_way(current)
-    return flow.ask_step(
-        drafts.Draft(draft_id, FORM, STEP, link_id=link_id, paused=paused), STEP, seller
-    )
+    draft = drafts.Draft(draft_id, CODES_FORM, CODES_FORM, link_id=link_id, paused=paused)
+    return flow.ask_step(draft, CODES_FORM, seller)
 
 
 def takes_goods(draft: drafts.Draft) -> bool:
-    """Return whether the form waits for goods or codes, so that any message is an answer."""
-    return draft.step in (request_fields.GOODS.name, STEP) and draft.form in ("new", "edit", FORM)
+    """True if the form asks for goods or codes, so that any message is an answer."""
+    is_asked = draft.step in (request_fields.GOODS.name, CODES_FORM)
+    return is_asked and draft.form in ("new", "edit", CODES_FORM)
 
 
 def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Take a text as what buyers get; several lines may be a text or codes, so that is asked.
+    """Take a text as what buyers get; several lines may be a text or codes, so ask which.
 
-    While that is asked, a further text is added: Telegram's apps split a long one.
+    A further text is added before that is answered: Telegram's apps split a long text.
     """
     first = draft.readings[0].text if draft.readings and text.strip() else None
     whole = text if first is None else f"{first}\n{text}"
@@ -72,7 +209,7 @@ def take_codes(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.Fo
 def take_file(
     draft: drafts.Draft, file: drafts.Attachment, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Ask for the download of a file, unless it can't be fetched."""
+    """Request the download of a file, unless it can't be fetched."""
     if file.album_id is not None:
         return flow.ask_again(draft, replies.Problem("problem-goods-album"), seller)
     if file.size is not None and file.size > request_spec.MAX_FILE:
@@ -89,15 +226,16 @@ def receive(
     draft: drafts.Draft | None, draft_id: str, found: Fetched, seller: drafts.Seller
 ) -> flow.FormResult:
     """Resume the form `draft_id` with its file; a file that no form waits for isn't used."""
-    kept = draft and _with_readings(draft, draft_id, found)
-    if kept is not draft:
-        return flow.FormResult(kept)
+    paused = draft.paused if draft else None
+    waiting = (draft_id, request_fields.GOODS.name)
+    if draft and paused and (paused.id, paused.step) == waiting and found.readings:
+        return flow.FormResult(replace(draft, paused=_with_readings(paused, found)))
     if draft is None or draft.id != draft_id or not takes_goods(draft):
         late = replies.Reply(translations.t(seller.language, "goods-late"))
         return flow.FormResult(draft, () if found.problem else (late,))
     if found.problem is not None:
         return flow.ask_again(draft, replies.Problem(found.problem), seller)
-    if draft.form == FORM:
+    if draft.form == CODES_FORM:
         codes = found.codes or replies.Problem("problem-goods-no-list")
         return _add(draft, codes, seller)
     notes = [translations.t(seller.language, "goods-no-caption")] if found.has_words else []
@@ -109,39 +247,29 @@ def receive(
     return _after([*notes, *_doubled(found.codes, seller)], result)
 
 
+def _with_readings(draft: drafts.Draft, found: Fetched) -> drafts.Draft:
+    """Keep a file for a paused form, which asks about its readings once it is resumed."""
+    if len(found.readings) > 1 or isinstance(found.codes, replies.Problem):
+        return replace(draft, readings=found.readings)
+    return replace(draft, goods=found.readings[0], readings=())
+
+
 def _doubled(codes: CodeList | replies.Problem | None, seller: drafts.Seller) -> list[str]:
-    """Return the note about repeated codes, if there is one."""
+    """Return a note about repeated codes, if there are any."""
     note = codes.note(seller.language) if isinstance(codes, CodeList) else None
     return [note] if note else []
 
 
 def _after(notes: list[str], result: flow.FormResult) -> flow.FormResult:
-    """Return the result with the notes as its first reply."""
+    """Put the notes before the replies of a result, as one reply."""
     first = (replies.Reply("\n".join(notes)),) if notes else ()
     return replace(result, replies=(*first, *result.replies))
-
-
-def _with_readings(draft: drafts.Draft, draft_id: str, found: Fetched) -> drafts.Draft:
-    """Keep a file for the paused form, if it is the one that the file was for."""
-    paused = draft.paused
-    if (
-        paused is None
-        or paused.id != draft_id
-        or paused.step != request_fields.GOODS.name
-        or not found.readings
-    ):
-        return draft
-    if len(found.readings) > 1 or isinstance(found.codes, replies.Problem):
-        paused = replace(paused, readings=found.readings)
-    else:
-        paused = replace(paused, goods=found.readings[0], readings=())
-    return replace(draft, paused=paused)
 
 
 def _choose(
     draft: drafts.Draft, readings: tuple[request_spec.Goods, ...], seller: drafts.Seller
 ) -> flow.FormResult:
-    """Set the only reading; codes are asked about, also where a text is too long to be shown."""
+    """Set the only reading; ask about codes, also if they are the only reading of a long text."""
     if readings[-1].kind == request_spec.CODES:
         return _ask(draft, readings, seller)
     return _set(draft, readings[0], seller)
@@ -178,7 +306,7 @@ def _add(
 def _goods_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take one reading of a message: codes, or the same for everybody; or ask for another one."""
+    """Take one reading of a message: codes, or the same for all; or ask for another message."""
     if draft.step != request_fields.GOODS.name:
         return None
     if words == ("again",):
@@ -210,131 +338,3 @@ def _file_pressed(
 
 
 VERBS: dict[str, flow.Press] = {"goods": _goods_pressed, request_fields.FILE_STEP: _file_pressed}
-
-
-CODE_FILES = (".txt", ".csv")
-"""Endings of the names of files that may be lists of codes."""
-
-MOST_TYPED = 32 * 1024
-"""Bytes of JSON of typed codes: the service takes a request of 64 KiB, with all its texts."""
-
-_SHOWN = 40  # UTF-16 units of a code or a file's name
-_NAMED = 3  # codes that are named
-_SEPARATORS = ",;\t"
-
-
-@dataclass(frozen=True, slots=True)
-class CodeList:
-    """Different codes in their order; those of `doubled` came more than once."""
-
-    codes: tuple[str, ...]
-    doubled: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """Return the codes one a line, as the service reads them."""
-        return "\n".join(self.codes)
-
-    def as_goods(self) -> request_spec.Goods:
-        """Return the codes as what buyers get, without their text."""
-        first, last = (code[:_SHOWN] for code in (self.codes[0], self.codes[-1]))
-        return request_spec.Goods(request_spec.CODES, count=len(self.codes), first=first, last=last)
-
-    def note(self, language: str) -> str | None:
-        """Return which codes came more than once; None where each came once."""
-        if not self.doubled:
-            return None
-        return translations.t(
-            language, "goods-doubled", count=len(self.doubled), codes=_named(self.doubled)
-        )
-
-
-def read_codes(text: str) -> CodeList | replies.Problem:
-    """Parse codes, one a line; blank lines are dropped, and a code that is repeated counts once."""
-    lines = [line.strip() for line in text.splitlines()]
-    counts = Counter(filter(None, lines))
-    if not counts:
-        return replies.Problem("problem-goods-empty")
-    for number, line in enumerate(lines, 1):
-        if len(line) > request_spec.MAX_CODE:
-            given: dict[str, object] = {
-                "line": number,
-                "length": len(line),
-                "most": request_spec.MAX_CODE,
-            }
-            return replies.Problem("problem-goods-code-long", given)
-        if any(unicodedata.category(char) in ("Cc", "Cs") for char in line if char != "\t"):
-            return replies.Problem("problem-goods-code-control", {"line": number})
-    if len(counts) > request_spec.MAX_CODES:
-        return replies.Problem(
-            "problem-goods-many", {"count": len(counts), "most": request_spec.MAX_CODES}
-        )
-    doubled = tuple(code for code, times in counts.items() if times > 1)
-    return CodeList(tuple(counts), doubled)
-
-
-def read_code_file(name: str, data: bytes) -> CodeList | replies.Problem:
-    """Parse a file of codes: UTF-8, or UTF-16 with its mark; of a .csv, its only column."""
-    text = _decoded(data)
-    if text is None:
-        return replies.Problem("problem-goods-no-text")
-    if name.lower().endswith(".csv"):
-        return _read_column(text)
-    return read_codes(text)
-
-
-def is_code_file(name: str) -> bool:
-    """Return whether a file may be a list of codes, by its name."""
-    return name.lower().endswith(CODE_FILES)
-
-
-def read_message(text: str) -> tuple[request_spec.Goods, ...] | replies.Problem:
-    """Return what a message may mean: the text itself and, of several lines, a list of codes."""
-    words = sanitize.lines(text).strip()
-    if not words:
-        return replies.Problem("problem-goods-nothing")
-    found: tuple[request_spec.Goods, ...] = ()
-    if len(words) <= request_spec.MAX_TEXT:
-        found = (request_spec.Goods(request_spec.TEXT, text=words),)
-    codes = read_codes(words)
-    if isinstance(codes, CodeList) and len(words.splitlines()) > 1:
-        if len(json.dumps(codes.codes)) > MOST_TYPED:
-            return replies.Problem("problem-goods-typed", {"count": len(codes.codes)})
-        found = (*found, replace(codes.as_goods(), text=codes.text))
-    if not found:
-        return replies.Problem(
-            "problem-goods-long", {"length": len(words), "most": request_spec.MAX_TEXT}
-        )
-    return found
-
-
-def _named(codes: tuple[str, ...]) -> str:
-    shown = ", ".join(replies.escaped(code, _SHOWN) for code in codes[:_NAMED])
-    return f"{shown}, …" if len(codes) > _NAMED else shown
-
-
-def _decoded(data: bytes) -> str | None:
-    """Return the text of a file; None for one that is no text."""
-    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        text = data.decode("utf-16" if marked else "utf-8-sig")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text
-
-
-def _read_column(text: str) -> CodeList | replies.Problem:
-    """Parse a file of comma-separated values that has one column of codes."""
-    try:
-        rows = [[cell.strip() for cell in row] for row in _rows(text)]
-    except csv.Error:
-        return replies.Problem("problem-goods-csv")
-    if any(len([cell for cell in row if cell]) > 1 for row in rows):
-        return replies.Problem("problem-goods-columns")
-    return read_codes("\n".join("".join(row) for row in rows))
-
-
-def _rows(text: str) -> list[list[str]]:
-    first = next(filter(str.strip, text.splitlines()), "")
-    separator = max(_SEPARATORS, key=first.count)
-    return [*csv.reader(text.splitlines(), delimiter=separator, strict=True)]

@@ -1,4 +1,4 @@
-"""Texts and presses of the form under way, by step and by verb."""
+"""What a text or a button does in the form under way: texts by step, buttons by verb."""
 
 from __future__ import annotations
 
@@ -15,12 +15,18 @@ from bot.chat.forms import (
     shares_and_amounts,
     typed_text,
 )
-from bot.chat.model import drafts, replies, request_spec
+from bot.chat.model import drafts, payment, replies, request_spec
 from bot.core.money import amounts
 from bot.core.text import translations
 
-# Times: the seller's zone, moments that were offered, quiet hours and the summary.
+NOTE_FORM = "payback"
+"""The form that asks for a note on a payment which its seller marked."""
 
+NOTE_STEPS = {payment.SENT: "sent", payment.PAID_BACK: "paidback"}
+"""The step of that form for each mark."""
+
+MAX_NOTE = 200
+"""Characters of a note."""
 
 _FORM_VERBS = {
     "new": frozenset(
@@ -43,6 +49,7 @@ _FORM_VERBS = {
     "payout": frozenset(["back", "keep", "skip", "land", "save", "change", "continue", "cancel"]),
     "edit": frozenset(["zone", "moment", "goal", "goods", "clear", "back", "continue", "cancel"]),
 }
+"""The buttons that each form has."""
 
 
 def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
@@ -81,14 +88,17 @@ def _owner(draft: drafts.Draft | None, action: replies.Action) -> drafts.Draft |
 
 
 def cancel(draft: drafts.Draft | None, seller: drafts.Seller) -> flow.FormResult:
-    """End the form under way if there is one, and ask again the one that it interrupted."""
+    """End the form under way, and ask again for what the form that it interrupted asked."""
     key = "nothing-to-cancel"
-    if draft is not None and draft.form == flow.FORM:
-        return cancel_note(draft, seller)
+    if draft is not None and draft.form == NOTE_FORM:
+        return _end_note(draft, seller, f"mark-stays-{_mark(draft)}")
     if draft is not None:
         key = "cancelled" if draft.form in ("new", "line") else "cancelled-edit"
     reply = replies.Reply(translations.t(seller.language, key), questions.menu(seller.language))
     return flow.reply_and_resume(draft and draft.paused, seller, reply)
+
+
+# Texts.
 
 
 def _press_please(draft: drafts.Draft, _text: str, seller: drafts.Seller) -> flow.FormResult:
@@ -97,9 +107,8 @@ def _press_please(draft: drafts.Draft, _text: str, seller: drafts.Seller) -> flo
 
 def _amount_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
     usual, may_choose = draft.currency or seller.currency, seller.paid_at.is_embedded
-    return take_price(
-        draft, shares_and_amounts.read_amounts(text, usual, may_choose=may_choose), seller
-    )
+    price = shares_and_amounts.read_amounts(text, usual, may_choose=may_choose)
+    return take_price(draft, price, seller)
 
 
 def take_price(
@@ -107,10 +116,10 @@ def take_price(
     price: typed_text.Price | typed_text.AmbiguousAmount | replies.Problem,
     seller: drafts.Seller,
 ) -> flow.FormResult:
-    """Set a price, or ask again where it is ambiguous or refused."""
+    """Set a price, or ask again if it is ambiguous or refused."""
     if isinstance(price, typed_text.Price):
         return _take_price(draft, price, seller)
-    if draft.kind is not None:  # otherwise it is asked for first
+    if draft.kind is not None:  # otherwise the kind is asked for first
         draft = replace(draft, step="amount")
     if isinstance(price, replies.Problem):
         return flow.ask_again(draft, price, seller)
@@ -120,7 +129,7 @@ def take_price(
 def _take_price(
     draft: drafts.Draft, price: typed_text.Price, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Set a price; a goal in another currency is removed, and its seller notified."""
+    """Set a price; remove a goal in another currency, and notify the seller."""
     instrument = None if draft.instrument == price.currency else draft.instrument
     priced = replace(
         draft, amount=price.amount, currency=price.currency, choice=price.choice,
@@ -135,7 +144,7 @@ def _take_price(
 
 
 def _currency_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Take a code, or an amount with its currency, since some sellers type both again."""
+    """Take a code, or an amount with its currency: some sellers type both again."""
     if any(char.isdecimal() for char in text):
         return _amount_typed(draft, text, seller)
     code = typed_text.read_code(text)
@@ -168,36 +177,24 @@ def _destination_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) ->
     return flow.save_destination(draft, destination, seller)
 
 
-MAX_NOTE = 200
-"""Characters of a note."""
-
-
-def take_note(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Take a text as the note."""
+def _note_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
     note = typed_text.read_line(text, draft.step, MAX_NOTE)
     if isinstance(note, replies.Problem):
         return flow.ask_again(draft, note, seller)
-    return _end(draft, seller, "claims-note-saved", note)
+    return _end_note(draft, seller, "claims-note-saved", note)
 
 
-def skip_note(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
-    """End the form without a note."""
-    return _end(draft, seller, "claims-note-skipped", None)
-
-
-def cancel_note(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
-    """End the form without a note, and reply that the mark stands and how it is undone."""
-    return _end(draft, seller, f"mark-stays-{flow.MARKS[draft.step]}", None)
-
-
-def _end(
-    draft: drafts.Draft, seller: drafts.Seller, text: str, note: str | None
+def _end_note(
+    draft: drafts.Draft, seller: drafts.Seller, key: str, note: str | None = None
 ) -> flow.FormResult:
-    result = flow.reply_and_resume(
-        draft.paused, seller, replies.Reply(translations.t(seller.language, text))
-    )
-    marked = flow.MarkNote(draft.payment or "", flow.MARKS[draft.step], note)
-    return flow.FormResult(result.draft, result.replies, note=marked)
+    """End the form of a note with the text `key`; without a note, the mark stands alone."""
+    reply = replies.Reply(translations.t(seller.language, key))
+    result = flow.reply_and_resume(draft.paused, seller, reply)
+    return replace(result, note=flow.MarkNote(draft.payment or "", _mark(draft), note))
+
+
+def _mark(draft: drafts.Draft) -> str:
+    return next(mark for mark, step in NOTE_STEPS.items() if step == draft.step)
 
 
 _ANSWERS: dict[str, Callable[[drafts.Draft, str, drafts.Seller], flow.FormResult]] = {
@@ -208,9 +205,13 @@ _ANSWERS: dict[str, Callable[[drafts.Draft, str, drafts.Seller], flow.FormResult
     "options": _press_please,
     request_fields.FILE_STEP: _press_please,
     request_fields.GOODS.name: goods_form.take_text,
-    goods_form.STEP: goods_form.take_codes,
-    **dict.fromkeys(flow.MARKS, take_note),
+    goods_form.CODES_FORM: goods_form.take_codes,
+    **dict.fromkeys(NOTE_STEPS.values(), _note_typed),
 }
+"""How a text is taken at the steps that ask for no field, or for one with rules of its own."""
+
+
+# Buttons.
 
 
 def _create_pressed(
@@ -259,8 +260,8 @@ def _clear_pressed(
 ) -> flow.FormResult | None:
     if draft.form == "settings":
         return seller_forms.clear_profile_value(draft, words, seller)
-    if draft.form == flow.FORM:
-        return skip_note(draft, seller)
+    if draft.form == NOTE_FORM:
+        return _end_note(draft, seller, "claims-note-skipped")
     field = request_fields.field_at(draft.form, words[0])
     if field is None or not field.is_optional:
         return None
@@ -282,7 +283,7 @@ def _instrument_pressed(
 def _ask_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Ask payers for one thing more, or no longer."""
+    """Ask payers for one more thing, or stop asking for it."""
     if flow.unanswered_step(draft, seller) is not None:
         return flow.go_on(draft, seller)
     asked, wanted = words
@@ -323,7 +324,7 @@ def _back_pressed(
 def _amount_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take one reading of an ambiguous amount: a number and, where one was named, a currency."""
+    """Take one reading of an ambiguous amount: a number, and its currency if one was typed."""
     number, *named = words
     if not amounts.currencies().issuperset(named):
         return None
@@ -334,7 +335,7 @@ def _amount_pressed(
 def _choose_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Set the price to the usual choice in a currency, which is asked for where none is known."""
+    """Set the price to the usual choice in a currency; ask for the currency if none is known."""
     if draft.kind is None or not seller.paid_at.is_embedded:
         return None
     code = words[0] if words else draft.currency or seller.currency
@@ -349,13 +350,11 @@ def _choose_pressed(
 def _goal_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take one reading of an ambiguous goal, while it is asked for and in the same currency."""
+    """Take one reading of an ambiguous goal, while the goal is asked for in the same currency."""
     number, code = words
-    if (
-        draft.step != request_fields.GOAL.name
-        or code != draft.currency
-        or code not in amounts.currencies()
-    ):
+    if draft.step != request_fields.GOAL.name:
+        return None
+    if code != draft.currency or code not in amounts.currencies():
         return None
     price = typed_text.check_price(Decimal(number), code)
     if isinstance(price, replies.Problem):
@@ -394,3 +393,4 @@ _VERBS: dict[str, flow.Press] = {
     **seller_forms.PAYOUT_VERBS,
     **goods_form.VERBS,
 }
+"""What each button does."""

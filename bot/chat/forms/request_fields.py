@@ -1,4 +1,4 @@
-"""The fields of a request: steps, review, edit menu and the bodies for the service follow them.
+"""The fields of a request, which decide the form's steps, the review, the edit menu and the wire.
 
 A new field is an attribute of `model.request_spec.RequestOptions`, an entry here and its texts.
 """
@@ -15,10 +15,17 @@ from bot.chat.model import drafts, moments, payout, replies, request_spec, zones
 from bot.core.money import amounts
 from bot.core.text import translations
 
-# Values of a spec as the interface has them, where they are not sent as they are.
-#
-# Each function takes the spec, the address of sellers' pictures and the time (epoch ms).
+_WHOLE = 600
+"""UTF-16 units: all of an ordinary description, since an emoji has two."""
 
+_SHORTENED = 300
+"""UTF-16 units of a long address, or of long words."""
+
+_RECEIVER = r"receivers(\W*[0-9]+\W*)?"
+"""Paths of refusals about receivers."""
+
+# What is sent of a value (`Wire.send`): each function takes the spec, the address of sellers'
+# pictures and the time (epoch ms).
 
 _EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
 
@@ -52,7 +59,7 @@ def goal_amount(spec: request_spec.RequestSpec, _images: str, _now: int) -> Deci
 
 
 def start_time(spec: request_spec.RequestSpec, _images: str, now: int) -> str | None:
-    """Return when the request opens, as ISO 8601 in UTC; None where it is open."""
+    """Return when the request opens, as ISO 8601 in UTC; None if it is open already."""
     at = spec.starts_at
     if at is None or at <= now:
         return None
@@ -65,7 +72,7 @@ def end_time(spec: request_spec.RequestSpec, _images: str, now: int) -> int | No
 
 
 def sent_goods(goods: request_spec.Goods | None) -> dict[str, object] | None:
-    """Return what buyers get as the interface has it."""
+    """Return what buyers get, for the interface."""
     if goods is None:
         return None
     if goods.kind == request_spec.FILE:
@@ -75,9 +82,7 @@ def sent_goods(goods: request_spec.Goods | None) -> dict[str, object] | None:
     return {"codesFileId": goods.file_id} if goods.file_id else {"codes": [*goods.codes]}
 
 
-_WHOLE = 600  # UTF-16 units: all of an ordinary description, for emoji count twice
-_SHORTENED = 300  # UTF-16 units of a long address, or of long words
-_RECEIVER = r"receivers(\W*[0-9]+\W*)?"
+# How texts are read, checked and applied as edits.
 
 
 def _text(read: Callable[[str], Any]) -> Callable[[field.Typed], Any]:
@@ -85,7 +90,7 @@ def _text(read: Callable[[str], Any]) -> Callable[[field.Typed], Any]:
 
 
 def _read_instrument(typed: field.Typed) -> str | replies.Problem | None:
-    """Read a currency; None for the price's own, in which there is nothing to set."""
+    """Parse a currency; None for the price's own, which leaves the field unset."""
     code = typed_text.read_code(typed.text)
     return None if code == typed.draft.currency else code
 
@@ -94,14 +99,13 @@ def _read_goal(typed: field.Typed) -> int | typed_text.AmbiguousAmount | replies
     """Parse a goal in the currency of the price, in minor units."""
     currency = typed.draft.currency or ""
     price = typed_text.read_price(typed.text, currency)
-    if (
-        isinstance(price, typed_text.Price | typed_text.AmbiguousAmount)
-        and price.currency != currency
-    ):
+    if isinstance(price, replies.Problem):
+        return price
+    if price.currency != currency:
         return replies.Problem("problem-goal-currency", {"currency": currency})
-    return (
-        amounts.to_minor(price.amount, currency) if isinstance(price, typed_text.Price) else price
-    )
+    if isinstance(price, typed_text.AmbiguousAmount):
+        return price
+    return amounts.to_minor(price.amount, currency)
 
 
 def _moment(*, end: bool) -> Callable[[field.Typed], Any]:
@@ -111,7 +115,7 @@ def _moment(*, end: bool) -> Callable[[field.Typed], Any]:
 
 
 def _check_units(draft: drafts.Draft, units: int) -> replies.Problem | None:
-    """Refuse to take out more units than are left."""
+    """Refuse to remove more units than are left."""
     if draft.form == "edit" and units > (draft.units or units):
         return replies.Problem("problem-units-left", {"left": draft.units})
     return None
@@ -127,14 +131,17 @@ def _check_end(draft: drafts.Draft, at: int) -> replies.Problem | None:
     return replies.Problem("problem-ends-early") if early else None
 
 
-def _units_after(units: int | None, taken_out: int) -> int:
-    """Return the units of a request after some were taken out: at least 1, as a spec needs."""
-    return max(1, (units or 0) - taken_out)
+def _units_after(units: int | None, removed: int) -> int:
+    """Return the units of a request after some were removed: at least 1, as a spec needs."""
+    return max(1, (units or 0) - removed)
 
 
 def _goods_after(_before: object, change: object) -> request_spec.Goods | None:
-    """Return what buyers get from now on, of an edit's JSON."""
+    """Parse an edit's JSON: what buyers get from now on."""
     return request_spec.Goods.from_json(change)
+
+
+# How times are shown.
 
 
 def _moment_words(at: int, seller: drafts.Seller, now: int | None) -> str:
@@ -423,18 +430,18 @@ MENU = tuple(
 """The fields of the menu "More options", in its order."""
 
 OPTIONS = tuple(field.name for field in MENU if field.is_optional)
-"""The names of the fields that a new request need not have."""
+"""The names of the optional fields of a new request."""
 
 _EDITS = {field.edit: field for field in FIELDS if field.edit}
 EDITS = {
     edit.name or _EDITS[edit].name: _EDITS[edit]
     for edit in sorted(_EDITS, key=lambda edit: edit.place)
 }
-"""The fields that can be edited (interface, section 4.3), by the name of the edit, as its menu
-orders them; the poster's text among them, which the service does not know."""
+"""The fields that can be edited (interface, section 4.3) by the edit's name, in the menu's order.
+The service does not know one of them: the poster's text."""
 
 FILE_STEP = "file"
-"""The step that asks whether buyers get a file that came with other words."""
+"""The step that asks whether buyers get a file that came with another answer."""
 
 PATH = ("kind", "name", "amount", "currency", "units", "destination", "review")
 """The steps of a new request without options."""
@@ -450,11 +457,10 @@ STEPS = {
 }
 """The steps of each form, by its name."""
 
-
 AFTER_PAYMENT = ("redirect", "thanks", GOODS.name)
-"""Fields that decide whether payers see their receipt before they go on to the web address."""
+"""Fields that decide whether payers see their receipt before the web address."""
 
 
 def field_at(form: str, step: str) -> field.Field | None:
-    """Return the field that a form's step asks for; None for a step that asks for none."""
+    """Return the field that a form's step asks for, if it asks for one."""
     return (EDITS if form == "edit" else BY_NAME).get(step)
