@@ -42,22 +42,16 @@ SERVER_PATIENCE = 2.0
 """Seconds that a stop waits for unfinished work: ten in all, with everything after it."""
 
 UNREADY_SECONDS = 1.5
-"""For which a replica that stops still serves: proxies find out that it is no longer ready."""
+"""How long a stopping replica still serves, so that proxies see that it is no longer ready."""
 
 STARTED_SECONDS = 3.0
-"""After which hardly any object is made that lives as long as the process."""
+"""Seconds after a start; objects made later rarely live as long as the process."""
 
 SWEEP_SECONDS = 3600.0
 
 
 class Application:
-    """The product at work; without `chat`, the payment service alone.
-
-    `role` is its share of the work of replicas. `routes` are served beside our own, `close` is
-    awaited when the stop begins, and `now` returns UTC epoch ms. `chat_page` is where people chat
-    with the bot if that isn't Telegram. Raises ConfigError and ConfigProblem for settings that
-    don't work.
-    """
+    """The product at work; without `chat`, the payment service alone."""
 
     def __init__(
         self,
@@ -70,6 +64,11 @@ class Application:
         now: Callable[[], int] = clock.now,
         chat_page: str | None = None,
     ) -> None:
+        """Open the database and build all parts; `routes` are served beside our own.
+
+        `close` is awaited when the stop begins. `chat_page` is where people chat with the bot if
+        that isn't Telegram. Raises ConfigError and ConfigProblem for settings that don't work.
+        """
         self._settings = settings
         self._role = role
         self._chat_page = chat_page
@@ -83,15 +82,15 @@ class Application:
         self._db = opening.open_database(settings.database_url, writing=True)
         keys = resources.open_vault(settings, self._db)
         resources.warn_of_another_past(self._db)
-        foundation = resources.SharedResources(settings, self._db, keys, now, chat_page)
-        self._replica = resources.make_replica(foundation, role)
+        shared = resources.SharedResources(settings, self._db, keys, now, chat_page)
+        self._replica = resources.make_replica(shared, role)
         web_server.raise_file_limit()
         web_server.shorten_switch_interval()
         self._sockets = web_server.listen(settings.host, settings.port)
         (self._own_socket,) = web_server.listen("127.0.0.1", 0)
         resources.log_database(settings, self._db)
-        self._ops = self._make_ops(foundation)
-        self._service = self._make_service(foundation, has_receiver=chat)
+        self._ops = self._make_ops(shared)
+        self._service = self._make_service(shared, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
         # Outermost: Starlette answers a bug outside of the middleware of the application.
         self._counted = metrics.CountRequests(self._app, self._db.count)
@@ -101,7 +100,7 @@ class Application:
             app.exception_handlers.setdefault(errors.StorageError, readiness.storage_unavailable)
             app.add_middleware(request_body.EscapeNul)
             app.add_middleware(readiness.EndCancelled)
-        self._chat = self._make_chat(foundation) if chat else None
+        self._chat = self._make_chat(shared) if chat else None
         self._parts = self._make_parts()
         election = resources.make_election(
             self._replica, role, queues.WRITE_SCOPE if chat else resources.SERVICE
@@ -200,31 +199,32 @@ class Application:
         self._db.close()
         log.info("stopped")
 
-    def _make_ops(self, foundation: resources.SharedResources) -> readiness.Ops:
+    def _make_ops(self, shared: resources.SharedResources) -> readiness.Ops:
         ops = readiness.Ops(
             self._db, self._now,
             metrics_token=_secret(self._settings.metrics_token),
             families=metric_families.of_engine(self._db.engine),
-            deployment=resources.deployment(self._db, foundation.vault),
+            deployment=resources.deployment(self._db, shared.vault),
             replica=metrics.ReplicaState(
                 self._role, lambda: self._leadership.leads, lambda: 1 + len(self._replica.others())
             ),
         )  # fmt: skip
-        ops.readiness.needed["workers"] = self._ended_workers
+
+        async def ended_workers() -> str | None:
+            ended = [*self._parts.ended(), *self._leadership.ended()]
+            return f"ended: {', '.join(ended)}" if ended else None
+
+        ops.readiness.needed["workers"] = ended_workers
         return ops
 
-    async def _ended_workers(self) -> str | None:
-        ended = [*self._parts.ended(), *self._leadership.ended()]
-        return f"ended: {', '.join(ended)}" if ended else None
-
     def _make_service(
-        self, foundation: resources.SharedResources, *, has_receiver: bool
+        self, shared: resources.SharedResources, *, has_receiver: bool
     ) -> service_side.ServiceSide | None:
         """Return the embedded service; None if PAYMENTS_URL names another server."""
         if self._settings.payments_url:
             return None
-        receiver = self._own_receiver() if has_receiver else None
-        side = service_side.ServiceSide(foundation, receiver, self._bot_name, self._chat_page)
+        receiver = self._receive if has_receiver else None
+        side = service_side.ServiceSide(shared, receiver, self._bot_name, self._chat_page)
         self._closers.extend(side.closers)
         self._ops.metrics.gauges.extend(side.gauges)
         for name, check in side.checks.items():
@@ -235,8 +235,8 @@ class Application:
         """Return the bot's username, None without a chat and until Telegram has told it."""
         return self._chat.bot_name if self._chat is not None else None
 
-    def _make_chat(self, foundation: resources.SharedResources) -> telegram_side.TelegramSide:
-        side = telegram_side.TelegramSide(foundation, *self._provider_access())
+    def _make_chat(self, shared: resources.SharedResources) -> telegram_side.TelegramSide:
+        side = telegram_side.TelegramSide(shared, *self._provider_access())
         for router in side.routers():
             self._app.router.routes.extend(router.routes)
         side.watch(self._ops.readiness)
@@ -251,7 +251,7 @@ class Application:
             client = Client(settings.payments_url or "", app_id, app_secret)
             proof = webhook.Proof(app_secret, _secret(settings.webhook_secret))
             return client, proof, settings.url
-        host, port = self._own_address()
+        host, port = self._own_socket.getsockname()  # no stranger's requests queue there
         own = self._service.own
         client = Client(f"http://{host}:{port}", own.app_id, own.app_secret, owners=True)
         proof = webhook.Proof(own.app_secret, own.webhook_secret)
@@ -260,15 +260,6 @@ class Application:
     async def _receive(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one of our own calls, by the own socket or from within the process."""
         await self._counted(scope, receive, send)
-
-    def _own_receiver(self) -> ASGIApp:
-        """Return the application with the receiver of our own webhooks."""
-        return self._receive
-
-    def _own_address(self) -> tuple[str, int]:
-        """Return the host and port for our own calls, where no stranger's requests queue."""
-        host, port = self._own_socket.getsockname()
-        return host, port
 
     async def _sweep(self, chat: telegram_side.TelegramLead | None) -> None:
         while True:

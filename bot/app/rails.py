@@ -82,9 +82,6 @@ def _allow(settings: config.Settings) -> webhook_addresses.AllowList:
     return webhook_addresses.AllowList.parse(settings.rail_allow)
 
 
-# The exchange of RATES_URLS: how prices become what payers pay, and the figures about it.
-
-
 class ExchangeSide:
     """The exchange of this installation; `job` asks public sources, None if nobody needs them.
 

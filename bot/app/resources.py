@@ -25,11 +25,11 @@ from bot.core.database.vault import (
 )
 from bot.core.replicas import leadership, membership, replica
 
-# The settings that all replicas over one database have to share, compared without their values.
-#
-# Each replica stores a keyed digest of each. The key is the SECRET_KEY, so that nobody who reads
-# the database can try values, and replicas with different keys differ in everything.
+log = structlog.get_logger()
 
+# Settings that replicas have to share. Each replica stores a keyed digest of each setting. The key
+# is the SECRET_KEY, so that nobody who reads the database can try values, and replicas with
+# different keys differ in everything.
 
 OWN = frozenset(
     [
@@ -65,7 +65,6 @@ def _digest(key: str, name: str, settings: config.Settings) -> str:
 
 # Roles of a process: whether it serves requests, and whether it may become the lead.
 
-
 SERVICE = "service"
 """The lead among processes that serve without a chat: it sweeps, and asks for exchange rates."""
 
@@ -97,25 +96,22 @@ def check_role(role: Role, database_url: str) -> None:
         )
 
 
-def make_replica(foundation: SharedResources, role: Role) -> replica.Replica:
+def make_replica(shared: SharedResources, role: Role) -> replica.Replica:
     """Return this process as a replica, not started yet."""
-    settings = digest_settings(foundation.settings)
+    settings = digest_settings(shared.settings)
     info = membership.ReplicaInfo(role, __version__, len(migrations.MIGRATIONS), settings)
-    return replica.open_replica(foundation.db, info, foundation.now)
+    return replica.open_replica(shared.db, info, shared.now)
 
 
 def make_election(replica: replica.Replica, role: Role, lead: str) -> leadership.LeaderElection:
     """Join the election of a lead; return one that is never won for a role that can't lead."""
     if role.may_lead:
         return replica.join_election(lead)
-    return leadership.LeaderElection(_hand_over_nothing)
 
+    async def hand_over_nothing() -> None:
+        return
 
-async def _hand_over_nothing() -> None:
-    return
-
-
-log = structlog.get_logger()
+    return leadership.LeaderElection(hand_over_nothing)
 
 
 USED = (
@@ -126,16 +122,15 @@ USED = (
 
 @dataclass(frozen=True, slots=True)
 class SharedResources:
-    """The shared parts; `now` returns UTC epoch ms.
-
-    `chat_page` is the path of the page where people chat with the bot if that isn't Telegram.
-    """
+    """What the service and the chat both need."""
 
     settings: config.Settings
     db: database.Database
     vault: Vault
     now: Callable[[], int]
+    """Returns UTC epoch ms."""
     chat_page: str | None = None
+    """The path of the page where people chat with the bot if that isn't Telegram."""
 
 
 def open_vault(settings: config.Settings, database: database.Database) -> Vault:
@@ -168,12 +163,12 @@ def log_database(settings: config.Settings, database: database.Database) -> None
 
 
 def deployment(database: database.Database, keys: Vault) -> str:
-    """Return the name of this installation, which its replicas share; public but unguessable."""
+    """Return the name that this installation's replicas share; public but unguessable."""
     return database.run(lambda tx: load_or_create(tx, keys, "deployment", lambda: token_hex(8)))
 
 
 def warn_of_another_past(database: database.Database) -> None:
-    """Log what to do where the database's server has failed over or was recovered since."""
+    """Log what to do if the database's server has failed over or was recovered since."""
     if change := database.run(timelines.note):
         log.error("the database may have gone back in time", reason=change)
 

@@ -1,4 +1,4 @@
-"""Workers and loops at work, which are started and stopped together."""
+"""Workers and loops at work, started and stopped together, by a process or by each lead it wins."""
 
 from __future__ import annotations
 
@@ -53,7 +53,11 @@ class RunningParts:
 
     def ended(self) -> list[str]:
         """Return the names of the queues whose workers were ended; those of a lost lead return."""
-        return [name for name, task in self.working.items() if task.done() and _was_ended(task)]
+        return [
+            name
+            for name, task in self.working.items()
+            if task.done() and (task.cancelled() or task.exception() is not None)
+        ]
 
     async def stop(self, patience: float) -> None:
         """Cancel the loops, stop the workers within `patience` seconds, and close the rest.
@@ -93,13 +97,6 @@ async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
         for task in pending:
             task.cancel()
         await asyncio.wait(pending, timeout=CANCEL_SECONDS)
-
-
-def _was_ended(task: asyncio.Task[None]) -> bool:
-    return task.cancelled() or task.exception() is not None
-
-
-# The lead's life: its parts run from each lead that is won until that is lost.
 
 
 LOST_PATIENCE = 0.5

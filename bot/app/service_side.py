@@ -56,13 +56,13 @@ class ServiceSide:
 
     def __init__(
         self,
-        foundation: resources.SharedResources,
+        shared: resources.SharedResources,
         receiver: ASGIApp | None,
         bot_name: Callable[[], str | None] = lambda: None,
         chat_page: str | None = None,
     ) -> None:
-        settings, db, now = foundation.settings, foundation.db, foundation.now
-        keys = foundation.vault
+        settings, db, now = shared.settings, shared.db, shared.now
+        keys = shared.vault
         self._db = db
         self._now = now
         self.closers: list[Callable[[], Awaitable[None]]] = []

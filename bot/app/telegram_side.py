@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
 
-# The connections to Telegram: the bot introduced at the start, and how it gets its updates.
-
-
 log = structlog.get_logger()
 
 CALLBACKS_AT_ONCE = 4
@@ -58,23 +55,24 @@ OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + downloads.AT_ONCE + FILES_AT_ONCE + 2
 """Connections for everything but messages and inline queries, the profile and health checks
 included: neither waits for the other."""
 
-
 ANSWER_SECONDS = 3.0
-"""For which a start waits for Telegram's first answer, which may refuse the token."""
+"""How long a start waits for Telegram's first answer, which may refuse the token."""
 
 
 class TelegramBots:
-    """Clients of one bot, each with connections of its own.
+    """Clients of one bot, each with connections of its own."""
 
-    `problem` says why Telegram was not reached yet; None once it was. `asked` is set as soon
-    as the first call has ended, or has taken so long that payers are served without its answer.
-    """
+    problem: str | None
+    """Why Telegram was not reached yet; None once it was."""
+
+    asked: asyncio.Event
+    """Set once the first call has ended, or takes so long that payers are served without it."""
 
     def __init__(self, root: str, token: str) -> None:
         self.messages = make_bot(root, token, SENT_AT_ONCE)
         self.others = make_bot(root, token, OTHERS_AT_ONCE)
         self.searches = make_bot(root, token, inline_queries.AT_ONCE)
-        self.problem: str | None = "not reached yet"
+        self.problem = "not reached yet"
         self.asked = asyncio.Event()
         self._reached = asyncio.Event()
         self._chosen = asyncio.Event()
@@ -160,31 +158,30 @@ def make_bot(root: str, token: str, connections: int) -> Bot:
     )  # fmt: skip
 
 
-# What the parts of the chat share: those of every replica, and those of the lead.
-
-
 @dataclass(frozen=True, slots=True)
 class TelegramParts:
-    """The shared parts; those that change the chat's data are built for a database's view.
+    """What every replica's part of the chat and the lead's have in common.
 
-    `client` calls the payment service; `receiver` is the address, without a path, to which it sends
-    webhooks. `secret` is what Telegram's calls of our webhook prove.
+    Parts that change the chat's data are built for a view of the database.
     """
 
-    foundation: resources.SharedResources
+    shared: resources.SharedResources
     client: Client
+    """Calls the payment service."""
     receiver: str
+    """The address, without a path, to which the service sends webhooks."""
     secret: str = field(repr=False)
+    """The secret in the headers of Telegram's calls of our webhook."""
     token: str = field(repr=False)
     bots: TelegramBots
     queues: Queues
 
     @classmethod
     def of(
-        cls, foundation: resources.SharedResources, client: Client, receiver: str, secret: str
+        cls, shared: resources.SharedResources, client: Client, receiver: str, secret: str
     ) -> TelegramParts:
         """Build the shared parts from the settings. Raises ConfigError without a BOT_TOKEN."""
-        settings = foundation.settings
+        settings = shared.settings
         if settings.bot_token is None:
             raise errors.ConfigError(
                 ["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"]
@@ -195,15 +192,15 @@ class TelegramParts:
             gather=alert_text.join_alerts,
         )  # fmt: skip
         bots = TelegramBots(settings.telegram_api_url, token)
-        return cls(foundation, client, receiver, secret, token, bots, queues)
+        return cls(shared, client, receiver, secret, token, bots, queues)
 
     @property
     def settings(self) -> config.Settings:
-        return self.foundation.settings
+        return self.shared.settings
 
     @property
     def now(self) -> Callable[[], int]:
-        return self.foundation.now
+        return self.shared.now
 
     @property
     def rails(self) -> tuple[str, ...]:
@@ -220,7 +217,7 @@ class TelegramParts:
     def chat(self, db: database.Database) -> conversation.Chat:
         settings = self.settings
         return conversation.Chat(
-            db, self.queues, self.now, self.foundation.vault,
+            db, self.queues, self.now, self.shared.vault,
             bot_name=lambda: self.bots.messages.username or "",  # before it was reached
             allowed=frozenset(settings.allowed_sellers),
             operator_contact=settings.operator_contact,
@@ -235,9 +232,6 @@ class TelegramParts:
         return Intake(db, self.queues.updates, bot_id, self.now, inline)
 
 
-# What one replica does for the whole chat: updates, jobs, messages, the schedule.
-
-
 MOST_SKEW = 1_500
 """Milliseconds by which the clocks of replicas may differ, and messages arrive late.
 
@@ -246,7 +240,7 @@ and would send the next ones too early.
 """
 
 EVENTS = ("payment", "checkout.claimed")
-"""What the receiver is told of by the embedded service; other servers may not know events."""
+"""Events that the embedded service reports to the receiver; other servers may not know events."""
 
 
 class TelegramLead:
@@ -305,10 +299,8 @@ class TelegramLead:
         running.work(self._db, [job])
 
     def _sender(self, bot: Bot) -> sender.Sender:
-        parts, receipts = (
-            self._parts,
-            receipt_calls.ReceiptCalls(self._db, self._parts.client.receipt),
-        )
+        parts = self._parts
+        receipts = receipt_calls.ReceiptCalls(self._db, parts.client.receipt)
         return sender.Sender(self._db, bot, parts.queues, parts.now, self._holds, receipts=receipts)
 
     def _jobs(self) -> list[worker.Job]:
@@ -319,7 +311,7 @@ class TelegramLead:
         files = downloads.FileIntake(
             db, downloads.FileRoute(self._downloads, parts.client), queues, now, chat
         )
-        requests = job_handler.JobHandler(db, queues, now, self._server(), parts.foundation.vault)
+        requests = job_handler.JobHandler(db, queues, now, self._server(), parts.shared.vault)
         return [
             worker.Job(queues.updates, chat.handle, on_dead_letter=chat.on_dead_letter),
             worker.Job(queues.jobs, requests.perform, JOBS_AT_ONCE, requests.on_dead_letter),
@@ -330,7 +322,7 @@ class TelegramLead:
 
     def _server(self) -> request_bodies.PaymentServer:
         parts, settings = self._parts, self._parts.settings
-        page = parts.foundation.chat_page
+        page = parts.shared.chat_page
         return request_bodies.PaymentServer(
             parts.client,
             dialects.Addresses(
@@ -382,20 +374,20 @@ class TelegramSide:
 
     def __init__(
         self,
-        foundation: resources.SharedResources,
+        shared: resources.SharedResources,
         client: Client,
         proof: webhook.Proof,
         receiver: str,
     ) -> None:
-        settings, now = foundation.settings, foundation.now
-        self._whole_db = foundation.db
-        secret = foundation.db.run(
+        settings, now = shared.settings, shared.now
+        self._whole_db = shared.db
+        secret = shared.db.run(
             lambda tx: vault.load_or_create(
-                tx, foundation.vault, "telegram-webhook", vault.random_password
+                tx, shared.vault, "telegram-webhook", vault.random_password
             )
         )
-        self._parts = parts = TelegramParts.of(foundation, client, receiver, secret)
-        self._db = db = foundation.db.in_write_scope(WRITE_SCOPE)
+        self._parts = parts = TelegramParts.of(shared, client, receiver, secret)
+        self._db = db = shared.db.in_write_scope(WRITE_SCOPE)
         claims = claim_recording.ClaimRecorder(
             db, parts.queues, settings.claim_hours * 3600 * 1000, now
         )

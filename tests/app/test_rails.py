@@ -42,8 +42,8 @@ async def test_each_start_stores_which_real_money_is_offered(
     """Commands beside the process read it there; with test money there is none."""
     monkeypatch.chdir(tmp_path)
     for named, offered in (("lightning,bank", {"bank", "lightning"}), ("sandbox", set())):
-        foundation = SharedResources(settings_with(named), db, Vault("key"), clock)
-        side = ServiceSide(foundation, None)
+        shared = SharedResources(settings_with(named), db, Vault("key"), clock)
+        side = ServiceSide(shared, None)
         rows = await db.query("SELECT kind FROM offered_rails")
         assert {row["kind"] for row in rows} == offered
         for close in side.closers:

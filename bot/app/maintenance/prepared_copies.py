@@ -191,9 +191,8 @@ def _is_readable(name: str, text: str) -> bool:
         return False
     if queue is None:
         return True
-    fields = payload_kinds.read_object(
-        queue.encode(payload)
-    )  # differs where a value was of another type
+    # A value that was of another type is written differently.
+    fields = payload_kinds.read_object(queue.encode(payload))
     is_exact = all(body[name] == value for name, value in fields.items())
     return is_exact and (
         not isinstance(payload, payment_reports.PaymentReport) or _is_possible(payload)

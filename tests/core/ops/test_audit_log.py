@@ -341,8 +341,8 @@ async def test_the_sweep_deletes_old_lines_and_logs_its_other_deletions(
     service.db.run(lambda tx: tx.execute(
         "UPDATE outbox SET state = 'done', settled_at = :at WHERE queue = 'webhooks'", at=NOON
     ))  # fmt: skip
-    foundation = SharedResources(config.load(), service.db, Vault("key"), service.clock)
-    side = ServiceSide(foundation, None)
+    shared = SharedResources(config.load(), service.db, Vault("key"), service.clock)
+    side = ServiceSide(shared, None)
     later = NOON + NOTIFICATIONS_KEPT + 1
     for _ in range(2):
         await sweep(service.db, (side, None), later)
