@@ -44,16 +44,14 @@ NO_MONEY = money_checks.MoneyFacts({}, None)
 
 @dataclass(frozen=True, slots=True)
 class DatabaseReport:
-    """Findings about the database, and facts from it.
-
-    `deployment` is the name of this installation, None if the database can't be read.
-    `inline_feedback` is true once Telegram has reported a shared card.
-    """
+    """Findings about the database, and facts from it."""
 
     findings: list[finding.Finding] = field(default_factory=list)
     deployment: str | None = None
+    """The name of this installation; None if the database can't be read."""
     unsent_mails: int = 0
     inline_feedback: bool = False
+    """True once Telegram has reported a shared card."""
     money: money_checks.MoneyFacts = NO_MONEY
 
 
@@ -77,23 +75,31 @@ def _open(url: str) -> database.Database:
     """Open a database that exists. Raises BotError."""
     if urls.is_postgres(url) or not Path(urls.sqlite_path(url)).exists():
         return opening.open_for_command(url, writing=True)
-    return opening.open_database(
-        url, writing=True
-    )  # whatever is there: SQLite's own words help best
+    # Whatever lies there is opened: SQLite's own words help best.
+    return opening.open_database(url, writing=True)
 
 
 def _examine(
     settings: config.Settings, database: database.Database, now: Callable[[], int]
 ) -> DatabaseReport:
     name = resources.deployment(database, resources.open_vault(settings, database))
-    given_up = database.run(dead_letters.describe)
     findings = _check_database(settings, database, now)
+    given_up = database.run(dead_letters.describe)
+    findings += [finding.fix(queue, text) for queue, text in given_up.items()]
+    return database.run(lambda tx: _read_facts(tx, findings, name))
+
+
+def _read_facts(
+    tx: database.Transaction, findings: list[finding.Finding], deployment: str
+) -> DatabaseReport:
+    mail_queues = {recipients.MAILS.name, payer_letters.RECEIPTS.name}
+    newest_updates = queries.newest_settled_texts(tx, "updates", UPDATES_SEARCHED)
     return DatabaseReport(
-        [*findings, *(finding.fix(queue, text) for queue, text in given_up.items())],
-        name,
-        database.run(_count_unsent_mails),
-        database.run(_had_inline_feedback),
-        database.run(_money_facts),
+        findings,
+        deployment,
+        sum(one.number for one in queries.count_waiting(tx) if one.queue in mail_queues),
+        any(FEEDBACK in text for text in newest_updates),
+        money_checks.MoneyFacts(account_rows.count_by_kind(tx), exchange_rates.newest(tx)),
     )
 
 
@@ -105,18 +111,16 @@ def _unusable(reason: str) -> finding.Finding:
 def _check_database(
     settings: config.Settings, database: database.Database, now: Callable[[], int]
 ) -> list[finding.Finding]:
-    later = [finding.fix("database", text) for text in [_check_version(database)] if text]
+    problems = [_check_version(database)]
     if isinstance(database, sqlite.SqliteDatabase):
-        found = [*later, *_check_file(database.path)]
+        path = database.path
+        problems += [_check_damage(path), _check_log(path), _check_permissions(path)]
+        found = [finding.fix("database", text) for text in problems if text]
         return found or [finding.ok("database", settings.database_url)]
     from bot.app.doctor import cluster_checks  # noqa: PLC0415 - loads psycopg
 
+    later = [finding.fix("database", text) for text in problems if text]
     return [*later, *cluster_checks.check_cluster(settings, database, now)]
-
-
-def _check_file(path: str) -> list[finding.Finding]:
-    found = [_check_damage(path), _check_log(path), _check_permissions(path)]
-    return [finding.fix("database", text) for text in found if text]
 
 
 def _check_version(database: database.Database) -> str | None:
@@ -149,21 +153,8 @@ def _check_log(path: str) -> str | None:
 
 def _check_permissions(path: str) -> str | None:
     """Check that no other user can read payers' data or forge it."""
-    files = " ".join(map(str, private_files.find_exposed(private_files.database_files(path))))
-    return (
-        f"other users of this machine can read or change it: chmod 600 {files}" if files else None
-    )
-
-
-def _count_unsent_mails(tx: database.Transaction) -> int:
-    names = {recipients.MAILS.name, payer_letters.RECEIPTS.name}
-    return sum(one.number for one in queries.count_waiting(tx) if one.queue in names)
-
-
-def _money_facts(tx: database.Transaction) -> money_checks.MoneyFacts:
-    return money_checks.MoneyFacts(account_rows.count_by_kind(tx), exchange_rates.newest(tx))
-
-
-def _had_inline_feedback(tx: database.Transaction) -> bool:
-    newest = queries.newest_settled_texts(tx, "updates", UPDATES_SEARCHED)
-    return any(FEEDBACK in text for text in newest)
+    exposed = private_files.find_exposed(private_files.database_files(path))
+    if not exposed:
+        return None
+    files = " ".join(map(str, exposed))
+    return f"other users of this machine can read or change it: chmod 600 {files}"

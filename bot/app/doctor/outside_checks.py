@@ -264,7 +264,7 @@ async def check_telegram(
 
 
 async def _ask_telegram(http: httpx.AsyncClient, root: str, method: str) -> TelegramReply:
-    """Call a method. Raises NoAnswer; its text has no address, which contains the token."""
+    """Call a method. Raises NoTelegramReply; its text has no address, which contains the token."""
     try:
         response = await http.post(method)
     except httpx.HTTPError as error:

@@ -88,8 +88,10 @@ def parse_scope(
         raise errors.BotError(
             "say whose data to erase: WHO, --before or --request; see erase --help"
         )
-    if request_id is not None and not _is_known(tx, request_id):
-        raise errors.BotError("--request: there is no payment request with this id")
+    if request_id is not None:
+        in_chat = personal_data.link_id_of(tx, request_id) is not None
+        if not in_chat and not is_request(tx, request_id):
+            raise errors.BotError("--request: there is no payment request with this id")
     given = {word: _given_with(tx, word) for word in who}
     sellers = frozenset(_person(tx, word) for word, data in given.items() if data is None)
     named = {word: data for word, data in given.items() if data is not None}
@@ -214,10 +216,6 @@ def _key(place: erasure.PersonalTable, row: database.Row) -> tuple[str, ...]:
 
 def _profiles(tx: database.Transaction, scope: erasure.Scope) -> list[object]:
     return [*find_profiles(tx, scope), *personal_data.sellers_with_profile(tx, scope)]
-
-
-def _is_known(tx: database.Transaction, request_id: str) -> bool:
-    return is_request(tx, request_id) or personal_data.link_id_of(tx, request_id) is not None
 
 
 def _given_with(tx: database.Transaction, word: str) -> frozenset[str] | None:
