@@ -251,7 +251,7 @@ class Application:
             client = Client(settings.payments_url or "", app_id, app_secret)
             proof = webhook.Proof(app_secret, _secret(settings.webhook_secret))
             return client, proof, settings.url
-        host, port = self._own_socket.getsockname()  # no stranger's requests queue there
+        host, port = self._own_address()
         own = self._service.own
         client = Client(f"http://{host}:{port}", own.app_id, own.app_secret, owners=True)
         proof = webhook.Proof(own.app_secret, own.webhook_secret)
@@ -260,6 +260,11 @@ class Application:
     async def _receive(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one of our own calls, by the own socket or from within the process."""
         await self._counted(scope, receive, send)
+
+    def _own_address(self) -> tuple[str, int]:
+        """Return the host and port of our own calls: no stranger's requests queue there."""
+        host, port = self._own_socket.getsockname()
+        return host, port
 
     async def _sweep(self, chat: telegram_side.TelegramLead | None) -> None:
         while True:
