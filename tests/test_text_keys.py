@@ -170,8 +170,17 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
 SEND_TEXT = "self._outcomes.send_text"
 """The call that gives every text the request's name."""
 
-CALLS = {"t": 1, "who.t": 0, "Problem": 0, SEND_TEXT: 2}
-"""Where the key stands among the arguments of what asks for a text."""
+CALLS = {
+    "translations.t": 1,
+    "t": 1,
+    "_t": 0,
+    "reader.t": 0,
+    "who.t": 0,
+    "replies.Problem": 0,
+    "Problem": 0,
+    SEND_TEXT: 2,
+}
+"""Where the key stands among the arguments of each call that asks for a text."""
 
 NO_KEYS = {"{}-{}", "update-{}-{}", "{}-wal", "{}-{}{}"}
 """Composed names that look like a key and are none."""

@@ -1,4 +1,4 @@
-"""The delivery of payers' receipts: composed, sent to the mail server, settled by its answer."""
+"""Sends queued letters to sellers and payers: composed, sent by SMTP, settled by the answer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from bot.service.notifications import (
 )
 from bot.service.payments import payment_reports
 
-# The delivery of letters: composed, sent to the mail server, and settled by its answer.
+CONCURRENT_LETTERS = 4
+"""Letters to sellers that are sent at once: mail servers limit connections."""
 
-
-CONCURRENT_LETTERS = 4  # letters under way: mail servers limit connections
+CONCURRENT_RECEIPTS = 2
+"""Letters to payers that are sent at once, on connections of their own."""
 
 
 class LetterSender:
-    """Delivers queued letters; a worker performs its `job`.
+    """Sends queued letters to sellers; a worker performs its `job`.
 
     Letters come from `sender`, and their links lead to `public_url`.
     """
@@ -50,14 +51,11 @@ class LetterSender:
             db, notification.Channel.EMAIL, recipients.MAILS, now
         )
         self.job = worker.Job(
-            recipients.MAILS, self.handle, CONCURRENT_LETTERS, self._recorder.count_dead_letter
+            recipients.MAILS, self.handle, CONCURRENT_LETTERS, self._recorder.settle_dead_letter
         )
 
     async def handle(self, message: outbox.Message) -> None:
-        """Make one attempt and settle it, unless the letter has to wait or was settled.
-
-        The log has only the domain of the address.
-        """
+        """Make one attempt and settle it, unless the letter has to wait or was settled."""
         began = self._now()
         letter = await self._db.transaction(
             partial(recipients.prepare_letter, message=message, now=began)
@@ -65,21 +63,21 @@ class LetterSender:
         if letter is None:
             return
         outcome = await self._attempt(message, letter)
-        domain = message.body.address.rpartition("@")[2]
+        domain = message.body.address.rpartition("@")[2]  # the log doesn't get the address
         await self._recorder.settle(message, outcome, began, domain)
 
     async def _attempt(
         self, message: outbox.Message, letter: recipients.Letter
     ) -> outcomes.AttemptOutcome:
         try:
-            code, text = await self._mailer.send(self._written(message, letter))
+            code, text = await self._mailer.send(self._compose(message, letter))
         except errors.MailRefused as error:
             return outcomes.AttemptOutcome(
                 error.code, error.answer.encode(), error.reason, error.final
             )
         return outcomes.AttemptOutcome(code, text.encode())
 
-    def _written(self, message: outbox.Message, letter: recipients.Letter) -> EmailMessage:
+    def _compose(self, message: outbox.Message, letter: recipients.Letter) -> EmailMessage:
         recipient = letter.recipient
         target = letter_texts.LetterTarget(message.id, message.body.address, recipient.stop_token)
         if letter.reports:
@@ -89,14 +87,10 @@ class LetterSender:
         )
 
 
-CONCURRENT_RECEIPTS = 2
-"""Receipts under way: sellers' letters have connections to the mail server of their own."""
-
-
 class ReceiptSender:
-    """Delivers queued receipts; a worker performs its `job`.
+    """Sends queued letters to payers; a worker performs its `job`.
 
-    `key` signs the links that end them; the service's pages have the same.
+    `key` signs the links that end receipts. The service's pages check it.
     """
 
     def __init__(
@@ -120,7 +114,7 @@ class ReceiptSender:
             payer_letters.RECEIPTS,
             self.handle,
             CONCURRENT_RECEIPTS,
-            self._recorder.count_dead_letter,
+            self._recorder.settle_dead_letter,
         )
 
     async def handle(self, message: outbox.Message) -> None:
@@ -129,10 +123,11 @@ class ReceiptSender:
         contents = await self._db.transaction(
             partial(payer_letters.prepare_receipt, message=message, now=began)
         )
-        if contents is not None:
-            outcome = await self._attempt(message, contents)
-            domain = message.body.address.rpartition("@")[2]
-            await self._recorder.settle(message, outcome, began, domain)
+        if contents is None:
+            return
+        outcome = await self._attempt(message, contents)
+        domain = message.body.address.rpartition("@")[2]
+        await self._recorder.settle(message, outcome, began, domain)
 
     async def _attempt(
         self, message: outbox.Message, contents: notification.LetterContents
@@ -141,7 +136,7 @@ class ReceiptSender:
         stop = f"{notification.STOP_RECEIPTS}{notification.stop_token(self._key, mailbox)}"
         target = letter_texts.LetterTarget(message.id, message.body.address, stop)
         try:
-            letter = self._written(message.body, target, contents)
+            letter = self._compose(message.body, target, contents)
             code, text = await self._mailer.send(letter)
         except errors.MailRefused as error:
             return outcomes.AttemptOutcome(
@@ -149,7 +144,7 @@ class ReceiptSender:
             )
         return outcomes.AttemptOutcome(code, text.encode())
 
-    def _written(
+    def _compose(
         self,
         body: payment_reports.ReceiptReport
         | payment_reports.RejectionNotice

@@ -1,4 +1,7 @@
-"""The texts of letters: about a payment or a claim, about several, and to confirm an address."""
+"""Composes letters, and writes the letters to sellers: about payments, claims and confirmations.
+
+Letters to sellers are in the default language.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,14 @@ if TYPE_CHECKING:
     Report: TypeAlias = payment_reports.LetterReport | payment_reports.ClaimLetter
 
 TEMPLATES = Path(__file__).with_name("templates")
-PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
-_JOINT = re.compile(r"(?<=[.:/@\u3002\uff0e\uff61])(?=\S)")
-"""Places within an address: a payer's words are a stranger's, and may lead anywhere."""
+MOST_LISTED = 50
+"""Payments that a summary lists, the newest; its total counts all of them."""
 
-LISTED = 50
-"""The newest payments, which a summary lists; its total is of all of them."""
+PAYER_FIELDS = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
+"""The text key of each field of the payer's form."""
+
+_JOINT = re.compile(r"(?<=[.:/@\u3002\uff0e\uff61])(?=\S)")
+"""Where an address can be split. A payer is a stranger, whose links may lead anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +54,19 @@ class LetterOrigin:
 
 @dataclass(frozen=True, slots=True)
 class LetterTarget:
-    """A letter's id, its address, and the token of its unsubscribe link."""
+    """Where one letter goes."""
 
     id: str
+    """Makes the Message-ID."""
+
     address: str
     stop: str
+    """What follows STOP_PATH in the unsubscribe link: a token, with STOP_RECEIPTS for payers."""
 
 
 @contextmanager
 def refuse_unwritable() -> Iterator[None]:
-    """Raise a final MailRefused for what can't be written, without the text: it may be private."""
+    """Raise a final MailRefused if a letter can't be written, without its private text."""
     try:
         yield
     except (ValueError, MessageError) as error:
@@ -73,16 +81,16 @@ def payment_letter(
     origin: LetterOrigin,
     seller: request.SellerProfile | None = None,
 ) -> EmailMessage:
-    """Write the letter about one payment or claim, or several of them.
+    """Write the letter about one or more payments and claims.
 
-    The same reports give the same letter. `seller` is who is paid: their name and colour head the
-    letter. Raises MailRefused if its address is invalid or its text can't be written.
+    The same reports give the same letter. The name and colour of `seller`, who is paid, head it.
+    Raises MailRefused if its address is invalid or its text can't be written.
     """
     reports = _newest(reports)
     if len(reports) == 1:
         (report,) = reports
         if isinstance(report, payment_reports.LetterReport):
-            words = _words(report, origin.public_url)
+            words = _payment_words(report, origin.public_url)
         else:
             words = _claim_words(report)
         return compose(words | _head(seller), _reported_at(report), target, origin)
@@ -99,22 +107,18 @@ def confirmation_letter(
 ) -> EmailMessage:
     """Write the letter that asks the holder of an address to confirm it; `at` in epoch ms.
 
-    It has no text of the seller: otherwise sellers could write to any address they name.
+    It contains no text of the seller: sellers could write to any address they name.
     """
     host = urlsplit(origin.public_url).netloc
+    days = notification.CONFIRMABLE // notification.DAY
     words = {
-        "subject": translations.t(translations.DEFAULT, "mail-ask-subject", host=host),
-        "heading": translations.t(translations.DEFAULT, "mail-ask-heading"),
-        "intro": translations.t(
-            translations.DEFAULT,
-            "mail-ask",
-            host=host,
-            days=notification.CONFIRMABLE // notification.DAY,
-        ),
+        "subject": _t("mail-ask-subject", host=host),
+        "heading": _t("mail-ask-heading"),
+        "intro": _t("mail-ask", host=host, days=days),
         "rows": [],
-        "action": translations.t(translations.DEFAULT, "mail-ask-confirm"),
+        "action": _t("mail-ask-confirm"),
         "link": f"{origin.public_url}{notification.CONFIRM_PATH}{token}",
-        "why": translations.t(translations.DEFAULT, "mail-ask-why"),
+        "why": _t("mail-ask-why"),
     }
     return compose(words, at, target, origin)
 
@@ -126,7 +130,7 @@ def compose(
     origin: LetterOrigin,
     language: str = translations.DEFAULT,
 ) -> EmailMessage:
-    """Write a letter of these words, with an unsubscribe link (RFC 8058)."""
+    """Write a letter with these words and an unsubscribe link (RFC 8058); `at` in epoch ms."""
     address = contacts.ascii_address(target.address)
     from_ = mail.parse_sender(origin.sender)
     if address is None:
@@ -136,18 +140,16 @@ def compose(
     letter["Subject"] = mail.encode_text(words["subject"], "Subject")
     letter["From"], letter["To"] = mail.encode_mailbox(from_, "From"), address
     letter["Date"] = moment(at)
-    letter["Message-ID"] = f"<{target.id}@{_origin(origin.public_url) or from_.domain}>"
+    letter["Message-ID"] = f"<{target.id}@{_unique_domain(origin.public_url) or from_.domain}>"
     letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
     letter["List-Unsubscribe"] = f"<{request.ascii_url(stop)}>"
     letter["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     shown: dict[str, Any] = dict.fromkeys(("warning", "intro", "link", "action", "keep"))
     shown |= {"lang": language, "brand": urlsplit(origin.public_url).netloc, "stacked": False}
-    shown |= (
-        {"stop": stop, "stop_label": translations.t(language, "mail-stop")} | _head(None) | words
-    )
-    plain, html = (
-        _templates().get_template(name).render(shown) for name in ("mail.txt", "mail.html")
-    )
+    shown |= {"stop": stop, "stop_label": translations.t(language, "mail-stop")}
+    shown |= _head(None) | words
+    plain = _templates().get_template("mail.txt").render(shown)
+    html = _templates().get_template("mail.html").render(shown)
     letter.set_content(plain, cte="quoted-printable")
     letter.add_alternative(html, subtype="html", cte="quoted-printable")
     return letter
@@ -163,7 +165,7 @@ def _head(seller: request.SellerProfile | None) -> dict[str, Any]:
     }
 
 
-def _words(report: payment_reports.LetterReport, public_url: str) -> dict[str, Any]:
+def _payment_words(report: payment_reports.LetterReport, public_url: str) -> dict[str, Any]:
     amount = amounts.format_money(report.amount, report.currency, translations.DEFAULT)
     name, (subject, heading, warning) = _line(report.product), _keys(report)
     given = {"amount": amount, "paid": _paid(report) or amount}
@@ -171,18 +173,16 @@ def _words(report: payment_reports.LetterReport, public_url: str) -> dict[str, A
     payment = f"{report.request_id}/receipt/{report.transaction_id}"
     counts = {"quantity": report.quantity, "left": report.remaining_units or 0}
     words = {
-        "subject": translations.t(translations.DEFAULT, subject, name=name, **plain),
-        "heading": translations.t(translations.DEFAULT, heading, **given),
-        "warning": translations.t(translations.DEFAULT, warning, **counts)
-        if warning
-        else _codes_waiting([report]),
+        "subject": _t(subject, name=name, **plain),
+        "heading": _t(heading, **given),
+        "warning": _t(warning, **counts) if warning else _codes_waiting([report]),
         "rows": _rows(report, name),
-        "why": translations.t(translations.DEFAULT, "mail-why"),
+        "why": _t("mail-why"),
     }
     if report.underpaid:  # nothing was sold, so there is no receipt
         return words
     link = f"{public_url}/pay/{quote(payment)}"
-    return words | {"action": translations.t(translations.DEFAULT, "mail-receipt"), "link": link}
+    return words | {"action": _t("mail-receipt"), "link": link}
 
 
 def _keys(report: payment_reports.LetterReport) -> tuple[str, str, str | None]:
@@ -204,29 +204,21 @@ def _claim_words(report: payment_reports.ClaimLetter) -> dict[str, Any]:
         ("mail-product", name),
         ("mail-paid-in", _paid(report)),
         ("mail-payer-reference", report.reference),
-        (
-            "mail-claimed",
-            translations.t(translations.DEFAULT, "mail-at", at=moment(report.claimed_at)),
-        ),
-        (
-            "mail-answer-by",
-            translations.t(translations.DEFAULT, "mail-at", at=moment(report.lapses_at)),
-        ),
+        ("mail-claimed", _t("mail-at", at=moment(report.claimed_at))),
+        ("mail-answer-by", _t("mail-at", at=moment(report.lapses_at))),
         ("mail-request", report.request_id),
     ]
     return {
-        "subject": translations.t(translations.DEFAULT, "mail-subject-claim", **subject),
-        "heading": translations.t(translations.DEFAULT, "mail-heading-claim", amount=amount),
-        "intro": translations.t(translations.DEFAULT, "mail-claim"),
-        "rows": [
-            (translations.t(translations.DEFAULT, key), value) for key, value in rows if value
-        ],
-        "why": translations.t(translations.DEFAULT, "mail-why"),
+        "subject": _t("mail-subject-claim", **subject),
+        "heading": _t("mail-heading-claim", amount=amount),
+        "intro": _t("mail-claim"),
+        "rows": [(_t(key), value) for key, value in rows if value],
+        "why": _t("mail-why"),
     }
 
 
 def _newest(reports: Sequence[Report]) -> list[Report]:
-    """Return the reports without underpaid money that a later one completes or raises."""
+    """Return the reports without underpaid money that a later report completes or raises."""
     newest = {_id(report): report for report in reports}
     return [
         report
@@ -237,19 +229,15 @@ def _newest(reports: Sequence[Report]) -> list[Report]:
 
 
 def _id(report: Report) -> str:
-    return (
-        report.transaction_id
-        if isinstance(report, payment_reports.LetterReport)
-        else report.checkout_id
-    )
+    if isinstance(report, payment_reports.LetterReport):
+        return report.transaction_id
+    return report.checkout_id
 
 
 def _reported_at(report: Report) -> int:
-    return (
-        report.completed_at
-        if isinstance(report, payment_reports.LetterReport)
-        else report.claimed_at
-    )
+    if isinstance(report, payment_reports.LetterReport):
+        return report.completed_at
+    return report.claimed_at
 
 
 def _summary(reports: Sequence[Report]) -> dict[str, Any]:
@@ -261,28 +249,21 @@ def _summary(reports: Sequence[Report]) -> dict[str, Any]:
     total = " + ".join(
         amounts.format_money(sums[code], code, translations.DEFAULT) for code in sorted(sums)
     )
-    rest = len(reports) - LISTED
+    rest = len(reports) - MOST_LISTED
     counts = {"mail-many": len(payments), "mail-many-claimed": len(reports) - len(payments)}
-    title = ", ".join(
-        translations.t(translations.DEFAULT, key, count=count)
-        for key, count in counts.items()
-        if count
-    )
-    intro = translations.t(translations.DEFAULT, "mail-many-total", total=total, rest=max(rest, 0))
+    title = ", ".join(_t(key, count=count) for key, count in counts.items() if count)
+    intro = _t("mail-many-total", total=total, rest=max(rest, 0))
     return {
         "subject": title,
         "heading": title,
         "warning": _warning(reports),
         "intro": intro if payments else None,
         "rows": [
-            (
-                translations.t(translations.DEFAULT, "mail-at", at=moment(_reported_at(report))),
-                _brief(report),
-            )
-            for report in reports[-LISTED:]
+            (_t("mail-at", at=moment(_reported_at(report))), _brief(report))
+            for report in reports[-MOST_LISTED:]
         ],
         "stacked": True,
-        "why": translations.t(translations.DEFAULT, "mail-why"),
+        "why": _t("mail-why"),
     }
 
 
@@ -293,27 +274,24 @@ def _warning(reports: Sequence[Report]) -> str | None:
         "mail-many-oversold": sum(report.oversold for report in payments),
         "mail-many-underpaid": sum(report.underpaid for report in payments),
     }
-    texts = [
-        translations.t(translations.DEFAULT, key, count=count)
-        for key, count in counts.items()
-        if count
-    ]
+    texts = [_t(key, count=count) for key, count in counts.items() if count]
     return " ".join(filter(None, [*texts, _codes_waiting(payments)])) or None
 
 
 def _brief(report: Report) -> str:
-    """Return a payment as one line: amount, quantity, payer; a claim with its reference."""
+    """Return one line: amount, product and payer of a payment, the reference of a claim."""
     amount = amounts.format_money(report.amount, report.currency, translations.DEFAULT)
     if not isinstance(report, payment_reports.LetterReport):
-        amount = translations.t(translations.DEFAULT, "mail-brief-claim", amount=amount)
+        amount = _t("mail-brief-claim", amount=amount)
         return " · ".join(filter(None, [amount, _line(report.product), report.reference]))
     if report.underpaid:
-        amount = translations.t(
-            translations.DEFAULT, "mail-brief-underpaid", amount=amount, paid=_paid(report) or ""
-        )
-    payer = (_line(report.user_data.get(field, "")) for field in PAYER)
+        amount = _t("mail-brief-underpaid", amount=amount, paid=_paid(report) or "")
+    product = _line(report.product)
+    if report.quantity > 1:
+        product = f"{report.quantity} × {product}"
     said = (_unlinked(text or "") for text in (report.name, report.message))
-    return " · ".join(filter(None, [amount, _quantity(report), *said, *payer]))
+    payer = (_line(report.user_data.get(field, "")) for field in PAYER_FIELDS)
+    return " · ".join(filter(None, [amount, product, *said, *payer]))
 
 
 def _rows(report: payment_reports.LetterReport, name: str) -> list[tuple[str, str]]:
@@ -324,32 +302,22 @@ def _rows(report: payment_reports.LetterReport, name: str) -> list[tuple[str, st
         ("mail-message", _unlinked(report.message or "")),
         ("mail-paid-in", _paid(report)),
         ("mail-left", _left(report)),
-        (
-            "mail-when",
-            translations.t(translations.DEFAULT, "mail-at", at=moment(report.completed_at)),
-        ),
-        *((key, _line(report.user_data.get(field, ""))) for field, key in PAYER.items()),
+        ("mail-when", _t("mail-at", at=moment(report.completed_at))),
+        *((key, _line(report.user_data.get(field, ""))) for field, key in PAYER_FIELDS.items()),
         ("mail-transaction", report.transaction_id),
         ("mail-request", report.request_id),
     ]
-    return [(translations.t(translations.DEFAULT, key), value) for key, value in rows if value]
-
-
-def _quantity(report: payment_reports.LetterReport) -> str:
-    product = _line(report.product)
-    return product if report.quantity == 1 else f"{report.quantity} × {product}"
+    return [(_t(key), value) for key, value in rows if value]
 
 
 def _codes_waiting(payments: Sequence[payment_reports.LetterReport]) -> str | None:
     """Return the line about missing codes; None if no payment lacked one."""
     count = max((report.codes_waiting for report in payments), default=0)
-    return (
-        translations.t(translations.DEFAULT, "mail-codes-waiting", count=count) if count else None
-    )
+    return _t("mail-codes-waiting", count=count) if count else None
 
 
 def _unlinked(text: str) -> str:
-    """Return what a payer wrote as one line in which mail programs find no address."""
+    """Return a payer's words as one line in which mail programs find no address."""
     return _JOINT.sub("\N{WORD JOINER}", _line(text))
 
 
@@ -360,15 +328,17 @@ def _paid(report: Report) -> str | None:
 
 
 def _left(report: payment_reports.LetterReport) -> str | None:
-    """Return what is left to buy; with reserved units the request is not sold out."""
+    """Return what is left to buy; a request with reserved units is not sold out yet."""
     left, reserved = report.remaining_units, report.reserved_units
     if left is None:
         return None
     if reserved:
-        return translations.t(
-            translations.DEFAULT, "mail-left-reserved", left=left, reserved=reserved
-        )
-    return translations.t(translations.DEFAULT, "mail-left-units", left=left)
+        return _t("mail-left-reserved", left=left, reserved=reserved)
+    return _t("mail-left-units", left=left)
+
+
+def _t(key: str, **values: object) -> str:
+    return translations.t(translations.DEFAULT, key, **values)
 
 
 def _line(text: str) -> str:
@@ -385,8 +355,8 @@ def moment(at: int) -> datetime:
     return datetime.fromtimestamp(at // 1000, UTC)
 
 
-def _origin(public_url: str) -> str | None:
-    """Return the domain of PUBLIC_URL, None if it is not unique in the world."""
+def _unique_domain(public_url: str) -> str | None:
+    """Return the domain of PUBLIC_URL, None if it isn't unique in the world."""
     domain = links.ascii_domain(urlsplit(public_url).hostname or "")
     return domain if domain and "." in domain else None
 

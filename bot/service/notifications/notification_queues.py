@@ -26,7 +26,7 @@ from bot.service.requests.request import (
 
 
 def lane_of(url: str, request_id: str) -> str:
-    """Return the lane of a webhook: its endpoint, without secrets of the query, and its request."""
+    """Return the lane of a webhook: its endpoint without the query, and its request."""
     endpoint = webhook_addresses.endpoint(url)
     if endpoint.host == request_commands.INTERNAL_HOST:
         return f"{request_commands.INTERNAL_HOST}/{request_id}"
@@ -35,9 +35,9 @@ def lane_of(url: str, request_id: str) -> str:
 
 @lru_cache(maxsize=2048)
 def groups_of(lane: str) -> tuple[str, ...]:
-    """Return the groups of a lane of webhooks: its endpoint, and the host of that, if it has one.
+    """Return the groups of a lane of webhooks: its endpoint, and the endpoint's host if it has one.
 
-    A lane that an earlier version put has no request.
+    Lanes of earlier versions have no request.
     """
     endpoint = lane.rpartition(" ")[0] or lane
     host = urlsplit(endpoint).hostname
@@ -45,16 +45,13 @@ def groups_of(lane: str) -> tuple[str, ...]:
 
 
 def queue_of(channel: notification.Channel, address: str) -> queue_policy.Queue:
-    """Return the queue of deliveries to this URL or email address."""
+    """Return the queue of notifications to this URL or email address."""
     if channel is notification.Channel.EMAIL:
         return recipients.MAILS
     if channel is notification.Channel.RECEIPT:
         return payer_letters.RECEIPTS
-    return (
-        OWN_WEBHOOKS
-        if webhook_addresses.endpoint(address).host == request_commands.INTERNAL_HOST
-        else WEBHOOKS
-    )
+    is_own = webhook_addresses.endpoint(address).host == request_commands.INTERNAL_HOST
+    return OWN_WEBHOOKS if is_own else WEBHOOKS
 
 
 BATCH_SIZE = 64
@@ -69,10 +66,12 @@ WEBHOOKS = queue_policy.Queue(
     group=groups_of,
     payloads=notification_rows.WEBHOOK_PAYLOADS,
 )
-"""A lane a request and endpoint, one message at a time, so that its receiver reads "3 left" after
-"4 left". A message that waits for its next attempt does not hold up the others. An endpoint and a
-host are groups whose widths the sender sets (service/notifications/webhooks.py), so that those
-that hang don't take every place; the lease outlasts a delivery.
+"""Webhooks to other servers.
+
+Each pair of request and endpoint has a lane, one message at a time, so that a receiver reads "3
+left" after "4 left". A message that waits for its next attempt doesn't hold up the others.
+Endpoints and hosts are groups whose widths the sender sets (service/notifications/webhooks.py), so
+that peers that hang don't take every place. The lease outlasts an attempt.
 """
 
 OWN_WEBHOOKS = queue_policy.Queue(
@@ -83,14 +82,15 @@ OWN_WEBHOOKS = queue_policy.Queue(
     keep=True,
     payloads=notification_rows.WEBHOOK_PAYLOADS,
 )
-"""Webhooks to the bot's own receiver, performed only by processes that have one; where none runs,
-they wait without an attempt. A lane a request, as above.
+"""Webhooks to the bot's own receiver, with a lane for each request.
+
+Only processes that have the receiver send them; without one they wait without an attempt.
 """
 
 QUEUES = (WEBHOOKS, OWN_WEBHOOKS, recipients.MAILS, payer_letters.RECEIPTS)
 
-SWEPT = 500
-"""Deliveries of a queue that are deleted in one transaction: other transactions wait for it."""
+MOST_SWEPT = 500
+"""Notifications of a queue to delete in one transaction: other transactions wait for it."""
 
 
 def queue_notifications(
@@ -98,27 +98,32 @@ def queue_notifications(
 ) -> None:
     """Queue the webhook and the letter that the request asks for, if any.
 
-    Their ids, by which receivers dedupe, sort by time of payment. `request` is as the payment
-    left it.
+    Receivers dedupe by their ids, which sort by time of payment. `request` is as the payment left
+    it.
     """
     terms, at = request.terms, payment.completed_at
     underpaid = payment.state is PaymentState.UNDERPAID
     if terms.webhook and (terms.webhook.events is not None or not underpaid):
-        webhook = _webhook_report(request, terms.webhook, payment)
-        _put_webhook(tx, webhook, notification_rows.insert(tx, webhook, outbox.new_id(at)), at)
+        _put_webhook(tx, _webhook_report(request, terms.webhook, payment), at)
     recipient = recipients.find(tx, request.recipient.id) if request.recipient else None
     if terms.email and recipient:
-        letter = _payment_letter(request, payment, recipient, terms.email)
+        letter = payment_reports.LetterReport(
+            address=terms.email,
+            recipient_id=recipient.id,
+            product=terms.product.name,
+            underpaid=underpaid,
+            **payment_reports.converted_facts(payment.amount, payment.currency, payment.paid),
+            **_facts(request, payment),
+        )
         _queue_letter(tx, letter, recipient, at)
 
 
 def queue_claim(
     tx: database.Transaction, request: PaymentRequest, checkout: checkout.Checkout
 ) -> None:
-    """Queue the webhook of a checkout just claimed, and the letter, if the request asks for them.
+    """Queue the webhook and the letter about a claim, if the request asks for them.
 
-    The letter goes to every address that payments are reported to: a claim lapses without an
-    answer.
+    Every address that gets letters about payments gets it: a claim lapses without an answer.
     """
     webhook = request.terms.webhook
     if webhook is not None and WebhookEvent.CLAIMED in (webhook.events or ()):
@@ -146,7 +151,7 @@ def _queue_claim_webhook(
         custom_parameters=webhook.custom_parameters,
         unproven=checkout_rows.count_unproven(tx, checkout.id),
     )
-    _put_webhook(tx, report, notification_rows.insert(tx, report, outbox.new_id(at)), at)
+    _put_webhook(tx, report, at)
 
 
 def _claim_letter(
@@ -190,27 +195,12 @@ def _webhook_report(
 def _put_webhook(
     tx: database.Transaction,
     report: payment_reports.WebhookReport | payment_reports.ClaimReport,
-    notification_id: str,
     at: int,
 ) -> None:
-    lane, queue = (
-        lane_of(report.url, report.request_id),
-        queue_of(notification.Channel.WEBHOOK, report.url),
-    )
+    notification_id = notification_rows.insert(tx, report, outbox.new_id(at))
+    queue = queue_of(notification.Channel.WEBHOOK, report.url)
+    lane = lane_of(report.url, report.request_id)
     outbox.put(tx, queue, lane, report, at, key=notification_id)
-
-
-def _payment_letter(
-    request: PaymentRequest, payment: Payment, recipient: notification.Recipient, address: str
-) -> payment_reports.LetterReport:
-    return payment_reports.LetterReport(
-        address=address,
-        recipient_id=recipient.id,
-        product=request.terms.product.name,
-        underpaid=payment.state is PaymentState.UNDERPAID,
-        **payment_reports.converted_facts(payment.amount, payment.currency, payment.paid),
-        **_facts(request, payment),
-    )
 
 
 def _queue_letter(
@@ -219,11 +209,11 @@ def _queue_letter(
     recipient: notification.Recipient,
     at: int,
 ) -> None:
-    """Queue a letter, due when the confirmation link expires while the address is unconfirmed."""
+    """Queue a letter. If the address is unconfirmed, it is due when the link expires."""
     due_at = None
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         lanes.lock(tx, recipients.MAILS, recipient.address)
-        recipient = recipients.find(tx, recipient.id) or recipient  # confirmed meanwhile, perhaps
+        recipient = recipients.find(tx, recipient.id) or recipient  # may be confirmed meanwhile
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         if not recipient.asks:
             recipients.ask_confirmation(tx, recipient, letter.address, letter.request_id, at)
@@ -249,22 +239,22 @@ def _facts(request: PaymentRequest, payment: Payment) -> dict[str, Any]:
 
 
 def sweep(tx: database.Transaction, before: int) -> int:
-    """Delete deliveries settled before `before` (epoch ms) with their attempts; return how many.
+    """Delete notifications settled before `before` (epoch ms) with their attempts; return how many.
 
-    Deletes a bounded number, because payments wait for the transaction: repeat it until it is 0.
+    Payments wait for the transaction, so it deletes a bounded number: repeat until it returns 0.
     """
-    return sum(notification_rows.sweep(tx, queue, before, SWEPT) for queue in QUEUES)
+    return sum(notification_rows.sweep(tx, queue, before, MOST_SWEPT) for queue in QUEUES)
 
 
 def find(tx: database.Transaction, notification_id: str) -> notification.Notification:
-    """Return a delivery of any application. Raises NotFound."""
+    """Return a notification of any application. Raises NotFound."""
     return _known(notification_rows.find(tx, notification_id), notification_id)
 
 
 def retry(tx: database.Transaction, notification_id: str, now: int) -> notification.Notification:
-    """Send a delivery at once and from its first attempt, settled or waiting, for the operator.
+    """Send a notification at once for the operator, starting again at its first attempt.
 
-    Raises NotFound; a delivery under way stays as it is.
+    It may be settled or waiting; one that is being sent stays as it is. Raises NotFound.
     """
     _revive(tx, find(tx, notification_id), now, audit.operator())
     return find(tx, notification_id)
@@ -273,7 +263,7 @@ def retry(tx: database.Transaction, notification_id: str, now: int) -> notificat
 def retry_own(
     tx: database.Transaction, app_id: str, notification_id: str, now: int
 ) -> notification.Notification:
-    """Send a delivery again for its application. Raises NotFound for another's delivery."""
+    """Send a notification again for its application. Raises NotFound."""
     own = find_own(tx, app_id, notification_id)
     _revive(tx, own, now, audit.app(app_id))
     return find(tx, notification_id)
@@ -282,23 +272,23 @@ def retry_own(
 def find_own(
     tx: database.Transaction, app_id: str, notification_id: str
 ) -> notification.Notification:
-    """Return a delivery of the application. Raises NotFound."""
+    """Return a notification of the application. Raises NotFound."""
     return _known(notification_rows.find_of_app(tx, app_id, notification_id), notification_id)
 
 
 def _revive(
-    tx: database.Transaction, delivery: notification.Notification, now: int, actor: str
+    tx: database.Transaction, found: notification.Notification, now: int, actor: str
 ) -> None:
-    queue = queue_of(delivery.channel, delivery.address)
-    if outbox.revive(tx, queue, delivery.id, now):
-        notification_rows.leave_letter(tx, delivery.id)
-        details = {"request": delivery.request_id, "was": delivery.state.value}
-        audit.record(tx, actor, "delivery.retried", delivery.id, now, details)
+    queue = queue_of(found.channel, found.address)
+    if outbox.revive(tx, queue, found.id, now):
+        notification_rows.leave_letter(tx, found.id)
+        details = {"request": found.request_id, "was": found.state.value}
+        audit.record(tx, actor, "delivery.retried", found.id, now, details)
 
 
 def _known(
-    delivery: notification.Notification | None, notification_id: str
+    found: notification.Notification | None, notification_id: str
 ) -> notification.Notification:
-    if delivery is None:
+    if found is None:
         raise errors.NotFound(f"There is no delivery {notification_id}.")
-    return delivery
+    return found

@@ -26,43 +26,47 @@ RETRIES = queue_policy.RetryTable(
 
 LONGEST_ANSWER = 1024  # bytes
 LONGEST_PROBLEM = 200  # characters
+
+SUCCESS = range(200, 300)
+"""Statuses of both protocols: RFC 9110 section 15.3, RFC 5321 section 4.2.1."""
+
 STORE_SECONDS = 0.005
-"""For which an outcome waits for others that can be stored with it."""
+"""How long an outcome waits for others that can be stored with it."""
 
 MOST_STORED = 32
 """Attempts in one transaction: payments for the same requests wait for it."""
 
-SUCCESS = range(200, 300)
-"""For both protocols: RFC 9110 section 15.3, RFC 5321 section 4.2.1."""
-
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """The outcome of an attempt: `status` and `answer`, or the `problem` that prevented them.
-
-    `final`: another attempt would be useless; `retry_after` in seconds.
-    """
+    """What came of an attempt: an answer, or the problem that prevented it."""
 
     status: int | None = None
     answer: bytes = b""
     problem: str | None = None
     final: bool = False
+    """Another attempt would be useless."""
+
     retry_after: int = 0
+    """Seconds that the other side asks for, 0 if it asks for none."""
 
     @property
     def delivered(self) -> bool:
-        """Return whether the other side accepted the delivery."""
+        """True if the other side accepted the notification."""
         return self.status in SUCCESS
 
     @property
     def note(self) -> str:
-        """Describe it to the operator."""
+        """Describe the outcome to the operator."""
         if self.problem is None:
             return f"answered {self.status}"
         return sanitize.line(self.problem, LONGEST_PROBLEM)
 
     def attempt(self, began: int, ended: int) -> notification.Attempt:
-        """Return the attempt to store, without characters that could harm its reader."""
+        """Return the attempt to store; times in epoch ms.
+
+        Characters that could harm its reader are removed.
+        """
         text = self.answer[:LONGEST_ANSWER].decode("utf-8", "replace")
         return notification.Attempt(
             at=began,
@@ -75,17 +79,22 @@ class AttemptOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """An attempt to store; `due_at`: when the next one is due. `stored` is set once it is."""
+    """An attempt to store."""
 
     message: outbox.Message
     outcome: AttemptOutcome
     attempt: notification.Attempt
     due_at: int | None
+    """When the next attempt is due, None after the last one."""
+
     host: str
+    """For the log."""
+
     stored: asyncio.Future[None]
+    """Set once the attempt is stored."""
 
     def ending(self, queue: queue_policy.Queue, now: int) -> outbox.Ending:
-        """Return what becomes of the message."""
+        """Return how the message ends, or when it is tried again."""
         message, note = self.message, self.outcome.note
         if self.outcome.delivered:
             return outbox.as_done(queue, message, now)
@@ -95,17 +104,14 @@ class Result:
 
     @property
     def name(self) -> str:
-        """Return what it is counted as."""
+        """Return the label under which it is counted."""
         if self.outcome.delivered:
             return "delivered"
         return "dead" if self.due_at is None else "failed"
 
 
 class AttemptRecorder:
-    """Stores the attempts of one queue, those that end meanwhile in one transaction.
-
-    Each attempt is stored with its consequences.
-    """
+    """Stores the attempts of one queue with their consequences, several in one transaction."""
 
     def __init__(
         self,
@@ -128,15 +134,17 @@ class AttemptRecorder:
         `host` is for the log.
         """
         now, loop = self._now(), asyncio.get_running_loop()
-        attempt, due_at = outcome.attempt(began, now), _due_at(message, outcome, now)
+        attempt = outcome.attempt(began, now)
+        delay = None if outcome.final else RETRIES.delay(message.attempts, outcome.retry_after)
+        due_at = None if delay is None else now + delay
         stored: asyncio.Future[None] = loop.create_future()
         self._waiting.append(Result(message, outcome, attempt, due_at, host, stored))
         if self._timer is None and self._storing is None:
             self._timer = loop.call_later(STORE_SECONDS, self._store_now)
         return stored
 
-    def count_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Count a delivery that became a dead letter, and settle the members of its letter."""
+    def settle_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
+        """Count a notification that became a dead letter, and settle the members of its letter."""
         if self._channel is notification.Channel.EMAIL:
             recipients.settle_letter(tx, message.id, self._now())
         tx.count("delivery_attempts", self._channel.value, "dead")
@@ -154,7 +162,7 @@ class AttemptRecorder:
             self._storing = None
 
     async def _store(self, group: list[Result]) -> None:
-        """Store results in one transaction; where it fails, each alone: one may be at fault."""
+        """Store results in one transaction; if it fails, each alone: one may be at fault."""
         try:
             in_time = await self._db.transaction_until_stored(lambda tx: self._settle(tx, group))
         except Exception as error:  # noqa: BLE001 - the handler of the message gets it
@@ -170,10 +178,10 @@ class AttemptRecorder:
                 result.stored.set_result(None)
 
     def _settle(self, tx: database.Transaction, group: list[Result]) -> list[bool]:
-        """Settle messages and store their attempts; return of each whether it was in time.
+        """Settle messages and store their attempts; return whether each lease was still held.
 
-        The attempt is stored even where the lease was lost, because the other side has seen it. One
-        that is stored already stays alone: the answer to its commit was lost.
+        An attempt is stored even if its lease was lost, because the other side has seen it, but
+        not if it is stored already: then the answer to its commit was lost.
         """
         now = self._now()
         ends = [one.ending(self.queue, now) for one in group]
@@ -186,14 +194,13 @@ class AttemptRecorder:
     def _add_attempt(
         self, tx: database.Transaction, result: Result, now: int, *, ours: bool
     ) -> bool:
-        delivery = result.message.id
-        if not ours and notification_rows.has_attempt(tx, delivery, result.attempt):
+        notification_id = result.message.id
+        if not ours and notification_rows.has_attempt(tx, notification_id, result.attempt):
             return True
-        notification_rows.add_attempt(
-            tx, delivery, result.attempt
-        )  # numbered under the lane's lock
+        # The lane's lock keeps the numbers of attempts apart.
+        notification_rows.add_attempt(tx, notification_id, result.attempt)
         if self._channel is notification.Channel.EMAIL:
-            recipients.settle_letter(tx, delivery, now)
+            recipients.settle_letter(tx, notification_id, now)
         tx.count("delivery_attempts", self._channel.value, result.name if ours else "late")
         return ours
 
@@ -213,8 +220,3 @@ class AttemptRecorder:
         if ours and result.due_at is not None:
             facts["again_in_s"] = (result.due_at - self._now()) // 1000
         log.warning(f"{self._channel} {result.name if ours else 'came too late'}", **facts)  # noqa: G004 - structlog
-
-
-def _due_at(message: outbox.Message, outcome: AttemptOutcome, now: int) -> int | None:
-    delay = None if outcome.final else RETRIES.delay(message.attempts, outcome.retry_after)
-    return None if delay is None else now + delay

@@ -1,7 +1,7 @@
-"""Receipts by email to payers who left an address: queued with the payment, limited, ended.
+"""Letters to payers who left an address: the receipt, and what is new about the payment later.
 
-Whoever pays can type a stranger's address, so a receipt has no message of the seller's, few go to
-one mailbox, and one click ends them all (decision 0049).
+Whoever pays can type a stranger's address. So the letters contain no message of the seller, few of
+them go to one mailbox, and one click ends them all (docs/decisions/0049).
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from bot.service.payouts import payout_account
 from bot.service.requests import request_rows
 from bot.service.requests.request import DeliveryKind, Kind, Payment, PaymentRequest
 
-# What a letter to a payer says beside its report, read in the transaction before it is sent.
-
 
 def read_letter(
     tx: database.Transaction,
@@ -30,7 +28,7 @@ def read_letter(
     | payment_reports.PaymentNotice,
     now: int,
 ) -> notification.LetterContents | None:
-    """Return what a letter says; None for news that the seller has taken back."""
+    """Return what a letter says beside its report; None if the seller has taken its news back."""
     if isinstance(letter, payment_reports.RejectionNotice):
         return notification.NO_CONTENTS
     request = request_rows.find_ever(tx, letter.request_id, now)
@@ -38,9 +36,13 @@ def read_letter(
     if request is None or payment is None:
         return notification.NO_CONTENTS
     news = letter.news if isinstance(letter, payment_reports.PaymentNotice) else None
-    if news and not _holds(payment, news):
+    if news and not _is_current(payment, news):
         return None
-    note = _note(payment, news)
+    notes = {
+        payment_reports.News.SENT: payment.marks.sent_note,
+        payment_reports.News.PAID_BACK: payment.marks.paid_back_note,
+    }
+    note = notes.get(news) if news else None
     received = fulfillment.find_received(tx, payment) or contents.Received()
     return notification.LetterContents(
         units=_units(request, payment),
@@ -53,24 +55,15 @@ def read_letter(
     )
 
 
-def _holds(payment: Payment, news: payment_reports.News) -> bool:
-    """Return whether news of a payment is still true."""
+def _is_current(payment: Payment, news: payment_reports.News) -> bool:
     marks = payment.marks
     if news is payment_reports.News.SENT:
         return marks.sent_at is not None
     return (marks.paid_back_at is not None) == (news is payment_reports.News.PAID_BACK)
 
 
-def _note(payment: Payment, news: payment_reports.News | None) -> str | None:
-    notes = {
-        payment_reports.News.SENT: payment.marks.sent_note,
-        payment_reports.News.PAID_BACK: payment.marks.paid_back_note,
-    }
-    return notes.get(news) if news else None
-
-
 def _units(request: PaymentRequest, payment: Payment) -> notification.UnitNumbers | None:
-    """Return the numbers of a drop's units, None where the payment has none or was paid back."""
+    """Return the numbers of a drop's units, None if the payment has none or was paid back."""
     first, total = payment.first_unit, request.units.offered if request.units else 0
     if request.terms.kind is not Kind.LIMIT or first is None or payment.marks.paid_back_at:
         return None
@@ -78,7 +71,7 @@ def _units(request: PaymentRequest, payment: Payment) -> notification.UnitNumber
 
 
 def _keep(request: PaymentRequest, payment: Payment) -> str | None:
-    """Return where the receipt can be kept in Telegram: no other address is mailed."""
+    """Return the link that keeps the receipt in Telegram; links to anywhere else aren't mailed."""
     if request.terms.keep_url is None:
         return None
     url = notification.keep_link(request.terms.keep_url, request.id, payment.id)
@@ -86,34 +79,36 @@ def _keep(request: PaymentRequest, payment: Payment) -> str | None:
 
 
 def _codes(payment: Payment, received: contents.Received) -> tuple[tuple[int, str], ...]:
-    """Return the code of each unit, () where one is missing or may not travel."""
+    """Return the code of each unit, () if one is missing or may not be in a letter."""
     codes = received.codes
-    if not len(codes) == payment.quantity <= notification.MOST_CODES or not all(
-        map(notification.is_code, codes)
-    ):
+    if len(codes) != payment.quantity or len(codes) > notification.MOST_CODES:
+        return ()
+    if not all(map(notification.is_code, codes)):
         return ()
     return tuple(enumerate(codes, payment.first_unit or 1))
 
+
+# Limits. Letters about test money are limited apart, because it costs nothing.
 
 SECOND = 1000
 HOUR = 60 * recipients.MINUTE
 DAY = 24 * HOUR
 
 TO_PAYER = queue_policy.Pace(2 * HOUR, burst=12)
-"""Receipts to one mailbox, of all sellers together: 24 in its busiest day."""
+"""Letters to one mailbox from all sellers: at most 24 in a day."""
 
 TO_ALL = queue_policy.Pace(10 * SECOND, burst=600)
-"""Receipts to all mailboxes: a drop of 600 units at once, and the operator's reputation."""
+"""Letters to all mailboxes: a drop of 600 units at once, within the operator's reputation."""
 
 OF_SELLER = queue_policy.Pace(TO_ALL.interval)
-"""What a receipt costs its seller. It only orders: of a drop of thousands and a single sale, the
-receipt of the single sale goes first."""
+"""The cost of a letter to its seller. It only decides the order: the receipt of a single sale goes
+before those of another seller's drop of thousands."""
 
 OF_TEST_MONEY = queue_policy.Pace(2 * recipients.MINUTE, burst=60)
-"""Receipts for test money, which costs nothing: a payment beyond it has none."""
+"""Letters about test money; beyond the limit none are queued."""
 
 NO_APP, RECEIPTS_OWNER = "", "receipts"
-"""What a mailbox refuses that wants no receipts, among the sellers that it refuses."""
+"""Stands for all receipts among the sellers from whom a mailbox has unsubscribed."""
 
 TOO_LATE = "other receipts went first for a day"
 TAKEN_BACK = "the seller took it back"
@@ -128,7 +123,7 @@ RECEIPTS = queue_policy.Queue(
     account_pace=OF_SELLER,
     payloads=notification_rows.RECEIPT_PAYLOADS,
 )
-"""A lane a mailbox, named by its digest."""
+"""Each mailbox has a lane, named by its digest."""
 
 
 def queue_receipt(
@@ -156,10 +151,7 @@ def queue_receipt(
 def queue_rejection(
     tx: database.Transaction, request: PaymentRequest, checkout: checkout.Checkout, now: int
 ) -> None:
-    """Queue the letter to a payer whose claimed payment was not found, as their receipt would be.
-
-    It tells only payers who left an address with the form.
-    """
+    """Queue the letter to a payer whose claimed payment was not found, if they left an address."""
     address = checkout.user_data.get("email", "")
     if checkout.language is None or contacts.ascii_address(address) is None:
         return
@@ -182,7 +174,7 @@ def put_letter(
     | payment_reports.PaymentNotice,
     now: int,
 ) -> None:
-    """Queue a letter to a payer, whose address can get one."""
+    """Queue a letter to a payer. The address must be valid."""
     notification_id = notification_rows.insert(tx, letter, outbox.new_id(now))
     lane = contacts.mailbox_digest(letter.address)
     seller = f"{request.app_id}/{request.owner}"
@@ -190,14 +182,14 @@ def put_letter(
 
 
 def has_room(tx: database.Transaction, now: int) -> bool:
-    """Count a letter about test money; return False if there were enough of them."""
+    """Count a letter about test money; return False if the limit is used up."""
     return recipients.take_room(tx, [("test receipts", OF_TEST_MONEY)], now) is None
 
 
 def prepare_receipt(
     tx: database.Transaction, message: outbox.Message, now: int
 ) -> notification.LetterContents | None:
-    """Return what a letter says beside its report; settle it and return None if it may not go."""
+    """Return what a letter says beside its report; None if it may not be sent and was settled."""
     body, reason, contents = message.body, None, None
     if isinstance(body, payment_reports.ErasedLetter):
         reason = recipients.ERASED
@@ -212,30 +204,28 @@ def prepare_receipt(
 
 
 def end_late(tx: database.Transaction, now: int) -> int:
-    """End receipts that a limit has held up for a day; return how many."""
+    """End letters that a limit has delayed for a day; return how many."""
     return bulk_changes.end_untried(tx, RECEIPTS.name, now - DAY, TOO_LATE, now)
 
 
 def stop_receipts(
     tx: database.Transaction, mailbox: str, now: int, *, everybody: bool = False
 ) -> None:
-    """End receipts to a mailbox, or all letters from here."""
+    """End receipts to a mailbox, or every letter if `everybody`."""
     owner = "" if everybody else RECEIPTS_OWNER
     recipients.unsubscribe_mailbox(tx, mailbox, NO_APP, owner, now)
 
 
 def has_stopped(tx: database.Transaction, mailbox: str) -> bool:
-    """Return whether a mailbox gets no receipts."""
+    """True if a mailbox gets no receipts."""
     return recipients.has_unsubscribed(tx, mailbox, NO_APP, RECEIPTS_OWNER)
 
 
-# Letters to payers after the receipt: it was sent, paid back, or what they waited for came.
-#
-# They go where receipts go, under the same limits, and have what is true when they are sent.
+# News after the receipt: the goods were sent, the money was paid back, or goods have come. The
+# letters say what is true when they are sent.
 
-
-MOST = 6
-"""Letters about one payment, the receipt too: a mark can be set and taken back for ever."""
+MOST_OF_PAYMENT = 6
+"""Letters about one payment, with the receipt: a mark can be set and taken back for ever."""
 
 
 def queue_notice(
@@ -245,9 +235,9 @@ def queue_notice(
     news: payment_reports.News,
     now: int,
 ) -> bool:
-    """Queue a letter with news of a payment; return False where its payer gets none.
+    """Queue a letter with news of a payment; return False if its payer gets none.
 
-    Call it only where emails are sent.
+    Call it only if emails are sent.
     """
     address = payment.user_data.get("email", "")
     if contacts.ascii_address(address) is None:
@@ -257,7 +247,7 @@ def queue_notice(
         return False
     if has_stopped(tx, contacts.mailbox_digest(address)):
         return False
-    if notification_rows.count_to_payer(tx, payment.id) >= MOST:
+    if notification_rows.count_to_payer(tx, payment.id) >= MOST_OF_PAYMENT:
         return False
     test_money = payment.rail == payout_account.SANDBOX
     if test_money and not has_room(tx, now):
@@ -274,16 +264,15 @@ def queue_notice(
     return True
 
 
-# Letters to all payers who waited for goods, some in each transaction: they may be thousands.
-
+# Letters to all payers who waited for goods; a transaction queues some, as they may be thousands.
 
 MOST_SERVED = 500
-"""Payers who are written to in one transaction: on SQLite payments wait for it."""
+"""Letters to queue in one transaction: on SQLite payments wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedUnits:
-    """Units of a request, the first to the last, whose payers get a letter with this news."""
+    """Units of a request, from `first` to `last`, whose payers get a letter with this news."""
 
     request_id: str
     first: int
@@ -294,31 +283,31 @@ class ServedUnits:
 SERVED = queue_policy.Queue(
     "served", lease=60_000, payloads=payload_kinds.PayloadKinds(served=ServedUnits)
 )
-"""What is left to do of a call that served more payers; a lane a request."""
+"""What is left to do of a call that served many payers; each request has a lane."""
 
 
 def queue_served(
     tx: database.Transaction, request: PaymentRequest, served: range, now: int
 ) -> None:
-    """Queue letters to payers who waited for what these units have now.
+    """Queue letters to payers whose units have got their codes or other goods.
 
-    They have their codes, or what the request delivers in place of codes. Who still waits for
-    another code hears once that has come too. Call it only where emails are sent, once the codes
-    are stored and with the request locked.
+    Payers who still wait for another code get their letter once that has come too. Call it only if
+    emails are sent, after the codes are stored, and with the request locked.
     """
-    if served:
-        news = (
-            payment_reports.News.CODES
-            if request.delivers is DeliveryKind.CODES
-            else payment_reports.News.GOODS
-        )
-        _queue(tx, request, ServedUnits(request.id, served[0], served[-1], news), now)
+    if not served:
+        return
+    news = payment_reports.News.GOODS
+    if request.delivers is DeliveryKind.CODES:
+        news = payment_reports.News.CODES
+    _queue_batch(tx, request, ServedUnits(request.id, served[0], served[-1], news), now)
 
 
-def _queue(tx: database.Transaction, request: PaymentRequest, units: ServedUnits, now: int) -> None:
-    """Queue the first letters, and a message for the others.
+def _queue_batch(
+    tx: database.Transaction, request: PaymentRequest, units: ServedUnits, now: int
+) -> None:
+    """Queue the first letters, and a message that queues the others.
 
-    The others need no lock of the request: each letter is checked again when it is sent.
+    The others don't need the request's lock: each letter is checked again when it is sent.
     """
     numbers = range(units.first, units.last + 1)
     found = payment_rows.with_last_unit(tx, request.id, numbers, MOST_SERVED)
@@ -347,4 +336,4 @@ class ServedPayers:
             return
         request = request_rows.find_ever(tx, units.request_id, now)
         if request is not None:
-            _queue(tx, request, units, now)
+            _queue_batch(tx, request, units, now)

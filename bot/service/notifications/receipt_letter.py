@@ -1,8 +1,8 @@
-"""The letters that a payer gets: the receipt, news of it, or that the payment was not found.
+"""The texts of letters to payers: the receipt, news of it, or that the payment was not found.
 
-They have no text of the seller: whoever pays chooses the address, so that sellers could write to
-anybody. Codes and tracking numbers are carried where they can be nothing else
-(notification.py); all the rest is on the receipt's page, which the letter's link opens.
+They contain no text of the seller, because whoever pays chooses the address. Codes and tracking
+numbers are shown if they can't be read as anything else (notification.py). Everything else is on
+the receipt's page, which the letter's link opens.
 """
 
 from __future__ import annotations
@@ -33,14 +33,17 @@ def receipt_letter(
     origin: letter_texts.LetterOrigin,
     contents: notification.LetterContents = notification.NO_CONTENTS,
 ) -> EmailMessage:
-    """Write the receipt of a payment in its payer's language; the same report, the same letter.
+    """Write the receipt of a payment in its payer's language.
 
-    Raises MailRefused if its address is invalid.
+    The same report gives the same letter. Raises MailRefused if its address is invalid.
     """
     language = report.language
     amount = amounts.format_money(report.amount, report.currency, language)
+    subject = "mail-payer-subject-test" if report.test_money else "mail-payer-subject"
+    if report.oversold:
+        subject = "mail-payer-subject-oversold"
     words = {
-        "subject": translations.t(language, _subject(report), amount=amount.replace("\u00a0", " ")),
+        "subject": translations.t(language, subject, amount=amount.replace("\u00a0", " ")),
         "heading": translations.t(language, "mail-payer-heading", amount=amount),
         "warning": translations.t(language, "mail-payer-oversold") if report.oversold else None,
         "rows": [*_receipt_rows(report, contents, origin)],
@@ -55,17 +58,17 @@ def notice_letter(
     origin: letter_texts.LetterOrigin,
     contents: notification.LetterContents,
 ) -> EmailMessage:
-    """Write to a payer what is new about a payment. Raises as `receipt_letter`."""
+    """Write to a payer what is new about a payment. Raises like `receipt_letter`."""
     language, (subject, heading) = notice.language, NEWS[notice.news]
     amount = amounts.format_money(notice.amount, notice.currency, language)
     counted = {"amount": amount, "count": notice.quantity}
     plain = {**counted, "amount": amount.replace("\u00a0", " ")}
-    rows = [
-        (translations.t(language, "mail-payer-amount"), amount),
-        *_note_rows(language, contents),
-        *_goods_rows(language, contents),
-        (translations.t(language, "mail-transaction"), notice.transaction_id),
-    ]
+    rows = [(translations.t(language, "mail-payer-amount"), amount)]
+    if contents.has_note:
+        note = contents.note or translations.t(language, "mail-payer-note-there")
+        rows.append((translations.t(language, "mail-payer-note"), note))
+    rows += _goods_rows(language, contents)
+    rows.append((translations.t(language, "mail-transaction"), notice.transaction_id))
     words = {
         "subject": translations.t(language, subject, **plain),
         "heading": translations.t(language, heading, **counted),
@@ -80,7 +83,7 @@ def rejection_letter(
     target: letter_texts.LetterTarget,
     origin: letter_texts.LetterOrigin,
 ) -> EmailMessage:
-    """Write to a payer that the seller has not found the payment. Raises as `receipt_letter`."""
+    """Write to a payer that the seller hasn't found the payment. Raises like `receipt_letter`."""
     language, host = notice.language, urlsplit(origin.public_url).netloc
     amount = amounts.format_money(notice.amount, notice.currency, language)
     rows = [("mail-payer-amount", amount), ("mail-payer-reference", notice.reference)]
@@ -97,12 +100,6 @@ def rejection_letter(
         "stop_label": translations.t(language, "mail-payer-stop"),
     }
     return letter_texts.compose(words, notice.rejected_at, target, origin, language)
-
-
-def _subject(report: payment_reports.ReceiptReport) -> str:
-    if report.oversold:
-        return "mail-payer-subject-oversold"
-    return "mail-payer-subject-test" if report.test_money else "mail-payer-subject"
 
 
 def _receipt_rows(
@@ -130,7 +127,7 @@ def _receipt_rows(
 
 
 def _goods_rows(language: str, contents: notification.LetterContents) -> Iterator[tuple[str, str]]:
-    """Yield the codes, or where what was bought is to be found."""
+    """Yield the codes, or where the payer finds what was bought."""
     several = len(contents.codes) > 1
     for unit, code in contents.codes:
         key = "mail-payer-code-of" if several else "mail-payer-code"
@@ -145,13 +142,6 @@ def _goods_rows(language: str, contents: notification.LetterContents) -> Iterato
             translations.t(language, "mail-payer-goods"),
             translations.t(language, "mail-payer-goods-there"),
         )
-
-
-def _note_rows(language: str, contents: notification.LetterContents) -> Iterator[tuple[str, str]]:
-    """Yield the seller's note, or that the receipt has one."""
-    if contents.has_note:
-        note = contents.note or translations.t(language, "mail-payer-note-there")
-        yield translations.t(language, "mail-payer-note"), note
 
 
 def _numbers(language: str, units: notification.UnitNumbers) -> str:
@@ -171,8 +161,17 @@ def _compose(
     """Write a letter about a payment, with the links to its receipt."""
     language, host = letter.language, urlsplit(origin.public_url).netloc
     path = quote(f"/pay/{letter.request_id}/receipt/{letter.transaction_id}")
+    intro = []
+    if isinstance(letter, payment_reports.PaymentNotice):
+        at = letter.noticed_at
+        if letter.news is payment_reports.News.PAID_BACK:
+            intro.append(translations.t(language, "mail-paid-back-text"))
+    else:
+        at = letter.completed_at
+    if letter.test_money:
+        intro.append(translations.t(language, "mail-payer-test"))
     links = {
-        "intro": " ".join(_intro(letter)) or None,
+        "intro": " ".join(intro) or None,
         "action": translations.t(language, "mail-receipt"),
         "link": f"{origin.public_url}{path}",
         "keep": contents.keep,
@@ -180,19 +179,4 @@ def _compose(
         "why": translations.t(language, "mail-payer-why", host=host),
         "stop_label": translations.t(language, "mail-payer-stop"),
     }
-    at = (
-        letter.noticed_at
-        if isinstance(letter, payment_reports.PaymentNotice)
-        else letter.completed_at
-    )
     return letter_texts.compose(links | words, at, target, origin, language)
-
-
-def _intro(letter: payment_reports.ReceiptReport | payment_reports.PaymentNotice) -> Iterator[str]:
-    if (
-        isinstance(letter, payment_reports.PaymentNotice)
-        and letter.news is payment_reports.News.PAID_BACK
-    ):
-        yield translations.t(letter.language, "mail-paid-back-text")
-    if letter.test_money:
-        yield translations.t(letter.language, "mail-payer-test")

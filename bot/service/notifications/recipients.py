@@ -1,4 +1,8 @@
-"""SQL of recipients, of unsubscribed mailboxes, and of the rate limits of letters."""
+"""Recipients of letters to sellers: their consent, their rate limits, and the letters they may get.
+
+Sellers name addresses; their holders confirm them and unsubscribe. A rate limit that is used up
+delays letters and joins the waiting payments into one letter, so that none is lost.
+"""
 
 from __future__ import annotations
 
@@ -47,23 +51,17 @@ def find_by_address(
     tx: database.Transaction, app_id: str, owner: str, address: str
 ) -> notification.Recipient | None:
     """Return the recipient of an application's seller at an address, which is a mailbox key."""
-    return _read(
-        tx.one(
-            f"{SELECT} app_id = :app_id AND owner = :owner AND address = :address",
-            app_id=app_id,
-            owner=owner,
-            address=address,
-        )
-    )
+    sql = f"{SELECT} app_id = :app_id AND owner = :owner AND address = :address"
+    return _read(tx.one(sql, app_id=app_id, owner=owner, address=address))
 
 
 def find_by_token(tx: database.Transaction, token: str) -> notification.Recipient | None:
-    """Return the recipient whose address a link confirms."""
+    """Return the recipient of a confirmation link."""
     return _read(tx.one(f"{SELECT} token = :token", token=token))
 
 
 def find_by_stop_token(tx: database.Transaction, token: str) -> notification.Recipient | None:
-    """Return the recipient whose letters a link ends."""
+    """Return the recipient of an unsubscribe link."""
     return _read(tx.one(f"{SELECT} stop_token = :token", token=token))
 
 
@@ -73,7 +71,7 @@ def insert(tx: database.Transaction, recipient: notification.Recipient) -> None:
 
 
 def count_asks(tx: database.Transaction, recipient: notification.Recipient) -> int:
-    """Return how often the seller asked this mailbox, in any spelling of its address."""
+    """Return how many confirmation letters the seller caused to this mailbox, in any spelling."""
     row = tx.one(
         "SELECT COALESCE(SUM(asks), 0) AS n FROM recipients"
         " WHERE mailbox = :mailbox AND app_id = :app_id AND owner = :owner",
@@ -99,9 +97,9 @@ def count_open(tx: database.Transaction, app_id: str, owner: str, after: int) ->
 def record_ask(
     tx: database.Transaction, recipient: notification.Recipient, token: str, now: int
 ) -> bool:
-    """Store that a link with this token is queued; it replaces the former link.
+    """Store that a link with this token is queued, which replaces the former link.
 
-    Return False, unchanged, if another one was queued since `recipient` was read.
+    Return False, unchanged, if another link was queued since `recipient` was read.
     """
     changed = tx.execute(
         "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now"
@@ -115,21 +113,21 @@ def record_ask(
 
 
 def record_ask_sent(tx: database.Transaction, recipient_id: str, at: int) -> None:
-    """Store when the link is sent: it is valid from then on."""
+    """Store when the link is sent; it is valid from then on."""
     tx.execute("UPDATE recipients SET asked_at = :at WHERE id = :id", at=at, id=recipient_id)
 
 
 def confirm_address(
     tx: database.Transaction, token: str, now: int, after: int
 ) -> notification.Recipient | None:
-    """Confirm the address of a link sent after `after`; return None for an expired link."""
+    """Confirm the address of a link; return None if it was sent before `after`."""
     return _read(tx.one(CONFIRM, token=token, now=now, after=after))
 
 
 def unsubscribe_mailbox(
     tx: database.Transaction, mailbox: str, app_id: str, owner: str, now: int
 ) -> None:
-    """End the letters of a seller to a mailbox; '' for both: everybody's."""
+    """End the letters of a seller to a mailbox, or of everybody if `app_id` and `owner` are ""."""
     everybody = "" if app_id == owner == "" else " AND app_id = :app_id AND owner = :owner"
     tx.execute(
         "INSERT INTO unsubscribed (app_id, owner, mailbox, at)"
@@ -150,18 +148,18 @@ def unsubscribe_mailbox(
 
 
 def has_unsubscribed(tx: database.Transaction, mailbox: str, app_id: str, owner: str) -> bool:
-    """Return whether a mailbox has unsubscribed from this seller."""
+    """True if a mailbox has unsubscribed from this seller, or from everybody."""
     return tx.one(IN_FORCE, mailbox=mailbox, app_id=app_id, owner=owner) is not None
 
 
 def lock_paces(tx: database.Transaction, names: Iterable[str]) -> None:
-    """Lock rate limits until the transaction ends; the lanes of letters to sellers come before."""
+    """Lock rate limits until the transaction ends. Lanes of letters to sellers are locked first."""
     for name in sorted(names):
         tx.lock(LOCK_PACE, name=name)
 
 
 def read_arrival(tx: database.Transaction, name: str) -> int:
-    """Return the theoretical arrival time of a rate limit, 0 for an unused one."""
+    """Return the theoretical arrival time of a rate limit, 0 if it is unused."""
     row = tx.one("SELECT arrival_at FROM letter_paces WHERE name = :name", name=name)
     return int(row["arrival_at"]) if row else 0
 
@@ -184,39 +182,34 @@ def sweep_paces(tx: database.Transaction, now: int) -> int:
 
 
 def _read(row: database.Row | None) -> notification.Recipient | None:
-    return (
-        notification.Recipient(**{**row, "state": notification.RecipientState(row["state"])})
-        if row
-        else None
-    )
+    if row is None:
+        return None
+    return notification.Recipient(**{**row, "state": notification.RecipientState(row["state"])})
 
 
-# Rate limits of letters: who may get a letter now, and which payments it reports.
-#
-# A limit that is used up delays letters and joins the waiting payments into one; none is lost.
-
+# Letters: who may get one now, and which payments and claims it reports.
 
 MAILS = queue_policy.Queue(
     "mails", lease=60_000, ordered=False, keep=True, payloads=notification_rows.LETTER_PAYLOADS
 )
-"""A lane a recipient, one letter at a time; the lease outlasts a session with the mail server."""
+"""Each recipient has a lane, one letter at a time. The lease outlasts a session with the server."""
 
 MINUTE = 60 * 1000
 
 TO_MAILBOX = queue_policy.Pace(30 * MINUTE, burst=12)
-"""Letters to one mailbox, of all sellers together: 14 in its busiest hour, 60 in its busiest day.
+"""Letters to one mailbox from all sellers: at most 14 in an hour, 60 in a day.
 
-Twelve sales are reported one by one, more of them by a summary each half an hour.
+Twelve sales are reported one by one, further ones by a summary every half hour.
 """
 
 FROM_SELLER = queue_policy.Pace(2 * MINUTE, burst=60)
-"""Letters of one seller to all mailboxes: the load on the operator's mail server."""
+"""Letters of one seller to all mailboxes, to limit the load on the operator's mail server."""
 
 ASK_MAILBOX = queue_policy.Pace(notification.DAY, burst=3)
-"""Confirmation letters to one mailbox, of all sellers together."""
+"""Confirmation letters to one mailbox from all sellers."""
 
 ASK_SELLER = queue_policy.Pace(4 * 60 * MINUTE, burst=5)
-"""Confirmation letters for one seller: at most eleven a day to addresses of strangers."""
+"""Confirmation letters for one seller: at most eleven a day, perhaps to strangers."""
 
 UNSUBSCRIBED = "the recipient wants no emails"
 UNCONFIRMED = "nobody confirmed the address in time"
@@ -226,14 +219,14 @@ ANSWERED = "the claim was answered, or has lapsed"
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter that may be sent: it reports payments and claims, or without any asks its reader.
-
-    `seller` is who is paid, where that is known; a question never names them.
-    """
+    """A letter that may be sent now."""
 
     recipient: notification.Recipient
     reports: tuple[payment_reports.LetterReport | payment_reports.ClaimLetter, ...] = ()
+    """What it reports; () if it asks the recipient to confirm the address."""
+
     seller: request.SellerProfile | None = None
+    """Who is paid, if known; a letter that asks for a confirmation names nobody."""
 
 
 def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) -> Letter | None:
@@ -241,7 +234,8 @@ def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) 
 
     A letter keeps its payments through all of its attempts.
     """
-    lanes.lock(tx, MAILS, message.lane)  # its members wait there, and a confirmation too
+    # The members of the letter wait in this lane, and a confirmation locks it too.
+    lanes.lock(tx, MAILS, message.lane)
     recipient = find(tx, message.body.recipient_id)
     reason = _hindrance(tx, recipient, now)
     if recipient is None or reason is not None:
@@ -252,10 +246,10 @@ def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) 
     if isinstance(message.body, payment_reports.ClaimLetter) and _is_answered(tx, message, now):
         outbox.end(tx, MAILS, message, now, ANSWERED)
         return None
-    at = _begin(tx, message, recipient, now)
-    if at is not None:
-        outbox.release(tx, MAILS, message, at)
-        notification_rows.postpone_letter(tx, recipient.id, at)
+    wait_until = _begin(tx, message, recipient, now)
+    if wait_until is not None:
+        outbox.release(tx, MAILS, message, wait_until)
+        notification_rows.postpone_letter(tx, recipient.id, wait_until)
         return None
     request = request_rows.find_ever(tx, message.body.request_id, now)
     seller = request.seller if request else None
@@ -267,12 +261,12 @@ def _reports(
 ) -> Iterator[payment_reports.LetterReport | payment_reports.ClaimLetter]:
     """Yield what a letter reports, without the words that the seller has hidden meanwhile."""
     reports = notification_rows.letter_reports(tx, leader)
-    told = [
-        one
+    with_words = [
+        one.transaction_id
         for one in reports
         if isinstance(one, payment_reports.LetterReport) and (one.name or one.message)
     ]
-    hidden = payment_rows.is_hidden(tx, [one.transaction_id for one in told])
+    hidden = payment_rows.is_hidden(tx, with_words)
     for one in reports:
         if isinstance(one, payment_reports.LetterReport) and one.transaction_id in hidden:
             yield replace(one, name=None, message=None)
@@ -281,16 +275,15 @@ def _reports(
 
 
 def settle_letter(tx: database.Transaction, leader: str, now: int) -> None:
-    """Settle the other payments of a letter once its leader is settled."""
+    """Settle the members of a letter once its leader is settled."""
     state, note = queries.state_of(tx, leader) or (None, None)
     if state in queries.SETTLED:
-        notification_rows.settle_members(
-            tx, leader, state, note or f"in one letter with {leader}", now
-        )
+        note = note or f"in one letter with {leader}"
+        notification_rows.settle_members(tx, leader, state, note, now)
 
 
 def sweep_limits(tx: database.Transaction, now: int) -> None:
-    """Settle the members of letters that are settled, and delete limits that are unused again."""
+    """Settle the members of settled letters, and delete rate limits that are unused again."""
     for leader in notification_rows.unsettled_leaders(tx):
         settle_letter(tx, leader, now)
     sweep_paces(tx, now)
@@ -312,7 +305,7 @@ def _hindrance(
 
 
 def _is_answered(tx: database.Transaction, message: outbox.Message, now: int) -> bool:
-    """Return whether a claim needs no answer any more, unless its letter was begun before."""
+    """True if a claim no longer needs an answer and its letter is not begun."""
     if notification_rows.leader_of(tx, message.id) is not None:
         return False
     checkout = checkout_rows.find(tx, message.body.checkout_id)
@@ -322,17 +315,17 @@ def _is_answered(tx: database.Transaction, message: outbox.Message, now: int) ->
 def _begin(
     tx: database.Transaction, message: outbox.Message, recipient: notification.Recipient, now: int
 ) -> int | None:
-    """Begin the letter of a payment or a claim; return when to try again if it has to wait."""
+    """Begin the letter of a payment or a claim; return until when it has to wait, None if not."""
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         return recipient.lapses_at()
     if notification_rows.leader_of(tx, message.id) is not None:
         return None
     limits = _limits(recipient)
-    at = take_room(tx, limits, now)
-    if at is not None:
-        return at
+    wait_until = take_room(tx, limits, now)
+    if wait_until is not None:
+        return wait_until
     notification_rows.begin_letter(tx, message.id)
-    if _next(tx, limits, now) > now:
+    if _next_at(tx, limits, now) > now:
         notification_rows.join_letter(tx, message.id, recipient.id, now)
     return None
 
@@ -345,16 +338,16 @@ def _question(
         outbox.end(tx, MAILS, message, now, recipient.state.value)
         return None
     if message.attempts == 1:
-        at = take_room(tx, _limits(recipient, asks=True), now)
-        record_ask_sent(tx, recipient.id, at or now)  # its link is valid from then on
-        if at is not None:
-            outbox.release(tx, MAILS, message, at)
+        wait_until = take_room(tx, _limits(recipient, asks=True), now)
+        record_ask_sent(tx, recipient.id, wait_until or now)
+        if wait_until is not None:
+            outbox.release(tx, MAILS, message, wait_until)
             return None
     return Letter(recipient)
 
 
 def lock_asks(tx: database.Transaction, recipient: notification.Recipient) -> None:
-    """Lock what the confirmation letters of one seller share, before they are counted."""
+    """Lock what the confirmation letters of one seller share, before counting them."""
     lanes.lock(tx, MAILS, recipient.address)
     lock_paces(tx, [name for name, _ in _limits(recipient, asks=True)])
 
@@ -368,17 +361,22 @@ def _limits(
     return [(f"to {recipient.mailbox}", TO_MAILBOX), (f"from {seller}", FROM_SELLER)]
 
 
-def _next(tx: database.Transaction, limits: list[tuple[str, queue_policy.Pace]], now: int) -> int:
-    """Return when all limits allow a letter."""
+def _next_at(
+    tx: database.Transaction, limits: list[tuple[str, queue_policy.Pace]], now: int
+) -> int:
+    """Return when all limits allow a letter, in epoch ms."""
     return max(pace.next_at(pace.clamp(read_arrival(tx, name), now)) for name, pace in limits)
 
 
 def take_room(
     tx: database.Transaction, limits: list[tuple[str, queue_policy.Pace]], now: int
 ) -> int | None:
-    """Count a letter in each limit; if one is used up, count none and return when it is not."""
+    """Count a letter in each limit and return None.
+
+    If a limit is used up, count nothing and return when it allows a letter.
+    """
     lock_paces(tx, [name for name, _ in limits])
-    at = _next(tx, limits, now)
+    at = _next_at(tx, limits, now)
     if at > now:
         return at
     for name, pace in limits:
@@ -388,17 +386,16 @@ def take_room(
 
 
 def _end(tx: database.Transaction, message: outbox.Message, reason: str, now: int) -> None:
-    """Settle a message without sending it, and all others that wait for its recipient."""
+    """Settle a message and all others that wait for its recipient, without sending them."""
     notification_rows.join_all(tx, message.id, message.body.recipient_id)
     outbox.end(tx, MAILS, message, now, reason)
     settle_letter(tx, message.id, now)
 
 
-# Recipients of letters: sellers name them, they confirm their address and unsubscribe.
-
+# Consent: sellers name addresses, and their holders confirm them and unsubscribe.
 
 FIELD = "notifications.email"
-TOO_MANY = (
+TOO_MANY_OPEN = (
     f"can't be taken: {notification.MOST_OPEN} of your addresses already wait to be confirmed."
     " Confirm one of them first"
 )
@@ -407,10 +404,10 @@ TOO_MANY = (
 def find_or_ask(
     tx: database.Transaction, request: request.PaymentRequest, now: int, *, confirms: bool
 ) -> notification.RecipientStatus | None:
-    """Return the recipient at a request's email address, if any; ask it to confirm if `confirms`.
+    """Return the recipient at a request's email address, if any.
 
-    Asks again once the link has expired, a bounded number of times. Raises InvalidBody if too many
-    addresses of the seller are unconfirmed.
+    If `confirms`, a new address has to be confirmed: it gets a link, and a new one a few times once
+    the link has expired. Raises InvalidBody if too many addresses of the seller are unconfirmed.
     """
     address, app_id, owner = request.terms.email, request.app_id, request.owner
     if address is None:
@@ -420,12 +417,10 @@ def find_or_ask(
         found = _new(tx, request, address, now, confirms=confirms)
         if found.state is notification.RecipientState.UNCONFIRMED:
             lock_asks(tx, found)
-            if (
-                count_open(tx, app_id, owner, now - notification.CONFIRMABLE)
-                >= notification.MOST_OPEN
-            ):
+            valid_since = now - notification.CONFIRMABLE
+            if count_open(tx, app_id, owner, valid_since) >= notification.MOST_OPEN:
                 raise errors.InvalidBody(
-                    f"{FIELD} {TOO_MANY}.", [errors.FieldProblem(FIELD, TOO_MANY)]
+                    f"{FIELD} {TOO_MANY_OPEN}.", [errors.FieldProblem(FIELD, TOO_MANY_OPEN)]
                 )
         insert(tx, found)
     ask_confirmation(tx, found, address, request.id, now)
@@ -440,9 +435,9 @@ def ask_confirmation(
     now: int,
 ) -> None:
     """Queue a letter with a confirmation link, unless one is valid or too many were sent."""
-    if recipient.state is not notification.RecipientState.UNCONFIRMED or (
-        recipient.asks and recipient.may_be_confirmed(now)
-    ):
+    if recipient.state is not notification.RecipientState.UNCONFIRMED:
+        return
+    if recipient.asks and recipient.may_be_confirmed(now):
         return
     lock_asks(tx, recipient)
     if count_asks(tx, recipient) >= notification.MOST_ASKS:
@@ -463,7 +458,7 @@ def ask_confirmation(
 def confirm(tx: database.Transaction, token: str, now: int) -> notification.Recipient | None:
     """Confirm the address of a link; return None if the link has expired.
 
-    Payments that wait for the confirmation go at once, in one letter.
+    Payments that wait for the confirmation are reported at once, in one letter.
     """
     if known := find_by_token(tx, token):
         lanes.lock(tx, MAILS, known.address)
@@ -482,9 +477,9 @@ def confirm(tx: database.Transaction, token: str, now: int) -> notification.Reci
 def unsubscribe(
     tx: database.Transaction, token: str, now: int, *, everybody: bool = False
 ) -> notification.Recipient | None:
-    """End the letters of one seller, or of `everybody`, to the recipient whose link it is.
+    """End the letters of the seller, or of `everybody`, to the recipient of an unsubscribe link.
 
-    Returns None for an unknown link.
+    Return None if the link is unknown.
     """
     recipient = find_by_stop_token(tx, token)
     if recipient is not None:
@@ -502,11 +497,11 @@ def _new(
     confirms: bool,
 ) -> notification.Recipient:
     mailbox = contacts.mailbox_digest(address)
-    state = (
-        notification.RecipientState.UNCONFIRMED if confirms else notification.RecipientState.TRUSTED
-    )
+    state = notification.RecipientState.TRUSTED
     if has_unsubscribed(tx, mailbox, request.app_id, request.owner):
         state = notification.RecipientState.ENDED
+    elif confirms:
+        state = notification.RecipientState.UNCONFIRMED
     return notification.Recipient(
         id=secrets.token_hex(12),
         app_id=request.app_id,

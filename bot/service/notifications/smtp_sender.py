@@ -1,4 +1,4 @@
-"""Letters sent to the operator's mail server by SMTP."""
+"""Sends letters to the operator's mail server by SMTP."""
 
 from __future__ import annotations
 
@@ -25,16 +25,22 @@ from bot.service.notifications import letter_texts
 TIMEOUT = 15.0  # seconds for DNS, connection, TLS, login and message together
 QUIT_TIMEOUT = 2.0  # seconds for the answer to QUIT, which decides nothing
 LONGEST_REPLY = 1024  # bytes
+SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
 UNREACHED = "check its host and port, and that this machine can reach it"
-LOGIN_WRONG = frozenset({530, 534, 535, 538})  # RFC 4954 section 6; the operator can correct it
-PERMANENT = range(500, 600)  # RFC 5321 section 4.2.1
-OF_THE_LETTER: tuple[type[SMTPResponseException], ...] = (
+PERMANENT = range(500, 600)
+"""RFC 5321 section 4.2.1."""
+
+LOGIN_WRONG = frozenset({530, 534, 535, 538})
+"""RFC 4954 section 6. The operator can correct it, so other attempts may succeed."""
+
+LETTER_REFUSED: tuple[type[SMTPResponseException], ...] = (
     aiosmtplib.SMTPSenderRefused,
     aiosmtplib.SMTPRecipientRefused,
     aiosmtplib.SMTPDataError,
 )
-OF_THE_RECIPIENT = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
-"""Answers that often repeat the address, which must not get into a log."""
+REPEATS_ADDRESS = (aiosmtplib.SMTPRecipientRefused, aiosmtplib.SMTPDataError)
+"""Answers that often repeat the recipient's address, which must not get into a log."""
+
 STEPS: dict[type[SMTPException], str] = {
     aiosmtplib.SMTPConnectResponseError: "the connection",
     aiosmtplib.SMTPHeloError: "EHLO",
@@ -43,14 +49,13 @@ STEPS: dict[type[SMTPException], str] = {
     aiosmtplib.SMTPRecipientRefused: "the recipient",
     aiosmtplib.SMTPDataError: "the message",
 }
-SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
 
 
 class Mailer:
-    """Sends letters to one server, over a connection each.
+    """Sends letters to one server, each over its own connection.
 
-    A server on another machine needs TLS with a certificate that `context` trusts. `timeout` is in
-    seconds.
+    A server on another machine needs TLS with a certificate that `context` trusts; by default that
+    is certifi or SSL_CERT_FILE. `timeout` is in seconds.
     """
 
     def __init__(
@@ -62,13 +67,14 @@ class Mailer:
     ) -> None:
         self._server = server
         self._timeout = timeout
-        self._context = context or _trusted(server)
+        # Not the HTTP clients' context: mail servers end connections with its ALPN.
+        self._context = context or httpx.create_ssl_context(verify=not server.near)
         self._under_way: set[asyncio.Timeout] = set()
 
     async def send(self, message: EmailMessage) -> tuple[int, str]:
         """Send a letter and return the server's code and text. Raises MailRefused.
 
-        If the answer to the message itself is lost, the server may have accepted it: sent again, it
+        If the answer to the message itself is lost, the server may have accepted it. Sent again, it
         has the same Message-ID.
         """
         sender, recipient = (parseaddr(message[name])[1] for name in ("From", "To"))
@@ -83,8 +89,8 @@ class Mailer:
     async def check(self, sender: str | None = None) -> None:
         """Check the server without sending. Raises MailRefused with a remedy.
 
-        With the address of a sender, also ask whether the server accepts letters from it: many
-        servers require a login only then.
+        With the address of a sender, also ask whether the server accepts letters from it, because
+        many servers require a login only then.
         """
         async with self._session() as client:
             await client.noop()
@@ -93,7 +99,7 @@ class Mailer:
                 await client.rset()
 
     async def close(self) -> None:
-        """End the sessions under way; their letters are sent again."""
+        """End all sessions; their letters are sent again."""
         for limit in self._under_way:
             if not limit.expired():
                 limit.reschedule(asyncio.get_running_loop().time())
@@ -108,7 +114,9 @@ class Mailer:
                 await self._greet(client)
                 yield client
                 self._under_way.discard(limit)
-            await _quit(client)
+            # The letter is accepted already, whatever the server answers.
+            with suppress(SMTPException, OSError):
+                await client.execute_command(b"QUIT", timeout=QUIT_TIMEOUT)
         except (SMTPException, OSError) as error:
             raise self._refusal(error) from error
         finally:
@@ -127,11 +135,11 @@ class Mailer:
         await client.connect()
         await client.ehlo()
         if not self._server.tls:
-            await self._secure(client)
+            await self._start_tls(client)
         if self._server.user is not None:
             await self._log_in(client, self._server.user, self._server.password or "")
 
-    async def _secure(self, client: SMTP) -> None:
+    async def _start_tls(self, client: SMTP) -> None:
         if client.supports_extension("starttls"):
             await client.starttls()
             await client.ehlo()
@@ -143,16 +151,16 @@ class Mailer:
 
     async def _log_in(self, client: SMTP, user: str, password: str) -> None:
         """Log in with one method only: servers count failures and lock accounts."""
-        ways = {
+        methods = {
             "plain": client.auth_plain,
             "login": client.auth_login,
             "cram-md5": client.auth_crammd5,
         }
-        for name, way in ways.items():
+        for name, log_in in methods.items():
             if name in client.server_auth_methods:
-                await way(user, password)
+                await log_in(user, password)
                 return
-        reason = f"{self._server.name} offers none of the logins {', '.join(ways)}"
+        reason = f"{self._server.name} offers none of the logins {', '.join(methods)}"
         raise errors.MailRefused(f"{reason}: leave user and password out, or choose another port")
 
     def _refusal(self, error: SMTPException | OSError) -> errors.MailRefused:
@@ -172,12 +180,12 @@ class Mailer:
     def _answered(self, error: SMTPResponseException) -> errors.MailRefused:
         step = STEPS.get(type(error), "a command")
         reason = f"{self._server.name} answered {error.code} to {step}"
-        if not isinstance(error, OF_THE_RECIPIENT):
+        if not isinstance(error, REPEATS_ADDRESS):
             reason = f"{reason}: {error.message}"
-        lasting = error.code in PERMANENT and error.code not in LOGIN_WRONG
+        is_permanent = error.code in PERMANENT and error.code not in LOGIN_WRONG
         return errors.MailRefused(
             self._plain(reason),
-            final=lasting and isinstance(error, OF_THE_LETTER),
+            final=is_permanent and isinstance(error, LETTER_REFUSED),
             code=error.code,
             answer=self._plain(error.message),
             remedy=self._remedy(error),
@@ -185,26 +193,20 @@ class Mailer:
 
     def _remedy(self, error: SMTPResponseException) -> str:
         """Return where the operator can look for the cause."""
-        known = self._server.user is not None
+        has_login = self._server.user is not None
         if error.code in LOGIN_WRONG:
             login = "check the user and the password"
-            return login if known else "it needs a user and a password: add them to SMTP_URL"
+            return login if has_login else "it needs a user and a password: add them to SMTP_URL"
         if isinstance(error, aiosmtplib.SMTPSenderRefused) and error.code in PERMANENT:
-            beside = "" if known else ", and whether it needs a user and a password"
+            beside = "" if has_login else ", and whether it needs a user and a password"
             return f"check SMTP_FROM{beside}"
         return "ask its operator"
 
     def _plain(self, text: str) -> str:
         """Return a server's text as one line, cut, without our password."""
-        for secret in _spellings(self._server):
+        for secret in _password_spellings(self._server):
             text = text.replace(secret, "[hidden]")
         return sanitize.line(text).encode()[:LONGEST_REPLY].decode(errors="ignore")
-
-
-async def _quit(client: SMTP) -> None:
-    """Send QUIT; the letter is accepted already, whatever the server answers."""
-    with suppress(SMTPException, OSError):
-        await client.execute_command(b"QUIT", timeout=QUIT_TIMEOUT)
 
 
 def _close_now(client: SMTP) -> None:
@@ -215,22 +217,14 @@ def _close_now(client: SMTP) -> None:
         transport.abort()
 
 
-def _trusted(server: mail.SmtpServer) -> ssl.SSLContext:
-    """Return a context that trusts certifi or SSL_CERT_FILE; on this machine, any certificate.
-
-    The HTTP clients' context can't be shared: mail servers end connections with its ALPN.
-    """
-    return httpx.create_ssl_context(verify=not server.near)
-
-
 def _own_name() -> str:
     """Return our name for EHLO without DNS, which can hang (RFC 5321 section 4.1.4)."""
     name = socket.gethostname()
     return name if links.ascii_domain(name) and "." in name else "[127.0.0.1]"
 
 
-def _spellings(server: mail.SmtpServer) -> list[str]:
-    """Return the password as it is, and as it is sent."""
+def _password_spellings(server: mail.SmtpServer) -> list[str]:
+    """Return the password as it is, and as it is encoded on the wire."""
     if not server.password:
         return []
     sent = (f"\0{server.user}\0{server.password}", server.password)

@@ -1,4 +1,4 @@
-"""The delivery of webhooks: signed, sent, and settled by the answer."""
+"""Sends queued webhooks: signed, a few at a time to each endpoint, settled by the answer."""
 
 from __future__ import annotations
 
@@ -20,41 +20,40 @@ from bot.service.notifications import notification, notification_queues, outcome
 from bot.service.requests import app_rows, request_commands
 from bot.service.wire import json_answers
 
-# How many webhooks are under way at once to one endpoint, and to one host: slow start.
-#
-# An unknown one begins with a few. Each quick success makes its window one wider, so that it
-# doubles with every round; a failure closes it. So a peer that hangs holds few places, and one
-# that answers has as many as it can use. A host keeps room for its other endpoints: it closes
-# only where nothing answered in time. Windows are the process's own; after a start they begin
-# again.
-
+# Windows: how many webhooks are sent at once to one endpoint, and to one host. As in TCP's slow
+# start, an unknown peer begins with a few. Each quick success makes its window one wider, so that
+# it doubles with every round, and a failure closes it. So a peer that hangs holds few places, and a
+# peer that answers gets as many as it can use. A host keeps room for its other endpoints: its
+# window closes only if nothing answered in time. Each process has its own windows, in memory.
 
 SLOW = 2_000
-"""Milliseconds; a place that is held for so long is missed by others."""
+"""Milliseconds of an attempt from which on other webhooks miss its place."""
 
 MOST_KNOWN = 2_000
-"""Windows of a kind that are remembered, the last used ones; for the others they begin again."""
+"""Windows of a kind to remember, the last used ones; the others begin again."""
 
 
 @dataclass(slots=True)
 class Windows:
-    """The windows of a kind of groups, by name."""
+    """The windows of one kind of group, by the group's name."""
 
     least: int
+    """Width of a closed window."""
+
     start: int
     most: int
     _known: OrderedDict[str, int] = field(default_factory=OrderedDict)
 
     def width_of(self, name: str) -> int:
-        """Return the present width of a group."""
+        """Return the current width of a group."""
         return self._known.get(name, self.start)
 
     def widen(self, name: str) -> None:
-        """Store that something succeeded quickly."""
+        """Record a quick success."""
         self._store(name, min(self.most, self.width_of(name) + 1))
 
     def close(self, name: str) -> None:
-        """Store that something failed, or took long."""
+        """Record a failure or a slow attempt."""
         self._store(name, self.least)
 
     def _store(self, name: str, width: int) -> None:
@@ -80,7 +79,7 @@ class EndpointWindows:
         return self._of(name).width_of(name)
 
     def store(self, groups: tuple[str, ...], outcome: outcomes.AttemptOutcome, took: int) -> None:
-        """Store how an attempt ended that took so many milliseconds."""
+        """Record an attempt that took `took` ms."""
         is_slow = took >= SLOW
         for name in groups:
             windows = self._of(name)
@@ -97,8 +96,8 @@ TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer 
 BODY_TIMEOUT = 2  # seconds for the body of the answer, which decides nothing
 CONCURRENCY = 256  # eight hosts that hang use all of it, seven delay no other host
 OWN_CONCURRENCY = 64  # as many as the writer commits together: more would wait for each other
-CLAIM_PAUSE = 0.005  # seconds between two claims, which cost as much as three webhooks
-SECRETS_KNOWN = 256  # opened secrets, of which each takes as long to open as a post to send
+CLAIM_PAUSE = 0.005  # seconds between two claims; a claim costs as much as three webhooks
+SECRETS_KNOWN = 256  # opened secrets to keep: opening one takes as long as sending a webhook
 GONE = 410
 HEADERS = {
     "User-Agent": "payment-request-bot",
@@ -109,10 +108,10 @@ HEADERS = {
 
 
 class WebhookSender:
-    """Delivers queued webhooks; workers perform its `jobs`.
+    """Sends queued webhooks; workers perform its `jobs`.
 
-    `receiver` is the application with the bot's own receiver; without it another process performs
-    `own_job`. Only webhooks of the application `embedded_app_id` reach it.
+    `receiver` is the bot's own receiver, which only the application `embedded_app_id` reaches.
+    Without a receiver, another process performs `own_job`.
     """
 
     def __init__(
@@ -157,18 +156,17 @@ class WebhookSender:
         recorder = outcomes.AttemptRecorder(
             self._db, notification.Channel.WEBHOOK, queue, self._now
         )
-        handle = partial(self._deliver, recorder=recorder)
-        return worker.Job(queue, handle, room, recorder.count_dead_letter, pause=CLAIM_PAUSE)
+        handle = partial(self._handle, recorder=recorder)
+        return worker.Job(queue, handle, room, recorder.settle_dead_letter, pause=CLAIM_PAUSE)
 
-    async def _deliver(
+    async def _handle(
         self, message: outbox.Message, recorder: outcomes.AttemptRecorder
     ) -> Awaitable[None]:
         began = self._now()
         outcome = await self._attempt(message)
         if recorder.queue.group is not None:
-            self._windows.store(
-                notification_queues.groups_of(message.lane), outcome, self._now() - began
-            )
+            groups = notification_queues.groups_of(message.lane)
+            self._windows.store(groups, outcome, self._now() - began)
         host = webhook_addresses.endpoint(message.body.url).host
         return recorder.settle(message, outcome, began, host)
 
@@ -178,7 +176,10 @@ class WebhookSender:
             return outcomes.AttemptOutcome(problem="the application is gone", final=True)
         body = json_answers.event(message.body)
         try:
-            headers = self._signed(message.id, body, sealed)
+            # Every valid secret signs, so that receivers can change theirs one after another.
+            secrets = [*map(self._open, sealed)]
+            at = datetime.fromtimestamp(self._now() / 1000, UTC)
+            headers = signing.sign(secrets, message.id, at, body)
             return await self._post(message, body, headers)
         except errors.ForbiddenAddress as error:
             return outcomes.AttemptOutcome(problem=str(error), final=True)
@@ -188,14 +189,8 @@ class WebhookSender:
             return outcomes.AttemptOutcome(problem=f"no answer within {TIMEOUT} seconds")
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             # ValueError: the address can't be parsed.
-            return outcomes.AttemptOutcome(
-                problem=": ".join(filter(None, (type(error).__name__, str(error))))
-            )
-
-    def _signed(self, message_id: str, body: bytes, sealed: list[str]) -> dict[str, str]:
-        """Sign with every valid secret, so that receivers can change theirs one after another."""
-        at = datetime.fromtimestamp(self._now() / 1000, UTC)
-        return signing.sign([*map(self._open, sealed)], message_id, at, body)
+            problem = ": ".join(filter(None, (type(error).__name__, str(error))))
+            return outcomes.AttemptOutcome(problem=problem)
 
     async def _post(
         self, message: outbox.Message, body: bytes, headers: dict[str, str]
@@ -210,12 +205,7 @@ class WebhookSender:
         )
 
     def _client(self, app_id: str, url: str) -> post_client.PostClient | app_client.AppClient:
-        """Return the way to the bot's own receiver for its own application, or to the outside."""
-        is_own = app_id == self._embedded_app_id
-        if (
-            self._inside
-            and is_own
-            and webhook_addresses.endpoint(url).host == request_commands.INTERNAL_HOST
-        ):
-            return self._inside
-        return self._outside
+        if self._inside is None or app_id != self._embedded_app_id:
+            return self._outside
+        is_internal = webhook_addresses.endpoint(url).host == request_commands.INTERNAL_HOST
+        return self._inside if is_internal else self._outside

@@ -324,7 +324,7 @@ async def test_a_sweep_deletes_a_bounded_number(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Payments wait for the transaction."""
-    monkeypatch.setattr(notification_queues, "SWEPT", 2)
+    monkeypatch.setattr(notification_queues, "MOST_SWEPT", 2)
     made = await owed(service, 1)
     for number in range(2, 6):
         await owed(service, number, made=made)

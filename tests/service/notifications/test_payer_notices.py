@@ -12,7 +12,7 @@ from bot.app.maintenance import payer_erasure
 from bot.core.text import contacts
 from bot.core.text.translations import languages
 from bot.service.notifications import notification_queues, notification_rows, payer_letters
-from bot.service.notifications.payer_letters import MOST, TAKEN_BACK, ServedPayers
+from bot.service.notifications.payer_letters import MOST_OF_PAYMENT, TAKEN_BACK, ServedPayers
 from tests.support.checkout_steps import perform
 from tests.support.consent_letters import plain
 from tests.support.goods import uploaded
@@ -125,10 +125,10 @@ async def test_few_letters_are_about_one_payment(post: ReceiptHarness) -> None:
     """A seller could mark it and take it back for ever."""
     path = await sell(post)
     told = []
-    for _ in range(MOST + 3):
+    for _ in range(MOST_OF_PAYMENT + 3):
         told.append(await mark(post, path, sent={}))
         await mark(post, path, sent=None)
-    assert told == ["email"] * (MOST - 1) + [None] * 4
+    assert told == ["email"] * (MOST_OF_PAYMENT - 1) + [None] * 4
 
 
 async def test_test_money_brings_few_letters_in_all(
