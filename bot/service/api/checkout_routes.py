@@ -1,4 +1,7 @@
-"""`/v3/checkouts`: attempts to pay, which their seller confirms or rejects where no rail can."""
+"""`/v3/checkouts`, `/v3/payoutAccounts` and `/hints`: attempts to pay, and where the money goes.
+
+A seller confirms or rejects checkouts whose rail can't know whether the money arrived.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -89,15 +92,15 @@ async def _decide(
     caller: request_commands.Caller,
 ) -> Response:
     key, own = call_inputs.call_key(request, caller), (caller.app_id, checkout_id, caller.now)
-    found = await service.db.transaction(
+    decided = await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: decide(tx, *own), lambda _: claiming.find_own(tx, *own)
         )
     )
-    return responses.json(goods_and_payouts.checkout_answer(found, caller.now))
+    return responses.json(goods_and_payouts.checkout_answer(decided, caller.now))
 
 
-# `/v3/payoutAccounts`: where the money of an application's sellers goes.
+# `/v3/payoutAccounts`.
 
 
 payout_router = APIRouter(prefix="/v3/payoutAccounts", tags=["payout accounts"])
@@ -149,15 +152,13 @@ async def connect(
     """
     service.payouts.check_real_money()
     text = await call_inputs.read_text(request, call_inputs.JSON)
-    wanted, key = body_parsing.read_payout(text), call_inputs.call_key(request, caller, text)
-    if wanted.kind != payout_account.BANK:  # which asks nobody
-        callers.state_of(request).limits.count_probe(caller.app_id, wanted.owner)
-    if wanted.dry_run:
-        checked = await service.payouts.check(caller.app_id, wanted.kind, wanted.details)
-        return responses.json(goods_and_payouts.checked_answer(wanted.owner, checked))
-    account = await service.payouts.connect(
-        caller.app_id, wanted.owner, wanted.kind, wanted.details, key
-    )
+    body, key = body_parsing.read_payout(text), call_inputs.call_key(request, caller, text)
+    if body.kind != payout_account.BANK:  # bank details are checked without asking a server
+        callers.state_of(request).limits.count_probe(caller.app_id, body.owner)
+    if body.dry_run:
+        checked = await service.payouts.check(caller.app_id, body.kind, body.details)
+        return responses.json(goods_and_payouts.checked_answer(body.owner, checked))
+    account = await service.payouts.connect(caller.app_id, body.owner, body.kind, body.details, key)
     return responses.json(goods_and_payouts.payout_answer(account))
 
 
@@ -186,11 +187,11 @@ async def remove(
     return Response(status_code=200, headers=responses.HEADERS)
 
 
-# `/hints`: a wallet says that money has arrived, which only makes us poll sooner.
+# `/hints`: a wallet says that money has arrived, so that it is polled sooner.
 
 
 hint_router = APIRouter(tags=["wallets"], route_class=routes.PlainRoute)
-PARAMETERS = [
+HINT_PARAMETERS = [
     {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
     {
         "name": "token",
@@ -212,7 +213,7 @@ PARAMETERS = [
         204: {"description": "The wallet is asked at once."},
         **documented_failures.failures(404, 413, 429, overrides=documented_failures.HINT_FAILURES),
     },
-    openapi_extra=openapi.OPEN | {"parameters": PARAMETERS},
+    openapi_extra=openapi.OPEN | {"parameters": HINT_PARAMETERS},
 )
 async def hear(request: Request) -> Response:
     """Queue a look at the checkout's wallet, whatever the body says: it proves nothing."""

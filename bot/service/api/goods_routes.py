@@ -14,16 +14,14 @@ from bot.service.requests import changes, idempotency, request_commands, request
 from bot.service.requests.request import PaymentState
 from bot.service.wire import body_parsing, goods_and_payouts
 
-MOST_OF_CODES = request_body.MIB
-"""Bytes of a body of codes."""
-
-FORMS = "multipart/"
+MAX_CODES_BODY = request_body.MIB
+"""Bytes."""
 
 files_router = APIRouter(prefix="/v3/files", tags=["files"])
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
 public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 
-A_FILE: dict[str, Any] = {
+FILE_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
         "description": "The file itself; its Content-Type is the file's.",
@@ -43,7 +41,7 @@ A_FILE: dict[str, Any] = {
         "Upload a file",
         goods_and_payouts.FileAnswer,
         *(400, 401, 409, 413, 415, 429),
-        extra=A_FILE | openapi.KEYED_AND_OWNED,
+        extra=FILE_BODY | openapi.KEYED_AND_OWNED,
         overrides=documented_failures.UPLOAD_FAILURES,
         keyed=True,
     ),
@@ -68,13 +66,13 @@ async def upload(
     It's deleted after 7 days unless a request delivers it by then.
     """
     media_type = request.headers.get("content-type", "")
-    if media_type.lower().startswith(FORMS):
+    if media_type.lower().startswith("multipart/"):
         raise errors.UnsupportedMediaType("Send the file itself as the body, not a form.")
     file = files.NewFile(
         id=request_commands.new_id(caller.now),
         app_id=caller.app_id,
         owner=callers.owner_of(request),
-        name=_name(name),
+        name=_checked_name(name),
         media_type=contents.read_media_type(media_type),
         size=request_body.announced(request, files.MOST_BYTES),
     )
@@ -85,7 +83,7 @@ async def upload(
     return responses.json(goods_and_payouts.file_answer(stored))
 
 
-def _name(name: str) -> str:
+def _checked_name(name: str) -> str:
     try:
         return contents.check_name(name)
     except ValueError as error:
@@ -114,7 +112,7 @@ async def add_codes(
 
     Buyers who wait for a code get theirs, in the order of their payments.
     """
-    text = await call_inputs.read_text(request, call_inputs.JSON, MOST_OF_CODES)
+    text = await call_inputs.read_text(request, call_inputs.JSON, MAX_CODES_BODY)
     listed, key = body_parsing.read_codes(text), call_inputs.call_key(request, caller, text)
     added = await service.db.bulk(
         lambda tx: idempotency.once(

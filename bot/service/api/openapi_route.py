@@ -15,7 +15,7 @@ router = APIRouter(include_in_schema=False)
 
 @lru_cache(maxsize=4)
 def spec(public_url: str) -> dict[str, Any]:
-    """Build the OpenAPI document, once for each address."""
+    """Build the OpenAPI document at a public address; cached."""
     return document(
         (
             request_routes.quick,
@@ -35,8 +35,8 @@ def spec(public_url: str) -> dict[str, Any]:
 
 @router.get("/openapi.json")
 async def openapi(service: callers.ServiceDep) -> responses.TextResponse:
-    written = _encoded(service.public_url)
-    return responses.TextResponse(written, 200, responses.HEADERS, JSONResponse.media_type)
+    text = _encoded(service.public_url)
+    return responses.TextResponse(text, 200, responses.HEADERS, JSONResponse.media_type)
 
 
 @lru_cache(maxsize=1)

@@ -13,10 +13,18 @@ from bot.core.database import database
 from bot.service.goods import contents, files, fulfillment
 from bot.service.http import call_inputs, callers, documented_failures, openapi, responses, routes
 from bot.service.payments import payment_marks, payment_rows
-from bot.service.requests import changes, idempotency, request, request_commands, request_rows
+from bot.service.requests import changes, idempotency, request_commands, request_rows
+from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
 from bot.service.wire import answer_schemas, body_parsing, json_answers
 
-# What requests deliver, in the bodies and answers of their calls.
+router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
+quick = APIRouter(
+    prefix="/v3/paymentRequests", tags=["payment requests"], route_class=routes.PlainRoute
+)
+public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
+"""Calls without credentials."""
+
+# Goods and payments in bodies and answers.
 
 
 T = TypeVar("T", contents.Goods | None, contents.Goods | changes.Keep | None)
@@ -25,9 +33,9 @@ CODES_FILE = "delivery.codesFileId"
 
 
 async def with_codes(db: database.Database, app_id: str, goods: T) -> T:
-    """Return the goods with the codes that a file of the application lists, if one is named.
+    """Return the goods with the codes of the file that they name, if any. Raises InvalidBody.
 
-    They are read before the transaction, which payments wait for. Raises InvalidBody.
+    The file is read before the transaction, because payments wait for that.
     """
     if goods is None or isinstance(goods, changes.Keep) or goods.codes_file is None:
         return goods
@@ -40,44 +48,40 @@ async def with_codes(db: database.Database, app_id: str, goods: T) -> T:
         raise changes.invalid_field(CODES_FILE, str(problem)) from None
 
 
-async def request_answer(
-    service: callers.Service, request: request.PaymentRequest, now: int
-) -> Response:
+async def request_answer(service: callers.Service, request: PaymentRequest, now: int) -> Response:
     """Answer with a request, and the file that it delivers."""
-    found = await _files(service.db, [request])
-    written = json_answers.request(service.public_url, request, now, found.get(request.id))
-    return responses.json(written)
+    delivered = await _files(service.db, [request])
+    answer = json_answers.request(service.public_url, request, now, delivered.get(request.id))
+    return responses.json(answer)
 
 
 async def request_items(
-    service: callers.Service, requests: list[request.PaymentRequest], *, now: int
+    service: callers.Service, requests: list[PaymentRequest], *, now: int
 ) -> list[json_answers.Json]:
     """Write the items of a list of requests."""
-    found = await _files(service.db, requests)
-    return [json_answers.item(service.public_url, one, now, found.get(one.id)) for one in requests]
+    delivered = await _files(service.db, requests)
+    return [
+        json_answers.item(service.public_url, request, now, delivered.get(request.id))
+        for request in requests
+    ]
 
 
 async def payment_items(
-    db: database.Database, request_id: str, found: list[request.Payment]
+    db: database.Database, request_id: str, payments: list[Payment]
 ) -> list[json_answers.Json]:
-    """Write payments of a request, each with whether its payer has what was bought."""
-    states = await fulfillment.read_progress(db, request_id, found)
-    return [json_answers.payment(*pair) for pair in zip(found, states, strict=True)]
+    """Write payments of a request, each with the progress of its delivery."""
+    progress = await fulfillment.read_progress(db, request_id, payments)
+    return [json_answers.payment(*pair) for pair in zip(payments, progress, strict=True)]
 
 
 async def _files(
-    db: database.Database, requests: list[request.PaymentRequest]
+    db: database.Database, requests: list[PaymentRequest]
 ) -> dict[str, contents.StoredFile]:
-    ids = [one.id for one in requests if one.delivers is request.DeliveryKind.FILE]
+    ids = [one.id for one in requests if one.delivers is DeliveryKind.FILE]
     return await files.read_of_requests(db, ids) if ids else {}
 
 
-router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
-quick = APIRouter(
-    prefix="/v3/paymentRequests", tags=["payment requests"], route_class=routes.PlainRoute
-)
-public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
-"""Calls without credentials."""
+# Calls of applications.
 
 
 @quick.post(
@@ -132,8 +136,7 @@ async def list_(
     read = partial(request_rows.page, service.db, caller.app_id, now, status=status)
     write = partial(request_items, service, now=now)
     if limit is None:
-        # Before the answer begins, because it may fail.
-        first = await read(limit=call_inputs.MAX_PAGE, after=after)
+        first = await read(limit=call_inputs.MAX_PAGE, after=after)  # may fail: before the answer
         chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, responses.HEADERS, "application/json")
     rows, end = call_inputs.cut_page(await read(limit=limit + 1, after=after), limit, _place)
@@ -141,11 +144,11 @@ async def list_(
 
 
 async def _everything(
-    rows: list[request.PaymentRequest],
-    read: Callable[..., Awaitable[list[request.PaymentRequest]]],
-    write: Callable[[list[request.PaymentRequest]], Awaitable[list[json_answers.Json]]],
+    rows: list[PaymentRequest],
+    read: Callable[..., Awaitable[list[PaymentRequest]]],
+    write: Callable[[list[PaymentRequest]], Awaitable[list[json_answers.Json]]],
 ) -> AsyncIterator[str]:
-    """Yield the whole list page by page, so that it never fills the memory."""
+    """Yield the whole list page by page, which takes little memory."""
     opening = '{"items":['
     while rows:
         yield opening + ",".join(exact_json.dumps(item) for item in await write(rows))
@@ -156,7 +159,7 @@ async def _everything(
     yield "]}" if opening == "," else opening + "]}"
 
 
-def _place(row: request.PaymentRequest) -> request_rows.Place:
+def _place(row: PaymentRequest) -> request_rows.Place:
     return request_rows.Place(row.created_at, row.id)
 
 
@@ -170,7 +173,7 @@ async def get(
     request_id: call_inputs.RowId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return one request of the application."""
-    found = await _own(service, caller, request_id)
+    found = await _read_own(service, caller, request_id)
     return await request_answer(service, found, caller.now)
 
 
@@ -261,7 +264,7 @@ async def payments(
 ) -> Response:
     """List the payments of a request, newest first."""
     after = call_inputs.read_cursor(cursor)
-    await _own(service, caller, request_id)
+    await _read_own(service, caller, request_id)
     found = await payment_rows.page(
         service.db, caller.app_id, request_id, limit=limit + 1, after=after
     )
@@ -322,18 +325,21 @@ async def mark(
             lambda made: (payment_marks.find_own(tx, caller, *ids), bool(made)),
         )
     )
-    told = {"payerNotified": "email"} if notified else {}
+    notification = {"payerNotified": "email"} if notified else {}
     (written,) = await payment_items(service.db, request_id, [marked])
-    return responses.json(written | told)
+    return responses.json(written | notification)
 
 
-async def _own(
+async def _read_own(
     service: callers.Service, caller: request_commands.Caller, request_id: str
-) -> request.PaymentRequest:
+) -> PaymentRequest:
     found = await request_rows.read_of_app(service.db, caller.app_id, request_id, caller.now)
     if found is None:
         raise errors.NotFound
     return found
+
+
+# Calls without credentials.
 
 
 @public_router.get(
@@ -354,7 +360,7 @@ async def public(request_id: call_inputs.RowId, request: Request) -> Response:
     found = await request_rows.read(service.db, request_id, now)
     if found is None:
         raise errors.NotFound
-    return _open(json_answers.public(service.public_url, found, now))
+    return _readable_anywhere(json_answers.public(service.public_url, found, now))
 
 
 @public_router.get(
@@ -374,11 +380,13 @@ async def stats(request_id: call_inputs.RowId, request: Request) -> Response:
     found = await request_rows.read(service.db, request_id, service.now())
     if found is None:
         raise errors.NotFound
-    return _open(json_answers.stats(found, await payment_rows.count_payers(service.db, found.id)))
+    return _readable_anywhere(
+        json_answers.stats(found, await payment_rows.count_payers(service.db, found.id))
+    )
 
 
-def _open(answer: json_answers.Json) -> Response:
-    """Answer so that any website may read it in a visitor's browser."""
+def _readable_anywhere(answer: json_answers.Json) -> Response:
+    """Answer so that scripts of any website may read it."""
     response = responses.json(answer)
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response

@@ -1,4 +1,4 @@
-"""Bodies of create and edit read into the model; every problem is a FieldProblem with its path."""
+"""Bodies read into the model; every problem is a FieldProblem with its path."""
 
 from __future__ import annotations
 
@@ -211,8 +211,10 @@ def _goods(body: body_schemas.DeliveryBody) -> contents.Goods:
     return found[0]
 
 
-def _seller(it: body_schemas.SellerBody) -> request.SellerProfile:
-    return request.SellerProfile(it.name, it.image_url, it.contact, it.description, it.accent_color)
+def _seller(body: body_schemas.SellerBody) -> request.SellerProfile:
+    return request.SellerProfile(
+        body.name, body.image_url, body.contact, body.description, body.accent_color
+    )
 
 
 def _seller_edit(body: body_schemas.SellerEditBody) -> changes.SellerEdit:

@@ -1,4 +1,4 @@
-"""Files, codes and receipts as JSON, with the schemas of goods_schemas.py."""
+"""Files, codes, receipts, payout accounts and checkouts: their schemas, and as JSON."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -7,14 +7,14 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
 from bot.core.money import amounts
-from bot.service.checkouts import checkout
+from bot.service.checkouts.checkout import Checkout, CheckoutState
 from bot.service.goods import contents
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
 from bot.service.requests.request import OWNERS, Kind, Payment, PaymentRequest
 from bot.service.wire import answer_schemas, body_schemas, field_types, json_answers
 
-# Schemas of answers about files, codes and receipts, for the OpenAPI document.
+# Schemas of files, codes and receipts, for the OpenAPI document.
 
 
 class FileAnswer(answer_schemas.AnswerModel):
@@ -147,7 +147,7 @@ class CheckoutAnswer(answer_schemas.AnswerModel):
     id: answer_schemas.Id
     payment_request_id: answer_schemas.Id
     kind: str
-    state: checkout.CheckoutState
+    state: CheckoutState
     amount: answer_schemas.Number
     currency_code: str
     expires_at: answer_schemas.Time
@@ -160,9 +160,9 @@ class CheckoutAnswer(answer_schemas.AnswerModel):
     ]
 
 
-def file_answer(it: contents.StoredFile) -> json_answers.Json:
+def file_answer(file: contents.StoredFile) -> json_answers.Json:
     """Write a FileAnswer."""
-    return {"id": it.id, **json_answers.delivered_file(it)}
+    return {"id": file.id, **json_answers.delivered_file(file)}
 
 
 def added_codes(counts: contents.CodeCounts, added: int) -> json_answers.Json:
@@ -215,10 +215,7 @@ def _status(payment: Payment) -> str:
 
 
 def _units(request: PaymentRequest, payment: Payment) -> json_answers.Json | None:
-    """Return the numbers of a drop's units; other kinds have none that mean anything.
-
-    Nothing is left to number of what was paid back.
-    """
+    """Return the numbers of the units of a drop, None if the payment has none (any more)."""
     first, is_back = payment.first_unit, payment.marks.paid_back_at is not None
     if request.terms.kind is not Kind.LIMIT or request.units is None or first is None or is_back:
         return None
@@ -231,54 +228,58 @@ def _units(request: PaymentRequest, payment: Payment) -> json_answers.Json | Non
     }
 
 
-def _received(public_url: str, payment: Payment, it: contents.Received) -> json_answers.Json:
-    file = it.file and json_answers.delivered_file(it.file) | {"url": file_url(public_url, payment)}
-    return json_answers.given(state=it.progress, text=it.text, file=file, codes=it.codes or None)
+def _received(public_url: str, payment: Payment, received: contents.Received) -> json_answers.Json:
+    file = received.file and json_answers.delivered_file(received.file) | {
+        "url": file_url(public_url, payment)
+    }
+    return json_answers.given(
+        state=received.progress, text=received.text, file=file, codes=received.codes or None
+    )
 
 
-# Payout accounts and checkouts as the interface's JSON (see `payout_schemas`).
+# Payout accounts and checkouts as JSON.
 
 
-def checked_answer(owner: str, it: rail.Connected) -> json_answers.Json:
+def checked_answer(owner: str, account: rail.Connected) -> json_answers.Json:
     """Write a PayoutAnswer of an account that was checked and not stored."""
-    return {"owner": owner, **_account(it)}
+    return {"owner": owner, **_account(account)}
 
 
-def payout_answer(it: payout_account.PayoutAccount) -> json_answers.Json:
+def payout_answer(account: payout_account.PayoutAccount) -> json_answers.Json:
     """Write a PayoutAnswer."""
     return {
-        "id": it.id,
-        "owner": it.owner,
-        **_account(it),
-        "createdAt": field_types.iso(it.created_at),
+        "id": account.id,
+        "owner": account.owner,
+        **_account(account),
+        "createdAt": field_types.iso(account.created_at),
     }
 
 
-def _account(it: rail.Connected | payout_account.PayoutAccount) -> json_answers.Json:
+def _account(account: rail.Connected | payout_account.PayoutAccount) -> json_answers.Json:
     return json_answers.given(
-        kind=it.kind,
-        scheme=it.scheme or None,
-        automatic=it.automatic,
-        currency=it.currencies[0],
-        currencies=it.currencies,
-        label=it.label,
+        kind=account.kind,
+        scheme=account.scheme or None,
+        automatic=account.automatic,
+        currency=account.currencies[0],
+        currencies=account.currencies,
+        label=account.label,
     )
 
 
-def checkout_answer(it: checkout.Checkout, now: int) -> json_answers.Json:
+def checkout_answer(checkout: Checkout, now: int) -> json_answers.Json:
     """Write a CheckoutAnswer."""
     fields = json_answers.given(
-        id=it.id,
-        paymentRequestId=it.request_id,
-        kind=it.kind,
-        state=it.state(now),
-        amount=amounts.from_minor(it.quote.amount, it.quote.currency),
-        currencyCode=it.quote.currency,
-        expiresAt=field_types.iso(it.ends_at),
-        reference=it.reference,
+        id=checkout.id,
+        paymentRequestId=checkout.request_id,
+        kind=checkout.kind,
+        state=checkout.state(now),
+        amount=amounts.from_minor(checkout.quote.amount, checkout.quote.currency),
+        currencyCode=checkout.quote.currency,
+        expiresAt=field_types.iso(checkout.ends_at),
+        reference=checkout.reference,
     )
-    return fields | {"payWith": it.pay_with and _pay_with(it.pay_with)}
+    return fields | {"payWith": checkout.pay_with and _pay_with(checkout.pay_with)}
 
 
-def _pay_with(it: rail.PayWith) -> json_answers.Json:
-    return json_answers.given(lightningInvoice=it.lightning_invoice, qrText=it.qr_text)
+def _pay_with(pay_with: rail.PayWith) -> json_answers.Json:
+    return json_answers.given(lightningInvoice=pay_with.lightning_invoice, qrText=pay_with.qr_text)

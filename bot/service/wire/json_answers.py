@@ -50,196 +50,201 @@ def qr_url(public_url: str, request_id: str) -> str:
 
 
 def request(
-    public_url: str, it: PaymentRequest, now: int, file: contents.StoredFile | None = None
+    public_url: str, request: PaymentRequest, now: int, file: contents.StoredFile | None = None
 ) -> Json:
     """Write a RequestAnswer, the answer of create, get and edit; `file` is what it delivers."""
-    written = _request(public_url, it, now, field_types.iso_or_none(it.expires_at))
-    return written | given(delivery=delivery_of_request(it, file))
+    written = _request(public_url, request, now, field_types.iso_or_none(request.expires_at))
+    return written | given(delivery=delivery_of_request(request, file))
 
 
 def item(
-    public_url: str, it: PaymentRequest, now: int, file: contents.StoredFile | None = None
+    public_url: str, request: PaymentRequest, now: int, file: contents.StoredFile | None = None
 ) -> Json:
     """Write a RequestItem, an item of the list."""
-    end = None if it.expires_at is None else it.expires_at // 1000
-    written = _request(public_url, it, now, end)
-    return written | given(delivery=delivery_of_request(it, file))
+    end = None if request.expires_at is None else request.expires_at // 1000
+    written = _request(public_url, request, now, end)
+    return written | given(delivery=delivery_of_request(request, file))
 
 
-def delivery_of_request(it: PaymentRequest, file: contents.StoredFile | None) -> Json | None:
-    """Write a DeliveryAnswerOfRequest, None where nothing is delivered."""
-    if it.delivers is None:
+def delivery_of_request(request: PaymentRequest, file: contents.StoredFile | None) -> Json | None:
+    """Write a DeliveryAnswerOfRequest, None if nothing is delivered."""
+    if request.delivers is None:
         return None
-    codes = asdict(contents.count_codes(it)) if it.delivers is DeliveryKind.CODES else None
-    return given(kind=it.delivers, file=file and delivered_file(file), codes=codes)
+    has_codes = request.delivers is DeliveryKind.CODES
+    codes = asdict(contents.count_codes(request)) if has_codes else None
+    return given(kind=request.delivers, file=file and delivered_file(file), codes=codes)
 
 
-def delivered_file(it: contents.StoredFile) -> Json:
+def delivered_file(file: contents.StoredFile) -> Json:
     """Write a DeliveredFile."""
-    return {"name": it.name, "mediaType": it.media_type, "size": it.size}
+    return {"name": file.name, "mediaType": file.media_type, "size": file.size}
 
 
-def public(public_url: str, it: PaymentRequest, now: int) -> Json:
+def public(public_url: str, request: PaymentRequest, now: int) -> Json:
     """Write a PublicAnswer, which needs no credentials."""
-    return _public_fields(public_url, it, now) | given(
-        expiresAt=field_types.iso_or_none(it.expires_at), seller=seller(it.seller)
+    return _public_fields(public_url, request, now) | given(
+        expiresAt=field_types.iso_or_none(request.expires_at), seller=seller(request.seller)
     )
 
 
-def payment(it: Payment, progress: contents.DeliveryProgress | None = None) -> Json:
-    """Write a PaymentAnswer; `progress`: whether its payer has everything that was bought."""
+def payment(payment: Payment, progress: contents.DeliveryProgress | None = None) -> Json:
+    """Write a PaymentAnswer; `progress` is that of its delivery."""
     return given(
-        transactionId=it.id,
-        amount=amounts.from_minor(it.amount, it.currency),
-        currencyCode=it.currency,
-        receivers=_receivers(it.receivers, it.currency),
-        userData=it.user_data,
-        completedAt=field_types.iso(it.completed_at),
-        paid=_paid(it.paid),
-        settlement=None if it.state is PaymentState.PAID else it.state,
-        **_how(it),
-        quantity=it.quantity if it.quantity > 1 else None,
-        firstUnit=it.first_unit if it.of_units else None,
-        totalUnits=it.of_units,
-        name=it.words.name,
-        message=it.words.message,
+        transactionId=payment.id,
+        amount=amounts.from_minor(payment.amount, payment.currency),
+        currencyCode=payment.currency,
+        receivers=_receivers(payment.receivers, payment.currency),
+        userData=payment.user_data,
+        completedAt=field_types.iso(payment.completed_at),
+        paid=_paid(payment.paid),
+        settlement=None if payment.state is PaymentState.PAID else payment.state,
+        **_how(payment),
+        quantity=payment.quantity if payment.quantity > 1 else None,
+        firstUnit=payment.first_unit if payment.of_units else None,
+        totalUnits=payment.of_units,
+        name=payment.words.name,
+        message=payment.words.message,
         delivery=progress,
-        **_marks(it.marks),
+        **_marks(payment.marks),
     )
 
 
-def _marks(it: Marks) -> Json:
-    if it == NO_MARKS:
+def _marks(marks: Marks) -> Json:
+    if marks == NO_MARKS:
         return {}
     return given(
-        messageHidden=it.message_hidden or None,
-        sentAt=field_types.iso_or_none(it.sent_at),
-        sentNote=it.sent_note,
-        paidBackAt=field_types.iso_or_none(it.paid_back_at),
-        paidBackNote=it.paid_back_note,
+        messageHidden=marks.message_hidden or None,
+        sentAt=field_types.iso_or_none(marks.sent_at),
+        sentNote=marks.sent_note,
+        paidBackAt=field_types.iso_or_none(marks.paid_back_at),
+        paidBackNote=marks.paid_back_note,
     )
 
 
-def _how(it: Payment) -> Json:
-    """Return how money came; nothing for test money that came whole and without a claim."""
+def _how(payment: Payment) -> Json:
+    """Return how money arrived; nothing for test money that arrived whole and without a claim."""
     is_plain = (
-        it.rail == payout_account.SANDBOX
-        and it.external_id == f"{payout_account.SANDBOX}-{it.checkout_id}"
+        payment.rail == payout_account.SANDBOX
+        and payment.external_id == f"{payout_account.SANDBOX}-{payment.checkout_id}"
     )
-    if is_plain and it.state is not PaymentState.UNDERPAID:
+    if is_plain and payment.state is not PaymentState.UNDERPAID:
         return {}
-    return {"checkoutId": it.checkout_id, "paidBy": _paid_by(payment_reports.PaidBy.of(it))}
-
-
-def _paid(it: Quote) -> Json | None:
-    if it.rate is None:
-        return None
     return {
-        "amount": amounts.from_minor(it.amount, it.currency),
-        "currencyCode": it.currency,
-        "shares": [amounts.from_minor(share, it.currency) for share in it.shares],
-        "rate": it.rate.rate,
-        "rateSource": it.rate.source,
-        "ratedAt": field_types.iso(it.rate.at),
+        "checkoutId": payment.checkout_id,
+        "paidBy": _paid_by(payment_reports.PaidBy.of(payment)),
     }
 
 
-def stats(it: PaymentRequest, payers: int) -> Json:
-    """Write a StatsAnswer, the public totals."""
-    currency = it.terms.currency
+def _paid(quote: Quote) -> Json | None:
+    if quote.rate is None:
+        return None
     return {
-        "totalPayments": it.payments_count,
-        "totalVolume": amounts.from_minor(it.volume, currency),
+        "amount": amounts.from_minor(quote.amount, quote.currency),
+        "currencyCode": quote.currency,
+        "shares": [amounts.from_minor(share, quote.currency) for share in quote.shares],
+        "rate": quote.rate.rate,
+        "rateSource": quote.rate.source,
+        "ratedAt": field_types.iso(quote.rate.at),
+    }
+
+
+def stats(request: PaymentRequest, payers: int) -> Json:
+    """Write a StatsAnswer, the public totals."""
+    currency = request.terms.currency
+    return {
+        "totalPayments": request.payments_count,
+        "totalVolume": amounts.from_minor(request.volume, currency),
         "currencyCode": currency,
         "uniqueUsers": payers,
     }
 
 
-def event(it: payment_reports.WebhookReport | payment_reports.ClaimReport) -> bytes:
+def event(report: payment_reports.WebhookReport | payment_reports.ClaimReport) -> bytes:
     """Write the body of a webhook, a WebhookEvent or a ClaimEvent."""
-    fields = _claim(it) if isinstance(it, payment_reports.ClaimReport) else _payment_event(it)
-    return exact_json.dumps(fields).encode()
+    if isinstance(report, payment_reports.ClaimReport):
+        return exact_json.dumps(_claim(report)).encode()
+    return exact_json.dumps(_payment_event(report)).encode()
 
 
-def _payment_event(it: payment_reports.WebhookReport) -> Json:
+def _payment_event(report: payment_reports.WebhookReport) -> Json:
     return given(
-        paymentRequestId=it.request_id,
-        transactionId=it.transaction_id,
-        customParameters=_parameters(it.custom_parameters),
-        userData=it.user_data,
-        amount=amounts.from_minor(it.amount, it.currency),
-        currencyCode=it.currency,
-        remainingUnits=it.remaining_units,
-        reservedUnits=it.reserved_units,
-        oversold=it.oversold or None,
-        completedAt=field_types.iso(it.completed_at),
-        underpaid=it.underpaid or None,
-        checkoutId=it.checkout_id,
-        paidBy=it.paid_by and _paid_by(it.paid_by),
-        quantity=it.quantity if it.quantity > 1 else None,
-        name=it.name,
-        message=it.message,
-        codesWaiting=it.codes_waiting or None,
+        paymentRequestId=report.request_id,
+        transactionId=report.transaction_id,
+        customParameters=_parameters(report.custom_parameters),
+        userData=report.user_data,
+        amount=amounts.from_minor(report.amount, report.currency),
+        currencyCode=report.currency,
+        remainingUnits=report.remaining_units,
+        reservedUnits=report.reserved_units,
+        oversold=report.oversold or None,
+        completedAt=field_types.iso(report.completed_at),
+        underpaid=report.underpaid or None,
+        checkoutId=report.checkout_id,
+        paidBy=report.paid_by and _paid_by(report.paid_by),
+        quantity=report.quantity if report.quantity > 1 else None,
+        name=report.name,
+        message=report.message,
+        codesWaiting=report.codes_waiting or None,
     )
 
 
-def _claim(it: payment_reports.ClaimReport) -> Json:
+def _claim(claim: payment_reports.ClaimReport) -> Json:
     return given(
         event=WebhookEvent.CLAIMED,
-        checkoutId=it.checkout_id,
-        paymentRequestId=it.request_id,
-        kind=it.rail,
-        amount=amounts.from_minor(it.amount, it.currency),
-        currencyCode=it.currency,
-        reference=it.reference,
-        customParameters=_parameters(it.custom_parameters),
-        claimedAt=field_types.iso(it.claimed_at),
-        unprovenClaims=it.unproven if it.unproven > 1 else None,
+        checkoutId=claim.checkout_id,
+        paymentRequestId=claim.request_id,
+        kind=claim.rail,
+        amount=amounts.from_minor(claim.amount, claim.currency),
+        currencyCode=claim.currency,
+        reference=claim.reference,
+        customParameters=_parameters(claim.custom_parameters),
+        claimedAt=field_types.iso(claim.claimed_at),
+        unprovenClaims=claim.unproven if claim.unproven > 1 else None,
     )
 
 
-def _paid_by(it: payment_reports.PaidBy) -> Json:
+def _paid_by(paid_by: payment_reports.PaidBy) -> Json:
     return given(
-        kind=it.kind,
-        amount=amounts.from_minor(it.amount, it.currency),
-        currencyCode=it.currency,
-        reference=it.reference,
-        rate=it.rate and Decimal(it.rate),
-        rateSource=it.rate_source,
-        ratedAt=field_types.iso_or_none(it.rated_at),
+        kind=paid_by.kind,
+        amount=amounts.from_minor(paid_by.amount, paid_by.currency),
+        currencyCode=paid_by.currency,
+        reference=paid_by.reference,
+        rate=paid_by.rate and Decimal(paid_by.rate),
+        rateSource=paid_by.rate_source,
+        ratedAt=field_types.iso_or_none(paid_by.rated_at),
     )
 
 
-def delivery_item(it: notification.Notification) -> Json:
+def delivery_item(delivery: notification.Notification) -> Json:
     """Write a DeliveryItem: an item of the list, and the answer of a retry."""
     return given(
-        id=it.id,
-        paymentRequestId=it.request_id,
-        transactionId=it.transaction_id,
-        checkoutId=it.checkout_id,
-        channel=it.channel,
-        address=it.address,
-        state=it.state,
-        attempts=it.attempts,
-        createdAt=field_types.iso(it.created_at),
-        nextAt=field_types.iso_or_none(it.next_at),
-        settledAt=field_types.iso_or_none(it.settled_at),
-        note=it.note,
+        id=delivery.id,
+        paymentRequestId=delivery.request_id,
+        transactionId=delivery.transaction_id,
+        checkoutId=delivery.checkout_id,
+        channel=delivery.channel,
+        address=delivery.address,
+        state=delivery.state,
+        attempts=delivery.attempts,
+        createdAt=field_types.iso(delivery.created_at),
+        nextAt=field_types.iso_or_none(delivery.next_at),
+        settledAt=field_types.iso_or_none(delivery.settled_at),
+        note=delivery.note,
     )
 
 
-def delivery(it: notification.Notification, attempts: Sequence[notification.Attempt]) -> Json:
+def delivery(delivery: notification.Notification, attempts: Sequence[notification.Attempt]) -> Json:
     """Write a DeliveryAnswer, the answer of get."""
-    return delivery_item(it) | {"log": [_attempt(one) for one in attempts]}
+    return delivery_item(delivery) | {"log": [_attempt(one) for one in attempts]}
 
 
-def _attempt(it: notification.Attempt) -> Json:
+def _attempt(attempt: notification.Attempt) -> Json:
     return given(
-        at=field_types.iso(it.at),
-        tookMs=it.took,
-        status=it.status,
-        answer=it.answer or None,
-        trouble=it.problem,
+        at=field_types.iso(attempt.at),
+        tookMs=attempt.took,
+        status=attempt.status,
+        answer=attempt.answer or None,
+        trouble=attempt.problem,
     )
 
 
@@ -254,15 +259,15 @@ def given(**values: Any) -> Json:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | None) -> Json:
-    terms = it.terms
+def _request(public_url: str, request: PaymentRequest, now: int, end: str | int | None) -> Json:
+    terms = request.terms
     parameters = terms.webhook.custom_parameters if terms.webhook else None
-    return _public_fields(public_url, it, now) | given(
+    return _public_fields(public_url, request, now) | given(
         currencyCode=terms.instrument,
         receivers=_receivers(terms.receivers, terms.currency),
-        notifications=_notifications(it),
+        notifications=_notifications(request),
         customParameters=_parameters(parameters),
-        createdAt=field_types.iso(it.created_at),
+        createdAt=field_types.iso(request.created_at),
         expiresAt=end,
         seller=seller(terms.seller),
         thanks=terms.thanks,
@@ -270,14 +275,14 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
     )
 
 
-def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
-    terms, price = it.terms, it.terms.price_before_discount
+def _public_fields(public_url: str, request: PaymentRequest, now: int) -> Json:
+    terms, price = request.terms, request.terms.price_before_discount
     return given(
-        id=it.id,
-        paymentRequestUrl=pay_url(public_url, it.id),
-        paymentRequestQrCodeUrl=qr_url(public_url, it.id),
-        isEnabled=it.is_enabled(now),
-        status=it.public_status(now),
+        id=request.id,
+        paymentRequestUrl=pay_url(public_url, request.id),
+        paymentRequestQrCodeUrl=qr_url(public_url, request.id),
+        isEnabled=request.is_enabled(now),
+        status=request.public_status(now),
         product=product(terms.product),
         paymentAmount={
             "currencyCode": terms.instrument,
@@ -288,66 +293,68 @@ def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
         requestedUserData=terms.requested_user_data,
         redirectUrl=terms.redirect_url,
         expirationType=terms.kind,
-        **units(it),
-        paymentsCount=it.payments_count,
-        enabledAt=field_types.iso(it.created_at if it.enabled_at is None else it.enabled_at),
-        **_giving(it),
+        **units(request),
+        paymentsCount=request.payments_count,
+        enabledAt=field_types.iso(
+            request.created_at if request.enabled_at is None else request.enabled_at
+        ),
+        **_giving(request),
     )
 
 
-def _giving(it: PaymentRequest) -> Json:
+def _giving(request: PaymentRequest) -> Json:
     """Return what payers choose and get, and how far the goal is."""
-    terms = it.terms
+    terms = request.terms
     choice, goal, currency = terms.choice, terms.goal, terms.currency
-    if not (choice or goal or terms.max_quantity or it.delivers):  # most have none
+    if not (choice or goal or terms.max_quantity or request.delivers):  # most have none
         return {}
     return given(
         amountChoice=choice and _choice(choice, currency),
         goal=None if goal is None else amounts.from_minor(goal, currency),
-        amountRaised=amounts.from_minor(it.raised, currency) if choice or goal else None,
+        amountRaised=amounts.from_minor(request.raised, currency) if choice or goal else None,
         maxQuantity=terms.max_quantity,
-        delivers=it.delivers,
+        delivers=request.delivers,
     )
 
 
-def _choice(it: AmountChoice, currency: str) -> Json:
+def _choice(choice: AmountChoice, currency: str) -> Json:
     return given(
-        minimum=amounts.from_minor(it.minimum, currency),
-        suggested=[amounts.from_minor(amount, currency) for amount in it.suggested],
-        maximum=None if it.maximum is None else amounts.from_minor(it.maximum, currency),
+        minimum=amounts.from_minor(choice.minimum, currency),
+        suggested=[amounts.from_minor(amount, currency) for amount in choice.suggested],
+        maximum=None if choice.maximum is None else amounts.from_minor(choice.maximum, currency),
     )
 
 
-def product(it: Product) -> Json:
+def product(product: Product) -> Json:
     """Write a ProductAnswer."""
     return given(
-        name=it.name,
-        description=it.description,
-        longDescription=it.long_description,
-        imageUrl=it.image_url,
+        name=product.name,
+        description=product.description,
+        longDescription=product.long_description,
+        imageUrl=product.image_url,
     )
 
 
-def seller(it: SellerProfile | None) -> Json | None:
+def seller(seller: SellerProfile | None) -> Json | None:
     """Write a SellerAnswer, None without a seller."""
-    if it is None:
+    if seller is None:
         return None
     return given(
-        name=it.name,
-        imageUrl=it.image_url,
-        contact=it.contact,
-        accentColor=it.accent,
-        description=it.description,
+        name=seller.name,
+        imageUrl=seller.image_url,
+        contact=seller.contact,
+        accentColor=seller.accent,
+        description=seller.description,
     )
 
 
-def _notifications(it: PaymentRequest) -> Json:
-    asked = it.recipient if it.terms.email else None
+def _notifications(request: PaymentRequest) -> Json:
+    asked = request.recipient if request.terms.email else None
     if asked and asked.state is notification.RecipientState.TRUSTED:
         asked = None
     return given(
-        webhook=_webhook(it.terms.webhook),
-        email=it.terms.email,
+        webhook=_webhook(request.terms.webhook),
+        email=request.terms.email,
         emailState=asked and asked.state,
         emailConfirmedAt=asked and field_types.iso_or_none(asked.confirmed_at),
     )
@@ -377,13 +384,13 @@ def _parameters(text: str | None) -> Json:
     return exact_json.loads(text) if text else {}
 
 
-def units(it: PaymentRequest) -> Json:
+def units(request: PaymentRequest) -> Json:
     """Return the units of a limited drop, nothing for other kinds."""
-    if it.terms.kind is not Kind.LIMIT or it.units is None:
+    if request.terms.kind is not Kind.LIMIT or request.units is None:
         return {}
-    reserved = it.units.reserved or None
+    reserved = request.units.reserved or None
     return {
-        "totalUnits": it.units.total,
-        "remainingUnits": it.units.remaining,
+        "totalUnits": request.units.total,
+        "remainingUnits": request.units.remaining,
         "reservedUnits": reserved,
     }
