@@ -1,7 +1,7 @@
 """Callers: which application or payer calls, and whether they may call now.
 
-Applications are known by their credentials, payers by a signed cookie, wallets by
-the secret address that they were given.
+Applications are known by their credentials, payers by a signed cookie, wallets by the secret
+address that they were given.
 """
 
 import hmac

@@ -115,25 +115,25 @@ def code_text(checkout: Checkout) -> str | None:
 
 
 def pay_with_values(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, Any]:
     """Return the code, its link and its fields as `pay_with`; None shows nothing."""
     given = checkout.pay_with
-    if given is None or shown not in PAYABLE:
+    if given is None or page_state not in PAYABLE:
         return {"pay_with": None}
     name = way_name(checkout)
     fields = dict(given.fields)
     reference = fields.pop("reference", None)
     invoice, code = given.lightning_invoice, fields.pop("code", None)
+    is_claimed_later = checkout.kind == payout_account.BANK or not checkout.automatic
     return {
         "pay_with": {
-            "folded": shown == CheckoutState.CLAIMED,
+            "folded": page_state == CheckoutState.CLAIMED,
             "picture": f"/pay/{checkout.request_id}/checkout/{checkout.id}/code.png",
             "picture_text": locale.t(f"page-code-{name}"),
             "link": _link(given),
             "opens": "page-open-wallet" if invoice else "page-open-upi",
-            "quiet": checkout.kind == payout_account.BANK
-            or not checkout.automatic,  # "I've paid" follows
+            "quiet": is_claimed_later,
             "long": invoice or code,
             "long_name": "page-field-invoice" if invoice else "page-field-code",
             "fields": [_field(locale, *field) for field in fields.items()],
@@ -188,35 +188,20 @@ UNCONFIRMED = "unconfirmed"
 OVER: frozenset[str] = frozenset({*ENDED, UNCONFIRMED})
 """The page's states of a checkout that was given up."""
 
+_BY_CONFIRMATION = ("why", page_values.TAP, payout_account.BANK)
+_BY_UNITS_AND_CONFIRMATION = ("free", payout_account.LIGHTNING, *_BY_CONFIRMATION)
+
 CASES: dict[str, tuple[str, ...]] = {
     CheckoutState.OPENING: ("why",),
-    CheckoutState.OPEN: (
-        "why",
-        "free",
-        payout_account.LIGHTNING,
-        page_values.TAP,
-        payout_account.BANK,
-    ),
-    CheckoutState.CLAIMED: ("why", page_values.TAP, payout_account.BANK),
-    CheckoutState.LAPSED: (
-        "why",
-        "free",
-        payout_account.LIGHTNING,
-        page_values.TAP,
-        payout_account.BANK,
-    ),
-    CheckoutState.CANCELLED: (
-        "why",
-        "free",
-        payout_account.LIGHTNING,
-        page_values.TAP,
-        payout_account.BANK,
-    ),
+    CheckoutState.OPEN: _BY_UNITS_AND_CONFIRMATION,
+    CheckoutState.CLAIMED: _BY_CONFIRMATION,
+    CheckoutState.LAPSED: _BY_UNITS_AND_CONFIRMATION,
+    CheckoutState.CANCELLED: _BY_UNITS_AND_CONFIRMATION,
     CheckoutState.FAILED: ("slow", "refused", "lied", "tooSmall", "tooLarge"),
-    CheckoutState.REJECTED: ("why", page_values.TAP, payout_account.BANK),
+    CheckoutState.REJECTED: _BY_CONFIRMATION,
     CheckoutState.OVERSOLD: ("why", "free"),
     UNDERPAID: ("why",),
-    UNCONFIRMED: ("why", page_values.TAP, payout_account.BANK),
+    UNCONFIRMED: _BY_CONFIRMATION,
 }
 """The texts of a page state: by failure, by what confirms payments, by whether units are held."""
 
@@ -245,11 +230,7 @@ RESTART_LINKS: dict[tuple[str, str], str] = {
 
 ASK_SELLER: frozenset[str] = frozenset(
     {
-        *(
-            CheckoutState.CLAIMED,
-            CheckoutState.REJECTED,
-            CheckoutState.FAILED,
-        ),
+        *(CheckoutState.CLAIMED, CheckoutState.REJECTED, CheckoutState.FAILED),
         *(CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED),
     }
 )
@@ -272,31 +253,32 @@ def checkout_page(
 ) -> dict[str, Any]:
     """Return the values of a checkout's page; a `payment` is underpaid or took no unit."""
     state = checkout.state(now)
-    shown = _page_state(checkout, payment, state)
-    title = _title(locale, request, checkout, payment, shown)
+    page_state = _page_state(checkout, payment, state)
+    title = _title(locale, request, checkout, payment, page_state)
+    is_opening = page_state == CheckoutState.OPENING
+    is_open_without_invoice = page_state == CheckoutState.OPEN and checkout.pay_with is None
     return {
         "name": request.terms.product.name,
         "title": title,
         "page": locale.t("page-title-state", title=title, name=request.terms.product.name),
-        "why": _why(locale, request, checkout, shown),
+        "why": _why(locale, request, checkout, page_state),
         "scripted": True,
         "watch": checkout_path(checkout.request_id, checkout.id),
         "now": now,
-        "opening": shown == CheckoutState.OPENING,
-        "turns": shown == CheckoutState.OPENING
-        or (shown == CheckoutState.OPEN and checkout.pay_with is None),
-        "sign": SIGNS.get(shown),
+        "opening": is_opening,
+        "turns": is_opening or is_open_without_invoice,
+        "sign": SIGNS.get(page_state),
         "transaction_id": payment and payment.id,
         "receipt": payment and payment.oversold and receipt_path(payment),
         **_reload_times(checkout, state, now),
-        **_amounts(locale, request, checkout, payment, shown),
-        **_times(locale, request, checkout, shown),
-        **pay_with_values(locale, request, checkout, shown),
-        **_steps(locale, request, checkout, shown),
+        **_amounts(locale, request, checkout, payment, page_state),
+        **_times(locale, request, checkout, page_state),
+        **pay_with_values(locale, request, checkout, page_state),
+        **_steps(locale, request, checkout, page_state),
     }
 
 
-def unclaimed(
+def unclaimable_values(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout
 ) -> dict[str, Any]:
     """Return what changes on the page of a payer who claimed when no unit was free any more."""
@@ -316,7 +298,9 @@ def unclaimed(
     }
 
 
-def unpromised(locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout) -> str:
+def unheld_claim_text(
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout
+) -> str:
     """Return the text about a claim whose units are held only for the ordinary time."""
     return page_texts.seller_text(locale, request, "page-sent-unheld", count=checkout.quantity)
 
@@ -332,29 +316,31 @@ def _title(
     request: PaymentRequest,
     checkout: Checkout,
     payment: Payment | None,
-    shown: str,
+    page_state: str,
 ) -> str:
-    if shown == CheckoutState.OPEN and checkout.pay_with:
+    if page_state == CheckoutState.OPEN and checkout.pay_with:
         return locale.t(f"page-by-{way_name(checkout)}")
-    if shown == CheckoutState.LAPSED and RESTART_LINKS.get((shown, _confirmed_by(checkout))):
+    if page_state == CheckoutState.LAPSED and RESTART_LINKS.get(
+        (page_state, _confirmed_by(checkout))
+    ):
         return locale.t("page-checkout-ended")
     paid = payment.paid if payment else checkout.quote
     return page_texts.seller_text(
         locale,
         request,
-        f"page-checkout-{shown}",
+        f"page-checkout-{page_state}",
         paid=page_texts.money_text(paid.amount, paid.currency, locale.tag),
         amount=page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
     )
 
 
 def _why(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> page_texts.TimedText:
     text = page_texts.seller_text(
         locale,
         request,
-        f"page-checkout-{shown}-{_case(request, checkout, shown)}",
+        f"page-checkout-{page_state}-{_case(request, checkout, page_state)}",
         amount=page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
         reference=checkout.reference,
         count=checkout.quantity,
@@ -363,10 +349,10 @@ def _why(
     return page_texts.timed_text(text, page_texts.moment(locale, checkout.lapses_at, "clock"))
 
 
-def _case(request: PaymentRequest, checkout: Checkout, shown: str) -> str:
+def _case(request: PaymentRequest, checkout: Checkout, page_state: str) -> str:
     """Return which of the CASES applies."""
-    cases, confirmed_by = CASES[shown], _confirmed_by(checkout)
-    if shown == CheckoutState.FAILED:
+    cases, confirmed_by = CASES[page_state], _confirmed_by(checkout)
+    if page_state == CheckoutState.FAILED:
         return checkout.failure if checkout.failure and checkout.failure in cases else cases[0]
     if confirmed_by in cases:
         return confirmed_by
@@ -400,13 +386,13 @@ def _amounts(
     request: PaymentRequest,
     checkout: Checkout,
     payment: Payment | None,
-    shown: str,
+    page_state: str,
 ) -> dict[str, Any]:
     terms, paid = request.terms, payment.paid if payment else checkout.quote
     total = checkout.order.amount(terms)
     given = page_texts.money_text(paid.amount, paid.currency, locale.tag)
     differs = checkout.quote.rate is not None or paid.amount != checkout.quote.amount
-    void = shown in OVER and bool(_confirmed_by(checkout))  # the next quote will differ
+    void = page_state in OVER and bool(_confirmed_by(checkout))  # the next quote will differ
     return {
         "amount": page_texts.money_text(total, terms.currency, locale.tag),
         "pieces": page_texts.quantity_text(locale, total, terms.currency, checkout.quantity),
@@ -417,10 +403,10 @@ def _amounts(
 
 
 def _times(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, Any]:
     """Return the end of an open checkout, and the begin and end of a claim."""
-    is_open, is_claimed = shown == CheckoutState.OPEN, shown == CheckoutState.CLAIMED
+    is_open, is_claimed = page_state == CheckoutState.OPEN, page_state == CheckoutState.CLAIMED
     ends = "page-held" if request.units else "page-awaited"
     if _confirmed_by(checkout) == payout_account.LIGHTNING:
         ends = "page-invoice-ends"
@@ -437,19 +423,19 @@ def _times(
 
 
 def _steps(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, Any]:
     """Return what a payer can do next: the keys of buttons, and the way back to the pay page."""
-    confirmed_by, is_open = _confirmed_by(checkout), shown == CheckoutState.OPEN
-    claim = SENT_BUTTONS.get(confirmed_by) if shown in CLAIMABLE else None
+    confirmed_by, is_open = _confirmed_by(checkout), page_state == CheckoutState.OPEN
+    claim = SENT_BUTTONS.get(confirmed_by) if page_state in CLAIMABLE else None
     then = None
     if claim and is_open:
         key = "page-sent-held" if request.units else "page-sent-then"
         then = page_texts.seller_text(locale, request, key, count=checkout.quantity)
     restart = None
-    if shown in OVER:
-        restart = RESTART_LINKS.get((shown, confirmed_by), "page-restart")
-    may_have_paid = shown == CheckoutState.CANCELLED and confirmed_by in SENT_BUTTONS
+    if page_state in OVER:
+        restart = RESTART_LINKS.get((page_state, confirmed_by), "page-restart")
+    may_have_paid = page_state == CheckoutState.CANCELLED and confirmed_by in SENT_BUTTONS
     return {
         "claim": claim,
         "then": then,
@@ -457,18 +443,18 @@ def _steps(
         "cancel": is_open,
         "restart": restart,
         "start": f"/pay/{checkout.request_id}",
-        "seller_first": shown in ONLY_SELLER_HELPS or checkout.failure in LASTING_FAILURES,
-        "asks_seller": shown in ASK_SELLER or may_have_paid,
-        **_claim_texts(locale, request, checkout, shown),
+        "seller_first": page_state in ONLY_SELLER_HELPS or checkout.failure in LASTING_FAILURES,
+        "asks_seller": page_state in ASK_SELLER or may_have_paid,
+        **_claim_texts(locale, request, checkout, page_state),
     }
 
 
 def _claim_texts(
-    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, shown: str
+    locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, str | None]:
     """Return what a payer reads while the claim is pending."""
     texts: dict[str, str | None] = {"kept": None, "help": None, "unheld": None}
-    if shown != CheckoutState.CLAIMED:
+    if page_state != CheckoutState.CLAIMED:
         return texts
     emails = checkout.language is not None and "email" in checkout.user_data
     kept = "page-claimed-emailed" if emails else "page-claimed-kept"

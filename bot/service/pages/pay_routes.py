@@ -223,7 +223,7 @@ async def show_checkout(request: Request) -> Response:
         has_other_ways = len(ways) > 1
     values |= {"others": has_other_ways, "link": _link(service, checkout)}
     if values["then"] and not await _is_promised(request, service, found, checkout):
-        values["then"] = checkout_values.unpromised(locale, found, checkout)
+        values["then"] = checkout_values.unheld_claim_text(locale, found, checkout)
     return checkout_values.outcome_page("checkout.html", service, locale, found, values)
 
 
@@ -344,7 +344,7 @@ async def _unclaimable(
     values = checkout_values.checkout_page(locale, found, checkout, payment, now)
     values |= {"others": False, "link": _link(service, checkout)}
     if checkout.state(now) is CheckoutState.LAPSED and not checkout.automatic:
-        values |= checkout_values.unclaimed(locale, found, checkout)
+        values |= checkout_values.unclaimable_values(locale, found, checkout)
     return checkout_values.outcome_page("checkout.html", service, locale, found, values, status=409)
 
 

@@ -42,7 +42,7 @@ Events: TypeAlias = Annotated[
 
 def _method(value: Any) -> Any:
     if value != ON_CHAIN:
-        named = str(value)[: field_types.NAME]
+        named = str(value)[: field_types.MAX_NAME]
         raise ValueError(f"must be {ON_CHAIN}: {named!r} is no payment method of this service")
     return value
 
@@ -74,7 +74,7 @@ class ReceiverBody(Body):
 
     send_amount: field_types.Amount
     destination: field_types.Destination
-    tags: Annotated[list[field_types.Tag], Field(max_length=field_types.TAGS)] | None = None
+    tags: Annotated[list[field_types.Tag], Field(max_length=field_types.MAX_TAGS)] | None = None
 
 
 class WebhookBody(Body):
@@ -222,7 +222,7 @@ class CreateBody(Body):
         list[ReceiverBody],
         Field(
             min_length=1,
-            max_length=field_types.RECEIVERS,
+            max_length=field_types.MAX_RECEIVERS,
             examples=[[{"sendAmount": 2.5, "destination": "alice"}]],
         ),
     ]

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     from pydantic.config import JsonDict
 
 
-# Our limits, where the interface has none.
-NAME, TEXT, URL, DESTINATION, TAG = 100, 500, links.LONGEST_URL, 512, 100
-RECEIVERS, TAGS = 1000, 20
-QUANTITY, KEEP_URL = 100, 512
-TOTAL_UNITS, SECONDS = 1_000_000, 315_360_000
-CUSTOM_PARAMETERS = 8 * 1024  # bytes of JSON
-EMAIL = 254
+# Limits that the interface leaves to us, in characters or numbers.
+MAX_NAME, MAX_TEXT, MAX_URL, MAX_DESTINATION, MAX_TAG = 100, 500, links.LONGEST_URL, 512, 100
+MAX_RECEIVERS, MAX_TAGS = 1000, 20
+MAX_QUANTITY, MAX_KEEP_URL = 100, 512
+MAX_TOTAL_UNITS, MAX_SECONDS = 1_000_000, 315_360_000
+MAX_PARAMETERS = 8 * 1024
+"""Bytes of JSON."""
 
-KEEP_HOLDERS = ("{requestId}", "{transactionId}")
-"""What the address at which a receipt is kept has in place of the ids."""
+MAX_EMAIL = 254
+
+KEEP_URL_PLACEHOLDERS = ("{requestId}", "{transactionId}")
+"""The parts of a keep address that stand for the ids of a receipt."""
 
 FILE_ID = re.compile("^[0-9a-f]{24}$")
 
@@ -51,7 +53,7 @@ _CONTACT: JsonDict = {
     ],
     "examples": ["@anna_bakes", "anna@example.org", "https://example.org"],
 }
-_REQUEST, _TRANSACTION = map(re.escape, KEEP_HOLDERS)
+_REQUEST, _TRANSACTION = map(re.escape, KEEP_URL_PLACEHOLDERS)
 _KEEP_ADDRESS: JsonDict = {
     "pattern": f"^[Hh][Tt][Tt][Pp][Ss]?://.*({_REQUEST}.*{_TRANSACTION}|{_TRANSACTION}.*{_REQUEST})"
 }
@@ -60,12 +62,12 @@ _MS = timedelta(milliseconds=1)
 
 
 def has_controls(text: str) -> bool:
-    """Return whether a text has a C0 or C1 control character or DEL."""
+    """True if a text has a C0 or C1 control character or DEL."""
     return any(char < " " or "\x7f" <= char <= "\x9f" for char in text)
 
 
 def check_plain(text: str) -> str:
-    """Return the text. Raises ValueError for one with control characters."""
+    """Return the text. Raises ValueError if it has control characters."""
     if has_controls(text):
         raise ValueError("has control characters")
     return text
@@ -117,11 +119,11 @@ def _integer(value: Any) -> Any:
 
 
 def _keep_url(url: str) -> str:
-    if any(holder not in url for holder in KEEP_HOLDERS):
-        raise ValueError(f"must have {' and '.join(KEEP_HOLDERS)} in it")
+    if any(placeholder not in url for placeholder in KEEP_URL_PLACEHOLDERS):
+        raise ValueError(f"must have {' and '.join(KEEP_URL_PLACEHOLDERS)} in it")
     filled = url
-    for holder in KEEP_HOLDERS:
-        filled = filled.replace(holder, "0" * 24)
+    for placeholder in KEEP_URL_PLACEHOLDERS:
+        filled = filled.replace(placeholder, "0" * 24)
     links.check_picture(filled)
     return url
 
@@ -149,8 +151,8 @@ def _email(text: str) -> str:
 def _parameters(value: dict[str, Any]) -> dict[str, Any]:
     if any(map(has_controls, _keys(value))):
         raise ValueError("has control characters in a key")
-    if len(exact_json.dumps(value).encode()) > CUSTOM_PARAMETERS:
-        raise ValueError(f"is larger than {CUSTOM_PARAMETERS} bytes")
+    if len(exact_json.dumps(value).encode()) > MAX_PARAMETERS:
+        raise ValueError(f"is larger than {MAX_PARAMETERS} bytes")
     return value
 
 
@@ -189,22 +191,28 @@ def iso_or_none(at: int | None) -> str | None:
 
 
 Name: TypeAlias = Annotated[
-    str, Field(min_length=1, max_length=NAME, json_schema_extra=_VISIBLE), AfterValidator(_visible)
+    str,
+    Field(min_length=1, max_length=MAX_NAME, json_schema_extra=_VISIBLE),
+    AfterValidator(_visible),
 ]
 Destination: TypeAlias = Annotated[
     str,
-    Field(min_length=1, max_length=DESTINATION, json_schema_extra=_VISIBLE),
+    Field(min_length=1, max_length=MAX_DESTINATION, json_schema_extra=_VISIBLE),
     AfterValidator(_visible),
 ]
 Tag: TypeAlias = Annotated[
-    str, Field(min_length=1, max_length=TAG, json_schema_extra=_VISIBLE), AfterValidator(_visible)
+    str,
+    Field(min_length=1, max_length=MAX_TAG, json_schema_extra=_VISIBLE),
+    AfterValidator(_visible),
 ]
 Text: TypeAlias = Annotated[
-    str, Field(max_length=TEXT, json_schema_extra=NO_CONTROLS_IN_LINES), AfterValidator(check_lines)
+    str,
+    Field(max_length=MAX_TEXT, json_schema_extra=NO_CONTROLS_IN_LINES),
+    AfterValidator(check_lines),
 ]
 PictureUrl: TypeAlias = Annotated[
     str,
-    Field(min_length=1, max_length=URL, json_schema_extra=_URI),
+    Field(min_length=1, max_length=MAX_URL, json_schema_extra=_URI),
     AfterValidator(links.check_picture),
 ]
 Contact: TypeAlias = Annotated[
@@ -224,7 +232,7 @@ RedirectUrl: TypeAlias = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=URL,
+        max_length=MAX_URL,
         description=(
             "Where payers go after payment, with `transactionId` added to the query. With a"
             " `delivery` or `thanks` they see their receipt first, which has a link there."
@@ -237,7 +245,7 @@ KeepUrl: TypeAlias = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=KEEP_URL,
+        max_length=MAX_KEEP_URL,
         examples=["https://t.me/shop_bot?start=r-{requestId}-{transactionId}"],
         json_schema_extra=_KEEP_ADDRESS,
     ),
@@ -274,15 +282,17 @@ Codes: TypeAlias = Annotated[
 FileId: TypeAlias = Annotated[
     str, AfterValidator(_file_id), Field(json_schema_extra={"pattern": FILE_ID.pattern})
 ]
-WebhookUrl: TypeAlias = Annotated[str, Field(min_length=1, max_length=URL, json_schema_extra=_URI)]
+WebhookUrl: TypeAlias = Annotated[
+    str, Field(min_length=1, max_length=MAX_URL, json_schema_extra=_URI)
+]
 Email: TypeAlias = Annotated[
     str,
-    Field(min_length=1, max_length=EMAIL, json_schema_extra={"format": "email"}),
+    Field(min_length=1, max_length=MAX_EMAIL, json_schema_extra={"format": "email"}),
     AfterValidator(_email),
 ]
-Units: TypeAlias = Annotated[int, Field(ge=1, le=TOTAL_UNITS), BeforeValidator(_integer)]
-Quantity: TypeAlias = Annotated[int, Field(ge=1, le=QUANTITY), BeforeValidator(_integer)]
-Seconds: TypeAlias = Annotated[int, Field(ge=1, le=SECONDS), BeforeValidator(_integer)]
+Units: TypeAlias = Annotated[int, Field(ge=1, le=MAX_TOTAL_UNITS), BeforeValidator(_integer)]
+Quantity: TypeAlias = Annotated[int, Field(ge=1, le=MAX_QUANTITY), BeforeValidator(_integer)]
+Seconds: TypeAlias = Annotated[int, Field(ge=1, le=MAX_SECONDS), BeforeValidator(_integer)]
 Whole: TypeAlias = Annotated[int, Field(ge=1, le=MAX_INTEGER), BeforeValidator(_integer)]
 Amount: TypeAlias = Annotated[
     Decimal,

@@ -111,7 +111,7 @@ def test_the_seller_comes_before_another_try_that_would_fail_as_well(
 
 
 def test_a_claim_that_came_too_late_is_for_the_seller_to_solve() -> None:
-    assert checkout_values.unclaimed(ENGLISH, request(), bank(**PAST))["seller_first"]
+    assert checkout_values.unclaimable_values(ENGLISH, request(), bank(**PAST))["seller_first"]
 
 
 @pytest.mark.parametrize(
