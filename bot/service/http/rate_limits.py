@@ -45,7 +45,7 @@ class Count:
 
 
 def add_counts(tx: database.Transaction, counts: Iterable[Count]) -> list[Count]:
-    """Add calls to those of the other replicas; return the sums.
+    """Add our calls to the other replicas' calls; return the sums.
 
     The rows are locked in one order, or two replicas would wait for each other.
     """

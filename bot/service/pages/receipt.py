@@ -1,4 +1,4 @@
-"""The receipt of a payment: its page, for whoever has its address, and the download."""
+"""The receipt of a payment, which everyone with its address may read: its page and download."""
 
 import re
 from collections.abc import AsyncIterator
@@ -287,7 +287,7 @@ async def receipt(request: Request) -> Response:
 async def _find_paid(request: Request) -> tuple[callers.Service, PaymentRequest, Payment]:
     """Return the request and the payment of a receipt's address. Raises NotFound, RateLimited.
 
-    A page that asks again by itself, for a code to come, counts as an open page.
+    The script of a page that waits for a code is counted as an open page.
     """
     is_open = "live" in request.query_params
     service = callers.admit_open_page(request) if is_open else callers.admit_payer(request)
