@@ -136,7 +136,7 @@ async def _demo(settings: config.Settings, *, browser: bool) -> None:
 
 
 def _open_page(page: str) -> None:
-    """Open the page where there is a desktop; elsewhere the address is printed."""
+    """Open the page if there is a desktop; elsewhere the address is printed."""
     import webbrowser  # noqa: PLC0415 - the demo alone opens one
 
     with contextlib.suppress(webbrowser.Error):

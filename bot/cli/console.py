@@ -114,7 +114,7 @@ MAX_LISTED = 10_000
 """The most rows of a list: all of them are held in memory."""
 
 NOBODY_AGREED = 2
-"""The exit code where nobody could be asked."""
+"""The exit code if nobody could be asked."""
 
 UNITS = {"d": 24 * 3600 * 1000, "h": 3600 * 1000}
 AGE = re.compile(r"(\d{1,5})([dh])")
@@ -136,12 +136,12 @@ class FilePath(click.ParamType[Path]):
 
 
 class Moment(click.ParamType[int]):
-    """A date, a time in ISO 8601 (UTC where no zone is named), or an age: 90d, 12h; epoch ms."""
+    """A date, a time in ISO 8601 (UTC if no zone is named), or an age: 90d, 12h; epoch ms."""
 
     name = "date"
 
     def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> int:
-        """Parse the argument; end the command with the allowed forms where that fails."""
+        """Parse the argument; end the command with the allowed forms if that fails."""
         if isinstance(value, int):
             return value
         value = sanitize.typed(str(value), digits=True)
@@ -184,7 +184,7 @@ def in_transaction(
 def read_only(work: Callable[[database.Transaction], T]) -> T:
     """Run `work`, which only reads, however long it takes: no payment waits for it.
 
-    Raises BotError where there is no database.
+    Raises BotError if there is no database.
     """
     loaded = config.load()
     with _opened(loaded) as database:
@@ -208,7 +208,7 @@ def _opened(loaded: config.Settings, *, creates: bool = False) -> Iterator[datab
 def confirm(question: str, *, yes: bool) -> None:
     """Ask before something that can't be undone; `yes` was given instead of an answer.
 
-    Ends the command where nobody agrees, or nobody is there to ask.
+    Ends the command if nobody agrees, or nobody is there to ask.
     """
     if yes:
         return

@@ -2,7 +2,7 @@
 
 A picture decoder takes as much memory as the file demands, and no check of headers covers every
 format. So a process of its own does the work, one at a time: the kernel limits its address space
-and processor time, we limit its wall-clock time, and where memory runs out all the same the kernel
+and processor time, we limit its wall-clock time, and if memory runs out all the same the kernel
 kills it first. Its memory is free again when it ends.
 
     child = BoundedChild("bot.chat.pictures.decoder_process", Budget(...))
@@ -75,7 +75,7 @@ class BoundedChild:
     async def run(self, data: bytes | bytearray, *words: str) -> bytes:
         """Return the child's answer to `data` and some words; a cancelled call kills the child.
 
-        Raises OverBudget where the child fails or exceeds a limit, StorageError where no process
+        Raises OverBudget if the child fails or exceeds a limit, StorageError if no process
         can be started now.
         """
         async with self._turn:
@@ -154,7 +154,7 @@ def _set_limits(memory: int, processor: int) -> None:
     """Limit this process for good: memory, processor time, no files and no core dump."""
     os.nice(NICENESS)
     limits = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
-    with suppress(OSError):  # refused where Python has file capabilities, as for a low port
+    with suppress(OSError):  # refused if Python has file capabilities, as for a low port
         Path("/proc/self/oom_score_adj").write_text(HIGHEST_OOM_SCORE)
     with suppress(OSError):  # only Linux has it
         pages = int(Path("/proc/self/statm").read_text().split()[0])

@@ -87,7 +87,7 @@ class Scope:
     def covers(
         self, request_id: str | None, at: int, data: object, numbers: Iterable[str] = ()
     ) -> bool:
-        """Return whether to erase `data`, given at `at` (epoch ms); False where it is empty.
+        """Return whether to erase `data`, given at `at` (epoch ms); False if it is empty.
 
         `numbers` are the ids of its row.
         """
@@ -213,7 +213,7 @@ def mentions(
 def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
     """Return a condition that holds for every row whose JSON names one of `people`, and parameters.
 
-    It holds for all rows where there are too many people, or one that SQL might miss.
+    It holds for all rows if there are too many people, or one that SQL might miss.
     """
     if not people or len(people) > MAX_CONDITIONS or not all(map(PLAIN.fullmatch, people)):
         return "1 = 1", {}

@@ -231,7 +231,7 @@ class IdempotencyMismatch(Refused):
 class NotPayable(Refused):
     """The request can't be paid now; `state` is its state as the page names it.
 
-    `left`: so many units remain, fewer than were asked for; None where that is not the reason.
+    `left`: so many units remain, fewer than were asked for; None if that is not the reason.
     """
 
     code = "notPayable"

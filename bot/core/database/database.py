@@ -1,7 +1,11 @@
-"""What every engine offers: transactions, reads, and wake-ups of those who wait for rows.
+"""What every engine offers: transactions, reads, and events for those who wait for rows.
 
 A transaction is a function of a `Transaction`: it commits whole or not at all. Statements take
 named parameters (`:name`) and are written once, for SQLite and PostgreSQL.
+
+A write scope is a part of the data whose transactions run one at a time in all replicas. It is a
+row of the table `slices`, which each of its transactions locks first. The row names the replica
+that leads the scope, so that a former lead finds out before it changes anything.
 """
 
 from __future__ import annotations
@@ -21,29 +25,34 @@ import structlog
 
 from bot.core import errors
 
-# The health of a shared resource, such as the database, as its last uses found it.
-#
-# Many parts meet the same failure again and again. The log gets one line for all of them when it
-# begins, one from time to time while it lasts, and one when it is over.
-
-
 log = structlog.get_logger()
 
+T = TypeVar("T")
+Row = dict[str, Any]
+Engine = Literal["sqlite", "postgresql"]
+
+TEST_WRITE = "UPDATE migrations SET number = number WHERE number = 1"
+"""A statement that changes nothing, and yet reaches the disk when it is committed."""
+
+STORE_RETRY_SECONDS = 0.5
+"""The mean of seconds between attempts of `transaction_until_stored`."""
+
 REMIND_SECONDS = 30.0
-"""Between two log lines about one lasting failure."""
+"""Seconds between two log lines about one lasting failure."""
 
 CALM_SECONDS = 1.0
-"""Between two log lines about failures that come and go."""
+"""Seconds between two log lines about failures that come and go."""
 
 
 class Health:
-    """The outcome of the last use, reported by any thread.
+    """The outcome of the last use of a shared resource, reported by any thread.
 
-    `failed_event` and `recovered_event` are the log's events. `failures` is the number of failures
-    so far: whoever remembers it can recognize newer ones.
+    Many parts meet the same failure again and again. The log gets one line for all of them when it
+    begins, one from time to time while it lasts, and one when it is over.
     """
 
     def __init__(self, failed_event: str, recovered_event: str) -> None:
+        """Take the names of the log's events."""
         self._lock = threading.Lock()
         self._failed_event, self._recovered_event = failed_event, recovered_event
         self._reason: str | None = None
@@ -51,6 +60,7 @@ class Health:
         self._in_a_row = 0
         self._announced = False
         self.failures = 0
+        """Failures so far: whoever remembers the number recognizes newer ones."""
 
     def worked(self) -> None:
         with self._lock:
@@ -73,37 +83,22 @@ class Health:
             self._reason = reason
 
 
-# Write scopes: parts of the data whose transactions run one at a time in all replicas.
-#
-# A write scope is a row of the table `slices`, which each of its transactions locks first. The row
-# names the replica that leads the scope, so that a former lead finds out before it changes
-# anything.
-
-
 @dataclass(frozen=True, slots=True)
 class WriteLease:
-    """The replica that leads, and the term that it was given; a later lead has a higher term."""
+    """The lead of a write scope."""
 
     owner: str
+    """The replica that leads; "" if none does."""
+
     term: int
-
-
-T = TypeVar("T")
-Row = dict[str, Any]
-Engine = Literal["sqlite", "postgresql"]
-
-STORE_RETRY_SECONDS = 0.5
-"""The mean of seconds between attempts of `transaction_until_stored`."""
-
-TEST_WRITE = "UPDATE migrations SET number = number WHERE number = 1"
-"""A statement that changes nothing, and yet reaches the disk when it is committed."""
+    """A later lead has a higher term."""
 
 
 class Transaction(ABC):
     """A transaction under way, valid only inside the function that it was passed to.
 
-    The function may run again from its beginning, with a new `Transaction`, where the first run
-    was rolled back: it changes nothing but rows.
+    If the first run was rolled back, the function runs again from its beginning, with a new
+    `Transaction`. So it may change nothing but rows.
     """
 
     engine: Engine
@@ -122,7 +117,7 @@ class Transaction(ABC):
 
     @abstractmethod
     def lock(self, sql: str, **params: object) -> None:
-        """Lock rows by a SELECT … FOR NO KEY UPDATE; nothing where one writer writes."""
+        """Lock rows by a SELECT … FOR NO KEY UPDATE; SQLite, with its one writer, locks nothing."""
 
     def one(self, sql: str, **params: object) -> Row | None:
         """Return the first row, or None."""
@@ -157,34 +152,36 @@ class OwnWriter(ABC):
 
 
 class Database(ABC):
-    """A database behind one of the engines; `health` is what its last uses found."""
+    """A database behind one of the engines."""
 
     engine: Engine
     health: Health
+    """What its last uses found."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, WeakSet[asyncio.Event]] = defaultdict(WeakSet)
 
     @abstractmethod
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
-        """Run `work` as one durable transaction; an exception of it rolls everything back.
+        """Run `work` as one durable transaction; an exception in it rolls everything back.
 
-        `about` names what transactions have in common that wait for each other's rows: then those
-        about something else don't wait behind them. Raises StorageError where the machine fails (a
-        lock, a full disk); then nothing is stored.
+        Transactions that wait for each other's rows are named alike by `about`, so that others
+        don't wait behind them. Raises StorageError if the machine fails (a lock, a full disk);
+        then nothing is stored.
         """
 
     async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:
-        """Run a transaction of hundreds of rows as `transaction` does, beside the event loop.
+        """Run a transaction of hundreds of rows beside the event loop.
 
-        A `transaction` may run on it, and has to be short.
+        A `transaction` may run on the event loop, and has to be short.
         """
         return await self.transaction(work, about)
 
     async def transaction_until_stored(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` as `transaction` does, again and again until the database can be used.
 
-        For the outcome of a call to another server: if it were lost, the call would be repeated.
+        It stores the outcome of a call to another server: if that were lost, the call would be
+        repeated.
         """
         while True:
             try:
@@ -200,8 +197,7 @@ class Database(ABC):
     def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:
         """Return a view whose transactions run one at a time among all replicas.
 
-        `name` is the write scope's. With a `lead` they raise NoLongerLead as soon as the scope has
-        another one.
+        With a `lead` they raise NoLongerLead as soon as the scope of this `name` has another one.
         """
 
     @abstractmethod
@@ -210,7 +206,7 @@ class Database(ABC):
 
     @abstractmethod
     async def read(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work`, which only reads, beside the writers; it sees committed data alone."""
+        """Run `work`, which only reads, beside the writers; it sees only committed data."""
 
     async def query(self, sql: str, **params: object) -> list[Row]:
         """Return all rows of a SELECT, read beside the writers."""
@@ -224,9 +220,9 @@ class Database(ABC):
         return await self.read(lambda tx: tx.one(sql, **params))
 
     def listen(self, topic: str) -> asyncio.Event:
-        """Return an event that each commit that wakes `topic` sets, for as long as it is kept.
+        """Return an event that is set by each commit that wakes `topic`; the caller clears it.
 
-        The caller clears it.
+        It is forgotten once the caller keeps no reference to it.
         """
         event = asyncio.Event()
         self._listeners[topic].add(event)
@@ -251,7 +247,7 @@ class Database(ABC):
 
     @abstractmethod
     def migrate(self) -> bool:
-        """Run the migrations that the database has not seen; return whether there were any.
+        """Run the missing migrations; return whether there were any.
 
         Safe while another process does the same.
         """
@@ -262,7 +258,7 @@ class Database(ABC):
 
 
 def jittered(seconds: float) -> float:
-    """Return from half of a time to one and a half of it, so that many don't come back at once."""
+    """Return 50 to 150 % of a time, so that many callers don't come back at once."""
     return seconds * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
 
 

@@ -37,7 +37,7 @@ FLOOR = (
     "CREATE INDEX outbox_dead ON outbox (queue, settled_at) WHERE state = 'dead'",
     "CREATE INDEX outbox_dead_lane ON outbox (queue, lane, id) WHERE state = 'dead'",
     "CREATE INDEX outbox_joined ON outbox (id) WHERE state = 'joined'",
-    # `open_at`: when the lane's next message may be claimed, null where none waits; `rank` is that
+    # `open_at`: when the lane's next message may be claimed, null if none waits; `rank` is that
     # of this message. `waits_for`: the group in which the lane waits for room (see
     # core/outbox/groups.py). `turn`: the position in the cycle of classes, for each lane and, in
     # the lane `*`, for the queue.

@@ -1,7 +1,7 @@
-"""Database files that commands open through sqlite-utils: their tables, and their damage.
+"""Database files that commands open through sqlite-utils: their tables and their damage.
 
-For files and not for work: the running bot uses core/database/opening.py. A file may come from
-outside, so nothing in its schema is trusted (sqlite.org/security.html).
+The running bot uses core/database/opening.py instead. A file may come from outside, so nothing in
+its schema is trusted (sqlite.org/security.html).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from sqlite_utils import Database
 from bot.core.text import sanitize
 
 CHECK_SECONDS = 5.0
-"""The longest check of a file; of a large one it covers a part."""
+"""The longest check of a file; it covers only a part of a large file."""
 
 STEPS = 20_000
-"""SQLite's instructions between two reads of the clock."""
+"""Instructions of SQLite between two reads of the clock."""
 
 LOCK_SECONDS = 5.0
 """The longest wait for another process's lock."""
@@ -31,7 +31,7 @@ SOUND = "ok"
 
 @contextmanager
 def opened(path: str | Path, mode: str) -> Iterator[Database]:
-    """Open an existing file, `mode` as in sqlite.org/uri.html; begin no transaction by itself."""
+    """Open an existing file in autocommit mode; `mode` as in sqlite.org/uri.html."""
     address = f"file:{quote(str(path))}?{mode}"
     conn = sqlite3.connect(address, uri=True, isolation_level=None, timeout=LOCK_SECONDS)
     try:
@@ -44,7 +44,7 @@ def opened(path: str | Path, mode: str) -> Iterator[Database]:
 def find_damage(path: str, seconds: float = CHECK_SECONDS) -> str | None:
     """Return the first damage that SQLite finds in a file within `seconds`, or None.
 
-    Raises sqlite3.Error where the file can't be read.
+    Raises sqlite3.Error if the file can't be read.
     """
     until = time.monotonic() + seconds
     with opened(path, "mode=ro") as db:
@@ -64,7 +64,7 @@ def first_flaw(db: Database) -> str | None:
 
 
 def first_inconsistency(db: Database) -> str | None:
-    """Return the first fault in a database, of indexes and references too, or None.
+    """Return the first fault in a database, its indexes and its references, or None.
 
     Takes several times as long as `first_flaw`.
     """

@@ -1,11 +1,12 @@
 """The schema as numbered migrations, in SQL that SQLite and PostgreSQL both take.
 
 Ids are text made by the application, times are UTC epoch milliseconds, money is minor units of the
-currency beside it, JSON is text. A migration that has been released is never changed: add the next.
+currency beside it, JSON is text. A released migration is never changed: add the next one.
 
-Replicas of the former version run on while a migration is made, and after it. So it adds: tables,
-columns with a default, indexes. What nothing uses any more is removed one release later, by a
-`Removal`. An index of a table that may be large is a `Concurrent`, in a migration of its own.
+Replicas of the former version keep running during a migration and after it. So a migration only
+adds tables, columns with a default, and indexes. What nothing uses any more is removed one release
+later, by a `Removal`. An index of a table that may be large is a `Concurrent`, in a migration of
+its own.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class PostgresOnly(str):
 
 
 class Removal(str):
-    """A statement that takes away what the version before used: no replica of that may run."""
+    """A statement that removes what the former version used: none of its replicas may run."""
 
     __slots__ = ()
 
@@ -46,10 +47,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 """The statements of each migration; the first has the number 1."""
 
 COLUMNS = "(number INTEGER PRIMARY KEY, needs INTEGER NOT NULL DEFAULT 0)"
-CREATE = f"CREATE TABLE IF NOT EXISTS migrations {COLUMNS}"
 """`needs`: the number that a program has to know to use the database; higher after a removal."""
 
-
+CREATE = f"CREATE TABLE IF NOT EXISTS migrations {COLUMNS}"
 NOTE = "INSERT INTO migrations (number, needs) VALUES (:number, :needs)"
 
 
@@ -60,17 +60,17 @@ def select(statements: tuple[str, ...], engine: str) -> Iterator[str]:
 
 
 def removes(number: int) -> bool:
-    """Return whether a migration takes away what the version before used."""
+    """True if a migration removes what the former version used."""
     return any(isinstance(statement, Removal) for statement in MIGRATIONS[number - 1])
 
 
 def is_concurrent(number: int) -> bool:
-    """Return whether PostgreSQL runs a migration outside of transactions."""
+    """True if PostgreSQL runs a migration outside of transactions."""
     return any(isinstance(statement, Concurrent) for statement in MIGRATIONS[number - 1])
 
 
 def refuse_newer(tx: database.Transaction) -> None:
-    """Raise BotError where a newer version has removed what this one uses."""
+    """Raise BotError if a newer version has removed what this one uses."""
     row = tx.one("SELECT MAX(needs) AS number FROM migrations")
     needed = (row and row["number"]) or 0
     if needed > len(MIGRATIONS):

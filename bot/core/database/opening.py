@@ -1,7 +1,6 @@
-"""The database: plain SQL behind one of two engines, which DATABASE_URL chooses.
+"""The database that DATABASE_URL names: plain SQL behind one of two engines.
 
-Code everywhere knows `Database` and `Transaction` (see core/database/database.py); which engine is
-behind them shows in their speed and in `engine` alone.
+The rest of the code knows `Database` and `Transaction` (core/database/database.py) alone.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from bot.core.database import database, sqlite, urls
 def open_database(url: str, *, writing: bool = False) -> database.Database:
     """Open the database of `DATABASE_URL` and run its missing migrations.
 
-    With `writing`, a test write finds out at once whether it can be written. Raises ConfigProblem
-    where the URL or the database can't be used.
+    With `writing`, a test write checks that it can be written to. Raises ConfigProblem if the URL
+    or the database can't be used.
     """
     if not urls.is_postgres(url):
         return sqlite.open_sqlite(url, writing=writing)
@@ -26,10 +25,10 @@ def open_database(url: str, *, writing: bool = False) -> database.Database:
 
 
 def place_of(url: str) -> str:
-    """Return where a DATABASE_URL leads, for people: the whole path of a file, or a server."""
-    return (
-        urls.safe_url(url) if urls.is_postgres(url) else str(Path(urls.sqlite_path(url)).absolute())
-    )
+    """Return what a DATABASE_URL names, for people: the absolute path of a file, or a server."""
+    if urls.is_postgres(url):
+        return urls.safe_url(url)
+    return str(Path(urls.sqlite_path(url)).absolute())
 
 
 def open_for_command(
@@ -37,8 +36,8 @@ def open_for_command(
 ) -> database.Database:
     """Open the database of `DATABASE_URL` for a command, which may run beside the bot.
 
-    One that replicas use is not migrated. Raises BotError where there is none, unless the command
-    `creates` it, and the errors of `open_database`.
+    A database that replicas use is not migrated. Raises BotError if there is none, unless the
+    command `creates` it, and the errors of `open_database`.
     """
     if urls.is_postgres(url):
         from bot.core.database.postgres import engine, migrating  # noqa: PLC0415 - loads psycopg

@@ -1,7 +1,7 @@
-"""Files and folders that only the user who runs the bot may read: they hold payers' data.
+"""Files and folders with payers' data, which only the user who runs the bot may read.
 
-SQLite creates the files beside a database with the mode of the database (sqlite.org/wal.html), so
-a database that is created private stays so as a whole.
+SQLite gives the files beside a database the mode of the database (sqlite.org/wal.html), so a
+database that is created private stays private as a whole.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SIDE_FILES = ("-wal", "-shm", "-journal")
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder for its owner alone, with its parents; one that exists keeps its mode."""
+    """Create a folder for its owner alone, with its parents; an existing one keeps its mode."""
     folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
 
 
 def make_file(path: str) -> None:
     """Create an empty file for its owner alone, unless there is one. Raises OSError.
 
-    A link is followed first: SQLite would create the file that it names, open to everybody.
+    A link is followed: SQLite would create the file that it names, readable to everybody.
     """
     with suppress(FileExistsError):
         os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))

@@ -3,7 +3,7 @@
 SERVICE = (
     # After a rotation the former webhook secret signs beside the new one until `former_until`, and
     # the former secret of the application itself is taken, of which the hash is kept.
-    # `confirms`: 1 where holders of the email addresses that it names have to confirm them.
+    # `confirms`: 1 if holders of the email addresses that it names have to confirm them.
     # `seller` is the profile, in JSON, that its requests show which have none of their own.
     """
     CREATE TABLE apps (
@@ -20,7 +20,7 @@ SERVICE = (
         revoked_at BIGINT
     )
     """,
-    # A one-off is a request of one unit; `remaining_units` is null where any number may pay.
+    # A one-off is a request of one unit; `remaining_units` is null if any number may pay.
     # `payout` is the owner of the payout accounts that its receiver names (`account:REF`), null for
     # another destination; `webhook_events` are the events, in JSON, that its application asks for.
     # `paid_count` counts the units sold, `sales_count` the payments that took them, and
@@ -33,7 +33,7 @@ SERVICE = (
     # has a code, and `codes_skipped` the number of units up to it that have none, as they were
     # sold with something else. `keep_url` is where a receipt can be kept.
     # `stage` is the status that it was last seen in (see service/requests/request_rows.py);
-    # `paused`: 1 where its end was set by an edit that ended it at once.
+    # `paused`: 1 if its end was set by an edit that ended it at once.
     """
     CREATE TABLE payment_requests (
         id TEXT PRIMARY KEY,
@@ -154,16 +154,16 @@ SERVICE = (
     # `price` is what the payer chose to pay for one of `quantity` units, null for the request's
     # own; `payer_name` and `message` are the payer's words to the seller.
     # `quote` is what the payer pays, `way` the way and `account_id` the account that takes it;
-    # `automatic`: 0 where its seller has to confirm it, `host` the wallet's. `external_id` is the
+    # `automatic`: 0 if its seller has to confirm it, `host` the wallet's. `external_id` is the
     # invoice's, over all rails, null for test money that arrives at once, `reference` is written on
     # a bank transfer.
     # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail polls with,
     # `failure` says why it could not be opened. `lapses_at` is the end of its units, `expires_at`
-    # that of its invoice; `looked_at` is null where no wallet is asked. A claim lasts until
+    # that of its invoice; `looked_at` is null if no wallet is asked. A claim lasts until
     # `claim_lapses_at`; it may outlast its units, and is `held` = 0 then. While it lasts, `network`
     # is a keyed hash of the payer's address, `site` that of the IPv6 site around it, or else of the
     # address too, and `payer` the random id in their cookie, null without one. The first two stay
-    # until `counted_until`, which is 0 until it's paid or given up, and null where no cap counts it
+    # until `counted_until`, which is 0 until it's paid or given up, and null if no cap counts it
     # from then on. `language` is that of the receipt to email, null if none is.
     """
     CREATE TABLE checkouts (
@@ -243,10 +243,10 @@ SERVICE = (
     WHERE account_id IS NOT NULL
     """,
     # One checkout can bring several payments; `rail` is its kind of money. `amount`, `currency` and
-    # `receivers` are what was asked, `instrument_*` what the payer paid, at `rate` where the two
+    # `receivers` are what was asked, `instrument_*` what the payer paid, at `rate` if the two
     # differ. `payer_number` numbers the payers of a request who gave their data, at the first
     # payment of each: the highest is their count, also once their data is erased. The units of a
-    # payment are numbered from `first_unit`, null where it took none. `message_hidden`, `sent_at`
+    # payment are numbered from `first_unit`, null if it took none. `message_hidden`, `sent_at`
     # and `paid_back_at` are the seller's marks.
     """
     CREATE TABLE payments (
@@ -305,7 +305,7 @@ SERVICE = (
     "CREATE INDEX idempotency_oldest ON idempotency (created_at)",
     # One for each payment and channel, another when an underpaid payment is raised or completed,
     # and one for each claim of a checkout; the outbox has its state under the same id. `letter` is
-    # the delivery whose letter reports this payment too; its own id where it has its own letter.
+    # the delivery whose letter reports this payment too; its own id if it has its own letter.
     """
     CREATE TABLE deliveries (
         id TEXT PRIMARY KEY,
@@ -413,7 +413,7 @@ GOODS = (
     )
     """,
     # What a request delivered before an edit changed it, to the units up to number `last_unit`;
-    # null where it delivered nothing. A text or a file that was corrected has no row.
+    # null if it delivered nothing. A text or a file that was corrected has no row.
     """
     CREATE TABLE former_deliveries (
         request_id TEXT NOT NULL REFERENCES payment_requests (id),

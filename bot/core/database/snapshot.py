@@ -1,7 +1,7 @@
 """A SQLite database as one file: copied while others use it, checked, compacted, moved into place.
 
-The copy is one read transaction, so it is of one moment and holds up no writer; the new file needs
-no -wal. A database file is opened through SQLite alone: any other close of it in this process drops
+A copy is one read transaction, so it shows one moment and blocks no writer; the new file needs no
+-wal. A database file is only opened through SQLite: any other close of it in this process drops
 SQLite's locks (sqlite.org/howtocorrupt.html), so files are linked and renamed here.
 """
 
@@ -28,11 +28,149 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 
-# The check that a database file has exactly the schema that our migrations make.
+NOT_OURS = "is not a database of this program"
+CHANGED = "was changed by another program"
+
+REQUIRED_TABLES = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
+"""Tables by which a database of this program is recognized."""
+
+WRITABLE = "mode=rw"
+UNSHARED = "mode=ro&immutable=1"
+"""Of a file that no other process can open meanwhile: SQLite takes no locks."""
+
+MAGIC = b"SQLite format 3\0"
+"""The first bytes of every database (sqlite.org/fileformat2.html)."""
+
+RANDOM = r"[a-z0-9_]{8}"
+"""The end of tempfile's names."""
+
+MAX_SIZE = 128 * 1024 * 1024
+"""Bytes of the largest file that is rewritten beside a running bot: its payers wait meanwhile, and
+are refused after five seconds (measured: 130 MB in a second, 50 MB on a busy machine)."""
+
+LOG_SECONDS, PAUSE = 30.0, 0.05
+"""The longest wait for readers of the -wal, and the time between two attempts."""
+
+
+# Copies of a database, and what they hold.
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A summary of a database."""
+
+    version: int
+    """The version of the schema."""
+    requests: int
+    payments: int
+    newest_at: int | None
+    """The time of the last payment, in epoch ms."""
+    size: int
+    """In bytes."""
+
+
+@contextmanager
+def temporary_file(target: Path) -> Iterator[Path]:
+    """Create a file beside `target`, of mode 0600, and delete it when the block ends.
+
+    Raises BotError if the folder can't be written to.
+    """
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise errors.BotError(f"{target.parent}: can't be written to: {error.strerror}") from error
+    os.close(handle)
+    try:
+        yield Path(name)
+    finally:
+        for one in private_files.database_files(name):
+            one.unlink(missing_ok=True)
+
+
+def find_leftovers(folder: Path, target: str) -> list[Path]:
+    """Return the files of `temporary_file` whose process was killed; `target` is a pattern."""
+    endings = "|".join(private_files.SIDE_FILES)
+    name = re.compile(rf"\.(?:{target})\.{RANDOM}(?:{endings})?")
+    return [one for one in folder.iterdir() if name.fullmatch(one.name) and not one.is_dir()]
+
+
+def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
+    """Copy a database as it is at this moment into the file `target`.
+
+    It is `live` if others may have it open. Raises BotError if `source` can't be read, or `target`
+    can't hold it.
+    """
+    with _naming(source), inspection.opened(source, WRITABLE) if live else _readable(source) as old:
+        old.table_names()  # raises if the file is locked or damaged
+        with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
+            new.execute("PRAGMA journal_mode = OFF")
+            new.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
+            old.conn.backup(new)
+    with _naming(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
+        new.execute("PRAGMA journal_mode = DELETE")
+
+
+def forget_processes(path: Path) -> None:
+    """Delete the rows about running processes from a copy. Raises BotError."""
+    with _naming(path), inspection.opened(path, WRITABLE) as db:
+        for name in OF_RUNNING_PROCESSES.intersection(db.table_names()):
+            db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own names
+
+
+def read_contents(path: Path) -> Contents:
+    """Return the summary of a database. Raises BotError if it is not of this program."""
+    with _naming(path), _readable(path) as db:
+        if not set(db.table_names()) >= REQUIRED_TABLES:
+            raise errors.BotError(f"{path}: {NOT_OURS}")
+        (newest,) = db.query("SELECT MAX(completed_at) AS at FROM payments")
+        return Contents(
+            version=db["migrations"].count,
+            requests=db["payment_requests"].count,
+            payments=db["payments"].count,
+            newest_at=newest["at"],
+            size=path.stat().st_size,
+        )
+
+
+def read_sealed_secret(path: Path) -> str | None:
+    """Return any of the secrets in a database, still sealed; None if there is none."""
+    with _naming(path), _readable(path) as db:
+        row = next(db["kept_secrets"].rows_where(order_by="name", limit=1), None)
+        return str(row["sealed"]) if row else None
+
+
+def holds_data(path: Path, embedded: str) -> bool:
+    """Return whether data would be lost with this file; True if it can't be read.
+
+    `embedded` is the name of the secret of the application that a start creates.
+    """
+    if Path(f"{path}-wal").exists() and Path(f"{path}-wal").stat().st_size:
+        return True
+    if not path.exists() or not path.stat().st_size:
+        return False
+    try:
+        with _naming(path), _readable(path) as db:
+            tables = {name for name in db.table_names() if not name.startswith("sqlite")}
+            if "apps" in tables:
+                created = db["kept_secrets"].count_where("name = ?", [embedded])
+                if db["apps"].count > created:
+                    return True
+            return any(any(db[name].rows_where(limit=1)) for name in tables - FILLED_BY_A_START)
+    except errors.BotError:
+        return True
+
+
+def is_database(path: Path) -> bool:
+    """Check the first bytes of a file: opening any other file as a database deletes its -wal."""
+    with _naming(path), path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+# Checks of a copy: that it is not damaged, and has exactly the schema that our migrations make.
 #
-# A backup is a file from outside. A trigger in it would run within our statements, a view would
-# pass for a table (sqlite.org/security.html), so only the catalogue is read before this check: as
-# it is written, since a description made of it could hide what it can't describe.
+# A backup is a file from outside. A trigger in it would run within our statements, and a view would
+# pass for a table (sqlite.org/security.html). So only the catalogue is read before the check of the
+# schema, exactly as it is written: a description of it could hide what it can't describe.
 
 
 Entry: TypeAlias = tuple[str, str, str, str | None]
@@ -57,26 +195,40 @@ MARKS = ("application_id", "user_version", "encoding")
 MAX_NAMED = 3
 """Differences that an error names; it counts the others."""
 
-NOT_OURS = "is not a database of this program"
-CHANGED = "was changed by another program"
+
+def check_sound(path: Path, source: Path) -> None:
+    """Raise BotError if a copy of `source` is damaged."""
+    _check(path, source, inspection.first_flaw)
 
 
-def compare_schema(path: Path, source: Path) -> None:
-    """Raise BotError where a copy of `source` has not exactly the schema of its version.
+def check_foreign(path: Path, source: Path) -> None:
+    """Raise BotError if a copy of `source`, a file from outside, is not ours or inconsistent."""
+    check_schema(path, source)
+    _check(path, source, inspection.first_inconsistency)
 
-    Raises sqlite3.Error where the file can't be read.
-    """
-    with inspection.opened(path, "mode=ro&immutable=1") as db:
-        found, marks = _catalogue(db.conn), _marks(db.conn)
-        if MIGRATIONS not in found:
-            raise errors.BotError(f"{source}: {NOT_OURS}")
-        version = _version(db.conn, source)
-    with closing(sqlite.in_memory(version)) as conn:
-        differences = [*_differences(found, _catalogue(conn)), *_changed(marks, _marks(conn))]
+
+def check_schema(path: Path, source: Path) -> None:
+    """Raise BotError if a copy of `source` doesn't have exactly the schema of its version."""
+    with _naming(source):
+        with inspection.opened(path, UNSHARED) as db:
+            found, marks = _catalogue(db.conn), _marks(db.conn)
+            if MIGRATIONS not in found:
+                raise errors.BotError(f"{source}: {NOT_OURS}")
+            version = _version(db.conn, source)
+        with closing(sqlite.in_memory(version)) as conn:
+            expected = _marks(conn)
+            differences = list(_differences(found, _catalogue(conn)))
+    differences += [f"{mark} is {marks[mark]}" for mark in MARKS if marks[mark] != expected[mark]]
     if differences:
         more = [f"{len(differences) - MAX_NAMED} more"] if len(differences) > MAX_NAMED else []
         named = "; ".join([*map(sanitize.line, differences[:MAX_NAMED]), *more])
         raise errors.BotError(f"{source}: {CHANGED}: {named}")
+
+
+def _check(path: Path, source: Path, find: Callable[[Database], str | None]) -> None:
+    with _naming(source), _readable(path) as db:
+        if found := find(db):
+            raise errors.BotError(f"{source}: is damaged: {found}")
 
 
 def _version(conn: sqlite3.Connection, source: Path) -> int:
@@ -118,172 +270,15 @@ def _differences(found: Counter[Entry], expected: Counter[Entry]) -> Iterator[st
             yield f"{kind} {name} is missing"
 
 
-def _changed(found: dict[str, object], expected: dict[str, object]) -> Iterator[str]:
-    return (f"{mark} is {found[mark]}" for mark in MARKS if found[mark] != expected[mark])
-
-
-REQUIRED_TABLES = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
-"""Tables by which a database of this program is recognized."""
-
-WRITABLE = "mode=rw"
-
-MAGIC = b"SQLite format 3\0"
-"""The first bytes of every database (sqlite.org/fileformat2.html)."""
-
-RANDOM = r"[a-z0-9_]{8}"
-"""The end of tempfile's names."""
-
-MAX_SIZE = 128 * 1024 * 1024
-"""Bytes of the largest file that is rewritten beside a running bot, whose payers wait meanwhile
-and are refused after five seconds (measured: 130 MB in a second, 50 MB on a busy machine)."""
-
-LOG_SECONDS, PAUSE = 30.0, 0.05
-"""The longest wait for readers of the -wal, and the time between two attempts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """A summary of a database: version of its schema, counts, time of its last payment, size.
-
-    `newest_at` in epoch ms, `size` in bytes.
-    """
-
-    version: int
-    requests: int
-    payments: int
-    newest_at: int | None
-    size: int
-
-
-@contextmanager
-def temporary_file(target: Path) -> Iterator[Path]:
-    """Create a file beside `target`, of mode 0600, and delete it when the block ends.
-
-    Raises BotError where the folder can't be written to.
-    """
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise errors.BotError(f"{target.parent}: can't be written to: {error.strerror}") from error
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        for one in private_files.database_files(name):
-            one.unlink(missing_ok=True)
-
-
-def find_leftovers(folder: Path, target: str) -> list[Path]:
-    """Return the files of `temporary_file` whose process was killed; `target` is a pattern."""
-    endings = "|".join(private_files.SIDE_FILES)
-    name = re.compile(rf"\.(?:{target})\.{RANDOM}(?:{endings})?")
-    return [one for one in folder.iterdir() if name.fullmatch(one.name) and not one.is_dir()]
-
-
-def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
-    """Copy a database as it is at this moment into the file `target`.
-
-    `live` where others have it open or may open it meanwhile. Raises BotError where `source` can't
-    be read, or `target` can't hold it.
-    """
-    with _naming(source), inspection.opened(source, WRITABLE) if live else _readable(source) as old:
-        old.table_names()  # raises where the file is locked or damaged
-        with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
-            new.execute("PRAGMA journal_mode = OFF")
-            new.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
-            old.conn.backup(new)
-    with _naming(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
-        new.execute("PRAGMA journal_mode = DELETE")
-
-
-def forget_processes(path: Path) -> None:
-    """Delete the rows about running processes from a copy. Raises BotError."""
-    with _naming(path), inspection.opened(path, WRITABLE) as db:
-        for name in OF_RUNNING_PROCESSES.intersection(db.table_names()):
-            db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own names
-
-
-def check_sound(path: Path, source: Path) -> None:
-    """Raise BotError where a copy of `source` is damaged."""
-    _check(path, source, inspection.first_flaw)
-
-
-def check_foreign(path: Path, source: Path) -> None:
-    """Raise BotError where a copy of `source`, a file from outside, is not ours and consistent."""
-    check_schema(path, source)
-    _check(path, source, inspection.first_inconsistency)
-
-
-def check_schema(path: Path, source: Path) -> None:
-    """Raise BotError where a copy of `source` has not exactly the schema of its version."""
-    with _naming(source):
-        compare_schema(path, source)
-
-
-def _check(path: Path, source: Path, find: Callable[[Database], str | None]) -> None:
-    with _naming(source), _readable(path) as db:
-        if found := find(db):
-            raise errors.BotError(f"{source}: is damaged: {found}")
-
-
-def read_contents(path: Path) -> Contents:
-    """Return the summary of a database. Raises BotError where it is not of this program."""
-    with _naming(path), _readable(path) as db:
-        if not set(db.table_names()) >= REQUIRED_TABLES:
-            raise errors.BotError(f"{path}: {NOT_OURS}")
-        (newest,) = db.query("SELECT MAX(completed_at) AS at FROM payments")
-        return Contents(
-            version=db["migrations"].count,
-            requests=db["payment_requests"].count,
-            payments=db["payments"].count,
-            newest_at=newest["at"],
-            size=path.stat().st_size,
-        )
-
-
-def read_sealed_secret(path: Path) -> str | None:
-    """Return one of the secrets in a database, still sealed; None where there is none."""
-    with _naming(path), _readable(path) as db:
-        row = next(db["kept_secrets"].rows_where(order_by="name", limit=1), None)
-        return str(row["sealed"]) if row else None
-
-
-def holds_data(path: Path, embedded: str) -> bool:
-    """Return whether data would be lost with this file; True where it can't be read.
-
-    `embedded` names the secret of the application that a start creates.
-    """
-    if Path(f"{path}-wal").exists() and Path(f"{path}-wal").stat().st_size:
-        return True
-    if not path.exists() or not path.stat().st_size:
-        return False
-    try:
-        with _naming(path), _readable(path) as db:
-            tables = {name for name in db.table_names() if not name.startswith("sqlite")}
-            if "apps" in tables and _has_other_applications(db, embedded):
-                return True
-            return any(any(db[name].rows_where(limit=1)) for name in tables - FILLED_BY_A_START)
-    except errors.BotError:
-        return True
-
-
-def _has_other_applications(db: Database, embedded: str) -> bool:
-    own = db["kept_secrets"].count_where("name = ?", [embedded])
-    return bool(db["apps"].count > own)
-
-
-def is_database(path: Path) -> bool:
-    """Check the first bytes of a file: opening any other file as a database deletes its -wal."""
-    with _naming(path), path.open("rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+# A database that other processes are kept out of, and files moved into place.
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[bool]:
     """Merge a database's -wal into it and keep other processes from opening it.
 
-    Yields False, and keeps nobody out, where another process has it open: in WAL mode even an idle
-    one holds a lock. Raises BotError where the file can't be opened.
+    Yields False, and keeps nobody out, if another process has it open: in WAL mode even an idle
+    process holds a lock. Raises BotError if the file can't be opened.
     """
     with _naming(path), inspection.opened(path, WRITABLE) as db:
         yield _is_alone(db)
@@ -293,7 +288,7 @@ def exclusive(path: Path) -> Iterator[bool]:
 def held(path: Path) -> Iterator[Database]:
     """Open a database that no other process can read or write meanwhile.
 
-    Raises BotError where one has it open.
+    Raises BotError if another process has it open.
     """
     with _naming(path), inspection.opened(path, WRITABLE) as db:
         if not _is_alone(db):
@@ -312,7 +307,7 @@ def copy_held(db: Database, target: Path) -> None:
 
 
 def _is_alone(db: Database) -> bool:
-    """Merge the -wal and keep others out; return False where another process has the file open."""
+    """Merge the -wal and keep others out; return False if another process has the file open."""
     try:
         db.disable_wal()
         db.execute("BEGIN EXCLUSIVE")
@@ -337,9 +332,9 @@ def publish(made: Path, target: Path) -> None:
 def replace(made: Path, target: Path, aside: Path) -> None:
     """Move a file to `target`; the file that was there is named `aside` from then on.
 
-    One rename, so that a crash leaves the one or the other; on a disk without hard links it may
-    leave the old one as `aside` alone. A -wal that could not be merged moves first: beside another
-    file it would spoil that one. Raises BotError, and then nothing has changed.
+    It is one rename, so that a crash leaves either the old file or the new one; on a disk without
+    hard links it may leave the old file only as `aside`. A -wal that could not be merged is moved
+    first: it would damage another file. Raises BotError, and then nothing has changed.
     """
     with _naming(target), ExitStack() as undo:
         _sync(made)
@@ -358,7 +353,7 @@ def replace(made: Path, target: Path, aside: Path) -> None:
 
 
 def merge_log(path: Path) -> None:
-    """Merge the -wal of a file that nobody has open into it. Raises BotError."""
+    """Merge the -wal into a file that nobody has open. Raises BotError."""
     with _naming(path), inspection.opened(path, WRITABLE) as db:
         db.disable_wal()
 
@@ -367,9 +362,9 @@ def compact(path: Path) -> bool:
     """Rewrite a database file without deleted bytes, and empty its -wal; writers wait meanwhile.
 
     Every connection of the bot deletes securely: SQLite overwrites deleted rows, but not the copies
-    that page splits left in the free space of pages. VACUUM leaves none of these.
-    Returns False, and only empties the -wal, where another process has open a file so large that
-    payers would be refused. Raises BotError.
+    that page splits left in the free space of pages. VACUUM removes these too.
+    If another process has the file open, and it is so large that payers would be refused, only the
+    -wal is emptied, and False is returned. Raises BotError.
     """
     may_wait = path.stat().st_size <= MAX_SIZE
     if not may_wait:
@@ -396,12 +391,12 @@ def _empty_log(db: Database) -> None:
 
 
 def _link(path: Path, name: Path) -> None:
-    """Name a file a second time; rename it where there are no hard links; never replace a file."""
+    """Give a file a second name; rename it on a disk without hard links; never replace a file."""
     try:
         os.link(path, name)
     except FileExistsError:
         raise
-    except OSError:  # no hard links here
+    except OSError:  # no hard links on this disk
         if name.exists():
             raise FileExistsError(17, "already exists") from None
         path.rename(name)
@@ -415,9 +410,9 @@ def _unlink(name: Path, path: Path) -> None:
 
 
 def _readable(path: Path) -> AbstractContextManager[Database]:
-    """Open a file to read; create none beside a file that has none."""
+    """Open a file to read; create no file beside one that has none."""
     is_alone = not any(Path(f"{path}{ending}").exists() for ending in private_files.SIDE_FILES)
-    return inspection.opened(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
+    return inspection.opened(path, UNSHARED if is_alone else "mode=ro")
 
 
 def _sync(path: Path) -> None:
@@ -430,7 +425,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Raise BotError with the name of the file for errors of SQLite and of the disk."""
+    """Raise errors of SQLite and of the disk as a BotError with the name of the file."""
     try:
         yield
     except sqlite3.DatabaseError as error:

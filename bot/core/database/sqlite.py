@@ -1,4 +1,4 @@
-"""SQLite behind the verbs of `Database`: one writer and a few reader threads."""
+"""A SQLite file as a `Database`: one writer, a few reader threads, and the check of the disk."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ from bot.core.database.database import (
     WriteLease,
 )
 
-# The check that a payment can be stored: a read, then a write of a payment's size.
+T = TypeVar("T")
 
+READERS = 2
+READER_KIB = 500
+"""What a reader keeps of the file in memory: a quarter of SQLite's default, because each commit
+empties it and the system keeps the file too."""
 
 PROVEN_SECONDS = 1.0
 """The time for which a result is returned again, so that frequent checks cost nothing."""
@@ -37,16 +41,16 @@ PAYMENT_BYTES = 128 * 1024
 COMMIT_BYTES = sqlite_writer.MAX_GROUP * 64 * 1024
 """The most bytes that one commit of a full group of payments writes.
 
-Measured: 28 KiB a payment in a small database. A smaller write may fit in the space that a failed
+Measured: 28 KiB a payment in a small database. A smaller write may fit into the space that a failed
 commit left in the -wal, and proves nothing.
 """
 
 
 class StorageCheck:
-    """The check of a file; once a commit has failed, a write of `COMMIT_BYTES` has to succeed.
+    """The check that a payment can be stored: a read, then a write of a payment's size.
 
-    After any failed commit, of a payment or of a probe, a small write that succeeds proves nothing.
-    `query` reads from the file, `probe` writes so many bytes to it, `health` has its failures.
+    After a failed commit, of a payment or of a probe, a small write that succeeds proves nothing: a
+    write of `COMMIT_BYTES` has to succeed.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class StorageCheck:
         probe: Callable[[int], Awaitable[None]],
         health: Health,
     ) -> None:
+        """Take functions that read from the file and write so many bytes to it."""
         self._query, self._probe, self._health = query, probe, health
         self._clock = time.monotonic
         self._probing = asyncio.Lock()
@@ -86,14 +91,6 @@ class StorageCheck:
                 self._refused_at, self._refusal = self._clock(), str(error)
             raise
         self._failures, self._proven_at = failures, self._clock()
-
-
-T = TypeVar("T")
-
-READERS = 2
-READER_KIB = 500
-"""What a reader keeps of the file in memory: a quarter of SQLite's default, for each commit empties
-it and the system keeps the file too."""
 
 
 class SqliteDatabase(Database):
@@ -140,8 +137,8 @@ class SqliteDatabase(Database):
     async def one(self, sql: str, **params: object) -> Row | None:
         """Return the row that a key or an index finds in a few steps, or None.
 
-        This one runs on the event loop, since a change of threads takes ten times as long as the
-        row; where the file can't be read at once, a reader's thread waits for it.
+        It is read on the event loop, since a change of threads takes ten times as long as the row;
+        if the file can't be read at once, a reader's thread waits for it.
         """
         try:
             with sqlite_writer.storage_errors():
@@ -160,10 +157,7 @@ class SqliteDatabase(Database):
         return await self._storage_check()
 
     async def probe(self, size: int) -> None:
-        """Write `size` bytes to the disk, in place of those of the last probe.
-
-        Raises StorageError where the machine fails.
-        """
+        """Replace the bytes of the last probe by `size` others, durably. Raises StorageError."""
         filler = secrets.token_hex(size // 2)  # random: a file system could compress anything else
         await self.bulk(partial(_fill, filler=filler))
 
@@ -207,7 +201,7 @@ class SqliteDatabase(Database):
 
 
 class SharedWriter(OwnWriter):
-    """The one writer of a file: a second connection would only wait for it."""
+    """The database's only writer: a second connection would just wait for it."""
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database

@@ -1,9 +1,10 @@
-"""The one writer: queued transactions are committed together, each whole or not at all.
+"""The only writer of a SQLite file: it commits queued transactions together.
 
-A commit waits for the disk, so one commit serves all transactions in the queue: each runs inside a
-savepoint of its own, and no caller gets a result before the commit. The commit is the writer's
-thread's; the statements are not, unless they take long: at each of them the thread would wait for
-the interpreter, which the event loop has (docs/decisions/0082-statements-on-the-event-loop.md).
+A commit waits for the disk, so one commit serves all transactions in the queue. Each runs in a
+savepoint of its own, so that it is stored whole or not at all, and no caller gets a result before
+the commit. The writer's thread commits, and runs statements that take long. Short statements run on
+the event loop: at each of them the thread would wait for the interpreter, which the event loop has
+(docs/decisions/0082-statements-on-the-event-loop.md).
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ import structlog
 from bot.core import errors
 from bot.core.database import database, urls
 
-# Statements on a connection of SQLite: rows as dicts, errors as those of every engine.
-
+log = structlog.get_logger()
+T = TypeVar("T")
 
 MACHINE_FAULTS = {
     sqlite3.SQLITE_BUSY,
@@ -42,13 +43,12 @@ MACHINE_FAULTS = {
 }
 """SQLite's primary result codes for faults of the machine (sqlite.org/rescode.html)."""
 
-
 _NAME = itemgetter(0)
-"""Of a column's description (PEP 249)."""
+"""Returns the name in a column's description (PEP 249)."""
 
 
 class SqliteTransaction(database.Transaction):
-    """A transaction on the writer's connection, or a read on a reader's."""
+    """A transaction on the writer's connection, or a read on a reader's connection."""
 
     engine: database.Engine = "sqlite"
 
@@ -73,7 +73,7 @@ class SqliteTransaction(database.Transaction):
 
 
 class _StorageErrors:
-    """The translation of SQLite's errors, for a `with`: a generator would cost each statement."""
+    """Translates SQLite's errors in a `with`; a generator would slow down each statement."""
 
     def __enter__(self) -> None:
         """Begin."""
@@ -104,8 +104,8 @@ def storage_errors() -> _StorageErrors:
     return _ERRORS
 
 
-log = structlog.get_logger()
-T = TypeVar("T")
+# The queue, and the groups of transactions that one commit serves.
+
 
 BUSY_TIMEOUT_SECONDS = 5.0
 """The longest wait of a transaction for other processes, from the moment it was queued.
@@ -117,19 +117,19 @@ LOCK_PAUSE = 0.01
 """Seconds between attempts to begin while another process writes."""
 
 TURN_SECONDS = 0.005
-"""The time for which transactions run on the event loop before others have their turn there."""
+"""The time for which transactions run on the event loop before other tasks get their turn."""
 
 CROWD = 4
 PAUSE_SECONDS = 0.003
-"""A group of so many transactions is followed by another one after this time at the earliest: a
-commit costs as much as three payments, and many small ones would leave no time for payers."""
+"""After a group of this many transactions, the next group begins this much later at the earliest: a
+commit costs as much as three payments, and many small commits would leave no time for payers."""
 
 MAX_GROUP = 64
 """Transactions in one commit: the first of them waits for all the others."""
 
 CHECKPOINT_PAGES = 4000
-"""Pages of the -wal, 16 MiB, whose content then moves into the file: each changed page once,
-however often it changed. Some sixty payments with a webhook write SQLite's own 1,000."""
+"""Pages of the -wal (16 MiB) after which its content moves into the file: each changed page once,
+however often it changed. About sixty payments with a webhook write SQLite's default of 1,000."""
 
 FILE_MOVED = (
     "its file was moved, deleted or replaced: put it back, beside its -wal with the newest data"
@@ -146,17 +146,16 @@ class LoopCaller:
 
 @dataclass(slots=True)
 class QueuedTransaction:
-    """A transaction in the writer's queue; `caller` is None where it has no event loop.
-
-    It waits for other processes until `deadline` (monotonic seconds), and runs in the writer's
-    thread if `in_thread`.
-    """
+    """A transaction in the writer's queue."""
 
     work: Callable[[database.Transaction], Any]
     caller: LoopCaller | None
+    """None if the caller has no event loop."""
     deadline: float
+    """In monotonic seconds; until then it waits for other processes."""
     future: Future[Any] | asyncio.Future[Any]
     in_thread: bool
+    """True if it runs in the writer's thread."""
     result: Any = None
     error: BaseException | None = None
     topics: frozenset[str] = frozenset()
@@ -164,7 +163,7 @@ class QueuedTransaction:
     is_answered: bool = False
 
     def begin(self) -> bool:
-        """Return False where it was cancelled; a future of `submit` can't be from then on."""
+        """Return False if it was cancelled; from then on a future of `submit` can't be."""
         if isinstance(self.future, Future):
             return self.future.set_running_or_notify_cancel()
         return not self.future.cancelled()
@@ -182,9 +181,9 @@ class QueuedTransaction:
 class Writer:
     """Runs transactions on one connection, in the order of their queue, a group in each commit.
 
-    Short ones run on an event loop, which hands the commit to the writer's thread. The thread runs
-    the others, those of callers without an event loop, and any while another process writes.
-    Whoever has set `_busy` has the connection for itself.
+    Short transactions run on an event loop, which hands the commit to the writer's thread. The
+    thread runs the long ones, those of callers without an event loop, and all while another process
+    writes.
     """
 
     def __init__(self, path: str, conn: sqlite3.Connection, health: database.Health) -> None:
@@ -199,25 +198,25 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
         self._queue: deque[QueuedTransaction] = deque()
-        self._for_thread = 0
-        self._busy = False
-        self._called: asyncio.AbstractEventLoop | None = None
-        self._next_at = 0.0  # of the loop's clock, as in `_serve_on_loop`
+        self._for_thread = 0  # how many in the queue run in the thread
+        self._busy = False  # the loop or the thread that set it has the connection
+        self._called: asyncio.AbstractEventLoop | None = None  # will serve the queue
+        self._next_at = 0.0  # by the loop's clock: the earliest time of the next group
         self._closing = threading.Event()
 
     def keep_journals_in_memory(self) -> None:
-        """Keep what undoes a part of a transaction in memory, once the schema is up to date.
+        """Keep the journals of savepoints in memory, once the schema is up to date.
 
-        A file each would be as much to write as the transactions themselves. New indexes of large
-        tables are better sorted in files.
+        Files of them would be as much to write as the transactions themselves. Before that, new
+        indexes of large tables are sorted in files.
         """
         self._thread.submit(self._conn.execute, "PRAGMA temp_store = MEMORY").result()
 
     def submit(self, work: Callable[[database.Transaction], T]) -> Future[T]:
         """Queue a transaction; return a future that is set once it is durable.
 
-        An exception of `work`, or StorageError where the machine fails, rolls it back. Cancelled
-        before it begins, it does not run.
+        An exception of `work`, or StorageError if the machine fails, rolls it back. It does not run
+        if the future is cancelled before.
         """
         future: Future[T] = Future()
         self.enqueue(work, future)
@@ -231,9 +230,10 @@ class Writer:
         *,
         in_thread: bool = True,
     ) -> None:
-        """Queue a transaction; with a `caller` its future is set on that event loop.
+        """Queue a transaction.
 
-        Call it from there. Unless `in_thread`, which those without a caller are, it runs there too.
+        A `caller` calls it from its event loop, and gets the result there; the transaction runs
+        there too unless `in_thread`. Without a caller it runs in the writer's thread.
         """
         deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
         one = QueuedTransaction(work, caller, deadline, future, in_thread)
@@ -260,7 +260,7 @@ class Writer:
         self._conn.close()
 
     def _serve_on_loop(self) -> None:
-        """Run transactions from the queue for a moment, and have them committed by the thread."""
+        """Run transactions from the queue for a moment; the thread commits them."""
         loop = asyncio.get_running_loop()
         if loop.time() < self._next_at:
             loop.call_at(self._next_at, self._serve_on_loop)
@@ -272,11 +272,8 @@ class Writer:
             self._busy = True
         try:
             self._begin_now()
-        except (
-            sqlite3.Error,
-            errors.StorageError,
-        ):  # the thread waits for other processes, or meets the same error
-            self._thread.submit(self._serve)
+        except (sqlite3.Error, errors.StorageError):
+            self._thread.submit(self._serve)  # it waits for other processes, or gets the same error
             return
         group: list[QueuedTransaction] = []
         began, until = loop.time(), time.monotonic() + TURN_SECONDS
@@ -295,7 +292,7 @@ class Writer:
         self._thread.submit(self._serve, group)
 
     def _serve(self, ran: list[QueuedTransaction] | None = None) -> None:
-        """Commit what `ran` on the loop, then serve the queue while it needs the thread."""
+        """Commit the transactions that `ran` on the loop, then serve the queue."""
         if ran is None:
             self._serve_group()
         else:
@@ -304,14 +301,14 @@ class Writer:
             self._serve_group()
 
     def _is_needed(self) -> bool:
-        """Return whether the thread has to go on; else the connection is free, for the loop."""
+        """Return False, and free the connection, if the thread has nothing left to do."""
         with self._lock:
             is_needed = self._for_thread > 0 or (bool(self._queue) and not self._call_loop())
             self._busy = is_needed
         return is_needed
 
     def _call_loop(self) -> bool:
-        """Call the loop of the first in the queue to serve it; return False where none will."""
+        """Make the loop of the first caller serve the queue; return False if it can't."""
         caller = self._queue[0].caller
         if caller is None or self._closing.is_set():
             return False
@@ -335,7 +332,7 @@ class Writer:
         group: list[QueuedTransaction],
         how: Callable[[list[QueuedTransaction]], list[QueuedTransaction]],
     ) -> None:
-        """Finish a group and answer each of it; no exception keeps the next from its turn."""
+        """Run or commit a group and answer its callers; an exception doesn't stop the writer."""
         try:
             self._finish(how(group))
         except Exception as error:
@@ -346,7 +343,7 @@ class Writer:
             self._finish(rest)
 
     def _finish(self, group: list[QueuedTransaction]) -> None:
-        """Answer each of a group, with one call to each event loop."""
+        """Answer the callers of a group, with one call to each event loop."""
         by_loop: defaultdict[asyncio.AbstractEventLoop, list[QueuedTransaction]] = defaultdict(list)
         for one in group:
             one.is_answered = True
@@ -364,7 +361,7 @@ class Writer:
                 loop.call_soon_threadsafe(_answer, waiting)
 
     def _run_and_commit(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
-        """Run a group in one commit; return those not answered yet, with results and errors."""
+        """Run a group in one commit; return the transactions that are not answered yet."""
         try:
             with storage_errors():
                 group = self._begin(group)
@@ -391,16 +388,16 @@ class Writer:
         return group
 
     def _undo(self, group: list[QueuedTransaction], error: BaseException) -> None:
-        """End a group by a rollback, with an error for each that has none of its own."""
+        """Roll back a group, with an error for each transaction that has none of its own."""
         if self._conn.in_transaction:
             self._conn.execute("ROLLBACK")
         for one in group:
             one.error = one.error or error
 
     def _run(self, one: QueuedTransaction) -> None:
-        """Run one transaction; an error of its own rolls back that one alone.
+        """Run one transaction of a group; its error rolls back only this one.
 
-        Raises the error that ended all of them: SQLite rolls back by itself when the disk is full.
+        Raises an error that ended the whole group: SQLite rolls back when the disk is full.
         """
         conn, tx = self._conn, SqliteTransaction(self._conn)
         conn.execute("SAVEPOINT one")
@@ -422,9 +419,9 @@ class Writer:
         self._changes = self._conn.total_changes  # counts what was rolled back too
 
     def _begin(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
-        """Begin once no other process writes; return those whose deadline has not passed.
+        """Begin once no other process writes; return the transactions that are still waiting.
 
-        The others are answered as they pass it.
+        A transaction whose deadline passes is answered with an error.
         """
         while group:
             try:
@@ -434,22 +431,17 @@ class Writer:
                 is_locked = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
                 if not is_locked or self._closing.wait(LOCK_PAUSE):
                     raise
-                group = self._still_waiting(group, error)
+                now = time.monotonic()
+                late = [one for one in group if one.deadline <= now]
+                for one in late:
+                    one.error = errors.StorageError(str(error))
+                self._finish(late)
+                group = [one for one in group if one.deadline > now]
         return group
-
-    def _still_waiting(
-        self, group: list[QueuedTransaction], error: Exception
-    ) -> list[QueuedTransaction]:
-        now = time.monotonic()
-        late = [one for one in group if one.deadline <= now]
-        for one in late:
-            one.error = errors.StorageError(str(error))
-        self._finish(late)
-        return [one for one in group if one.deadline > now]
 
 
 def _answer(group: list[QueuedTransaction]) -> None:
-    """Answer callers on this event loop, after waking the listeners of their topics."""
+    """Wake the listeners of a group's topics on this event loop, then answer its callers."""
     for one in group:
         if one.caller is not None and one.error is None and one.topics:
             with _logged_errors():
@@ -462,7 +454,7 @@ def _answer(group: list[QueuedTransaction]) -> None:
 
 @contextmanager
 def _logged_errors() -> Iterator[None]:
-    """Log an exception, so that the other callers of the group are answered."""
+    """Log an exception, so that the group's other callers are answered."""
     try:
         yield
     except Exception:

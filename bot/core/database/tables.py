@@ -1,4 +1,7 @@
-"""The tables of the schema as data: their columns, and an order in which rows can be inserted."""
+"""Tables, columns and sums in SQL: what statements are built of.
+
+Columns are always named: a `SELECT *` fails in a running replica once a migration adds a column.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,13 @@ from typing import Any
 
 from bot.core.database import sqlite
 
-# Sums of money beyond 64 bits, which a database adds up in two parts.
-#
-# SQLite would add such integers as floats. Of each amount the billions and the rest are added
-# apart: both sums fit, for a billion payments too.
-
-
 BILLION = 1_000_000_000
 BILLIONS, REST = f"amount / {BILLION}", f"amount - amount / {BILLION} * {BILLION}"
-"""The parts of a column `amount` in SQL, without %, which some drivers take for a parameter."""
+"""The parts of a column `amount` in SQL, without %, which some drivers take for a parameter.
+
+A sum of money may exceed 64 bits, and SQLite would add such integers as floats. The billions and
+the rest of each amount are added separately: both sums fit, even of a billion payments.
+"""
 
 
 def split_amount(amount: int) -> tuple[int, int]:
@@ -32,17 +33,17 @@ def join_amount(row: Mapping[str, Any]) -> int:
     return int(row["billions"]) * BILLION + int(row["rest"])
 
 
-# Columns named in SQL: a `SELECT *` fails in a running replica once a migration adds a column.
-
-
 def columns_of(row: type[Any]) -> str:
-    """Return the columns of a table that has one for each field of the dataclass `row`."""
+    """Return the names of the fields of the dataclass `row`, as statements list columns."""
     return ", ".join(field.name for field in fields(row))
 
 
 def of_table(table: str, columns: str) -> str:
-    """Return `columns` with the name or alias of their table before each."""
+    """Return `columns` with the name or alias of their table in front of each."""
     return ", ".join(f"{table}.{column}" for column in columns.split(", "))
+
+
+# The tables of the schema as data: their columns, and an order in which rows can be inserted.
 
 
 NUMBERS = "migrations"
@@ -52,15 +53,16 @@ OF_RUNNING_PROCESSES = frozenset({"probe", "replicas", "leads", "slices", "rates
 """Tables about running processes and their server: no other database has a use for their rows."""
 
 FILLED_BY_A_START = OF_RUNNING_PROCESSES | {NUMBERS, "kept_secrets", "lanes", "apps", "audit"}
-"""Tables that hold rows though nobody has used the database yet."""
+"""Tables that have rows even before anybody has used the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; `type` as declared: INTEGER (32 bits), BIGINT, TEXT or BYTEA."""
+    """A column of a table."""
 
     name: str
     type: str
+    """As declared: INTEGER (32 bits), BIGINT, TEXT or BYTEA."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +79,20 @@ class Table:
 
 
 def read_tables(version: int) -> tuple[Table, ...]:
-    """Return the tables with rows to copy of a version of the schema; what they refer to first."""
+    """Return the tables whose rows are copied, in a version of the schema; referred ones first."""
+    found, parents = {}, {}
     with closing(sqlite.in_memory(version)) as conn:
-        found = {name: _read_table(conn, name) for name in _names(conn)}
-        parents = {name: _parents(conn, name) for name in found}
+        for name in _names(conn):
+            columns = conn.execute(f"PRAGMA table_info({name})")
+            found[name] = Table(name, tuple(Column(str(row[1]), str(row[2])) for row in columns))
+            references = conn.execute(f"PRAGMA foreign_key_list({name})")
+            parents[name] = {str(row[2]) for row in references}
     order = TopologicalSorter(parents).static_order()
     return tuple(found[name] for name in order if name not in {NUMBERS, *OF_RUNNING_PROCESSES})
 
 
 def list_tables(version: int) -> frozenset[str]:
-    """Return the names of all tables of a version of the schema, but for that of its number."""
+    """Return the names of all tables of a version of the schema."""
     with closing(sqlite.in_memory(version)) as conn:
         return frozenset(_names(conn))
 
@@ -94,12 +100,3 @@ def list_tables(version: int) -> frozenset[str]:
 def _names(conn: sqlite3.Connection) -> list[str]:
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
     return [str(name) for (name,) in conn.execute(sql)]
-
-
-def _read_table(conn: sqlite3.Connection, name: str) -> Table:
-    rows = conn.execute(f"PRAGMA table_info({name})")
-    return Table(name, tuple(Column(str(row[1]), str(row[2])) for row in rows))
-
-
-def _parents(conn: sqlite3.Connection, name: str) -> set[str]:
-    return {str(row[2]) for row in conn.execute(f"PRAGMA foreign_key_list({name})")}

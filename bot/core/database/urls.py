@@ -1,8 +1,8 @@
 """What a DATABASE_URL names: a SQLite file or a PostgreSQL server.
 
-A PostgreSQL URL is libpq's (postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING), with
-one parameter of ours, `pooler=transaction`: a pooler such as PgBouncer gives each transaction
-another connection of the server.
+A PostgreSQL URL is one of libpq (postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING),
+with a parameter of ours, `pooler=transaction`: a pooler such as PgBouncer gives each transaction
+another connection to the server.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from bot.core import errors
 
@@ -23,14 +23,17 @@ PASSWORDS = ("password", "sslpassword")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What libpq gets to read, and whether a pooler stands between."""
+    """The address of a PostgreSQL server."""
 
     url: str
+    """As libpq reads it, without our own parameter."""
+
     is_pooled: bool = False
+    """True if a pooler is between us and the server."""
 
 
 def is_postgres(url: str) -> bool:
-    """Return whether a DATABASE_URL names a PostgreSQL server."""
+    """True if a DATABASE_URL names a PostgreSQL server."""
     return url.partition("://")[0].lower() in SCHEMES
 
 
@@ -43,12 +46,20 @@ def check_url(url: str) -> None:
 
 
 def postgres_address(url: str) -> Address:
-    """Return what libpq connects to. Raises ConfigProblem."""
+    """Return the server's address. Raises ConfigProblem."""
     try:
         parts = urlsplit(url)
     except ValueError:
         raise unreadable() from None
-    if _is_cut(parts) or re.search(r"\s", url):
+    # A password with an @ leaves two of them, one with / ? or # moves its rest into another part of
+    # the URL, which libpq would show in its errors.
+    is_cut = (
+        bool(parts.fragment)
+        or parts.netloc.count("@") > 1
+        or "@" in parts.path
+        or ("@" in parts.query and "@" not in parts.netloc)
+    )
+    if is_cut or re.search(r"\s", url):
         raise unreadable()
     params = parse_qsl(parts.query, keep_blank_values=True)
     modes = [value for name, value in params if name == POOLER]
@@ -59,18 +70,18 @@ def postgres_address(url: str) -> Address:
 
 
 def safe_url(url: str) -> str:
-    """Return the URL for people: a server's without password and parameters."""
+    """Return a URL that can be shown: without the password and parameters of a server."""
     if not is_postgres(url):
         return url
     scheme, _, rest = url.partition("://")
-    user, _, server = rest.rpartition("@")  # a password may contain what ends it elsewhere
+    user, _, server = rest.rpartition("@")  # a password may contain an @
     user = user.partition(":")[0]
     server = re.split(r"[?#]", server)[0]
     return f"{scheme}://{user}@{server}" if user else f"{scheme}://{server}"
 
 
 def passwords(url: str) -> list[str]:
-    """Return the secrets of a URL, as they are written there and as they are meant."""
+    """Return the secrets in a URL, both as they are written there and decoded."""
     if not is_postgres(url):
         return []
     _, _, rest = url.partition("://")
@@ -80,7 +91,7 @@ def passwords(url: str) -> list[str]:
 
 
 def unreadable() -> errors.ConfigProblem:
-    """Return the problem of a URL that can't be read; it quotes nothing, as that may be secret."""
+    """Return the problem of a URL that can't be read; it quotes nothing, which may be secret."""
     return errors.ConfigProblem(
         "DATABASE_URL: write postgresql://user:password@host/database, with parameters of libpq"
         " alone; in the password write %25 for %, %40 for @, %2F for /, %3F for ?, %23 for # and"
@@ -88,24 +99,15 @@ def unreadable() -> errors.ConfigProblem:
     )
 
 
-def _is_cut(parts: SplitResult) -> bool:
-    """Return whether a password seems to have ended a part of the URL: libpq would show its rest.
-
-    In it, an @ leaves two, and / ? # leave one where none belongs.
-    """
-    astray = "@" in parts.path or ("@" in parts.query and "@" not in parts.netloc)
-    return bool(parts.fragment) or astray or parts.netloc.count("@") > 1
-
-
-# Where a SQLite database lies: the path in its DATABASE_URL, and what must be there.
+# The file of a SQLite database, and the names of its predecessors.
 
 
 STAMP = r"\d{8}T\d{6}Z"
 """A time in the name of a file."""
 
 MOVED, REPLACED = "{}-moved-{}{}", "{}-replaced-{}{}"
-"""Names of a former database, moved to a server or replaced by a backup: its old name, the time,
-its ending."""
+"""The name of a database that was moved to a server or replaced by a backup: its old name, the time
+and its ending."""
 
 IS_MOVED = "was moved to a PostgreSQL server, and is {} now: set DATABASE_URL to that server"
 IS_REPLACED = "is missing, but a restore has put {} aside: run restore again"
@@ -119,7 +121,7 @@ def sqlite_path(url: str) -> str:
     scheme, _, rest = url.partition(":")
     path = unquote(rest[len("///") :])
     is_whole = scheme.lower() == "sqlite" and rest.startswith("///") and "\0" not in path
-    is_for_shell = path.startswith(("~", "$"))  # which nothing expands here
+    is_for_shell = path.startswith(("~", "$"))  # nothing expands these here
     if not is_whole or is_for_shell or path in {"", ":memory:"} or "?" in rest or "#" in rest:
         raise errors.ConfigProblem(
             "DATABASE_URL: write sqlite:///data/bot.db or sqlite:////an/absolute/path, without"
@@ -129,7 +131,7 @@ def sqlite_path(url: str) -> str:
 
 
 def existing_file(url: str) -> Path:
-    """Return the database file of a DATABASE_URL. Raises BotError where there is none."""
+    """Return the database file of a DATABASE_URL. Raises BotError if there is none."""
     path = Path(sqlite_path(url))
     refuse_lost_file(str(path))
     if not path.is_file():
@@ -145,9 +147,9 @@ def url_of(path: Path) -> str:
 
 
 def refuse_lost_file(path: str) -> None:
-    """Raise ConfigProblem where a file is missing that was there.
+    """Raise ConfigProblem if a file that was there is missing.
 
-    A new one would be empty, and SQLite would delete the data in a -wal that lies without its file.
+    A new one would be empty, and SQLite would delete a -wal without its file, with the data in it.
     """
     file, log = Path(path), Path(path + "-wal")
     if file.exists() and file.stat().st_size > 0:
@@ -157,23 +159,21 @@ def refuse_lost_file(path: str) -> None:
             f"DATABASE_URL: {path} is missing, but {log.name} beside it holds its newest data:"
             " put the file back there"
         )
+    neighbours = [one.name for one in file.parent.iterdir()] if file.parent.is_dir() else []
     for name, fate in ((MOVED, IS_MOVED), (REPLACED, IS_REPLACED)):
-        if former := _find_former(file, name):
+        pattern = re.compile(name.format(re.escape(file.stem), STAMP, re.escape(file.suffix)))
+        if former := max(filter(pattern.fullmatch, neighbours), default=None):
             raise errors.ConfigProblem(
                 f"DATABASE_URL: {path} {fate.format(former)}, or move that file to another folder"
                 " to begin with an empty database"
             )
 
 
-def _find_former(file: Path, name: str) -> str | None:
-    """Return the newest former database of this file that has such a name."""
-    pattern = re.compile(name.format(re.escape(file.stem), STAMP, re.escape(file.suffix)))
-    found = file.parent.iterdir() if file.parent.is_dir() else ()
-    return max((one.name for one in found if pattern.fullmatch(one.name)), default=None)
-
-
 def file_identity(path: str) -> tuple[int, int] | None:
-    """Return device and inode of the file at `path`: writes to a file without a name are lost."""
+    """Return device and inode of the file at `path`; None if there is none.
+
+    What is written to an open file that has lost its name is lost.
+    """
     try:
         found = os.stat(path)  # noqa: PTH116 - before each transaction, and Path costs as much again
     except OSError:

@@ -1,4 +1,4 @@
-"""Secrets at rest: sealed with SECRET_KEY, which is never in the database."""
+"""Secrets at rest, sealed with SECRET_KEY, which is never in the database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bot.core import errors
 from bot.core.database import database
 
 PROOF = "proof"
-"""The name of a secret that only proves the key."""
+"""The name of a secret whose only use is to check the key."""
 
 
 class Vault:
@@ -32,7 +32,7 @@ class Vault:
         return self._fernet.encrypt(text.encode()).decode()
 
     def open(self, sealed: str) -> str:
-        """Decrypt a text. Raises ConfigProblem where it was sealed with another key."""
+        """Decrypt a text. Raises ConfigProblem if it was sealed with another key."""
         try:
             return self._fernet.decrypt(sealed.encode()).decode()
         except InvalidToken as error:
@@ -43,9 +43,9 @@ class Vault:
 
 
 def load_or_create_key(path: Path) -> str:
-    """Return the key in the file `path`, which is created with mode 0600 the first time.
+    """Return the key in the file `path`; the first time, create the file with mode 0600.
 
-    The file is linked into place when it is whole, so that no process reads half of it.
+    The file is linked into place once it is complete, so that no process reads half of it.
     """
     if not path.exists():
         with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f"{path.name}.") as made:
@@ -63,12 +63,12 @@ def random_password() -> str:
 
 
 def holds_secrets(tx: database.Transaction) -> bool:
-    """Return whether a key has sealed anything yet."""
+    """True if a key has sealed anything yet."""
     return tx.one("SELECT name FROM kept_secrets LIMIT 1") is not None
 
 
 def check_key(tx: database.Transaction, vault: Vault) -> None:
-    """Check the key against a stored secret. Raises ConfigProblem where another key sealed it.
+    """Check the key against a stored secret. Raises ConfigProblem if another key sealed it.
 
     In an empty database a secret is stored, so that the next key can be checked.
     """

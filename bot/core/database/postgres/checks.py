@@ -108,7 +108,7 @@ class ServerFacts:
 
     `usable` are the connections that it grants the role, `used` those of everybody. `skew` are the
     milliseconds that our clock is ahead. `columns` of text sort otherwise than by their bytes.
-    `is_pooled`: a pooler gives each transaction another connection. `timeline` is None where the
+    `is_pooled`: a pooler gives each transaction another connection. `timeline` is None if the
     server tells nobody.
     """
 
@@ -162,7 +162,7 @@ def _one(connection: Connection, sql: bytes) -> dict[str, Any]:
 
 
 def _timeline(connection: Connection) -> int | None:
-    """Return the number of the timeline, None where the provider forbids to ask."""
+    """Return the number of the timeline, None if the provider forbids to ask."""
     with suppress(SqlError):
         return int(_one(connection, TIMELINE)["timeline"], 16)
     return None

@@ -90,7 +90,7 @@ def translated(error: SqlError) -> errors.BotError | SqlError:
 
 
 class NumberLoader(Loader):
-    """Load a numeric as an int where it is whole: the SUM of bigints is a numeric."""
+    """Load a numeric as an int if it is whole: the SUM of bigints is a numeric."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data).decode()
@@ -226,7 +226,7 @@ class Connection:
 
     Prepared statements are kept until it is closed, also over rollbacks; with `prepares` false
     there are none, as a pooler needs it. `until` is the moment (monotonic) by which the answer has
-    to come that is waited for; `timeline` is that of the server, None where it is not known.
+    to come that is waited for; `timeline` is that of the server, None if it is not known.
     """
 
     def __init__(

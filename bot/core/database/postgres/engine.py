@@ -58,7 +58,7 @@ STOP_SECONDS = 5.0
 
 @dataclass(slots=True, eq=False)
 class QueuedWork:
-    """Work for a thread; `loop` is None where its caller has none, and `future` is for a thread.
+    """Work for a thread; `loop` is None if its caller has none, and `future` is for a thread.
 
     `place` is the scope or the thing of which `width` transactions run at once, "" without one.
     """
@@ -79,7 +79,7 @@ class QueuedWork:
         return 1 if self.scope else ABOUT_THE_SAME
 
     def begin(self) -> bool:
-        """Return False where it was cancelled."""
+        """Return False if it was cancelled."""
         if isinstance(self.future, Future):
             return self.future.set_running_or_notify_cancel()
         return not self.future.cancelled()
@@ -167,7 +167,7 @@ class Threads:
         thread.start()
 
     def _leave(self, place: str) -> QueuedWork | None:
-        """Queue the next transaction of a place; return it where no thread would come to it."""
+        """Queue the next transaction of a place; return it if no thread would come to it."""
         with self._lock:
             waiting = self._waiting[place]
             if waiting and self._is_closed:
@@ -361,7 +361,7 @@ class PostgresDatabase(Database):
             self.health.worked()  # a commit that changes nothing proves nothing
 
     def _receive(self, topics: Iterable[str] | None) -> None:
-        """Wake the listeners of what was committed elsewhere; of all where that isn't known."""
+        """Wake the listeners of what was committed elsewhere; of all if that isn't known."""
         if self._loop is not None:
             woken = list(self._listeners) if topics is None else topics
             with suppress(RuntimeError):  # the loop is closed
@@ -451,7 +451,7 @@ def open_postgres(
 ) -> PostgresDatabase:
     """Open the database of a DATABASE_URL as `open_database` does. Raises ConfigProblem.
 
-    With `migrates`, it is migrated only where that returns True.
+    With `migrates`, it is migrated only if that returns True.
     """
     database = PostgresDatabase(url)
     try:

@@ -55,7 +55,7 @@ def refuse_while_beating(
 
 
 def refuse_changed(seen: Beats, now: Beats) -> None:
-    """Raise BotError where a replica came or beat between two looks."""
+    """Raise BotError if a replica came or beat between two looks."""
     _refuse(_changed(seen, now))
 
 
@@ -141,7 +141,7 @@ def may_migrate(tx: database.Transaction, *, creates: bool = False) -> bool:
     """Return whether a command has to migrate the database first.
 
     Raises BotError for a database without tables, unless the command `creates` them, and where
-    migrations are missing while a replica is registered: its program is an older one. Also where
+    migrations are missing while a replica is registered: its program is an older one. Also if
     ours is too old for the database.
     """
     if tx.one(HAS_TABLES) is None:
@@ -160,7 +160,7 @@ def may_migrate(tx: database.Transaction, *, creates: bool = False) -> bool:
 
 
 def refuse_older(tx: database.Transaction, number: int) -> None:
-    """Raise OlderReplicas where a replica is registered whose program uses what is removed."""
+    """Raise OlderReplicas if a replica is registered whose program uses what is removed."""
     rows = tx.query(
         "SELECT owner, beat FROM replicas WHERE migration < :number ORDER BY owner", number=number
     )
@@ -258,7 +258,7 @@ def _persist(run: database.Run, sleep: Callable[[float], object]) -> bool:
 def _wait_until_gone(
     run: database.Run, older: OlderReplicas, sleep: Callable[[float], object]
 ) -> None:
-    """Forget replicas whose beats stand still. Raises OlderReplicas where one moves."""
+    """Forget replicas whose beats stand still. Raises OlderReplicas if one moves."""
 
     def look() -> Beats:
         return {owner: beat for owner, beat in run(_beats).items() if owner in older.beats}

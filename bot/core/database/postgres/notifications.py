@@ -33,7 +33,7 @@ RECONNECT_SECONDS = 1.0
 class Notifications:
     """Sends the topics of our commits to other replicas, and receives those of theirs.
 
-    `received` is called with the topics of a notification, or with None where some may have been
+    `received` is called with the topics of a notification, or with None if some may have been
     missed, in the thread of the connection. It connects when somebody sends or listens: most
     commands do neither.
     """

@@ -1,7 +1,7 @@
 """One transaction on one thread's connection: run, run again, and committed for sure.
 
 A transaction that others got in the way of, or whose connection was lost before its commit, is
-rolled back, and its function runs again. Where the answer to the COMMIT is lost, the server is
+rolled back, and its function runs again. If the answer to the COMMIT is lost, the server is
 asked what became of it.
 """
 
@@ -197,7 +197,7 @@ class Runner:
             self._server.lost(connection)
 
     def _commit(self, connection: Connection, xid: bytes | None) -> None:
-        """Commit. Raises SqlError where that failed for sure, CommitUnknown where nobody knows."""
+        """Commit. Raises SqlError if that failed for sure, CommitUnknown if nobody knows."""
         try:
             result = connection.command(b"COMMIT")
         except SqlError as error:

@@ -13,7 +13,7 @@ from bot.core import errors
 from bot.core.database import database, inspection, migrations, sqlite, tables, timelines, urls
 from bot.core.database.postgres import migrating, transfer_target
 
-# Digests of tables: equal where two tables hold the same rows, whatever their order and engine.
+# Digests of tables: equal if two tables hold the same rows, whatever their order and engine.
 
 
 BYTES = 16
@@ -116,7 +116,7 @@ def dump(conn: transfer_target.Connection, path: Path, version: int) -> None:
     """Write all rows into the empty file `path`, with the schema of `version`; compare both sides.
 
     Within the transaction of `conn`, whose snapshot is the moment of the copy. Raises BotError,
-    sqlite3.Error where the file can't be written.
+    sqlite3.Error if the file can't be written.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
         _write_schema(file, version)
@@ -164,7 +164,7 @@ def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Tabl
     """Copy the rows of `tables`, in their order, and compare both sides; return their number.
 
     Within the transaction of `conn`: what fails leaves nothing. Raises Unreadable for values that
-    the server can't hold, sqlite3.Error where the file can't be read.
+    the server can't hold, sqlite3.Error if the file can't be read.
     """
     with inspection.opened(path, "mode=ro&immutable=1") as file:
         sent = {table: _copy(conn, file.conn, table) for table in tables}
@@ -238,7 +238,7 @@ class Destination:
     def load(self, path: Path, stamp: str) -> str | None:
         """Put the rows of a file in the place of what is there, in one transaction.
 
-        Returns the schema that holds the former tables from then on, None where they held no data.
+        Returns the schema that holds the former tables from then on, None if they held no data.
         `stamp` is a part of its name. Raises BotError, and then nothing has changed.
         """
         with transfer_target.session_transaction(self.conn) as tx:
@@ -256,7 +256,7 @@ class Destination:
 def unused(url: str, embedded: str, refusal: str | None) -> Iterator[Destination]:
     """Open a server's schema to load a database into; `embedded` as in `target.holds_data`.
 
-    Raises BotError where replicas are alive, and where there is data, unless there is no `refusal`,
+    Raises BotError if replicas are alive, and if there is data, unless there is no `refusal`,
     which says what to do then.
     """
     with transfer_target.open_session(url) as conn:
@@ -274,7 +274,7 @@ def unused(url: str, embedded: str, refusal: str | None) -> Iterator[Destination
 def in_place(url: str) -> Iterator[database.Transaction]:
     """Begin one transaction in a server's database that nobody uses.
 
-    Raises BotError where replicas are alive.
+    Raises BotError if replicas are alive.
     """
     with transfer_target.open_session(url) as conn:
         found = transfer_target.examine_target(conn)
@@ -295,7 +295,7 @@ def forget_processes(tx: database.Transaction) -> None:
 
 
 def _look(conn: transfer_target.Connection) -> migrating.Beats:
-    """Return the beat of every replica; none where there is no table yet."""
+    """Return the beat of every replica; none if there is no table yet."""
     exists = conn.execute("SELECT to_regclass('replicas') IS NOT NULL").fetchone()
     if not exists or not exists[0]:
         return {}

@@ -34,7 +34,7 @@ LOCKED, FORBIDDEN = "55P03", "42501"
 def open_session(url: str) -> Iterator[Connection]:
     """Open a connection that begins no transaction by itself.
 
-    Raises ConfigProblem where the URL or the server can't be used.
+    Raises ConfigProblem if the URL or the server can't be used.
     """
     address = urls.postgres_address(url).url
     given = psycopg.conninfo.conninfo_to_dict(address)
@@ -148,7 +148,7 @@ class Target:
 
 
 def examine_target(conn: Connection) -> Target:
-    """Return what the schema holds. Raises ConfigProblem where there is none."""
+    """Return what the schema holds. Raises ConfigProblem if there is none."""
     (schema,) = _one(conn, "SELECT current_schema()")
     if schema is None:
         raise errors.ConfigProblem("DATABASE_URL: its search_path names no schema that exists")
@@ -160,7 +160,7 @@ def examine_target(conn: Connection) -> Target:
 
 
 def refuse_strangers(found: Target) -> None:
-    """Raise BotError where another program keeps tables beside ours: they would be moved too."""
+    """Raise BotError if another program keeps tables beside ours: they would be moved too."""
     if found.strangers:
         raise errors.BotError(
             f"the table {found.schema}.{found.strangers[0]} is not ours: give the bot a database"
