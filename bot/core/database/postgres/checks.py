@@ -1,4 +1,4 @@
-"""What the doctor asks a PostgreSQL server: its settings, its clock, and who stands between."""
+"""Checks of a PostgreSQL server: that it can store a payment, and what the doctor wants to know."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from bot.core.database import database, urls
 from bot.core.database.postgres.connection import Connection, NotConnected, SqlError
 from bot.core.database.postgres.server import Server, advise
 
-# The check that a payment can be stored: a commit that reaches the server's disk.
-
-
 PROVEN_SECONDS = 1.0
 """The time for which a result is returned again, so that frequent checks cost nothing."""
 
 WRITE = "SELECT pg_logical_emit_message(true, 'check', '')"
-"""A commit in the server's log alone: replicas that update one row would wait for each other."""
+"""A commit that writes only to the server's log: replicas that update a row wait for each other."""
 
 FILL = "INSERT INTO probe (number, filler) VALUES (:number, :filler)"
 
 FILLER_BYTES = 1024 * 1024
-"""What has to find room after a failure: the log may have some where the tables have none."""
+"""Bytes that have to fit after a failure: the log may have room while the tables have none."""
 
 
 class StorageCheck:
-    """A check on a connection of its own; after a failure rows have to find room too."""
+    """The check that a commit reaches the server's disk, on a connection of its own.
+
+    After a failure, rows of `FILLER_BYTES` have to fit too.
+    """
 
     def __init__(self, writer: database.OwnWriter, health: database.Health) -> None:
         self._writer, self._health = writer, health
@@ -99,30 +99,30 @@ TIMELINE = b"SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timel
 BACKEND = b"SELECT pg_backend_pid() AS pid"
 
 CLOCK_LOOKS = 3
-"""Times that the clock is asked; the quickest answer is the truest."""
+"""How often the clock is read; the quickest answer is the most accurate."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a server says of itself to the role of DATABASE_URL.
-
-    `usable` are the connections that it grants the role, `used` those of everybody. `skew` are the
-    milliseconds that our clock is ahead. `columns` of text sort otherwise than by their bytes.
-    `is_pooled`: a pooler gives each transaction another connection. `timeline` is None if the
-    server tells nobody.
-    """
+    """What a server says about itself to the role of DATABASE_URL."""
 
     version: str
     timeline: int | None
+    """None if the provider forbids to ask."""
     usable: int
+    """Connections that the server grants this role."""
     used: int
+    """Connections of all roles."""
     encoding: str
     columns: tuple[str, ...]
+    """Columns of text that are not sorted by their bytes."""
     may_create: bool
     fsync: bool
     synchronous_commit: bool
     skew: int
+    """Milliseconds by which our clock is ahead."""
     is_pooled: bool
+    """True if a pooler gives each transaction another connection."""
 
 
 def read_facts(url: str, now: Callable[[], int]) -> ServerFacts:
@@ -141,9 +141,13 @@ def _read(connection: Connection, other: Connection, now: Callable[[], int]) -> 
     found = _one(connection, SETTINGS)
     limits = [found["max_connections"] - found["reserved"]]
     limits += [one for one in (found["role_limit"], found["database_limit"]) if one >= 0]
+    timeline = None
+    with suppress(SqlError):
+        timeline = int(_one(connection, TIMELINE)["timeline"], 16)
+    looks = [_read_skew(connection, now) for _ in range(CLOCK_LOOKS)]
     return ServerFacts(
         version=found["version"],
-        timeline=_timeline(connection),
+        timeline=timeline,
         usable=min(limits),
         used=found["used"],
         encoding=found["encoding"],
@@ -151,7 +155,7 @@ def _read(connection: Connection, other: Connection, now: Callable[[], int]) -> 
         may_create=bool(found["may_create"]),
         fsync=found["fsync"] == "on",
         synchronous_commit=found["synchronous_commit"] != "off",
-        skew=_skew(connection, now),
+        skew=round(min(looks)[1]),
         is_pooled=is_pooled(connection, other),
     )
 
@@ -161,20 +165,8 @@ def _one(connection: Connection, sql: bytes) -> dict[str, Any]:
     return row
 
 
-def _timeline(connection: Connection) -> int | None:
-    """Return the number of the timeline, None if the provider forbids to ask."""
-    with suppress(SqlError):
-        return int(_one(connection, TIMELINE)["timeline"], 16)
-    return None
-
-
-def _skew(connection: Connection, now: Callable[[], int]) -> int:
-    looks = [_look(connection, now) for _ in range(CLOCK_LOOKS)]
-    return round(min(looks)[1])
-
-
-def _look(connection: Connection, now: Callable[[], int]) -> tuple[int, float]:
-    """Return for how long the clock's answer took, and how far ahead we are, in ms."""
+def _read_skew(connection: Connection, now: Callable[[], int]) -> tuple[int, float]:
+    """Return how long the server's clock took to answer, and how far ours is ahead, in ms."""
     began = now()
     theirs = _one(connection, CLOCK)["now"]
     ended = now()
@@ -182,9 +174,10 @@ def _look(connection: Connection, now: Callable[[], int]) -> tuple[int, float]:
 
 
 def is_pooled(connection: Connection, other: Connection) -> bool:
-    """Return whether one connection of ours reaches two of the server.
+    """Return whether one connection of ours reaches two connections of the server.
 
-    A pooler hands out the one that was free last: while another client holds it, we get a second.
+    A pooler hands out the connection that was freed last: while another client holds that one, we
+    get a second one.
     """
     before = _one(connection, BACKEND)["pid"]
     other.command(b"BEGIN; SELECT 1")

@@ -1,4 +1,8 @@
-"""One connection to the server: statements, rows, and the moment by which an answer has to come."""
+"""One connection to the server: its statements, values, rows and errors.
+
+Errors are told apart by their SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html), never
+by their text, which is in the server's language.
+"""
 
 from __future__ import annotations
 
@@ -25,34 +29,31 @@ if TYPE_CHECKING:
 
 
 # What the server's errors mean: run again, can't be used now, a broken rule, or a bug.
-#
-# Errors are told apart by their SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html),
-# never by their text, which follows the server's language.
 
 
 CONFLICTS = frozenset({"40001", "40P01"})
-"""Serialization failure and deadlock: the server rolled back one of several that were in each
-other's way."""
+"""Serialization failure and deadlock: of several transactions that blocked each other, the server
+rolled back one."""
 
 OVERTAKEN = frozenset({"23505", "23503", "0A000", "26000", "42P05"})
-"""A key that exists, a row that is gone, a prepared statement that is out of date: another
-transaction may have been faster, and the next run sees what it did."""
+"""A key that exists, a row that is missing, a prepared statement that is out of date: another
+transaction may have been faster, and the next run sees its changes."""
 
 OUT_OF_DATE = frozenset({"0A000", "26000", "42P05"})
-"""Those of them after which a connection gives up its prepared statements."""
+"""The errors of these after which a connection gives up its prepared statements."""
 
 ABORTED = "25P02"
-"""The code of statements in a transaction that an error has ended already."""
+"""A statement in a transaction that an error has already ended."""
 
 READ_ONLY = "25006"
-"""The code of changes at a standby, or at a primary that takes none any more."""
+"""A change at a standby, or at a primary that takes no changes any more."""
 
 UNUSABLE = frozenset({"55P03", READ_ONLY, "25P03", "25P04", "57014", "58030", "08P01"})
-"""Lock not available, read-only, idle or open for too long, cancelled, an I/O error,
-and what poolers answer while they have no connection."""
+"""Lock not available, read-only, idle or open for too long, cancelled, an I/O error, and the answer
+of poolers that have no connection."""
 
 UNUSABLE_CLASSES = frozenset({"08", "53", "57", "XX"})
-"""Connection lost, out of disk, memory or connections, told to end, damaged."""
+"""Connection lost; out of disk, memory or connections; shut down; damaged."""
 
 
 class NotConnected(errors.StorageError):
@@ -60,9 +61,9 @@ class NotConnected(errors.StorageError):
 
 
 class SqlError(Exception):
-    """An error that the server answered, or the loss of its connection (without `sqlstate`).
+    """An error that the server answered, or a lost connection (without `sqlstate`).
 
-    The message is the server's without its details, which quote values of rows.
+    The message is the server's, without its details, which quote values of rows.
     """
 
     def __init__(self, message: str, sqlstate: str | None = None, *, is_lost: bool = False) -> None:
@@ -72,13 +73,13 @@ class SqlError(Exception):
 
     @property
     def is_storage(self) -> bool:
-        """Return whether the machine failed, not the statement."""
+        """True if the machine failed, not the statement."""
         state = self.sqlstate or ""
         return self.is_lost or state in UNUSABLE or state[:2] in UNUSABLE_CLASSES
 
 
 def translated(error: SqlError) -> errors.BotError | SqlError:
-    """Return the error of ours that callers know; a bug stays what it is."""
+    """Return the error that callers of the database know; a bug stays a SqlError."""
     if error.is_storage or error.sqlstate in CONFLICTS:
         return errors.StorageError(str(error))
     if (error.sqlstate or "")[:2] == "23":
@@ -86,11 +87,11 @@ def translated(error: SqlError) -> errors.BotError | SqlError:
     return error
 
 
-# Values as Python gets them, equal to those that SQLite returns for the same statement.
+# Values as SQLite returns them for the same statement.
 
 
 class NumberLoader(Loader):
-    """Load a numeric as an int if it is whole: the SUM of bigints is a numeric."""
+    """Loads a numeric as an int if it is whole: the SUM of bigints is a numeric."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data).decode()
@@ -101,14 +102,14 @@ class NumberLoader(Loader):
 
 
 class BoolLoader(Loader):
-    """Load a comparison as 1 or 0."""
+    """Loads a comparison as 1 or 0."""
 
     def load(self, data: Buffer) -> int:
         return int(bytes(data) == b"t")
 
 
 def register_loaders(adapters: AdaptersMap) -> None:
-    """Make a connection load values so."""
+    """Make a connection use these loaders."""
     adapters.register_loader("numeric", NumberLoader)
     adapters.register_loader("bool", BoolLoader)
 
@@ -120,37 +121,37 @@ TOKEN = re.compile(
     r"""'(?:[^']|'')*' | "[^"]*" | --[^\n]* | /\*.*?\*/ | :: | :([a-z_][a-z_0-9]*)""",
     re.DOTALL | re.VERBOSE | re.IGNORECASE,
 )
-"""A parameter, or what may contain a colon and is none."""
+"""A parameter, or something else that may contain a colon."""
 
 MOST_KNOWN = 2000
-"""Statements whose translation is kept: the program has some 400, and a few of several lengths."""
+"""Statements whose translation is kept: the program has about 400, a few of varying length."""
 
 BYTEA, BIGINT, TEXT, DOUBLE = 17, 20, 25, 701
 UNKNOWN = 0
-"""Types by their number in the catalogue pg_type; that of NULL is for the server to find out."""
+"""Types by their number in the catalogue pg_type; the server finds out the type of a NULL."""
 
 AS_TEXT, AS_BYTES = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement in PostgreSQL's words, its parameters in the order of their numbers.
-
-    `is_read`: it changes nothing.
-    """
+    """A statement as PostgreSQL takes it."""
 
     text: bytes
     names: tuple[str, ...]
+    """The parameters, in the order of their numbers."""
     is_read: bool
+    """True if it changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The values of a statement's parameters, with the type and the format of each."""
+    """The values of a statement's parameters."""
 
     values: list[bytes | None]
     types: tuple[int, ...]
     formats: list[int] | None
+    """None if all are text."""
 
 
 @lru_cache(MOST_KNOWN)
@@ -171,7 +172,7 @@ def translate(sql: str) -> Statement:
 
 
 def bind(names: tuple[str, ...], params: Mapping[str, object]) -> Values:
-    """Return the values of the named parameters; the caller may give more.
+    """Return the values of the named parameters; `params` may have others too.
 
     Raises ValueError for text with a NUL, which PostgreSQL can't store.
     """
@@ -204,6 +205,9 @@ def bind(names: tuple[str, ...], params: Mapping[str, object]) -> Values:
     return Values(values, tuple(types), formats)
 
 
+# The connection.
+
+
 ANSWER_SECONDS = 12.0
 """The longest wait for an answer: the server ends a statement itself after ten seconds.
 
@@ -222,11 +226,10 @@ NEVER = float("inf")
 
 
 class Connection:
-    """A connection that one thread uses; another one may `shut` it.
+    """A connection that one thread uses; another thread may `shut` it.
 
-    Prepared statements are kept until it is closed, also over rollbacks; with `prepares` false
-    there are none, as a pooler needs it. `until` is the moment (monotonic) by which the answer has
-    to come that is waited for; `timeline` is that of the server, None if it is not known.
+    Prepared statements are kept until it is closed, even after a rollback. Behind a pooler it
+    prepares none.
     """
 
     def __init__(
@@ -237,17 +240,19 @@ class Connection:
         self._prepares, self._patience = prepares, patience
         self._prepared: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
         self.until = NEVER
+        """The time (monotonic) by which the awaited answer has to come."""
         self.timeline: str | None = None
+        """The server's timeline, hexadecimal; None if it is not known."""
         self.generation = 0
+        """Once a connection is lost, others of its generation are not trusted any more."""
 
     @property
     def is_lost(self) -> bool:
-        """Return whether nothing can be asked any more."""
         return self._libpq.status != ConnStatus.OK
 
     @property
     def backend(self) -> int:
-        """Return the number of the server's process for this connection."""
+        """Return the process id of the server's process for this connection."""
         return self._libpq.backend_pid
 
     def fileno(self) -> int:
@@ -255,7 +260,7 @@ class Connection:
         return self._conn.fileno()
 
     def notifications(self) -> list[tuple[int, str]]:
-        """Return what came by NOTIFY, with the number of its sender. Raises SqlError."""
+        """Return the payloads that came by NOTIFY, with their senders' pids. Raises SqlError."""
         found = []
         try:
             self._libpq.consume_input()
@@ -287,7 +292,7 @@ class Connection:
         self.until = time.monotonic() + self._patience
         try:
             if self._prepares:
-                name = self._name(statement.text, bound.types)
+                name = self._prepared_name(statement.text, bound.types)
                 result = self._libpq.exec_prepared(name, bound.values, bound.formats)  # type: ignore[arg-type] # None is NULL
             else:
                 result = self._libpq.exec_params(
@@ -300,7 +305,6 @@ class Connection:
             self.until = NEVER
 
     def rows(self, result: PGresult) -> list[database.Row]:
-        """Return the rows of a result."""
         number = result.ntuples
         if not number:
             return []
@@ -310,7 +314,7 @@ class Connection:
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def roll_back(self) -> None:
-        """End the transaction without its changes; a lost connection has none."""
+        """End the transaction, if there is one, without its changes."""
         if self._libpq.transaction_status != TransactionStatus.IDLE:
             with suppress(SqlError):
                 self.command(b"ROLLBACK")
@@ -322,18 +326,18 @@ class Connection:
             self.command(b"DEALLOCATE ALL")
 
     def shut(self) -> None:
-        """End the wait of the thread that waits for an answer; from any thread."""
-        with suppress(OSError, psycopg.Error), self._line() as line:
+        """End the wait of the connection's thread for an answer; from any thread."""
+        with (
+            suppress(OSError, psycopg.Error),
+            socket.socket(fileno=os.dup(self._conn.fileno())) as line,
+        ):
             line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close it; what it had begun is rolled back."""
+        """Close it, and roll back its transaction."""
         self._conn.close()
 
-    def _line(self) -> socket.socket:
-        return socket.socket(fileno=os.dup(self._conn.fileno()))
-
-    def _name(self, text: bytes, types: tuple[int, ...]) -> bytes:
+    def _prepared_name(self, text: bytes, types: tuple[int, ...]) -> bytes:
         name = self._prepared.get((text, types))
         if name is None:
             if len(self._prepared) >= MOST_PREPARED:

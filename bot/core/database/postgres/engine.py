@@ -1,4 +1,4 @@
-"""PostgreSQL behind the verbs of `Database`: a few writer threads and a few reader threads."""
+"""A PostgreSQL server as a `Database`: a few writer threads and a few reader threads."""
 
 from __future__ import annotations
 
@@ -36,18 +36,20 @@ from bot.core.database.postgres import (
     transactions,
 )
 
-# The threads of an engine: each takes the next piece of work and performs it on its connection.
-#
-# Transactions of one write scope would wait for each other at its row, and hold every thread; so
-# would those about the same thing, such as the payments of one request. So one transaction of a
-# write scope is in a thread at a time, and two about the same thing: the second has begun when the
-# first is over. The next one is queued then.
-
-
 log = structlog.get_logger()
 
+T = TypeVar("T")
+
+WRITERS = 4
+"""Threads with a connection each; the server flushes the commits of several at once."""
+
+READERS = 3
+
+OWN_SECONDS = 3.0
+"""The longest wait of an own writer for an answer."""
+
 PATIENCE_SECONDS = 5.0
-"""The longest time, from the moment of queueing, in which work runs again or waits for a server."""
+"""How long after it was queued work runs again or waits for a server."""
 
 ABOUT_THE_SAME = 2
 """Transactions about the same thing that are in threads at once: one more would only wait."""
@@ -58,24 +60,24 @@ STOP_SECONDS = 5.0
 
 @dataclass(slots=True, eq=False)
 class QueuedWork:
-    """Work for a thread; `loop` is None if its caller has none, and `future` is for a thread.
-
-    `place` is the scope or the thing of which `width` transactions run at once, "" without one.
-    """
+    """Work for a thread."""
 
     work: Callable[[Transaction], Any]
     scope: transactions.WriteScope | None
     loop: asyncio.AbstractEventLoop | None
+    """The caller's; None if the caller waits in a thread."""
     future: Future[Any] | asyncio.Future[Any]
     about: str = ""
     deadline: float = field(default_factory=lambda: time.monotonic() + PATIENCE_SECONDS)
 
     @property
-    def place(self) -> str:
+    def line(self) -> str:
+        """Return the name of the line in which it waits for similar work; "" for none."""
         return f"scope {self.scope.name}" if self.scope else self.about
 
     @property
     def width(self) -> int:
+        """Return how many transactions of its line run at once."""
         return 1 if self.scope else ABOUT_THE_SAME
 
     def begin(self) -> bool:
@@ -86,7 +88,13 @@ class QueuedWork:
 
 
 class Threads:
-    """Some threads over one queue; `committed` and `failed` get the outcome of each."""
+    """Some threads over one queue: each takes the next work and performs it on its connection.
+
+    Transactions of one write scope would wait for each other at its row, and occupy every thread;
+    so would transactions about the same thing, such as the payments of one request. So they wait in
+    a line: one transaction of a write scope is in a thread at a time, and two about the same thing,
+    so that the second has begun when the first is over.
+    """
 
     def __init__(
         self,
@@ -103,8 +111,8 @@ class Threads:
         self._committed, self._wake, self._failed = committed, wake, failed
         self._queue: SimpleQueue[QueuedWork | None] = SimpleQueue()
         self._lock = threading.Lock()
-        self._waiting: defaultdict[str, deque[QueuedWork]] = defaultdict(deque)
-        self._begun: Counter[str] = Counter()
+        self._lines: defaultdict[str, deque[QueuedWork]] = defaultdict(deque)
+        self._begun: Counter[str] = Counter()  # work of each line that is queued or in a thread
         self._is_closed = False
         self._number, self._name = number, name
         self._threads: list[threading.Thread] = []
@@ -131,7 +139,7 @@ class Threads:
         return future.result()
 
     def close(self) -> None:
-        """Finish the queue; end the waits of threads that don't finish in time."""
+        """Finish the queue; shut the connections of threads that don't finish in time."""
         with self._lock:
             self._is_closed = True
         for _ in self._threads:
@@ -146,17 +154,17 @@ class Threads:
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("the database is closed")
-            if place := queued.place:
-                if self._begun[place] == queued.width:
-                    self._waiting[place].append(queued)
+            if line := queued.line:
+                if self._begun[line] == queued.width:
+                    self._lines[line].append(queued)
                     return
-                self._begun[place] += 1
+                self._begun[line] += 1
             self._dispatch(queued)
 
     def _dispatch(self, queued: QueuedWork) -> None:
         """Queue work, and start a thread for it unless one is idle; the caller has the lock.
 
-        So work that comes one by one has one connection.
+        So work that comes piece by piece uses one connection.
         """
         self._queue.put(queued)
         if self._idle.acquire(blocking=False) or len(self._threads) == self._number:
@@ -166,18 +174,18 @@ class Threads:
         self._threads.append(thread)
         thread.start()
 
-    def _leave(self, place: str) -> QueuedWork | None:
-        """Queue the next transaction of a place; return it if no thread would come to it."""
+    def _leave(self, line: str) -> QueuedWork | None:
+        """Queue the next work of a line; return it if the threads are about to stop."""
         with self._lock:
-            waiting = self._waiting[place]
+            waiting = self._lines[line]
             if waiting and self._is_closed:
                 return waiting.popleft()
             if waiting:
                 self._dispatch(waiting.popleft())
                 return None
-            self._begun[place] -= 1
-            if not self._begun[place]:
-                del self._begun[place], self._waiting[place]
+            self._begun[line] -= 1
+            if not self._begun[line]:
+                del self._begun[line], self._lines[line]
         return None
 
     def _serve(self) -> None:
@@ -186,11 +194,11 @@ class Threads:
             queued: QueuedWork | None = taken
             while queued is not None:
                 self._handle(runner, queued)
-                queued = self._leave(queued.place) if queued.place else None
+                queued = self._leave(queued.line) if queued.line else None
         runner.close()
 
     def _handle(self, runner: transactions.Runner, queued: QueuedWork) -> None:
-        """Perform queued work; no exception keeps the next one from its turn."""
+        """Perform queued work; an exception doesn't stop the thread."""
         try:
             if queued.begin():
                 self._perform(runner, queued)
@@ -202,7 +210,7 @@ class Threads:
             try:
                 result, tx = runner.perform(queued.work, queued.scope, queued.deadline)
             finally:
-                self._idle.release()  # first: what the answer leads to can have this thread
+                self._idle.release()  # first: the answer may lead to work for this thread
         except BaseException as error:  # noqa: BLE001 - its caller gets it
             if isinstance(error, errors.StorageError) and queued.loop is not None:
                 self._failed(str(error))
@@ -219,9 +227,9 @@ class Threads:
             _settle(queued, result, error)
             return
         with suppress(RuntimeError):  # the loop is closed
-            queued.loop.call_soon_threadsafe(self._answer_there, queued, result, error, topics)
+            queued.loop.call_soon_threadsafe(self._answer_on_loop, queued, result, error, topics)
 
-    def _answer_there(
+    def _answer_on_loop(
         self, queued: QueuedWork, result: Any, error: BaseException | None, topics: Iterable[str]
     ) -> None:
         """Wake the listeners of a transaction on their event loop, then answer its caller."""
@@ -239,17 +247,6 @@ def _settle(queued: QueuedWork, result: Any, error: BaseException | None) -> Non
         queued.future.set_result(result)
     else:
         queued.future.set_exception(error)
-
-
-T = TypeVar("T")
-
-WRITERS = 4
-"""Threads with a connection each; the server flushes the commits of several at once."""
-
-READERS = 3
-
-OWN_SECONDS = 3.0
-"""The longest wait of an own writer for an answer."""
 
 
 class PostgresDatabase(Database):
@@ -274,26 +271,23 @@ class PostgresDatabase(Database):
         self._storage_check = checks.StorageCheck(self._checker, self.health)
 
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
-        return await self.enter(work, None, about)
+        return await self.transaction_in(None, work, about)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
-        return self.run_in(work, None)
+        return self.run_in(None, work)
 
     def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:
         return ScopedView(self, transactions.WriteScope(name, lead))
 
-    async def enter(
-        self,
-        work: Callable[[Transaction], T],
-        scope: transactions.WriteScope | None,
-        about: str = "",
+    async def transaction_in(
+        self, scope: transactions.WriteScope | None, work: Callable[[Transaction], T], about: str
     ) -> T:
         """Run a transaction in a write scope."""
         self._loop = asyncio.get_running_loop()
         result: T = await self._writers.ask(work, scope, about)
         return result
 
-    def run_in(self, work: Callable[[Transaction], T], scope: transactions.WriteScope | None) -> T:
+    def run_in(self, scope: transactions.WriteScope | None, work: Callable[[Transaction], T]) -> T:
         """Run a transaction in a write scope, without an event loop."""
         result: T = self._writers.run(work, scope)
         return result
@@ -328,7 +322,7 @@ class PostgresDatabase(Database):
         return migrating.upgrade(self.run_patiently, self._server)
 
     def run_patiently(self, work: Callable[[Transaction], T]) -> T:
-        """Run a transaction of which an answer may take any time: a migration."""
+        """Run a migration: a transaction whose answers may take any time."""
         runner = transactions.Runner(self._server, patience=connection.NEVER)
         with closing(SeparateWriter(runner, self._committed)) as writer:
             return writer.run(work)
@@ -361,7 +355,7 @@ class PostgresDatabase(Database):
             self.health.worked()  # a commit that changes nothing proves nothing
 
     def _receive(self, topics: Iterable[str] | None) -> None:
-        """Wake the listeners of what was committed elsewhere; of all if that isn't known."""
+        """Wake the listeners of topics committed elsewhere; of all topics for None."""
         if self._loop is not None:
             woken = list(self._listeners) if topics is None else topics
             with suppress(RuntimeError):  # the loop is closed
@@ -375,7 +369,8 @@ class PostgresDatabase(Database):
 class SeparateWriter(OwnWriter):
     """A writer on a connection of its own, in its caller's thread.
 
-    One thread at a time has the connection: a caller that waits no longer leaves its thread to it.
+    One thread at a time uses the connection. A caller that stops waiting leaves a thread behind
+    that may still use it.
     """
 
     def __init__(
@@ -396,7 +391,7 @@ class SeparateWriter(OwnWriter):
     def close(self) -> None:
         if self._lock.acquire(timeout=2 * OWN_SECONDS):
             self._runner.close()
-            self._lock.release()  # who comes later is refused, and does not wait for ever
+            self._lock.release()  # a later caller is refused, and doesn't wait for ever
 
 
 class ScopedView(Database):
@@ -410,10 +405,10 @@ class ScopedView(Database):
         self.health = database.health
 
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
-        return await self._database.enter(work, self._scope, about)
+        return await self._database.transaction_in(self._scope, work, about)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
-        return self._database.run_in(work, self._scope)
+        return self._database.run_in(self._scope, work)
 
     def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:
         return self._database.in_write_scope(name, lead)
@@ -443,7 +438,7 @@ class ScopedView(Database):
         return self._database.migrate()
 
     def close(self) -> None:
-        """Close nothing: the database is closed by who opened it."""
+        """Close nothing: whoever opened the database closes it."""
 
 
 def open_postgres(
@@ -451,7 +446,7 @@ def open_postgres(
 ) -> PostgresDatabase:
     """Open the database of a DATABASE_URL as `open_database` does. Raises ConfigProblem.
 
-    With `migrates`, it is migrated only if that returns True.
+    With `migrates`, it is migrated only if this function returns True.
     """
     database = PostgresDatabase(url)
     try:

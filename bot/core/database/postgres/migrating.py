@@ -1,4 +1,10 @@
-"""Migrations on PostgreSQL: the same statements, and text that sorts as bytes do."""
+"""Migrations on PostgreSQL, beside running replicas.
+
+The statements are those of SQLite, with text that is sorted by its bytes. A change of a table waits
+at most half a second for its lock, since everybody who comes later waits behind it, and is then
+tried again. A removal waits until no older replica is alive. Large indexes are built without
+locking writers out.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +18,15 @@ from bot.core.database import database, migrations
 from bot.core.database.postgres import server
 from bot.core.database.postgres.connection import NEVER, Connection, SqlError
 
-# Replicas that are alive, as seen by their beats: no command or removal works beneath them.
+# Replicas that are alive: some commands and removals can't work beside them.
 #
-# A beat is a counter. Whether it moves is seen by looking for as long as replicas themselves look
-# before they take one for gone; no clock of another machine is read.
+# A beat is a counter. Replicas presume another one dead if its beat stays the same for a time, and
+# so does a command; no clock of another machine is read.
 
 
 LOOK_SECONDS = 1.0
 LOOKS = 10
-"""Looks after the first: a replica whose beat stands still for ten seconds is gone."""
+"""Looks after the first: a replica whose beat stays the same for ten seconds is gone."""
 
 Beats = dict[str, int]
 """The beat of each replica, by its owner id."""
@@ -31,11 +37,10 @@ def find_beating(
 ) -> tuple[Beats, Beats]:
     """Return the replicas whose beat moves, as soon as one does, and those that are gone.
 
-    `seen` are the beats of the first look. Without a row the search is over at once: replicas that
-    were stopped have deleted theirs.
+    `seen` are the beats of the first look.
     """
     for _ in range(LOOKS):
-        if not seen:
+        if not seen:  # replicas that were stopped have deleted their rows
             break
         sleep(LOOK_SECONDS)
         now = look()
@@ -55,7 +60,7 @@ def refuse_while_beating(
 
 
 def refuse_changed(seen: Beats, now: Beats) -> None:
-    """Raise BotError if a replica came or beat between two looks."""
+    """Raise BotError if a replica joined or sent a beat between two looks."""
     _refuse(_changed(seen, now))
 
 
@@ -72,10 +77,13 @@ def _refuse(alive: Beats) -> None:
         )
 
 
+# The migrations that the database has not seen, in one transaction.
+
+
 TEXT = re.compile(r"\bTEXT\b")
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(7264893021)"
-"""Two that create a table at once fail even with IF NOT EXISTS."""
+"""Two processes that create a table at once fail even with IF NOT EXISTS."""
 
 NO_LIMITS = """
 SELECT set_config(name, '0', true) FROM pg_settings
@@ -83,15 +91,14 @@ WHERE name IN ('lock_timeout', 'statement_timeout', 'transaction_timeout')
 """
 HAS_TABLES = "SELECT 1 AS one WHERE to_regclass('replicas') IS NOT NULL"
 IN_USE = frozenset({"55P03", "40P01"})
-"""Lock not available, and deadlock: a transaction has a table and waits for one that we have."""
+"""Lock not available, and deadlock: a transaction has a table and waits for one of ours."""
 
 SHORT_LOCKS = "SELECT set_config('lock_timeout', '500ms', true)"
-"""A change of a table waits for its readers, and all who come later wait for it. The limit is below
-the server's `deadlock_timeout` (1 s), so that of a circle of waits we are the first to give way."""
+"""Below the server's `deadlock_timeout` (1 s), so that in a circle of waits we give way first."""
 
 
 class TableBusy(errors.StorageError):
-    """A table that a migration changes has been in use for longer than others may wait for it."""
+    """A table that a migration changes was in use for longer than others may wait for it."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -101,9 +108,10 @@ class TableBusy(errors.StorageError):
 
 
 class OlderReplicas(errors.BotError):
-    """Replicas that use what a migration removes, with the beats of the last look."""
+    """Replicas use what a migration removes."""
 
-    def __init__(self, beats: dict[str, int]) -> None:
+    def __init__(self, beats: Beats) -> None:
+        """Take the beats of the last look."""
         names = ", ".join(beats)
         super().__init__(
             f"replicas of an older version use what this one removes ({names}): stop them first"
@@ -112,10 +120,9 @@ class OlderReplicas(errors.BotError):
 
 
 def migrate(tx: database.Transaction) -> bool:
-    """Run the migrations that the database has not seen; return whether there were any.
+    """Run the missing migrations up to the first `Concurrent` one; return whether there were any.
 
-    Ends before one that is `Concurrent`; in a database without tables that one is like the others.
-    Raises TableBusy and OlderReplicas.
+    In a database without tables, `Concurrent` ones are run too. Raises TableBusy and OlderReplicas.
     """
     tx.query(NO_LIMITS)
     tx.query(ONE_AT_A_TIME)
@@ -129,7 +136,7 @@ def migrate(tx: database.Transaction) -> bool:
         if migrations.is_concurrent(number) and not is_new:
             break
         if migrations.removes(number) and not is_new:
-            refuse_older(tx, number)
+            _refuse_older(tx, number)
         for statement in migrations.select(migrations.MIGRATIONS[number - 1], "postgresql"):
             _change(tx, adapted(statement))
         note(tx, number)
@@ -140,9 +147,9 @@ def migrate(tx: database.Transaction) -> bool:
 def may_migrate(tx: database.Transaction, *, creates: bool = False) -> bool:
     """Return whether a command has to migrate the database first.
 
-    Raises BotError for a database without tables, unless the command `creates` them, and where
-    migrations are missing while a replica is registered: its program is an older one. Also if
-    ours is too old for the database.
+    Raises BotError for a database without tables, unless the command `creates` them; if migrations
+    are missing while a replica is registered, whose program is then older than ours; and if our
+    program is too old for the database.
     """
     if tx.one(HAS_TABLES) is None:
         if not creates:
@@ -159,8 +166,8 @@ def may_migrate(tx: database.Transaction, *, creates: bool = False) -> bool:
     return True
 
 
-def refuse_older(tx: database.Transaction, number: int) -> None:
-    """Raise OlderReplicas if a replica is registered whose program uses what is removed."""
+def _refuse_older(tx: database.Transaction, number: int) -> None:
+    """Raise OlderReplicas if a registered replica's program doesn't know a migration."""
     rows = tx.query(
         "SELECT owner, beat FROM replicas WHERE migration < :number ORDER BY owner", number=number
     )
@@ -191,16 +198,12 @@ def find_missing(tx: database.Transaction) -> list[int]:
 def adapted(statement: str) -> str:
     """Return a statement of the schema for PostgreSQL.
 
-    Ids, times in text and lanes are compared and sorted as bytes, as SQLite does, whatever the
-    collation of the server's database is.
+    All text is compared and sorted as bytes, as in SQLite, whatever the collation of the database.
     """
     return TEXT.sub('TEXT COLLATE "C"', statement)
 
 
-# Upgrades beside running replicas: migrations run again, indexes built without locking writers.
-#
-# A change of a table waits half a second for its lock at most, since everybody who comes later
-# waits behind it, and then tries again. A removal waits until no older replica is alive.
+# Upgrades: transactions of migrations until they succeed, and indexes between them.
 
 
 ATTEMPTS, PAUSE_SECONDS = 60, 1.0
@@ -215,9 +218,9 @@ IS_BUILT = "SELECT 1 AS one FROM pg_index WHERE indexrelid = to_regclass(:name) 
 def upgrade(
     run: database.Run, server: server.Server, sleep: Callable[[float], object] = time.sleep
 ) -> bool:
-    """Run all migrations that the database has not seen; return whether there were any.
+    """Run all missing migrations; return whether there were any.
 
-    Raises TableBusy for a table that was in use all the time, OlderReplicas for those that live.
+    Raises TableBusy for a table that was in use all the time, OlderReplicas if such replicas live.
     """
     ran = _persist(run, sleep)
     while run(_next_concurrent):
@@ -234,7 +237,7 @@ def _build_next(
     run: database.Run, connection: Connection, sleep: Callable[[float], object]
 ) -> None:
     """Build the indexes of the next migration, unless another process just did."""
-    # Asked again and again: an index waits for every statement, also for one that waits for us.
+    # Not a waiting lock: the build of an index waits for every statement, even for one that waits.
     while connection.command(ONE_BUILDER).get_value(0, 0) != b"t":
         sleep(PAUSE_SECONDS)
     if number := run(_next_concurrent):
@@ -244,7 +247,7 @@ def _build_next(
 
 
 def _persist(run: database.Run, sleep: Callable[[float], object]) -> bool:
-    """Run the next migrations until the tables are free and the older replicas are gone."""
+    """Run the next migrations, once the tables are free and older replicas are gone."""
     for _ in range(ATTEMPTS):
         try:
             return run(migrate)
@@ -258,7 +261,7 @@ def _persist(run: database.Run, sleep: Callable[[float], object]) -> bool:
 def _wait_until_gone(
     run: database.Run, older: OlderReplicas, sleep: Callable[[float], object]
 ) -> None:
-    """Forget replicas whose beats stand still. Raises OlderReplicas if one moves."""
+    """Delete replicas whose beats stay the same. Raises OlderReplicas if a beat moves."""
 
     def look() -> Beats:
         return {owner: beat for owner, beat in run(_beats).items() if owner in older.beats}
@@ -267,10 +270,10 @@ def _wait_until_gone(
     if alive:
         raise OlderReplicas(alive)
     for owner, beat in gone.items():
-        run(partial(_forget, owner=owner, beat=beat))
+        run(partial(_delete, owner=owner, beat=beat))
 
 
-def _forget(tx: database.Transaction, owner: str, beat: int) -> None:
+def _delete(tx: database.Transaction, owner: str, beat: int) -> None:
     tx.execute("DELETE FROM replicas WHERE owner = :owner AND beat = :beat", owner=owner, beat=beat)
 
 
@@ -284,7 +287,7 @@ def _next_concurrent(tx: database.Transaction) -> int | None:
 
 
 def _build(run: database.Run, connection: Connection, statement: str) -> None:
-    """Build an index; one that an attempt left unfinished is dropped first."""
+    """Build an index, after dropping it if an earlier attempt left it unfinished."""
     found = INDEX.match(statement)
     assert found, statement
     name = found[2]

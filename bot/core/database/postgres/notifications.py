@@ -1,8 +1,8 @@
-"""Wake-ups between replicas, by NOTIFY on a connection of its own.
+"""Topics of commits sent between replicas, by NOTIFY on a connection of its own.
 
-Within a transaction, NOTIFY makes all commits of the server wait in a line. So topics are sent
-after the commit, several in one notification. One that is lost costs a second, after which workers
-look by themselves. Behind a pooler there are none.
+Within a transaction, NOTIFY serializes all commits of the server. So topics are sent after the
+commit, several in one notification. A lost notification costs a second, after which workers look
+for work anyway. Behind a pooler there are no notifications.
 """
 
 from __future__ import annotations
@@ -25,22 +25,21 @@ LISTEN = b"LISTEN bot_wake"
 NOTIFY = "SELECT pg_notify('bot_wake', :topics)"
 
 COALESCING_SECONDS = 0.02
-"""Between two notifications: topics of the time between go with the next one."""
+"""The pause between two notifications; topics of the meantime go into the next one."""
 
 RECONNECT_SECONDS = 1.0
 
 
 class Notifications:
-    """Sends the topics of our commits to other replicas, and receives those of theirs.
+    """Sends the topics of our commits to other replicas, and receives theirs.
 
-    `received` is called with the topics of a notification, or with None if some may have been
-    missed, in the thread of the connection. It connects when somebody sends or listens: most
-    commands do neither.
+    It connects when somebody sends or listens: most commands do neither.
     """
 
     def __init__(
         self, server: server.Server, received: Callable[[Iterable[str] | None], None]
     ) -> None:
+        """Call `received` in the connection's thread; with None if topics may have been missed."""
         self._server, self._received = server, received
         self._lock = threading.Lock()
         self._unsent: set[str] = set()
@@ -49,7 +48,7 @@ class Notifications:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Connect, unless it was done; from any thread."""
+        """Connect, unless that has been done; from any thread."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -67,7 +66,7 @@ class Notifications:
                 os.write(self._nudge, b".")
 
     def close(self) -> None:
-        """Stop; what was not sent yet is found by the others' next look."""
+        """Stop; other replicas find unsent work when they look next."""
         with self._lock:
             if self._closing.is_set():
                 return

@@ -1,8 +1,8 @@
-"""The server: how connections to it are made, watched and thrown away.
+"""The server: how connections to it are made, watched and given up, and advice if that fails.
 
-At the first connection that is lost all others are taken for lost too. A server that was restarted
-with older data, or a standby that was promoted without the newest commits and shown to us beside
-its successor, is on a lower timeline than the highest that was seen: it is refused.
+When a connection is lost, all others are presumed lost too. A server that was restarted with older
+data, or a standby that was promoted without the newest commits, is on a lower timeline than the
+highest that was seen: it is refused.
 """
 
 from __future__ import annotations
@@ -23,12 +23,6 @@ from bot.core.database.postgres.connection import (
     SqlError,
     register_loaders,
 )
-
-# What an operator does about a server that can't be used, by words of its refusal.
-#
-# A refused connection has no SQLSTATE, so that its text alone tells; other texts stay as they
-# are.
-
 
 ADVICE = {
     "password authentication failed": "it refuses the user or the password: check both",
@@ -77,11 +71,15 @@ ADVICE = {
     "shutting down": "the server is stopping: start it again",
     "recovery mode": "the server recovers from a crash: try again in a moment",
 }
-"""By patterns of what PostgreSQL, libpq and psycopg write; the first that fits counts."""
+"""What an operator does about an error, by patterns of its text; the first that fits counts.
+
+A refused connection has no SQLSTATE: only the text of PostgreSQL, libpq or psycopg tells the
+reason.
+"""
 
 
 def advise(reason: str) -> str:
-    """Return what is wrong and what to do about it, in one line."""
+    """Return what is wrong and what to do about it, in one line; an unknown text stays as it is."""
     for pattern, advice in ADVICE.items():
         if re.search(pattern, reason, re.IGNORECASE):
             return advice
@@ -98,11 +96,11 @@ CONNECTING = {
     "client_encoding": "utf8",
     "application_name": "paylink-bot",
 }
-"""libpq's parameters, unless the URL has others."""
+"""Parameters of libpq, unless the URL has others."""
 
 OLDEST = 160_000
-"""The oldest version that the tests run with (PostgreSQL 16), as the server writes it; 15 refuses
-some of our statements."""
+"""The oldest version that the tests run with (PostgreSQL 16), as servers write it; 15 refuses some
+of our statements."""
 
 BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"
 BEGIN_READING = BEGIN + b" READ ONLY"
@@ -112,48 +110,51 @@ LIMITS = {
     "statement_timeout": "10s",
     "idle_in_transaction_session_timeout": "3s",
 }
-"""What the server ends by itself: it frees the locks of a replica that stands still."""
+"""What the server ends by itself, to free the locks of a replica that hangs."""
 
 NEWER_LIMITS = {
     140000: ("client_connection_check_interval", "2s"),
     170000: ("transaction_timeout", "10s"),
 }
-"""Limits by the version that brought them."""
+"""Limits by the version that introduced them."""
 
 PLAN_ONCE = "SET plan_cache_mode = 'force_generic_plan'"
-"""One plan for each statement, whatever its parameters: the one that the plan tests read."""
+"""One plan for each statement, whatever its parameters: the plan that the tests read."""
 
 DURABLE = (
     "SELECT CASE current_setting('synchronous_commit') WHEN 'off'"
     " THEN set_config('synchronous_commit', 'on', {is_local}) END"
 )
-"""A role may have it off, and a crash of the server then takes commits back."""
+"""A role may have it off, and a crash of the server then loses commits."""
 
 AWAY_SECONDS = 3.0
-"""For so long after an attempt to connect has failed the server counts as away."""
+"""How long the server counts as away after an attempt to connect has failed."""
 
 WATCH_SECONDS = 0.5
-"""Between two looks for answers that are late."""
+"""The time between two checks for late answers."""
 
 IDENTITY = (
     b"SELECT (SELECT system_identifier FROM pg_control_system())::text,"
     b" CASE WHEN NOT pg_is_in_recovery()"
     b" THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END"
 )
-"""The name of the database cluster, and its timeline, hexadecimal; none of a standby."""
+"""The id of the database cluster, and its timeline, hexadecimal; null at a standby."""
 
 
 class Server:
-    """Makes connections; `count` counts what becomes of them.
-
-    Raises ConfigProblem for an address that libpq can't read.
-    """
+    """Makes connections, and watches them."""
 
     def __init__(self, address: urls.Address) -> None:
+        """Raise ConfigProblem, without its words, for an address that libpq can't read."""
+        try:
+            given = psycopg.conninfo.conninfo_to_dict(address.url)
+        except psycopg.ProgrammingError:
+            raise urls.unreadable() from None
         self._address = address
-        self._missing = _defaults(address.url)
+        self._missing = {name: value for name, value in CONNECTING.items() if name not in given}
         self.is_pooled = address.is_pooled
         self.count: Callable[..., None] = database.ignore
+        """Counts connections that were opened, lost and refused."""
         self._generation = 0
         self._timelines: dict[str, str] = {}
         self._refused_at, self._refusal = float("-inf"), ""
@@ -170,7 +171,7 @@ class Server:
         try:
             made = psycopg.connect(self._address.url, autocommit=True, **self._missing)  # type: ignore[arg-type]
         except psycopg.Error as error:
-            raise self._refused(_one_line(error)) from None
+            raise self._refused(" ".join(str(error).split())) from None
         register_loaders(made.adapters)
         connection = Connection(made, prepares=not self.is_pooled, patience=patience)
         with self._lock:
@@ -201,13 +202,13 @@ class Server:
             raise NotConnected(self._refusal)
 
     def lost(self, connection: Connection) -> None:
-        """Note that a connection was lost: no other of its age is trusted any more."""
+        """Note that a connection was lost: connections of its age are not trusted any more."""
         with self._lock:
             self._generation = max(self._generation, connection.generation + 1)
         self.count("database_connections", "lost")
 
     def trusts(self, connection: Connection) -> bool:
-        """Return whether a connection can be used, as far as anyone knows."""
+        """Return whether a connection can be used, as far as is known."""
         return not connection.is_lost and connection.generation == self._generation
 
     def close(self) -> None:
@@ -239,7 +240,7 @@ class Server:
         except SqlError as error:
             if error.is_storage:
                 raise
-            return  # a provider may keep it to itself
+            return  # the provider forbids to ask
         cluster, timeline = result.get_value(0, 0), result.get_value(0, 1)
         if cluster is None or timeline is None:
             return
@@ -272,22 +273,9 @@ class Server:
 
 
 def refuse_old(version: int) -> None:
-    """Raise NotConnected for a server of a version that this program doesn't work with."""
+    """Raise NotConnected for a version of PostgreSQL that this program doesn't support."""
     if version < OLDEST:
         oldest = OLDEST // 10_000
         raise NotConnected(
             f"PostgreSQL {version // 10_000} is too old: upgrade the server to {oldest} or later"
         )
-
-
-def _defaults(url: str) -> dict[str, object]:
-    """Return our parameters that a URL doesn't have. Raises ConfigProblem, without its words."""
-    try:
-        given = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        raise urls.unreadable() from None
-    return {name: value for name, value in CONNECTING.items() if name not in given}
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

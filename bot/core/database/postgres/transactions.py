@@ -1,8 +1,8 @@
-"""One transaction on one thread's connection: run, run again, and committed for sure.
+"""A transaction on its thread's connection: run, repeated after conflicts, and surely committed.
 
-A transaction that others got in the way of, or whose connection was lost before its commit, is
-rolled back, and its function runs again. If the answer to the COMMIT is lost, the server is
-asked what became of it.
+If a transaction conflicts with others, or its connection is lost before the commit, it is rolled
+back and its function runs again. If the answer to the COMMIT is lost, the server is asked whether
+it was committed.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from bot.core.database.postgres.connection import (
 )
 
 OVERTAKEN_RUNS = 3
-"""Runs of a transaction that meets a key that exists: a rule that it breaks itself stays broken."""
+"""Runs of a transaction that meets an existing key: if it breaks the rule itself, no run helps."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.3
 """Seconds before a transaction runs again; each pause is about twice as long as the last."""
 
 UNKNOWN_SECONDS = 6.0
-"""The longest search for what became of a commit: the server ends a transaction whose client is
-gone after three seconds."""
+"""The longest time for which the outcome of a commit is asked for: the server ends a transaction
+three seconds after its client is gone."""
 
 XID = b"SELECT pg_current_xact_id_if_assigned()"
-"""The number of the transaction, which the server keeps with what became of it."""
+"""The number of the transaction, by which the server knows its outcome."""
 
 STATUS = b"SELECT pg_xact_status('%s')"
 
@@ -49,14 +49,11 @@ LOCK_SCOPE = (
     b"SELECT owner, term, pg_current_xact_id() FROM slices WHERE name = '%s' FOR NO KEY UPDATE"
 )
 CREATE_SCOPE = b"INSERT INTO slices (name) VALUES ('%s') ON CONFLICT DO NOTHING"
-"""Both are sent together with others, so that they can't have parameters."""
+"""Both are sent together with other statements, so they can't have parameters."""
 
 
 class PostgresTransaction(database.Transaction):
-    """A transaction on a thread's connection.
-
-    `writes`: a statement may have changed rows; `changes`: at its end some are changed or locked.
-    """
+    """A transaction on a thread's connection."""
 
     engine: database.Engine = "postgresql"
 
@@ -64,7 +61,10 @@ class PostgresTransaction(database.Transaction):
         super().__init__()
         self._connection = connection
         self._locked: set[tuple[object, ...]] = set()
-        self.writes = self.changes = False
+        self.writes = False
+        """True if a statement may have changed rows."""
+        self.changes = False
+        """True if it has changed or locked rows; set at its end."""
 
     def query(self, sql: str, **params: object) -> list[database.Row]:
         return self._connection.rows(self._run(sql, params))
@@ -73,7 +73,7 @@ class PostgresTransaction(database.Transaction):
         return self._run(sql, params).command_tuples or 0
 
     def lock(self, sql: str, **params: object) -> None:
-        """Lock rows; those that it has locked before cost no statement."""
+        """Lock rows; rows that this transaction has locked before cost no statement."""
         lock = (sql, *params.items())
         if lock not in self._locked:
             self._connection.execute(sql, params)
@@ -97,12 +97,10 @@ class WriteScope:
 
     @property
     def lock(self) -> bytes:
-        """Return the statement that locks the scope's row."""
         return LOCK_SCOPE % self.name.encode()
 
     @property
     def creation(self) -> bytes:
-        """Return the statement that creates the scope's row."""
         return CREATE_SCOPE % self.name.encode()
 
 
@@ -120,7 +118,7 @@ class Runner:
     ) -> tuple[Any, PostgresTransaction]:
         """Run `work` until it is committed; return its result and its last transaction.
 
-        Until the `deadline` (monotonic) it runs again after conflicts and losses. Raises
+        Until the `deadline` (monotonic) it is repeated after conflicts and lost connections. Raises
         StorageError, ConstraintError, NoLongerLead, and what `work` raises.
         """
         pause, runs = FIRST_PAUSE, 0
@@ -166,7 +164,7 @@ class Runner:
         return result, tx
 
     def _connected(self) -> Connection:
-        """Return the thread's connection, a new one if any was lost since it was made."""
+        """Return the thread's connection, a new one if a connection was lost since it was made."""
         if self._connection is None or not self._server.trusts(self._connection):
             self.close()
             self._connection = self._server.connect(reads=self._reads, patience=self._patience)
@@ -197,7 +195,7 @@ class Runner:
             self._server.lost(connection)
 
     def _commit(self, connection: Connection, xid: bytes | None) -> None:
-        """Commit. Raises SqlError if that failed for sure, CommitUnknown if nobody knows."""
+        """Commit. Raises SqlError if that surely failed, CommitUnknown if nobody knows."""
         try:
             result = connection.command(b"COMMIT")
         except SqlError as error:
@@ -211,7 +209,7 @@ class Runner:
                 raise SqlError("a transaction went on after an error, and was rolled back", ABORTED)
 
     def _was_committed(self, xid: bytes, timeline: str | None) -> bool:
-        """Return what became of a commit without an answer. Raises CommitUnknown."""
+        """Ask whether a transaction was committed whose answer was lost. Raises CommitUnknown."""
         until = time.monotonic() + UNKNOWN_SECONDS
         while time.monotonic() < until:
             with suppress(NotConnected, SqlError):

@@ -1,4 +1,4 @@
-"""Whole databases copied from a PostgreSQL server to a SQLite file, and back."""
+"""Whole databases, copied from a PostgreSQL server to a SQLite file and back, and compared."""
 
 from __future__ import annotations
 
@@ -13,10 +13,18 @@ from bot.core import errors
 from bot.core.database import database, inspection, migrations, sqlite, tables, timelines, urls
 from bot.core.database.postgres import migrating, transfer_target
 
-# Digests of tables: equal if two tables hold the same rows, whatever their order and engine.
+NO_DATABASE = "DATABASE_URL: there is no database yet: start the bot once or fix the URL"
+
+OTHER_VERSION = (
+    "DATABASE_URL: the database has the schema of another version: run this with the version that"
+    " ran last"
+)
 
 
-BYTES = 16
+# Digests of tables, whatever the order of their rows, and the engine.
+
+
+HASH_BYTES = 16
 """The size of a row's hash."""
 
 
@@ -24,7 +32,7 @@ BYTES = 16
 class Digest:
     """The number of rows, and the sum of their hashes.
 
-    A sum and not an exclusive or: in that one two equal rows would cancel each other.
+    It is a sum and not an exclusive or, in which two equal rows would cancel each other out.
     """
 
     rows: int = 0
@@ -32,9 +40,9 @@ class Digest:
 
     def add(self, row: tuple[object, ...]) -> None:
         """Add a row of integers, texts, bytes and nulls."""
-        found = blake2b(repr(row).encode(), digest_size=BYTES).digest()
+        found = blake2b(repr(row).encode(), digest_size=HASH_BYTES).digest()
         self.rows += 1
-        self.total = (self.total + int.from_bytes(found)) % (1 << 8 * BYTES)
+        self.total = (self.total + int.from_bytes(found)) % (1 << 8 * HASH_BYTES)
 
     def count(self, rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
         """Yield the rows, and add each."""
@@ -44,7 +52,6 @@ class Digest:
 
 
 def digest(rows: Iterable[tuple[object, ...]]) -> Digest:
-    """Return the digest of all rows."""
     found = Digest()
     for row in rows:
         found.add(row)
@@ -53,26 +60,17 @@ def digest(rows: Iterable[tuple[object, ...]]) -> Digest:
 
 # The check that values of a SQLite file fit into PostgreSQL's columns.
 #
-# SQLite stores any value in any column, and a file comes from outside. Its own errors would come
-# in the middle of a COPY, and name no column.
+# SQLite stores any value in any column, and a file comes from outside. PostgreSQL's own errors
+# would come in the middle of a COPY, and name no column.
 
 
 SMALL = range(-(2**31), 2**31)
-"""What PostgreSQL's INTEGER holds; SQLite's integers have 64 bits."""
-
-
-def _is_small(value: object) -> bool:
-    return type(value) is int and value in SMALL
-
-
-def _is_text(value: object) -> bool:
-    return type(value) is str and "\0" not in value
-
+"""The values of PostgreSQL's INTEGER; SQLite's integers have 64 bits."""
 
 FITS: dict[str, Callable[[object], bool]] = {
-    "INTEGER": _is_small,
+    "INTEGER": lambda value: type(value) is int and value in SMALL,
     "BIGINT": lambda value: type(value) is int,
-    "TEXT": _is_text,
+    "TEXT": lambda value: type(value) is str and "\0" not in value,
     "BYTEA": lambda value: type(value) is bytes,
 }
 
@@ -80,7 +78,7 @@ FITS: dict[str, Callable[[object], bool]] = {
 def check_rows(
     table: tables.Table, rows: Iterable[tuple[object, ...]]
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the rows. Raises Unreadable at the first with a value that its column can't hold."""
+    """Yield the rows. Raises Unreadable at the first value that its column can't hold."""
     checks = [FITS[column.type] for column in table.columns]
     for row in rows:
         for value, fits in zip(row, checks, strict=True):
@@ -92,7 +90,7 @@ def check_rows(
 def _describe(
     table: tables.Table, row: tuple[object, ...], checks: list[Callable[[object], bool]]
 ) -> str:
-    """Name the column and the kind of value; never the value, which may be a payer's."""
+    """Name the column and the kind of value, never the value itself: it may be a payer's."""
     fields = zip(table.columns, row, checks, strict=True)
     column, value = next(
         (column, value) for column, value, fits in fields if value is not None and not fits(value)
@@ -115,11 +113,12 @@ def _kind(column: tables.Column, value: object) -> str:
 def dump(conn: transfer_target.Connection, path: Path, version: int) -> None:
     """Write all rows into the empty file `path`, with the schema of `version`; compare both sides.
 
-    Within the transaction of `conn`, whose snapshot is the moment of the copy. Raises BotError,
+    They are read in the transaction of `conn`, which shows one moment. Raises BotError, and
     sqlite3.Error if the file can't be written.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
-        _write_schema(file, version)
+        with closing(sqlite.in_memory(version)) as empty:
+            empty.backup(file)
         file.execute("PRAGMA journal_mode = OFF")
         file.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
         file.execute("BEGIN")
@@ -130,11 +129,6 @@ def dump(conn: transfer_target.Connection, path: Path, version: int) -> None:
                 )
         file.execute("COMMIT")
         file.execute("PRAGMA journal_mode = DELETE")
-
-
-def _write_schema(file: sqlite3.Connection, version: int) -> None:
-    with closing(sqlite.in_memory(version)) as empty:
-        empty.backup(file)
 
 
 def _write(
@@ -155,7 +149,7 @@ def _rows(file: sqlite3.Connection, table: tables.Table) -> sqlite3.Cursor:
 
 
 CHUNK, CHUNK_OF_BYTES = 1_000, 16
-"""Rows that a reader holds at a time; of tables with bytes, such as parts of files, fewer."""
+"""Rows that a reader holds at a time; fewer of a table with bytes, such as parts of files."""
 
 TYPES = {"INTEGER": "int4", "BIGINT": "int8", "TEXT": "text", "BYTEA": "bytea"}
 
@@ -163,8 +157,8 @@ TYPES = {"INTEGER": "int4", "BIGINT": "int8", "TEXT": "text", "BYTEA": "bytea"}
 def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Table, ...]) -> int:
     """Copy the rows of `tables`, in their order, and compare both sides; return their number.
 
-    Within the transaction of `conn`: what fails leaves nothing. Raises Unreadable for values that
-    the server can't hold, sqlite3.Error if the file can't be read.
+    They are written in the transaction of `conn`. Raises Unreadable for values that the server
+    can't hold, sqlite3.Error if the file can't be read.
     """
     with inspection.opened(path, "mode=ro&immutable=1") as file:
         sent = {table: _copy(conn, file.conn, table) for table in tables}
@@ -181,7 +175,7 @@ def _copy(
     conn: transfer_target.Connection, file: sqlite3.Connection, table: tables.Table
 ) -> Digest:
     found = Digest()
-    rows = file.execute(f"SELECT {table.names} FROM {table.name}")  # noqa: S608 - our own names
+    rows = _rows(file, table)
     copy_rows = f"COPY {table.name} ({table.names}) FROM STDIN (FORMAT BINARY)"
     with closing(rows), conn.cursor() as cursor, cursor.copy(copy_rows) as copy:
         copy.set_types([TYPES[column.type] for column in table.columns])
@@ -198,18 +192,13 @@ def stream(conn: transfer_target.Connection, table: tables.Table) -> Iterator[tu
         yield from cursor.stream(sql, size=CHUNK_OF_BYTES if has_bytes else CHUNK)
 
 
-NO_DATABASE = "DATABASE_URL: there is no database yet: start the bot once or fix the URL"
-
-OTHER_VERSION = (
-    "DATABASE_URL: the database has the schema of another version: run this with the version that"
-    " ran last"
-)
+# What commands do with a server's database.
 
 
 def back_up(url: str, path: Path) -> None:
-    """Copy the database of a server, of one moment, into the empty file `path`.
+    """Copy a server's database, as it is at one moment, into the empty file `path`.
 
-    Others use it meanwhile. Raises BotError.
+    Others can use it meanwhile. Raises BotError.
     """
     with (
         transfer_target.open_session(url) as conn,
@@ -236,15 +225,15 @@ class Destination:
     beats: migrating.Beats
 
     def load(self, path: Path, stamp: str) -> str | None:
-        """Put the rows of a file in the place of what is there, in one transaction.
+        """Replace the tables of the schema by the rows of a file, in one transaction.
 
-        Returns the schema that holds the former tables from then on, None if they held no data.
-        `stamp` is a part of its name. Raises BotError, and then nothing has changed.
+        Return the schema that the former tables were moved to, which has `stamp` in its name; None
+        if they held no data. Raises BotError, and then nothing has changed.
         """
         with transfer_target.session_transaction(self.conn) as tx:
             tx.execute(migrating.ONE_AT_A_TIME)
             transfer_target.lock_target(self.conn, self.found)
-            migrating.refuse_changed(self.beats, _look(self.conn))
+            migrating.refuse_changed(self.beats, _read_beats(self.conn))
             aside = transfer_target.clear_target(self.conn, self.found, stamp, keeps=self.has_data)
             migrating.migrate(tx)
             load(self.conn, path, tables.read_tables(len(migrations.MIGRATIONS)))
@@ -254,10 +243,10 @@ class Destination:
 
 @contextmanager
 def unused(url: str, embedded: str, refusal: str | None) -> Iterator[Destination]:
-    """Open a server's schema to load a database into; `embedded` as in `target.holds_data`.
+    """Open a server's schema to load a database into; `embedded` as in `holds_data`.
 
-    Raises BotError if replicas are alive, and if there is data, unless there is no `refusal`,
-    which says what to do then.
+    Raises BotError if replicas are alive, and, with the advice `refusal`, if there is data. Without
+    a `refusal`, data is no obstacle.
     """
     with transfer_target.open_session(url) as conn:
         found = transfer_target.examine_target(conn)
@@ -265,14 +254,13 @@ def unused(url: str, embedded: str, refusal: str | None) -> Iterator[Destination
         has_data = transfer_target.holds_data(conn, found, embedded)
         if has_data and refusal:
             raise errors.BotError(f"{urls.safe_url(url)}: holds data: {refusal}")
-        yield Destination(
-            conn, found, has_data, migrating.refuse_while_beating(lambda: _look(conn))
-        )
+        beats = migrating.refuse_while_beating(lambda: _read_beats(conn))
+        yield Destination(conn, found, has_data, beats)
 
 
 @contextmanager
 def in_place(url: str) -> Iterator[database.Transaction]:
-    """Begin one transaction in a server's database that nobody uses.
+    """Begin a transaction in a server's database that nobody uses.
 
     Raises BotError if replicas are alive.
     """
@@ -280,21 +268,21 @@ def in_place(url: str) -> Iterator[database.Transaction]:
         found = transfer_target.examine_target(conn)
         if found.version != len(migrations.MIGRATIONS):
             raise errors.BotError(NO_DATABASE if found.version is None else OTHER_VERSION)
-        seen = migrating.refuse_while_beating(lambda: _look(conn))
+        beats = migrating.refuse_while_beating(lambda: _read_beats(conn))
         with transfer_target.session_transaction(conn) as tx:
             transfer_target.lock_target(conn, found)
-            migrating.refuse_changed(seen, _look(conn))
+            migrating.refuse_changed(beats, _read_beats(conn))
             yield tx
 
 
 def forget_processes(tx: database.Transaction) -> None:
-    """Delete the rows about processes, all of which are gone; a former lead finds another term."""
+    """Delete the rows about processes, which are all gone; a former lead finds another term."""
     tx.execute("DELETE FROM replicas")
     for table in ("leads", "slices"):
         tx.execute(f"UPDATE {table} SET owner = '', term = term + 1")  # noqa: S608 - our own names
 
 
-def _look(conn: transfer_target.Connection) -> migrating.Beats:
+def _read_beats(conn: transfer_target.Connection) -> migrating.Beats:
     """Return the beat of every replica; none if there is no table yet."""
     exists = conn.execute("SELECT to_regclass('replicas') IS NOT NULL").fetchone()
     if not exists or not exists[0]:

@@ -1,4 +1,7 @@
-"""A connection to a PostgreSQL server for one long transaction, and its errors as our own."""
+"""The PostgreSQL schema that a database is copied from or loaded into, in one long transaction.
+
+Everything happens in the transaction of the copy: until it commits, the old tables are in place.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ UNLIMITED = ("statement_timeout", "idle_in_transaction_session_timeout", "transa
 """Limits of the running bot's transactions that a copy of a whole database exceeds."""
 
 LOCK_TIMEOUT = "2s"
-"""A lock that is not free by then is held by a process that should have been stopped."""
+"""A lock that isn't free by then is held by a process that should have been stopped."""
 
 ROW_CLASSES = ("22", "23")
 """SQLSTATE classes of values and rows that break a rule of the schema."""
@@ -32,7 +35,7 @@ LOCKED, FORBIDDEN = "55P03", "42501"
 
 @contextmanager
 def open_session(url: str) -> Iterator[Connection]:
-    """Open a connection that begins no transaction by itself.
+    """Open a connection in autocommit mode.
 
     Raises ConfigProblem if the URL or the server can't be used.
     """
@@ -58,10 +61,7 @@ def open_session(url: str) -> Iterator[Connection]:
 
 
 def vacuum(url: str, tables: Iterable[str]) -> None:
-    """Make the room of deleted rows free to be written over, while others use the tables.
-
-    Raises BotError.
-    """
+    """Free the space of deleted rows, while others use the tables. Raises BotError."""
     with open_session(url) as conn, _naming_errors():
         if not urls.postgres_address(url).is_pooled:  # a pooler would give the setting to others
             conn.execute("SET statement_timeout = 0")
@@ -73,10 +73,10 @@ def vacuum(url: str, tables: Iterable[str]) -> None:
 def session_transaction(
     conn: Connection, *, read_only: bool = False
 ) -> Iterator[database.Transaction]:
-    """Begin a transaction that may take long, of one snapshot if `read_only`; then commit it.
+    """Begin a transaction that may take long, with one snapshot if `read_only`; then commit it.
 
-    Raises BotError for the server's errors. Details of these are left out: they quote rows, which
-    hold payers' data.
+    Raises BotError for the server's errors, without their details: these quote rows, which hold
+    payers' data.
     """
     conn.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ if read_only else None
     conn.read_only = read_only
@@ -110,10 +110,7 @@ def _named(state: str | None, message: str) -> errors.BotError:
     return errors.StorageError(f"the database can't be used: {text}")
 
 
-# The schema of a PostgreSQL server that a database is loaded into: found out, emptied, made.
-#
-# Everything happens in the transaction of the load: until it commits, the old tables are in
-# place.
+# The schema: what it holds, and how its tables are moved away.
 
 
 TABLES = """
@@ -121,28 +118,26 @@ SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')
   AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
 """
-"""The tables of the schema that no extension made."""
+"""The tables of the schema, without those of extensions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a schema holds: its tables, and the version that made them, None if it has none.
-
-    `strangers` are the tables that this version didn't make.
-    """
+    """A schema and what it holds."""
 
     schema: str
     tables: frozenset[str]
     version: int | None
+    """The number of the last migration that ran there; None without a table of migrations."""
 
     @property
     def is_newer(self) -> bool:
-        """Return whether a version made it that this one doesn't know."""
+        """True if a newer version of this program made its tables."""
         return (self.version or 0) > len(migrations.MIGRATIONS)
 
     @property
     def strangers(self) -> list[str]:
-        """Return the tables that none of our migrations makes, as far as this version knows."""
+        """Return the tables that our migrations don't make, as far as this version knows."""
         known = list_tables(self.version) if self.version else frozenset()
         return [] if self.is_newer else sorted(self.tables - known - {NUMBERS})
 
@@ -160,7 +155,7 @@ def examine_target(conn: Connection) -> Target:
 
 
 def refuse_strangers(found: Target) -> None:
-    """Raise BotError if another program keeps tables beside ours: they would be moved too."""
+    """Raise BotError if another program has tables beside ours: they would be moved too."""
     if found.strangers:
         raise errors.BotError(
             f"the table {found.schema}.{found.strangers[0]} is not ours: give the bot a database"
@@ -171,7 +166,7 @@ def refuse_strangers(found: Target) -> None:
 def holds_data(conn: Connection, target: Target, embedded: str) -> bool:
     """Return whether data would be lost with these tables.
 
-    `embedded` names the secret of the application that a start creates.
+    `embedded` is the name of the secret of the application that a start creates.
     """
     if "apps" in target.tables:
         (others,) = _one(
@@ -182,7 +177,11 @@ def holds_data(conn: Connection, target: Target, embedded: str) -> bool:
         )
         if others > 0:
             return True
-    return any(_has_rows(conn, name) for name in sorted(target.tables - FILLED_BY_A_START))
+    for name in sorted(target.tables - FILLED_BY_A_START):
+        rows = conn.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier(name)))
+        if rows.fetchone() is not None:
+            return True
+    return False
 
 
 def lock_target(conn: Connection, target: Target) -> None:
@@ -192,7 +191,7 @@ def lock_target(conn: Connection, target: Target) -> None:
 
 
 def clear_target(conn: Connection, target: Target, stamp: str, *, keeps: bool) -> str | None:
-    """Take the tables away: into a new schema, whose name is returned, or for good."""
+    """Drop the tables, or, if it `keeps` them, move them to a new schema and return its name."""
     names = sorted(target.tables)
     if not keeps:
         if names:
@@ -205,11 +204,6 @@ def clear_target(conn: Connection, target: Target, stamp: str, *, keeps: bool) -
         move = sql.SQL("ALTER TABLE {} SET SCHEMA {}")
         conn.execute(move.format(sql.Identifier(name), sql.Identifier(aside)))
     return aside
-
-
-def _has_rows(conn: Connection, name: str) -> bool:
-    found = conn.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier(name)))
-    return found.fetchone() is not None
 
 
 def _one(conn: Connection, statement: LiteralString, *given: object) -> tuple[Any, ...]:
