@@ -1,4 +1,4 @@
-"""A replica's part in the lead of a role: won, held from beat to beat, and lost."""
+"""The lead of a role: won by a replica, held from beat to beat, and lost."""
 
 from __future__ import annotations
 
@@ -10,31 +10,28 @@ from bot.core.database import database
 
 
 class LeaderElection:
-    """Stands for the lead of a role; used on one event loop alone.
-
-    `lost` is set when a lead that was won ends: another replica has it, or nobody knows, since the
-    database was out of reach for too long. From then on `won` waits for the next one, which may
-    have the same term.
-    """
+    """A replica's candidacy for the lead of a role; used on one event loop."""
 
     def __init__(self, hand_over: Callable[[], Awaitable[None]]) -> None:
         self.lost = asyncio.Event()
+        """Set when a lead that was won ends: another replica has it, or may have it, since the
+        database was out of reach for too long. The next lead may have the same term."""
         self._hand_over = hand_over
         self._held = asyncio.Event()
-        self._lead: database.WriteLease | None = None
-        self._taken: database.WriteLease | None = None
+        self._lead: database.WriteLease | None = None  # held by this replica now
+        self._taken: database.WriteLease | None = None  # returned by `won`, and not lost since
         self._timer: asyncio.TimerHandle | None = None
         self._until = float("-inf")
 
     @property
     def lead(self) -> database.WriteLease | None:
-        """Return the lead that was won and not lost since; None while there is none."""
+        """Return the lead that was won and not lost since, or None."""
         return self._taken
 
     def holds(self, lead: database.WriteLease) -> bool:
         """Return whether a lead that was won is held at this moment.
 
-        In a process that stood still this is known before `lost` is set.
+        After the process has been stopped for a while, this knows it before `lost` is set.
         """
         return self._taken == lead and time.monotonic() < self._until
 
@@ -48,15 +45,15 @@ class LeaderElection:
         return self._lead
 
     async def hand_over(self) -> None:
-        """Release the lead, and stop standing for it; another replica takes it at once.
+        """Release the lead and leave the election; another replica takes the lead at once.
 
-        Call it when all work of the lead has ended.
+        Call it once all work of the lead has ended.
         """
         self.end()
         await self._hand_over()
 
     def hold(self, lead: database.WriteLease, until: float) -> None:
-        """Hold a lead until a moment (monotonic seconds), unless it is held again before."""
+        """Hold a lead until a time (monotonic seconds); a later call extends it."""
         if self._taken is not None and self._taken != lead:
             self.end()
         delay = until - time.monotonic()

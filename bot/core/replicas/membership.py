@@ -1,7 +1,7 @@
-"""A replica's beats: each tells the others that it lives, and looks after them and the leads.
+"""A replica's beats: they show the others that it is alive, and check the others and the leads.
 
-Everything here runs in one thread at a time and waits for the database; the thread is that of
-`beating_replica.py`. `clock` is monotonic, in seconds.
+All of this runs in one thread at a time, that of `replica.BeatingReplica`, and waits for the
+database. `clock` is monotonic, in seconds.
 """
 
 from __future__ import annotations
@@ -17,31 +17,26 @@ import structlog
 from bot.core import errors
 from bot.core.database import database
 
-# After how long a replica is taken for gone, and a lead stops itself.
+log = structlog.get_logger()
+
+NOBODY = database.WriteLease("", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatTimeouts:
-    """Seconds. A lead stops before anyone takes it for gone, whatever their clocks show.
-
-    `beat`: between two beats. `lead`: a lead stops this long after it began its last beat. `gone`:
-    an observer takes a replica for gone after this long without a new beat of it.
-    """
+    """In seconds. A lead stops before others presume it dead, whatever their clocks show."""
 
     beat: float = 2.0
+    """Between two beats."""
+
     lead: float = 8.0
+    """A lead stops this long after it began its last beat."""
+
     gone: float = 10.0
+    """A replica without a new beat for this long is presumed dead."""
 
 
 HEARTBEAT_TIMEOUTS = HeartbeatTimeouts()
-
-
-# How long the others have been silent, by the observer's own clock.
-#
-# No clocks are compared: a beat is a number that counts up, and an observer measures how long it
-# sees the same one. Only the time between two looks of its own counts, and of a longer gap no
-# more than two beats: while the observer stood still or the database was away, the others may
-# have beaten unseen, or may have been unable to.
 
 
 @dataclass(slots=True)
@@ -51,21 +46,24 @@ class _Silence:
 
 
 class SilenceObservation:
-    """What one replica saw of the others."""
+    """Measures how long the other replicas have been silent.
+
+    No clocks are compared: a beat is a number that counts up, and an observer measures by its own
+    clock how long it sees the same number. Of the time between two observations, no more than two
+    beats count: while the observer was stopped or the database was away, the others may have sent
+    beats unseen, or may have been unable to.
+    """
 
     def __init__(self, timeouts: HeartbeatTimeouts) -> None:
         self._timeouts = timeouts
         self._silences: dict[str, _Silence] = {}
-        self._looked_at: float | None = None
+        self._observed_at: float | None = None
 
-    def look(self, now: float, beats: Mapping[str, int]) -> dict[str, int]:
-        """Note the beats of the others at a moment (monotonic seconds).
-
-        Return the last beats of those that are gone.
-        """
+    def observe(self, now: float, beats: Mapping[str, int]) -> dict[str, int]:
+        """Note the beats of the others; return the last beats of those that are gone."""
         longest = 2 * self._timeouts.beat
-        gap = 0.0 if self._looked_at is None else min(now - self._looked_at, longest)
-        self._looked_at = now
+        gap = 0.0 if self._observed_at is None else min(now - self._observed_at, longest)
+        self._observed_at = now
         seen = self._silences
         self._silences = {
             owner: _Silence(beat, seen[owner].seconds + gap)
@@ -80,19 +78,19 @@ class SilenceObservation:
         }
 
     def interrupt(self) -> None:
-        """Note that a look failed: the time until the next one doesn't count."""
-        self._looked_at = None
+        """Note a failed observation: the time until the next one doesn't count."""
+        self._observed_at = None
 
     def silence(self, owner: str) -> float:
-        """Return for how many seconds a replica has been silent."""
+        """Return how long a replica has been silent, in seconds."""
         silence = self._silences.get(owner)
         return silence.seconds if silence else 0.0
 
 
-# The statements about replicas and leads.
+# The rows of replicas and leads.
 #
-# Beats change rows of `replicas` alone: the rows of `leads` and `slices`, which transactions of a
-# lead lock, change only when the lead does.
+# Beats change only rows of `replicas`: the rows of `leads` and `slices`, which transactions of a
+# lead lock, change only when the lead changes.
 
 
 COLUMNS = "owner, beat, role, version, migration, settings, started_at"
@@ -104,7 +102,7 @@ TAKE_OVER = """
     RETURNING term
 """
 SHORT_WAIT = "SELECT set_config('lock_timeout', '1s', true)"
-"""A takeover that has to wait longer for the write scope is tried again: beats wait behind it."""
+"""A takeover that would wait longer for the write scope is tried again: beats wait behind it."""
 
 LEAD_SCOPE = """
     INSERT INTO slices (name, owner, term) VALUES (:role, :owner, :term)
@@ -117,15 +115,14 @@ TOPIC = "leads"
 
 @dataclass(frozen=True, slots=True)
 class ReplicaInfo:
-    """What a replica says of itself.
-
-    `migration` is the newest that it knows, `settings` a digest of what all replicas must share.
-    """
+    """What a replica says about itself."""
 
     role: str
     version: str
     migration: int
+    """The number of the newest migration that it knows."""
     settings: str
+    """A digest of the settings that all replicas must share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +130,14 @@ class ReplicaRow:
     """A row of `replicas`."""
 
     owner: str
+    """The name of the replica."""
     beat: int
     role: str
     version: str
     migration: int
     settings: str
     started_at: int
+    """In epoch ms."""
 
 
 def join(tx: database.Transaction, owner: str, info: ReplicaInfo, now: int) -> None:
@@ -156,33 +155,33 @@ def join(tx: database.Transaction, owner: str, info: ReplicaInfo, now: int) -> N
 
 
 def beat(tx: database.Transaction, owner: str) -> bool:
-    """Count a beat; return False if the replica was declared gone."""
+    """Count a beat; return False if the replica has been removed as gone."""
     sql = "UPDATE replicas SET beat = beat + 1 WHERE owner = :owner"
     return bool(tx.execute(sql, owner=owner))
 
 
 def find_all(tx: database.Transaction) -> list[ReplicaRow]:
-    """Return the replicas that were not declared gone, in the order of their start."""
+    """Return the registered replicas, in the order of their start."""
     rows = tx.query(f"SELECT {COLUMNS} FROM replicas ORDER BY started_at, owner")  # noqa: S608 - our own names
     return [ReplicaRow(**row) for row in rows]
 
 
 def remove_gone(tx: database.Transaction, gone: Collection[tuple[str, int]]) -> list[str]:
-    """Remove replicas that are gone, each with its last beat, unless it has beaten since.
+    """Remove replicas that are gone, given with their last beats, unless one has beaten since.
 
-    Returns those that were removed here and now, not by another one.
+    Return those that this call removed, and not another replica.
     """
     sql = "DELETE FROM replicas WHERE owner = :owner AND beat = :last"
     return [owner for owner, last in sorted(gone) if tx.execute(sql, owner=owner, last=last)]
 
 
 def leave(tx: database.Transaction, owner: str) -> None:
-    """Remove a replica that stops."""
+    """Remove the row of a replica that stops."""
     tx.execute("DELETE FROM replicas WHERE owner = :owner", owner=owner)
 
 
 def find_leads(tx: database.Transaction) -> dict[str, database.WriteLease]:
-    """Return the lead of each role; its owner is '' where it was handed over."""
+    """Return the lead of each role; its owner is "" if it was handed over."""
     rows = tx.query("SELECT role, owner, term FROM leads")
     return {row["role"]: database.WriteLease(row["owner"], row["term"]) for row in rows}
 
@@ -190,7 +189,7 @@ def find_leads(tx: database.Transaction) -> dict[str, database.WriteLease]:
 def take_over_lead(
     tx: database.Transaction, owner: str, role: str, former: database.WriteLease
 ) -> database.WriteLease | None:
-    """Make a replica the lead in place of one that is gone; None if that is not so any more.
+    """Make a replica the lead in place of one that is gone; None if it isn't gone any more.
 
     It waits for the transaction that is under way in the write scope, the former lead's last one.
     """
@@ -211,25 +210,22 @@ def hand_over_lead(tx: database.Transaction, role: str, lead: database.WriteLeas
         tx.wake(TOPIC)
 
 
-log = structlog.get_logger()
-
-NOBODY = database.WriteLease("", 0)
+# The replica that beats.
 
 
 @dataclass(frozen=True, slots=True)
 class BeatResult:
-    """What a beat found: the others, and the lead of each role."""
+    """What a beat found in the database."""
 
     is_alive: bool
+    """False if the others have removed this replica."""
     others: tuple[ReplicaRow, ...] = ()
     leads: dict[str, database.WriteLease] = field(default_factory=dict)
+    """The lead of each role."""
 
 
 class Membership:
-    """A replica's place among the others: it beats, and takes over from those that are gone.
-
-    `run` has a connection of its own; `began_at` is the start of the last beat.
-    """
+    """A replica among others: it beats, and takes over from replicas that are gone."""
 
     def __init__(
         self,
@@ -238,18 +234,22 @@ class Membership:
         timeouts: HeartbeatTimeouts,
         now: Callable[[], int],
     ) -> None:
+        """Take a function that runs transactions on a connection of its own."""
         self._run = run
         self._info = info
         self._now = now
         self._observation = SilenceObservation(timeouts)
         self.owner = ""
         self.began_at = float("-inf")
+        """The start of the last beat (monotonic seconds)."""
         self.others: tuple[ReplicaRow, ...] = ()
         self.roles: frozenset[str] = frozenset()
+        """The roles whose lead it wants."""
         self.leads: dict[str, database.WriteLease] = {}
+        """The leads that it has, by role."""
 
     def join(self, clock: float) -> None:
-        """Begin under a new name, without any lead. Raises StorageError."""
+        """Begin under a new name and without a lead. Raises StorageError."""
         owner = f"{socket.gethostname()[:40]}-{secrets.token_hex(6)}"
         self.leads.clear()
         self._run(partial(join, owner=owner, info=self._info, now=self._now()))
@@ -257,7 +257,7 @@ class Membership:
         log.info("replica joined", owner=owner, role=str(self._info.role))
 
     def beat(self, clock: float) -> None:
-        """Send a beat at a moment, and take over from those that are gone. Raises StorageError."""
+        """Send a beat, and take over from replicas that are gone. Raises StorageError."""
         try:
             result = self._run(partial(_beat, owner=self.owner))
             if not result.is_alive:
@@ -266,18 +266,18 @@ class Membership:
                 return
             self.began_at = clock
             self.others = result.others
-            gone = self._observation.look(clock, {one.owner: one.beat for one in result.others})
+            gone = self._observation.observe(clock, {one.owner: one.beat for one in result.others})
             if gone:
                 removed = self._run(partial(remove_gone, gone=gone.items()))
                 for owner in removed:
                     log.warning("replica gone", owner=owner)
-            self._stand(result, set(gone))
+            self._take_over_leads(result, set(gone))
         except errors.StorageError:
             self._observation.interrupt()
             raise
 
     def resign(self, role: str) -> database.WriteLease | None:
-        """Stop standing for a role; return the lead that has to be handed over."""
+        """Leave the election of a role; return the lead that has to be handed over, if any."""
         self.roles = self.roles - {role}
         return self.leads.pop(role, None)
 
@@ -285,7 +285,7 @@ class Membership:
         """Delete the row of this replica, which stops."""
         leave(tx, self.owner)
 
-    def _stand(self, result: BeatResult, gone: set[str]) -> None:
+    def _take_over_leads(self, result: BeatResult, gone: set[str]) -> None:
         living = {one.owner for one in result.others} - gone
         for role in self.roles:
             former = result.leads.get(role, NOBODY)

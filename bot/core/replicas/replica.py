@@ -1,4 +1,4 @@
-"""This process among others over its database."""
+"""This process as one of the replicas over its database."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ from bot.core.database import database
 from bot.core.outbox import leases, queue_policy
 from bot.core.replicas import leadership, membership
 
+log = structlog.get_logger()
+
+LEAVE_SECONDS = 2.0
+"""The longest wait for the database at a stop; without it the others notice by themselves."""
+
 
 class Replica(ABC):
-    """A replica: `owner` names it, `owners` names its workers in their leases."""
+    """This process as a replica."""
 
     owner: str
+    """The replica's name."""
     owners: leases.Owners
+    """Names its workers in their leases."""
 
     @abstractmethod
     async def start(self) -> None:
@@ -40,7 +47,7 @@ class Replica(ABC):
 
     @abstractmethod
     def others(self) -> Sequence[membership.ReplicaRow]:
-        """Return the other replicas, as the last beat found them."""
+        """Return the other replicas that the last beat found."""
 
 
 class SoleReplica(Replica):
@@ -63,7 +70,7 @@ class SoleReplica(Replica):
 
 
 class SoleLeader(leadership.LeaderElection):
-    """The lead of the only process, which nobody takes from it."""
+    """The lead of the only process, which always has it."""
 
     def __init__(self) -> None:
         super().__init__(_hand_over_to_nobody)
@@ -74,14 +81,12 @@ async def _hand_over_to_nobody() -> None:
     return
 
 
-# The owners of leases among replicas: a worker is alive as long as its replica.
-
-
 class ReplicaOwners:
-    """Names workers after their replica: `host-id:number`.
+    """Names the workers of a replica, as owners of leases: `host-id:number`.
 
-    A replica without a row is dead, for it had one before its first lease. So the lease of a living
-    one never ends, however long it takes and whatever a clock says.
+    A worker is alive as long as its replica. A replica without a row is dead, because it had a row
+    before its first lease. So the lease of a living replica never ends, however long its work takes
+    and whatever a clock says.
     """
 
     leases_expire = False
@@ -107,9 +112,10 @@ class ReplicaOwners:
     def find_dead(
         self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
-        """Return those whose replica is gone, and stopped workers of this one.
+        """Return the workers whose replica is gone, and stopped workers of this replica.
 
-        In a queue with a write scope all others are dead: they can't settle anything there.
+        In a queue with a write scope, workers of all other replicas are dead: they can't settle
+        anything there.
         """
         ours = self._replica()
         own = {f"{ours}:{worker}" for worker in tuple(self._workers)}
@@ -129,17 +135,11 @@ def _replica_of(name: str) -> str:
     return name.rpartition(":")[0]
 
 
-# A replica among others: its beats have a thread, since a busy event loop must not look dead.
-
-
-log = structlog.get_logger()
-
-LEAVE_SECONDS = 2.0
-"""The longest wait for the database at a stop; without it the others find out by themselves."""
-
-
 class BeatingReplica(Replica):
-    """A replica that beats in a thread and on a connection of its own."""
+    """A replica among others.
+
+    It beats in a thread and on a connection of its own, since a busy event loop must not look dead.
+    """
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class BeatingReplica(Replica):
 
     @property
     def owner(self) -> str:  # type: ignore[override]
-        """Return the name of this replica; it has another after it was declared gone."""
+        """Return the replica's name, which changes when the others have removed it."""
         return self._membership.owner
 
     async def start(self) -> None:
@@ -193,12 +193,12 @@ class BeatingReplica(Replica):
         return self._membership.others
 
     def _name(self) -> str | None:
-        """Return the owner of new leases; None while the others may take it for gone."""
+        """Return the owner of new leases; None while the others may presume it dead."""
         is_known = time.monotonic() < self._membership.began_at + self._timeouts.lead
         return self._membership.owner if is_known else None
 
     async def _listen(self) -> None:
-        """Take over at once a lead that another replica handed over."""
+        """Beat as soon as another replica hands over a lead."""
         event = self._database.listen(membership.TOPIC)
         while True:
             await event.wait()
@@ -234,7 +234,7 @@ class BeatingReplica(Replica):
             self._soon.wait(max(0.0, began + self._timeouts.beat - time.monotonic()))
 
     def _report(self) -> None:
-        """Pass on to the elections, on their event loop, what the last beat found."""
+        """Tell the elections, on their event loop, which leads the last beat found."""
         until = self._membership.began_at + self._timeouts.lead
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._update, dict(self._membership.leads), until)
@@ -245,9 +245,6 @@ class BeatingReplica(Replica):
                 election.hold(leads[role], until)
             else:
                 election.end()
-
-
-# Which kind of replica a process is.
 
 
 def open_replica(

@@ -15,50 +15,50 @@ def observation() -> SilenceObservation:
 def test_a_replica_is_gone_ten_seconds_after_its_last_beat_was_first_seen(
     observation: SilenceObservation,
 ) -> None:
-    looks = [observation.look(100.0 + second, {"other": 7}) for second in range(0, 12, 2)]
+    looks = [observation.observe(100.0 + second, {"other": 7}) for second in range(0, 12, 2)]
     assert looks == [{}, {}, {}, {}, {}, {"other": 7}]
 
 
 def test_a_replica_that_beats_is_never_gone(observation: SilenceObservation) -> None:
-    assert all(observation.look(2.0 * beat, {"other": beat}) == {} for beat in range(100))
+    assert all(observation.observe(2.0 * beat, {"other": beat}) == {} for beat in range(100))
 
 
 def test_each_replica_is_watched_by_itself(observation: SilenceObservation) -> None:
     for second in range(0, 10, 2):
-        assert observation.look(second, {"dead": 7, "alive": second}) == {}
-    assert observation.look(10.0, {"dead": 7, "alive": 10}) == {"dead": 7}
+        assert observation.observe(second, {"dead": 7, "alive": second}) == {}
+    assert observation.observe(10.0, {"dead": 7, "alive": 10}) == {"dead": 7}
 
 
 def test_a_replica_that_beats_again_begins_from_zero(observation: SilenceObservation) -> None:
     for second in (0, 2, 4, 6, 8):
-        observation.look(second, {"other": 7})
-    observation.look(9.0, {"other": 8})
+        observation.observe(second, {"other": 7})
+    observation.observe(9.0, {"other": 8})
     assert observation.silence("other") == 0.0
-    assert observation.look(18.0, {"other": 8}) == {}
+    assert observation.observe(18.0, {"other": 8}) == {}
 
 
 def test_an_observer_that_stood_still_takes_nobody_for_gone(
     observation: SilenceObservation,
 ) -> None:
     """Its machine was asleep for an hour, and the other beat all that time."""
-    observation.look(0.0, {"other": 7})
-    assert observation.look(3600.0, {"other": 7}) == {}
+    observation.observe(0.0, {"other": 7})
+    assert observation.observe(3600.0, {"other": 7}) == {}
     assert observation.silence("other") == 2 * HEARTBEAT_TIMEOUTS.beat
 
 
 def test_an_outage_of_the_database_counts_for_nothing(observation: SilenceObservation) -> None:
-    observation.look(0.0, {"other": 7})
-    observation.look(2.0, {"other": 7})
+    observation.observe(0.0, {"other": 7})
+    observation.observe(2.0, {"other": 7})
     observation.interrupt()
-    assert observation.look(60.0, {"other": 7}) == {}
+    assert observation.observe(60.0, {"other": 7}) == {}
     assert observation.silence("other") == 2.0
 
 
 def test_a_replica_that_left_and_one_that_is_new_are_not_silent(
     observation: SilenceObservation,
 ) -> None:
-    observation.look(0.0, {"left": 7})
-    observation.look(2.0, {"new": 7})
+    observation.observe(0.0, {"left": 7})
+    observation.observe(2.0, {"new": 7})
     assert (observation.silence("left"), observation.silence("new")) == (0.0, 0.0)
 
 
@@ -71,6 +71,6 @@ def test_a_lead_stops_itself_before_anyone_takes_it_for_gone() -> None:
 
 def test_a_gap_is_capped_in_beats() -> None:
     observation = SilenceObservation(HeartbeatTimeouts(beat=0.2, lead=0.8, gone=1.0))
-    observation.look(0.0, {"other": 1})
-    observation.look(5.0, {"other": 1})
+    observation.observe(0.0, {"other": 1})
+    observation.observe(5.0, {"other": 1})
     assert observation.silence("other") == pytest.approx(0.4)
