@@ -2,14 +2,14 @@
 
 A picture decoder takes as much memory as the file demands, and no check of headers covers every
 format. So a process of its own does the work, one at a time: the kernel limits its address space
-and processor time, we limit its wall-clock time, and if memory runs out all the same the kernel
+and processor time, and we limit its wall-clock time. If memory runs out all the same, the kernel
 kills it first. Its memory is free again when it ends.
 
     child = BoundedChild("bot.chat.pictures.decoder_process", Budget(...))
     answer = await child.run(data)
 
 The module calls `serve` with a function from bytes to bytes. It is started without our environment,
-so the process that reads strangers' bytes holds no secret.
+so the process that reads strangers' bytes has no secrets.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 """The folder of the package `bot`."""
 
 NICENESS = 10
-"""The nice value: payers who wait for a page go before sellers who wait for a picture."""
+"""The nice value: payers who wait for a page come before sellers who wait for a picture."""
 
 HIGHEST_OOM_SCORE = "1000"
 """The highest `oom_score_adj` (proc(5))."""
@@ -47,21 +47,21 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of a child.
-
-    `memory` is in bytes beyond the child's own before it reads anything, `processor` in seconds of
-    processor time, `seconds` in wall-clock time, `answer` in bytes.
-    """
+    """The limits of a child."""
 
     memory: int
+    """Bytes, beyond the memory that the child has before it reads anything."""
     processor: int
+    """Seconds of processor time."""
     seconds: float
+    """Wall-clock time."""
     answer: int
+    """Bytes."""
 
 
 PICTURE_BUDGET = Budget(memory=218 * MEGABYTE, processor=10, seconds=30.0, answer=4 * MEGABYTE)
-"""For decoding a picture: the largest that are accepted need 200 MB and, as a progressive JPEG,
-four seconds."""
+"""For decoding a picture: the largest accepted ones need 200 MB and, as a progressive JPEG, four
+seconds."""
 
 
 class BoundedChild:
@@ -75,8 +75,8 @@ class BoundedChild:
     async def run(self, data: bytes | bytearray, *words: str) -> bytes:
         """Return the child's answer to `data` and some words; a cancelled call kills the child.
 
-        Raises OverBudget if the child fails or exceeds a limit, StorageError if no process
-        can be started now.
+        Raises OverBudget if the child fails or exceeds a limit, StorageError if no process can be
+        started now.
         """
         async with self._turn:
             child = self._start(words)
@@ -111,7 +111,7 @@ def _exchange(child: subprocess.Popen[bytes], data: bytes | bytearray, budget: B
     stdin, stdout = cast("IO[bytes]", child.stdin), cast("IO[bytes]", child.stdout)
     try:
         with child:
-            with suppress(BrokenPipeError), stdin:  # the child has ended: its status is the reason
+            with suppress(BrokenPipeError), stdin:  # the child has ended: its status says why
                 stdin.write(data)
             answer = stdout.read(budget.answer + 1)
             if too_much := len(answer) > budget.answer:
@@ -126,7 +126,7 @@ def _exchange(child: subprocess.Popen[bytes], data: bytes | bytearray, budget: B
 
 
 def _reason(status: int, took: float, budget: Budget) -> str:
-    """Return for the log why a child failed."""
+    """Return why a child failed, for the log."""
     if status == OUT_OF_MEMORY:
         return f"more than {budget.memory // MEGABYTE} MB of memory"
     if status == -signal.SIGXCPU:
@@ -137,9 +137,9 @@ def _reason(status: int, took: float, budget: Budget) -> str:
 
 
 def serve(work: Callable[..., bytes]) -> None:
-    """Answer the standard input, within the limits of the command line, given its other words.
+    """Answer standard input by `work`, within the limits that the command line begins with.
 
-    The module that a BoundedChild starts calls it once its imports are loaded.
+    The module that a BoundedChild starts calls this once its imports are loaded.
     """
     memory, processor, *words = sys.argv[1:]
     _set_limits(int(memory), int(processor))
@@ -161,5 +161,5 @@ def _set_limits(memory: int, processor: int) -> None:
         limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + memory
     for kind, limit in limits.items():
         resource.setrlimit(kind, (limit, limit))
-    # The first limit sends SIGXCPU, which names the reason, the second one SIGKILL.
+    # At the first limit the kernel sends SIGXCPU, which tells the reason; at the second, SIGKILL.
     resource.setrlimit(resource.RLIMIT_CPU, (processor, processor + 1))

@@ -1,7 +1,7 @@
-"""Personal data erased from tables, batch by batch, while the bot works on them.
+"""The erasure of personal data from tables, batch by batch, while the bot works on them.
 
 The service and the chat describe their tables with such data. These are read beside the writer, and
-only rows that change are written, some in each transaction, so that no payment waits for it.
+only rows that change are written, a few in each transaction, so that no payment waits long.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ BATCH = 500
 """Rows read at a time."""
 
 CHANGES = 50
-"""The most rows changed in one transaction: payments may wait for its locks."""
+"""The most rows changed in one transaction: payments may wait for their locks."""
 
 MAX_CONDITIONS = 20
-"""People that SQL searches for before Python does: more conditions cost more than they save."""
+"""The most people that SQL searches for before Python does: more conditions cost more than they
+save."""
 
 PLAIN = re.compile(r"[!#-\[\]-~]+")
-"""Text that JSON does not escape, and whose case SQL folds as Python does."""
+"""Text that JSON doesn't escape, and whose case SQL folds as Python does."""
 
 WORD = re.compile(r"[^\s<>]+")
-"""A word of a text, between tags of HTML too."""
+"""A word of a text, also between tags of HTML."""
 
 NUMBER = re.compile(r"\+?[(\[]?\d[\d \u00a0\u2000-\u200a\u202f()[\]./\u2010-\u2015\u2212-]+\d")
 """A phone number within a text, with the separators that people write between its digits."""
@@ -51,8 +52,8 @@ ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 ADDRESS_IN_TEXT = re.compile(r"(?<![\w.%+\u2060-])[\w.%+\u2060-]+@[\w.\u2060-]*[^\W_]")
 """An address within a word, such as one behind `mailto:` or in quotes of any language.
 
-It may have word joiners, which the bot adds. No search begins within a run of these characters:
-so its time grows with the length of a text alone.
+It may have word joiners, which the bot adds. No search begins within a run of these characters, so
+its time depends only on the length of a text.
 """
 
 INVISIBLE = re.compile("[\u2060\u202a-\u202e\u2066-\u2069]")
@@ -62,34 +63,35 @@ PUNCTUATION = ".,;:!?()[]<>\"'\u2068\u2069"
 """Characters around a word that do not belong to it."""
 
 HIDDEN = "…"
-"""The text in place of an erased value, and of the end of one that was cut."""
+"""The text in place of an erased value; also the end of a value that was cut."""
 
 SHORTEST_CUT = 8
-"""Characters of the shortest beginning by which a value that was cut is recognized."""
+"""The length of the shortest beginning by which a value that was cut is recognized."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose data to erase: of these people (by `match_key`), paid before a time, to one request.
-
-    None does not narrow it; an empty set of people is nobody. `before` in epoch ms. `sellers` are
-    those of the people who may be sellers: not what was typed at a payment, for anybody can type
-    a seller's contact there. `numbers` are ids of payments and checkouts whose data is erased
-    whatever it is: a name or a message alone tells no payer from another.
-    """
+    """Whose data to erase."""
 
     people: frozenset[str] | None = None
+    """Only data that names these people (by `match_key`); None for everybody's."""
     before: int | None = None
+    """Only data from before this time, in epoch ms."""
     request_id: str | None = None
+    """Only data given for this payment request."""
     sellers: frozenset[str] = frozenset()
+    """The people who may be sellers. Contacts that were typed at a payment don't count: anybody can
+    type a seller's contact there."""
     numbers: frozenset[str] = frozenset()
+    """Ids of payments and checkouts whose data is erased even if it names none of the people,
+    because a name or a message alone doesn't identify a payer."""
 
     def covers(
         self, request_id: str | None, at: int, data: object, numbers: Iterable[str] = ()
     ) -> bool:
         """Return whether to erase `data`, given at `at` (epoch ms); False if it is empty.
 
-        `numbers` are the ids of its row.
+        `numbers` are the ids in its row.
         """
         if not self.includes(request_id, at):
             return False
@@ -99,7 +101,7 @@ class Scope:
         return any(self.people is None or match_key(text) in self.people for text in texts)
 
     def includes(self, request_id: str | None, at: int) -> bool:
-        """Return whether request and time (epoch ms) of some data are within the scope."""
+        """Return whether the request and the time (epoch ms) of data are within the scope."""
         if self.request_id is not None and request_id != self.request_id:
             return False
         return self.before is None or at < self.before
@@ -107,19 +109,21 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class ErasedValues:
-    """Values to erase from texts: their keys, and by first word the lengths of the longer ones.
+    """Values to erase from texts.
 
-    `whole` are the keys in order, among which those that were cut are found. Searching a text takes
-    time by its own length, however many the values are.
+    The time to search a text depends only on the length of the text, not on the number of values.
     """
 
     keys: frozenset[str]
+    """By `match_key`."""
     lengths: Mapping[str, frozenset[int]]
+    """The numbers of words of values with several words, by their first word."""
     whole: Sequence[str]
+    """The keys in order, to find values that were cut."""
 
     @classmethod
     def of(cls, values: Iterable[str]) -> ErasedValues:
-        """Build it from values as payers gave them; their forms in HTML are found too."""
+        """Build it from values as payers gave them; it finds their forms in HTML too."""
         keys, lengths = set(), defaultdict(set)
         for value in values:
             keys.add(match_key(value))
@@ -132,30 +136,32 @@ class ErasedValues:
         return cls(frozenset(keys - {""}), found, sorted(keys))
 
     def has_cut(self, text: str) -> bool:
-        """Return whether a text is a value to erase, cut short with an ellipsis."""
+        """Return whether a text is a value to erase that was cut short with an ellipsis."""
         key = match_key(text.strip(PUNCTUATION))
-        begun = key.removesuffix(HIDDEN)
-        if begun == key or len(begun) < SHORTEST_CUT:
+        beginning = key.removesuffix(HIDDEN)
+        if beginning == key or len(beginning) < SHORTEST_CUT:
             return False
-        at = bisect_left(self.whole, begun)
-        return at < len(self.whole) and self.whole[at].startswith(begun)
+        at = bisect_left(self.whole, beginning)
+        return at < len(self.whole) and self.whole[at].startswith(beginning)
 
 
 @dataclass(frozen=True, slots=True)
 class PersonalTable:
-    """A table with personal data: `keys` identify its rows, `change` returns a row's new values.
-
-    None leaves a row as it is. `where`, with the parameters `given`, selects the rows to read;
-    `also` changes other tables for a row, in the same transaction.
-    """
+    """A table with personal data, and how its rows are erased."""
 
     table: str
     keys: tuple[str, ...]
+    """The columns that identify a row."""
     columns: tuple[str, ...]
+    """The other columns that `change` reads."""
     change: Callable[[database.Row], dict[str, object] | None]
+    """Returns the new values of a row; None leaves the row as it is."""
     where: str = "1 = 1"
+    """Selects the rows to read."""
     also: Callable[[database.Transaction, database.Row], None] | None = None
+    """Changes other tables for a row, in the same transaction."""
     given: Mapping[str, str] = field(default_factory=dict)
+    """The parameters of `where`."""
 
     @property
     def select(self) -> str:
@@ -195,15 +201,15 @@ class PersonalTable:
 def mentions(
     table: str, keys: tuple[str, ...], time: str, lost: Mapping[str, ErasedValues], scope: Scope
 ) -> PersonalTable:
-    """Return the rows of `scope` that mention somebody: each column of `lost` loses its values.
+    """Return a table whose rows mention people: each column in `lost` loses its values.
 
-    `time` is the column of when the row was written (epoch ms).
+    `time` is the column with the time of the row (epoch ms). Only rows in the `scope` change.
     """
 
     def change(row: database.Row) -> dict[str, object] | None:
-        hushed = {name: redact(row[name], gone) for name, gone in lost.items()}
-        same = all(hushed[name] == row[name] for name in lost)
-        return None if same or not scope.includes(row["request_id"], row[time]) else hushed
+        redacted = {name: redact(row[name], gone) for name, gone in lost.items()}
+        is_same = all(redacted[name] == row[name] for name in lost)
+        return None if is_same or not scope.includes(row["request_id"], row[time]) else redacted
 
     columns = tuple(name for name in ("request_id", time, *lost) if name not in keys)
     where = f"COALESCE({', '.join(lost)}) IS NOT NULL"
@@ -211,9 +217,9 @@ def mentions(
 
 
 def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
-    """Return a condition that holds for every row whose JSON names one of `people`, and parameters.
+    """Return a condition that is true of each row whose JSON names one of `people`; its parameters.
 
-    It holds for all rows if there are too many people, or one that SQL might miss.
+    It is true of all rows if there are too many people, or if SQL might miss one of them.
     """
     if not people or len(people) > MAX_CONDITIONS or not all(map(PLAIN.fullmatch, people)):
         return "1 = 1", {}
@@ -223,10 +229,10 @@ def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict
 
 
 def concerns(scope: Scope, text: str, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return a condition that holds for every row that `scope` may cover, and its parameters.
+    """Return a condition that is true of each row that `scope` may cover, and its parameters.
 
-    `text` is what people entered, a column or several together; `ids` are the columns of the
-    row's numbers.
+    `text` is an SQL expression of what people entered; `ids` are the columns with the ids of
+    `Scope.numbers`.
     """
     named, given = mentions_any(text, scope.people)
     if not scope.numbers or scope.people is None:
@@ -242,6 +248,9 @@ def _like(name: str) -> str:
     return "%" + re.sub("[!%_]", r"!\g<0>", name) + "%"
 
 
+# Erasing, and finding values in texts.
+
+
 async def erase_rows(db: database.Database, table: PersonalTable) -> int:
     """Change the rows of a table; return the number of rows changed."""
     number, last = 0, None
@@ -249,9 +258,13 @@ async def erase_rows(db: database.Database, table: PersonalTable) -> int:
         found = [row for row in page if table.change(row) is not None]
         for start in range(0, len(found), CHANGES):
             some = found[start : start + CHANGES]
-            number += await db.bulk(partial(_apply, table=table, found=some))
+            number += await db.bulk(partial(_apply, table=table, rows=some))
         last = page[-1]
     return number
+
+
+def _apply(tx: database.Transaction, table: PersonalTable, rows: list[database.Row]) -> int:
+    return sum(table.apply(tx, row) for row in rows)
 
 
 async def stream_rows(db: database.Database, table: PersonalTable) -> AsyncIterator[database.Row]:
@@ -263,12 +276,18 @@ async def stream_rows(db: database.Database, table: PersonalTable) -> AsyncItera
         last = page[-1]
 
 
-def match_key(text: str) -> str:
-    """Return a key that is equal for all spellings of one address or phone number.
+async def _page(
+    db: database.Database, table: PersonalTable, last: database.Row | None
+) -> list[database.Row]:
+    return await db.read(lambda tx: table.page(tx, last))
 
-    Of a phone number: its digits, without 00 or + before them; of an address with a domain beyond
-    ASCII: that in letters, however it is encoded. Characters that only steer how a text is shown
-    don't count: the bot adds and drops them, and composes letters and accents.
+
+def match_key(text: str) -> str:
+    """Return a key that is equal for all spellings of an address or a phone number.
+
+    It is the digits of a phone number, without a leading 00 or +. A domain beyond ASCII is in
+    letters, however it was encoded. Characters that only control how a text is shown don't count:
+    the bot adds and drops them, and composes letters and accents.
     """
     shown = INVISIBLE.sub("", text).strip()
     folded = unicodedata.normalize("NFD", shown).casefold()
@@ -300,7 +319,7 @@ def find_texts(data: object) -> Iterator[str]:
 def redact(data: Any, gone: ErasedValues) -> Any:
     """Return a JSON value without the values `gone`, in texts too.
 
-    A field or an item that held such a value alone is removed.
+    A field or an item that is nothing but such a value is removed.
     """
     if isinstance(data, dict):
         return {name: redact(value, gone) for name, value in data.items() if not _is(value, gone)}
@@ -316,7 +335,7 @@ def _is(value: object, gone: ErasedValues) -> bool:
 
 
 def _redact_text(text: str, gone: ErasedValues) -> str:
-    """Return a text without erased values: of several words first, then words, then numbers."""
+    """Return a text without erased values: first of several words, then words, then numbers."""
     words, parts, done, number = [*WORD.finditer(text)], [], 0, 0
     while number < len(words):
         length = _erased_length(words, number, gone)
@@ -333,7 +352,7 @@ def _redact_text(text: str, gone: ErasedValues) -> str:
 
 
 def _erased_length(words: list[re.Match[str]], number: int, gone: ErasedValues) -> int:
-    """Return how many words, from one on, are an erased value: the most possible, or 0."""
+    """Return how many words, from `number` on, are an erased value: the most that fit, or 0."""
     lengths = gone.lengths.get(match_key(words[number][0].strip(PUNCTUATION)), frozenset())
     for length in sorted({1, *lengths}, reverse=True):
         some = [word[0] for word in words[number : number + length]]
@@ -343,13 +362,3 @@ def _erased_length(words: list[re.Match[str]], number: int, gone: ErasedValues) 
     ends = (end for end, word in enumerate(some, 1) if word.strip(PUNCTUATION).endswith(HIDDEN))
     end = next(ends, 0)
     return end if end and gone.has_cut(" ".join(some[:end])) else 0
-
-
-async def _page(
-    db: database.Database, table: PersonalTable, last: database.Row | None
-) -> list[database.Row]:
-    return await db.read(lambda tx: table.page(tx, last))
-
-
-def _apply(tx: database.Transaction, table: PersonalTable, found: list[database.Row]) -> int:
-    return sum(table.apply(tx, row) for row in found)

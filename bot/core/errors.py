@@ -8,7 +8,7 @@ BotError
 ├── Unreadable             a stored record that can't be read
 ├── ConfigProblem          one thing wrong with one setting
 ├── ConfigError            all problems of the configuration
-├── InvoiceError           a Lightning invoice that is not the one that was asked for
+├── InvoiceError           a Lightning invoice that can't be read or is not the requested one
 ├── ForbiddenAddress       an address that webhooks may not reach
 ├── MailRefused            an email that the mail server did not accept
 ├── StorageError           the database can't be used just now: locked, full, read-only
@@ -55,28 +55,24 @@ class BotError(Exception):
 
 
 class MoneyError(BotError):
-    """An amount or a currency that is not accepted.
-
-    `reason` is one of unknownCurrency, notPositive, tooManyDecimals, tooLarge,
-    notAnAmount and ambiguous; `choices` are the readings of an ambiguous amount.
-    """
+    """An amount or a currency that is not accepted."""
 
     def __init__(self, reason: str, message: str, choices: tuple[Decimal, ...] = ()) -> None:
         super().__init__(message)
         self.reason = reason
+        """unknownCurrency, notPositive, tooManyDecimals, tooLarge, notAnAmount or ambiguous."""
         self.choices = choices
+        """The possible readings of an ambiguous amount."""
 
 
 class PictureError(BotError):
-    """A photo that is not accepted.
-
-    `reason` is one of unknownFormat, tooLarge (bytes or pixels), tooSmall, tooLong (ratio of the
-    sides), tooHeavy (memory or time) and damaged.
-    """
+    """A photo that is not accepted."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+        """unknownFormat, tooLarge (bytes or pixels), tooSmall, tooLong (ratio of the sides),
+        tooHeavy (memory or time) or damaged."""
 
 
 class OverBudget(BotError):
@@ -88,7 +84,7 @@ class BadSignature(BotError):
 
 
 class Unreadable(BotError):
-    """A stored update or message with a missing field or one of the wrong type; names the field."""
+    """A stored update or message with a missing field or a wrong type; it names the field."""
 
 
 class ConfigProblem(BotError):
@@ -108,16 +104,11 @@ class ForbiddenAddress(BotError):
 
 
 class InvoiceError(BotError):
-    """A Lightning invoice that can't be read or is not the one that was asked for."""
+    """A Lightning invoice that can't be read or is not the requested one."""
 
 
 class MailRefused(BotError):
-    """An email that the mail server did not accept.
-
-    `reason` is for the operator: at most 1 KiB, without the recipient, so that it can be logged.
-    `final` is true if a retry is useless; `code` and `answer` are the server's; `remedy` says what
-    to check, if `reason` does not.
-    """
+    """An email that the mail server did not accept."""
 
     def __init__(
         self,
@@ -130,10 +121,15 @@ class MailRefused(BotError):
     ) -> None:
         super().__init__(reason)
         self.reason = reason
+        """For the operator: at most 1 KiB, without the recipient, so that it can be logged."""
         self.final = final
+        """True if a retry is useless."""
         self.code = code
+        """The server's reply code."""
         self.answer = answer
+        """The server's reply."""
         self.remedy = remedy
+        """What to check, if `reason` doesn't say it."""
 
 
 class StorageError(BotError):
@@ -154,21 +150,22 @@ class NoLongerLead(BotError):
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """A problem of one field of a body; `field` is its dotted path, `code` names it to machines."""
+    """A problem with one field of a body."""
 
     field: str
+    """The dotted path of the field."""
     message: str
     code: str | None = None
+    """Names the problem for machines."""
 
 
 class Refused(BotError):
-    """A call that can't be carried out.
-
-    `code` is for machines, the message for people, `info` lists problems of fields.
-    """
+    """A call that can't be carried out; the message is for people, `info` lists bad fields."""
 
     code: ClassVar[str] = "refused"
+    """For machines."""
     default: ClassVar[str] = "This can't be done."
+    """The message of an error that is raised without one."""
 
     def __init__(self, message: str | None = None, info: Iterable[FieldProblem] = ()) -> None:
         super().__init__(message or self.default)
@@ -229,10 +226,7 @@ class IdempotencyMismatch(Refused):
 
 
 class NotPayable(Refused):
-    """The request can't be paid now; `state` is its state as the page names it.
-
-    `left`: so many units remain, fewer than were asked for; None if that is not the reason.
-    """
+    """The request can't be paid now."""
 
     code = "notPayable"
     default = "This request can't be paid now."
@@ -240,11 +234,13 @@ class NotPayable(Refused):
     def __init__(self, state: str, left: int | None = None) -> None:
         super().__init__(None if left is None else f"Only {left} left: take fewer.")
         self.state = state
+        """The state of the request, as the pay page names it."""
         self.left = left
+        """The number of remaining units, if more were asked for."""
 
 
 class WrongState(Refused):
-    """A checkout is in a state that doesn't allow the call; `state` is that state."""
+    """A checkout is in a `state` that doesn't allow the call."""
 
     code = "wrongState"
     default = "This checkout can't change so in its state."
@@ -280,7 +276,7 @@ class UnsupportedMediaType(Refused):
 
 
 class RateLimited(Refused):
-    """Too many calls; `retry_after` in whole seconds."""
+    """Too many calls."""
 
     code = "rateLimited"
     default = "Too many calls: slow down."
@@ -288,6 +284,7 @@ class RateLimited(Refused):
     def __init__(self, retry_after: int) -> None:
         super().__init__()
         self.retry_after = retry_after
+        """In whole seconds."""
 
 
 class TooManyHolds(RateLimited):
@@ -310,11 +307,12 @@ class NotReached(Unreachable):
 
 
 class Overloaded(PeerError):
-    """429 or 5xx; `retry_after` in seconds if the server named it."""
+    """429 or 5xx: a retry may succeed."""
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+        """In seconds; None if the server didn't say."""
 
 
 class Throttled(Overloaded):
@@ -330,5 +328,5 @@ class PeerRefusal(PeerError):
 
 
 def requested_wait(error: Exception) -> float:
-    """Return the seconds that a server asks us to wait; 0 if it names none."""
+    """Return how long a server asks us to wait, in seconds; 0 if it doesn't say."""
     return error.retry_after or 0.0 if isinstance(error, Overloaded) else 0.0

@@ -1,4 +1,4 @@
-"""JSON with exact numbers: Decimal in, Decimal out, never a float. All JSON is read here."""
+"""JSON with exact numbers, Decimal instead of float; all JSON is read here."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, NoReturn
 import simplejson
 
 MAX_DEPTH = 100
-"""Levels of nesting: far beyond any update of Telegram's, and far below the thousand at which
-writing the value again would fail."""
+"""Levels of nesting: far more than any update from Telegram has, and far fewer than the thousand at
+which writing the value would fail."""
 
 STORED_DEPTH = 2 * MAX_DEPTH
-"""Levels of what the database holds: it has what others sent deeper within our own objects."""
+"""Levels of nesting in the database, which holds what others sent within objects of our own."""
 
 MAX_SIZE = 64 * 1024 * 1024
-"""Characters. Whoever receives a body over the network has a much lower limit of its own."""
+"""In characters; code that receives bodies over the network has much lower limits."""
 
 _make_writer = partial(
     simplejson.JSONEncoder, use_decimal=True, ensure_ascii=False, separators=(",", ":")
@@ -26,27 +26,27 @@ _WRITER, _ORDERED_WRITER = _make_writer(), _make_writer(sort_keys=True)
 
 
 class JsonError(ValueError):
-    """Text that is no JSON, or JSON beyond the limits; its message is a sentence."""
+    """Text that is not JSON, or JSON beyond the limits; the message is a sentence."""
 
 
 def dumps(value: Any, writer: simplejson.JSONEncoder = _WRITER) -> str:
-    """Write JSON; a Decimal becomes a number with the digits that it has.
+    """Write JSON; a Decimal becomes a number with all of its digits.
 
-    A lone surrogate, which JSON can carry and UTF-8 can't, stays an escape.
+    A lone surrogate, which is allowed in JSON but not in UTF-8, stays an escape.
     """
     return str(writer.encode(value)).encode("utf-8", "backslashreplace").decode()
 
 
 def canonical(value: Any) -> str:
-    """Write JSON so that equal values have equal texts, in whatever order their fields came."""
+    """Write JSON so that equal values have equal texts, whatever the order of their fields."""
     return dumps(value, _ORDERED_WRITER)
 
 
 def loads(text: str | bytes, *, depth: int = MAX_DEPTH, strict: bool = False) -> Any:
-    """Read JSON (RFC 8259), its decimals as Decimal.
+    """Read JSON (RFC 8259), decimals as Decimal.
 
-    `strict` also refuses what I-JSON (RFC 7493) does: a name given twice and lone surrogates.
-    Raises JsonError, for NaN, Infinity and numbers out of range too.
+    With `strict`, repeated names and lone surrogates are refused, as in I-JSON (RFC 7493). Raises
+    JsonError, also for NaN, Infinity and numbers out of range.
     """
     if isinstance(text, bytes):
         text = _text_of(text)

@@ -1,7 +1,7 @@
-"""Webhook signatures by Standard Webhooks 1.0 (HMAC-SHA256 over id, time and body).
+"""Webhook signatures as in Standard Webhooks 1.0 (HMAC-SHA256 over id, time and body).
 
-The `standardwebhooks` package computes them. Its `verify` reads the clock itself and leaks other
-exceptions, so time and headers are checked here.
+The package `standardwebhooks` computes them. Its `verify` reads the clock itself and raises other
+exceptions too, so times and headers are checked here.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def check_secret(secret: str) -> None:
 
 
 def sign(secrets: Sequence[str], message_id: str, now: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers for a UTF-8 body, with one signature for each secret of a rotation.
+    """Return the headers for a UTF-8 body, with a signature by each secret of a rotation.
 
-    Raises BadSignature for a malformed secret; ValueError (a bug) for none, a naive `now`
-    or a body that is not UTF-8.
+    Raises BadSignature for a malformed secret; ValueError (a bug) without a secret, for a naive
+    `now` and for a body that is not UTF-8.
     """
     if not secrets:
         raise ValueError("signing needs a secret")
@@ -53,7 +53,7 @@ def sign(secrets: Sequence[str], message_id: str, now: datetime, body: bytes) ->
 def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, now: datetime) -> None:
     """Check that one of the secrets signed this body within five minutes of `now`.
 
-    Header names may have any case. Raises BadSignature, also if there is no secret.
+    Header names may have any case. Raises BadSignature, even if there is no secret.
     """
     given = {name.lower(): value for name, value in headers.items()}
     message_id, signature = given.get(_ID), given.get(_SIGNATURE)
@@ -90,7 +90,7 @@ def _utc(now: datetime) -> datetime:
 
 @lru_cache(maxsize=256)
 def _signer(secret: str) -> Webhook:
-    """Return the signer of a secret; the package silently drops characters that are no base64."""
+    """Return the signer of a secret, which is checked: the package drops what is not base64."""
     encoded = secret.removeprefix(PREFIX).rstrip("=")
     try:
         key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
