@@ -17,8 +17,7 @@ HOUR = 3600 * 1000
 """In milliseconds."""
 
 LONGEST_OVERLAP = 30 * 24
-"""Hours: a secret that is no longer trusted must not sign for ever."""
-
+"""In hours: a secret that is no longer trusted must not sign for ever."""
 
 PROFILE = (
     click.option("--image-url", metavar="URL",
@@ -29,7 +28,7 @@ PROFILE = (
                  help=f"One of {', '.join(brand.ACCENTS)}."),
     click.option("--description", metavar="TEXT", help="A line about them, up to 160 characters."),
 )  # fmt: skip
-"""Options of a seller's profile, of which the name differs by command."""
+"""Options of a seller's profile, without the name, whose option differs by command."""
 
 
 def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -88,7 +87,7 @@ def apps_seller(app_id: str, clear: bool, **profile: str | None) -> None:  # noq
 
 
 def _given(**options: str | None) -> dict[str, Any]:
-    """Return the options that were given by their names in the interface, an empty one as None."""
+    """Return the given options by their names in the interface; an empty one as None."""
     names = {"image_url": "imageUrl", "accent_color": "accentColor"}
     named = {names.get(name, name): value for name, value in options.items() if value is not None}
     return {name: value or None for name, value in named.items()}
@@ -135,14 +134,14 @@ def apps_rotate(app_id: str, overlap: int | None, at_once: bool) -> None:  # noq
     if at_once and overlap:
         raise click.UsageError("give either --overlap or --now")
     moment = clock.now()
-    lasting = applications.OVERLAP if overlap is None and not at_once else (overlap or 0) * HOUR
+    overlap_ms = applications.OVERLAP if overlap is None and not at_once else (overlap or 0) * HOUR
     made = console.in_transaction(
-        lambda tx, vault: applications.rotate(tx, vault, app_id, moment, lasting)
+        lambda tx, vault: applications.rotate(tx, vault, app_id, moment, overlap_ms)
     )
     _await_effect()
     _print_credentials(made)
-    if lasting:
-        until = console.time_text(moment + lasting)
+    if overlap_ms:
+        until = console.time_text(moment + overlap_ms)
         console.print_message(
             f"Until {until}, or the next rotation, the old APP_SECRET works too, and webhooks are"
             " also signed with the old WEBHOOK_SECRET. If they leaked, rotate again with --now."
@@ -165,7 +164,7 @@ def apps_revoke(app_id: str, yes: bool) -> None:  # noqa: FBT001 - click passes 
 
 
 def _await_effect() -> None:
-    """Wait until no process takes former credentials any more: what is printed then holds."""
+    """Wait until no process accepts the former credentials any more, as we then print."""
     time.sleep(applications.FRESH / 1000)
 
 

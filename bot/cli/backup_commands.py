@@ -49,13 +49,19 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
         console.print_message(f"The backup is complete, but restore will refuse it: {made.refusal}")
     key = str(made.key) if made.key else None
     if as_json:
-        click.echo(
-            console.json_line({"file": str(made.path), "key": key, **_as_json(made.contents)})
-        )
+        record = {
+            "file": str(made.path),
+            "key": key,
+            "requests": made.contents.requests,
+            "payments": made.contents.payments,
+            "newestPayment": console.time_text(made.contents.newest_at),
+            "bytes": made.contents.size,
+        }
+        click.echo(console.json_line(record))
         return
     console.print_fact("backup", made.path)
     console.print_fact("key", key or "none: SECRET_KEY is needed to restore it")
-    _print(made.contents)
+    _print_contents(made.contents)
 
 
 @click.command()
@@ -88,7 +94,7 @@ def restore(source: Path | None, replace: bool, in_place: bool) -> None:  # noqa
         return
     done = _restore_from(settings, source, replace=replace)
     console.print_fact("restored", done.place)
-    _print(done.contents)
+    _print_contents(done.contents)
     _print_doubts(done.doubtful, done.unreadable)
     if done.aside:
         console.print_fact("set aside", done.aside)
@@ -114,7 +120,7 @@ def migrate_to(url: str) -> None:
 
     done = server_moves.move(config.load(), url, clock.now())
     console.print_fact("moved to", done.place)
-    _print(done.contents)
+    _print_contents(done.contents)
     console.print_fact("set aside", done.former)
     console.print_message(
         "Set DATABASE_URL to the new address, then start the bot. To check it, run doctor."
@@ -151,16 +157,7 @@ def _print_doubts(doubtful: int, unreadable: int) -> None:
         console.print_fact("unreadable", f"{unreadable} messages that waited: doctor lists them")
 
 
-def _as_json(found: snapshot.Contents) -> dict[str, object]:
-    return {
-        "requests": found.requests,
-        "payments": found.payments,
-        "newestPayment": console.time_text(found.newest_at),
-        "bytes": found.size,
-    }
-
-
-def _print(found: snapshot.Contents) -> None:
+def _print_contents(found: snapshot.Contents) -> None:
     newest = console.time_text(found.newest_at)
     console.print_fact(
         "payments", f"{found.payments}, the newest at {newest}" if newest else "none"

@@ -25,10 +25,10 @@ BAD_SETTING = 2
 
 
 class Commands(click.Group):
-    """The group of all commands; a foreseen error ends with a line, not a traceback."""
+    """The group of all commands; a foreseen error ends as a line, not as a traceback."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse arguments that are not text: neither the database nor a terminal takes them."""
+        """Refuse arguments that are not text, which neither the database nor a terminal takes."""
         if not all(map(_is_text, args)):
             raise click.UsageError("An argument is not UTF-8 text, or it contains a NUL.", ctx)
         return super().parse_args(ctx, args)
@@ -109,7 +109,7 @@ def _is_text(argument: str) -> bool:
 
 
 def _application() -> type[application.Application]:
-    """Load what serves: the other commands start in half the time without it."""
+    """Load the application; without it the other commands start in half the time."""
     with gc_frozen.gc_frozen():
         from bot.app import application  # noqa: PLC0415 - see above
     return application.Application
@@ -124,14 +124,17 @@ async def _serve(
 async def _demo(settings: config.Settings, *, browser: bool) -> None:
     from bot.app.demo import prepare_demo  # noqa: PLC0415 - the sandbox is for the demo alone
 
-    stage = prepare_demo(settings)
+    environment = prepare_demo(settings)
     application = _application()(
-        stage.settings, routes=stage.routes, close=stage.close, chat_page=urlsplit(stage.page).path
+        environment.settings,
+        routes=environment.routes,
+        close=environment.close,
+        chat_page=urlsplit(environment.page).path,
     )
-    application.wrap(stage.middleware)
-    click.echo(f"\n  Chat with the bot: {stage.page}\n")
+    application.wrap(environment.middleware)
+    click.echo(f"\n  Chat with the bot: {environment.page}\n")
     if browser:
-        asyncio.get_running_loop().call_later(1.0, _open_page, stage.page)
+        asyncio.get_running_loop().call_later(1.0, _open_page, environment.page)
     await application.run()
 
 

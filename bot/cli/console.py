@@ -1,4 +1,4 @@
-"""The console of all commands: their option types, settings, database, tables and JSON."""
+"""What all commands share: types of options, settings, the database, output for people and JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,24 @@ if TYPE_CHECKING:
     from click import Context, Parameter
 
 
-# Records as CSV for spreadsheets or as JSON lines for programs.
+log = structlog.get_logger()
+
+T = TypeVar("T")
+
+SHOWN_OF_PATH = 80
+"""Characters shown of a path that is too long for the system."""
+
+MAX_LISTED = 10_000
+"""The most rows of a list: all of them are held in memory."""
+
+NOBODY_AGREED = 2
+"""The exit code if nobody could be asked."""
+
+UNITS = {"d": 24 * 3600 * 1000, "h": 3600 * 1000}
+AGE = re.compile(r"(\d{1,5})([dh])")
+
+
+# Records as CSV for spreadsheets or as lines of JSON for programs.
 
 
 FORMULA = re.compile(
@@ -42,8 +59,8 @@ FORMULA = re.compile(
 )
 """The beginning of a cell that a spreadsheet would take for a formula (owasp.org, CSV injection).
 
-The separator of a spreadsheet depends on its language: where it is a semicolon, quotes around a
-cell with commas protect nothing inside it. Spreadsheets drop blanks and quotes before a formula.
+A spreadsheet's separator depends on its language: if it is a semicolon, quotes around a cell with
+commas protect nothing in the cell. Spreadsheets drop blanks and quotes before a formula.
 """
 
 NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
@@ -66,7 +83,7 @@ class Csv:
         return names + _row(map(_cell, record.values()))
 
 
-class Lines:
+class JsonLines:
     """One JSON object a line, in printable ASCII."""
 
     def line(self, record: Mapping[str, Any]) -> str:
@@ -75,8 +92,9 @@ class Lines:
 
 
 def in_ascii(text: str) -> str:
-    """Escape JSON as printable ASCII: texts of strangers could steer the terminal."""
-    return NOT_PLAIN.sub(lambda found: _escaped(found[0]), text)
+    """Escape JSON as printable ASCII: strangers' texts could control the terminal."""
+    text = text.replace("\x7f", "\\u007f")  # which json.dumps doesn't escape
+    return NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def _row(cells: Any) -> str:
@@ -99,29 +117,11 @@ def _defused(text: str) -> str:
     return FORMULA.sub(r"\1'", text)
 
 
-def _escaped(char: str) -> str:
-    return "\\u007f" if char == "\x7f" else json.dumps(char)[1:-1]
-
-
-log = structlog.get_logger()
-
-T = TypeVar("T")
-
-SHOWN_OF_PATH = 80
-"""Characters shown of a path that is too long for the system."""
-
-MAX_LISTED = 10_000
-"""The most rows of a list: all of them are held in memory."""
-
-NOBODY_AGREED = 2
-"""The exit code if nobody could be asked."""
-
-UNITS = {"d": 24 * 3600 * 1000, "h": 3600 * 1000}
-AGE = re.compile(r"(\d{1,5})([dh])")
+# Types of options.
 
 
 class FilePath(click.ParamType[Path]):
-    """A path to a file or a folder; a name too long for the system ends the command with a line."""
+    """A path to a file or a folder; the command ends if the system finds the name too long."""
 
     name = "path"
 
@@ -141,7 +141,7 @@ class Moment(click.ParamType[int]):
     name = "date"
 
     def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> int:
-        """Parse the argument; end the command with the allowed forms if that fails."""
+        """Parse the argument; if that fails, end the command with the allowed forms."""
         if isinstance(value, int):
             return value
         value = sanitize.typed(str(value), digits=True)
@@ -157,8 +157,11 @@ class Moment(click.ParamType[int]):
         return int(moment.timestamp() * 1000)
 
 
+# Settings, the database, and what is printed.
+
+
 def settings() -> config.Settings:
-    """Load the settings, configure logging by them, and log the names that are none."""
+    """Load the settings, configure logging by them, and log unknown names."""
     loaded = config.load()
     log_setup.configure_logging(loaded.log_level, loaded.log_format, config.secrets(loaded))
     for one in config.find_unknown():
@@ -170,10 +173,9 @@ def settings() -> config.Settings:
 def in_transaction(
     work: Callable[[database.Transaction, vault.Vault], T], *, creates: bool = False
 ) -> T:
-    """Run `work` in one transaction, also while the bot runs.
+    """Run `work` in one transaction, even while the bot runs.
 
-    A missing database is created for the one command that `creates` something in an empty one;
-    for others this raises BotError.
+    Raises BotError if there is no database, unless the command `creates` it.
     """
     loaded = config.load()
     with _opened(loaded, creates=creates) as database:
@@ -206,9 +208,9 @@ def _opened(loaded: config.Settings, *, creates: bool = False) -> Iterator[datab
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask before something that can't be undone; `yes` was given instead of an answer.
+    """Ask before something that can't be undone, unless the option `yes` was given.
 
-    Ends the command if nobody agrees, or nobody is there to ask.
+    Ends the command if the answer is no, or if nobody is there to be asked.
     """
     if yes:
         return
@@ -228,7 +230,7 @@ def print_fact(name: str, value: object) -> None:
 def print_table(
     columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, as_json: bool
 ) -> None:
-    """Print a table of these columns for people, or all as one JSON object a line for programs."""
+    """Print these columns as a table for people, or whole rows as lines of JSON for programs."""
     if as_json:
         for row in rows:
             click.echo(json_line(row))
@@ -244,7 +246,6 @@ def print_table(
 
 
 def json_line(row: Mapping[str, Any]) -> str:
-    """Write JSON in printable ASCII."""
     return in_ascii(json.dumps(row))
 
 

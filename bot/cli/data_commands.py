@@ -1,4 +1,4 @@
-"""The command `erase`: payers' data is erased, the money stays."""
+"""The commands `audit`, `export` and `erase`: what the database says, and what it forgets."""
 
 from __future__ import annotations
 
@@ -27,13 +27,24 @@ from bot.service.wire import field_types
 if TYPE_CHECKING:
     from bot.app.maintenance import payer_erasure
 
-# The command `audit`: a list of changes.
+AUDIT_SHOWN = 100
+"""The default number of changes that `audit` lists."""
+
+AUDIT_COLUMNS = ("time", "who", "what", "subject", "details")
+
+EXPORTED = ("payments", "requests", "sellers", "receipts")
+WITH_PAYERS = ("payments", "receipts")
+"""What is exported with payers' personal data."""
+
+STILL_ELSEWHERE = (
+    "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
+    " sent can't be called back."
+)
+
+ROWS_LEFT = "{} rows with such data came meanwhile: run the same command again"
 
 
-SHOWN = 100
-"""The default number of changes listed."""
-
-COLUMNS = ("time", "who", "what", "subject", "details")
+# audit: a list of changes.
 
 
 @click.command()
@@ -43,7 +54,7 @@ COLUMNS = ("time", "who", "what", "subject", "details")
 @click.option(
     "--limit",
     type=click.IntRange(1, console.MAX_LISTED),
-    default=SHOWN,
+    default=AUDIT_SHOWN,
     show_default=True,
     help="How many, newest first.",
 )
@@ -61,17 +72,22 @@ def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT0
         )
     )
     rows = [_json(line, names) if as_json else _row(line, names) for line in lines]
-    console.print_table(COLUMNS, rows, as_json=as_json)
+    console.print_table(AUDIT_COLUMNS, rows, as_json=as_json)
 
 
 def _row(line: ops_audit.Line, names: dict[str, str]) -> dict[str, Any]:
     name = names.get(line.actor)
+    details = []
+    for key, value in line.details.items():
+        # A list is shown as JSON, so that its parts stay apart.
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        details.append(f"{key}: {text}")
     return {
         "time": console.time_text(line.at),
         "who": f"{line.actor} ({name})" if name else line.actor,
         "what": line.action,
         "subject": line.subject,
-        "details": ", ".join(f"{key}: {_detail(value)}" for key, value in line.details.items()),
+        "details": ", ".join(details),
     }
 
 
@@ -86,21 +102,11 @@ def _json(line: ops_audit.Line, names: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _detail(value: Any) -> str:
-    """Format a detail for people; a list as JSON, so that its parts stay apart."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-# The command `export`: payments, requests and sellers for other programs.
-
-
-WHAT = ("payments", "requests", "sellers", "receipts")
-WITH_PAYERS = ("payments", "receipts")
-"""What is exported with payers' personal data."""
+# export: payments, requests, sellers and receipts for other programs.
 
 
 @click.command()
-@click.argument("what", type=click.Choice(WHAT), default="payments")
+@click.argument("what", type=click.Choice(EXPORTED), default="payments")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True,
     help="CSV for spreadsheets, or one JSON object per line.",
@@ -133,10 +139,15 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
         raise errors.BotError("export sellers: --request is for payments and requests")
     payers = options.pop("payers")
     wanted = ExportFilter(clock.now(), **options)
-    table = console.Csv(for_people=output is not None) if form == "csv" else console.Lines()
+    table = console.Csv(for_people=output is not None) if form == "csv" else console.JsonLines()
     database = opening.open_for_command(settings.database_url)  # an export must not create one
+    details = {"payers": payers and what in WITH_PAYERS}
     try:
-        _record_export(database, what, payers=payers)
+        database.run(
+            lambda tx: ops_audit.record(
+                tx, ops_audit.operator(), "data.exported", what, clock.now(), details
+            )
+        )
         if what == "receipts":
             found = _receipts(database, wanted, payers=payers)
         elif what == "sellers":
@@ -151,15 +162,6 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
         database.close()
 
 
-def _record_export(database: database.Database, what: str, *, payers: bool) -> None:
-    details = {"payers": payers and what in WITH_PAYERS}
-    database.run(
-        lambda tx: ops_audit.record(
-            tx, ops_audit.operator(), "data.exported", what, clock.now(), details
-        )
-    )
-
-
 async def _records(
     db: database.Database, what: str, wanted: ExportFilter, *, payers: bool
 ) -> AsyncIterator[dict[str, Any]]:
@@ -171,9 +173,8 @@ async def _records(
     async for row in exported_payments(db, wanted):
         mark = returned.get((row["request_id"], row["id"]))
         record = export_records.payment(row, payers=payers)
-        of_chat = personal_data.payback_fields(
-            mark, field_types.iso, payers=payers
-        )  # marked before the service was
+        # The chat marks a payment as paid back before the service hears of it.
+        of_chat = personal_data.payback_fields(mark, field_types.iso, payers=payers)
         yield record if record["paidBackAt"] else record | of_chat
 
 
@@ -207,7 +208,7 @@ async def _recorded_payments(
 
 
 async def _write(
-    found: AsyncIterator[dict[str, Any]], table: console.Csv | console.Lines, file: BinaryIO
+    found: AsyncIterator[dict[str, Any]], table: console.Csv | console.JsonLines, file: BinaryIO
 ) -> None:
     async for record in found:
         file.write(table.line(record).encode())
@@ -216,7 +217,7 @@ async def _write(
 
 @contextmanager
 def _opened(output: Path | None) -> Iterator[BinaryIO]:
-    """Open the output; delete a file that is not finished."""
+    """Open the output; delete the file if it is not finished."""
     if output is None:
         yield sys.stdout.buffer
         return
@@ -237,12 +238,7 @@ def _opened(output: Path | None) -> Iterator[BinaryIO]:
         raise
 
 
-ELSEWHERE = (
-    "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
-    " sent can't be called back."
-)
-
-LEFT = "{} rows with such data came meanwhile: run the same command again"
+# erase: payers' data is erased, the payments stay.
 
 
 @click.command()
@@ -303,8 +299,8 @@ def erase(
     finally:
         database.close()
     compacted = _compact(url, payer_erasure.TOUCHED)
-    words = _on_server(left) if urls.is_postgres(url) else _in_file(left, compacted=compacted)
-    _report(found, erased, {"left": left, "compacted": compacted}, words, as_json=as_json)
+    text = _describe_file(url, left, compacted=compacted)
+    _report(found, erased, {"left": left, "compacted": compacted}, text, as_json=as_json)
     sys.exit(1 if left or not compacted else 0)
 
 
@@ -329,7 +325,7 @@ def _announce(found: payer_erasure.Found) -> None:
 
 
 def _compact(url: str, tables: tuple[str, ...]) -> bool:
-    """Remove deleted rows from the file, or make their room on a server free to be written over."""
+    """Remove deleted rows from the file, or free their space on a server; False if it can't now."""
     if urls.is_postgres(url):
         from bot.core.database.postgres import transfer_target  # noqa: PLC0415 - psycopg is for servers
 
@@ -344,7 +340,7 @@ def _report(
     found: payer_erasure.Found,
     erased: payer_erasure.Erased,
     rest: dict[str, int | bool],
-    words: str,
+    file: str,
     *,
     as_json: bool,
 ) -> None:
@@ -362,19 +358,15 @@ def _report(
         return
     for name, number in facts.items():
         console.print_fact("recorded" if name == "told" else name, number)
-    console.print_fact("file", words)
-    console.print_message(ELSEWHERE)
+    console.print_fact("file", file)
+    console.print_message(STILL_ELSEWHERE)
 
 
-def _on_server(left: int) -> str:
+def _describe_file(url: str, left: int, *, compacted: bool) -> str:
     if left:
-        return LEFT.format(left)
-    return "vacuumed; the server's log, standbys and archives keep erased data for their time"
-
-
-def _in_file(left: int, *, compacted: bool) -> str:
-    if left:
-        return LEFT.format(left)
+        return ROWS_LEFT.format(left)
+    if urls.is_postgres(url):
+        return "vacuumed; the server's log, standbys and archives keep erased data for their time"
     if not compacted:
         return "too large to rewrite while the bot runs: stop it and run the same command again"
     return "rewritten; no erased data is left in it"

@@ -1,4 +1,4 @@
-"""The commands `deliveries`: webhooks and emails about payments."""
+"""The commands `deliveries`: notifications about payments, which are webhooks and emails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.service.notifications import notification, notification_queues, notific
 STATES = [state.value for state in notification.NotificationState]
 
 ANSWER_LINES = 3
-"""Lines shown of an answer."""
+"""The most lines shown of an answer."""
 
 
 @click.group()

@@ -25,7 +25,7 @@ import pytest
 from bot.chat.model.payment import PayerWords
 from bot.chat.store import payment_rows, seller_rows
 from bot.chat.store.payment_rows import Payment
-from bot.cli.console import Csv, Lines
+from bot.cli.console import Csv, JsonLines
 from bot.core.database.database import Transaction
 from bot.core.database.opening import open_database
 from bot.core.money import amounts
@@ -256,7 +256,7 @@ def test_csv_follows_its_standard() -> None:
 
 def test_json_cannot_control_a_terminal() -> None:
     record = {"name": "é\x1b\x7f\u202e\U0001f600", "n": Decimal("0.10")}
-    line = Lines().line(record)
+    line = JsonLines().line(record)
     assert line.removesuffix("\n").isascii()
     assert line.removesuffix("\n").isprintable()
     assert json.loads(line) == {"name": "é\x1b\x7f\u202e\U0001f600", "n": 0.1}

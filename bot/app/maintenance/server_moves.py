@@ -33,7 +33,7 @@ def restore_into_server(
     refusal = None if replace else RESTORE_HOLDS_DATA
     with (
         workplace(source) as made,
-        transfer.unused(url, applications.EMBEDDED, refusal) as destination,
+        transfer.open_destination(url, applications.EMBEDDED, refusal) as destination,
     ):
         snapshot.copy_database(source, made)
         snapshot.check_foreign(made, source)
@@ -53,7 +53,7 @@ def restore_in_place(settings: config.Settings, moment: int) -> tuple[int, int]:
     and then nothing has changed.
     """
     vault = Vault(secret_key(settings))
-    with transfer.in_place(settings.database_url) as tx:
+    with transfer.open_in_place(settings.database_url) as tx:
         prepared_copies.check_seals(tx, vault)
         lost = prepared_copies.dead_letter_unreadable(tx, moment)
         doubtful = prepared_copies.mark_doubtful(tx, settings, moment)
@@ -113,7 +113,7 @@ def move(settings: config.Settings, url: str, moment: int) -> Moved:
     with (
         snapshot.held(source) as file,
         workplace(source) as made,
-        transfer.unused(url, applications.EMBEDDED, MOVE_HOLDS_DATA) as destination,
+        transfer.open_destination(url, applications.EMBEDDED, MOVE_HOLDS_DATA) as destination,
     ):
         snapshot.copy_held(file, made)
         snapshot.check_foreign(made, source)

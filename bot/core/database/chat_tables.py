@@ -1,12 +1,16 @@
-"""Tables of the chat."""
+"""Tables of the chat. A comment explains columns whose name and type don't."""
 
 CHAT = (
-    # `quiet` and `summary` are minutes of the day in the seller's `zone`: quiet hours from-to, and
-    # the daily summary, whose next time is `summary_at`. `prices` are the last ones, as JSON.
-    # From `name` to `accent` is the profile, which payers see; `profile_version` counts its
-    # changes, and `profile_offered_at` is when the seller was asked for it, once. `pays_later`: 1
-    # once a seller without a payout account chose to connect one later. `album` is the last album
-    # of photos that was answered, with a `+` if it had words.
+    # Sellers.
+    #   pays_later: 1 once a seller without a payout account chose to connect one later
+    #   prices: the last ones, as JSON
+    #   quiet, summary: quiet hours (from-to) and the time of the daily summary, in minutes of the
+    #       day in the seller's `zone`
+    #   summary_at: when the next summary is due
+    #   name … accent: the profile, which payers see
+    #   profile_version: counts changes of the profile
+    #   profile_offered_at: when the seller was asked for it, once
+    #   album: the last album of photos that was answered, with a `+` if it had words
     """
     CREATE TABLE sellers (
         id BIGINT PRIMARY KEY,
@@ -32,7 +36,8 @@ CHAT = (
     )
     """,
     "CREATE INDEX sellers_summary ON sellers (summary_at) WHERE summary_at IS NOT NULL",
-    # A seller's payout accounts as the service last listed them, by `place`; it has the details.
+    # Sellers' payout accounts as the service last listed them, by `place`; the service has the
+    # details.
     """
     CREATE TABLE seller_accounts (
         seller_id BIGINT NOT NULL,
@@ -46,7 +51,8 @@ CHAT = (
         PRIMARY KEY (seller_id, place)
     )
     """,
-    # `question` is the message_id of the question that the form asks now.
+    # Forms that are being filled in.
+    #   question: the message_id of the current question
     """
     CREATE TABLE drafts (
         chat_id BIGINT NOT NULL,
@@ -57,11 +63,15 @@ CHAT = (
         PRIMARY KEY (chat_id, seller_id)
     )
     """,
-    # A request as its seller knows it: the `wish`, the server's last `answer`. `folded_name` is
-    # casefolded, which SQL can't do. `due_at`: when time alone changes its cards.
-    # `delivered_count`: payments whose alert was delivered; `muted_count`: payments that came while
-    # alerts were off; `summed_up`: 1 once the line at the end of a drop was sent. `file_id`:
-    # Telegram's id of the picture that was made for `file_key`.
+    # Payment links as their sellers know them.
+    #   wish: the specification of the request
+    #   folded_name: casefolded, which SQL can't do
+    #   answer: the service's last answer
+    #   due_at: when time alone changes the link's cards
+    #   delivered_count: payments whose alert was delivered
+    #   muted_count: payments that came while alerts were off
+    #   summed_up: 1 once the line at the end of a drop was sent
+    #   file_id: Telegram's id of the picture that was made for `file_key`
     """
     CREATE TABLE listings (
         id TEXT PRIMARY KEY,
@@ -90,14 +100,18 @@ CHAT = (
     WHERE state IN ('live', 'stopped')
     """,
     "CREATE INDEX listings_due ON listings (due_at) WHERE due_at IS NOT NULL",
-    # `found`: 1 if the reconciler found it, 2 if its webhook replaced a placeholder, 0 otherwise.
-    # `number` is the transaction's, folded for searches, `number_reversed` the same backwards; NULL
-    # for a placeholder. `paid_by` is how it was paid, in JSON, if its server says; `reference` is
-    # the transfer's, folded. `paid_back_at`: when its seller paid it back, by their word.
-    # `short_at`: the `received_at` of the underpaid record that it took the place of. `payer_name`
-    # and `message` are the payer's words, `message_hidden`: 1 once the seller has hidden them.
-    # `alerted_in`: the message_id of the alert that shows them (sent_alerts). `sent_told` and
-    # `paid_back_told`: 1 once the seller has read who hears of these marks.
+    # Payments that the chat has recorded.
+    #   found: 1 if the reconciler found it, 2 if its webhook replaced a placeholder, 0 otherwise
+    #   number: the transaction's number, folded for searches; NULL for a placeholder
+    #   number_reversed: the same backwards
+    #   paid_by: how it was paid, in JSON, if the service says
+    #   reference: that of the bank transfer, folded
+    #   paid_back_at: when the seller paid it back, as the seller says
+    #   short_at: the `received_at` of the underpaid record that it replaced
+    #   payer_name, message: the payer's words
+    #   message_hidden: 1 once the seller has hidden them
+    #   alerted_in: the message_id of the alert that shows them (sent_alerts)
+    #   sent_told, paid_back_told: 1 once the seller has read who is notified of these marks
     """
     CREATE TABLE received_payments (
         request_id TEXT NOT NULL,
@@ -153,13 +167,16 @@ CHAT = (
     WHERE checkout_id IS NOT NULL
     """,
     "CREATE INDEX received_payments_seller ON received_payments (seller_id, received_at)",
-    # Payers' words that they have sent the money, for the seller to confirm; and underpaid money,
-    # which the seller may confirm: the payment then counts as a sale. `claimed_at` is the
-    # newest one's: a lapsed checkout can be claimed again. `folded` is the reference as searches
-    # take it, `answered_in` the claim's own message, where its button was pressed last, and
-    # `remind_at` the time of the next reminder, of which `reminders` were sent. The payer's network
-    # has `unproven` claims of the request. `alone`: 1 if it has a message of its own, 0 if it is in
-    # its link's digest.
+    # Claims: payers say that they have sent the money, and the seller confirms it. Also underpaid
+    # money, which the seller may accept: the payment then counts as a sale.
+    #   folded: the reference, folded for searches
+    #   claimed_at: of the newest claim, as a lapsed checkout can be claimed again
+    #   message_id: the claim's own message
+    #   answered_in: the message in which its button was pressed last
+    #   reminders: how many were sent
+    #   remind_at: when the next one is due
+    #   unproven: claims of this request from the payer's network
+    #   alone: 1 if it has a message of its own, 0 if it is in its link's digest
     """
     CREATE TABLE claims (
         id TEXT PRIMARY KEY,
@@ -187,9 +204,11 @@ CHAT = (
     "CREATE INDEX claims_together ON claims (listing_id) WHERE state = 'waiting' AND alone = 0",
     "CREATE INDEX claims_reference ON claims (seller_id, folded) WHERE folded IS NOT NULL",
     "CREATE INDEX claims_due ON claims (remind_at) WHERE state = 'waiting'",
-    # The digest of a link's claims that have no message of their own: `message_id` shows it,
-    # `sounded_at` is when it was last a new message, `due_at` when it is one again; `sending` and
-    # `editing` are the queued messages that send and edit it.
+    # The digest of those claims of a link that have no message of their own.
+    #   message_id: the message that shows it
+    #   sounded_at: when it was last sent as a new message
+    #   due_at: when it is sent as a new message again
+    #   sending, editing: the queued messages that send and edit it
     """
     CREATE TABLE claim_digests (
         listing_id TEXT PRIMARY KEY REFERENCES listings (id),
@@ -201,9 +220,10 @@ CHAT = (
     )
     """,
     "CREATE INDEX claim_digests_due ON claim_digests (due_at) WHERE due_at IS NOT NULL",
-    # Receipts that payers keep in Telegram, one account each: as they were when they were fetched
-    # last. `id` names one in buttons; `sent`: 1 once its seller has sent it; `awaited` is the last
-    # unit whose code is to come.
+    # Receipts that payers keep in Telegram, each in one account, as they were last fetched.
+    #   id: names the receipt in buttons
+    #   sent: 1 once the seller has sent what was bought
+    #   awaited: the last unit whose code is still to come
     """
     CREATE TABLE kept_receipts (
         request_id TEXT NOT NULL,
@@ -226,8 +246,8 @@ CHAT = (
     CREATE INDEX kept_receipts_awaited ON kept_receipts (request_id, awaited)
     WHERE awaited IS NOT NULL
     """,
-    # The reconciler's memory. A sighting: units of the link were gone without a payment, `sold`
-    # of them in all; they count as sold if they still are after a while.
+    # Gaps that the reconciler saw: units of a link, `sold` in all, were gone without a payment.
+    # They count as sold if they are still gone after a while.
     """
     CREATE TABLE sightings (
         listing_id TEXT PRIMARY KEY REFERENCES listings (id),
@@ -235,8 +255,8 @@ CHAT = (
         seen_at BIGINT NOT NULL
     )
     """,
-    # Links whose server counts more payments than it lists: they are searched again once
-    # one of the two numbers changes, or after an hour.
+    # Links whose service counts more payments than it lists: they are searched again once one of
+    # the two numbers changes, or after an hour.
     """
     CREATE TABLE payment_gaps (
         listing_id TEXT PRIMARY KEY REFERENCES listings (id),
@@ -245,17 +265,18 @@ CHAT = (
         searched_at BIGINT NOT NULL
     )
     """,
-    # Requests that a server made twice and that were paid, once the operator's log has them.
+    # Requests that a service made twice and that were paid, once they are in the operator's log.
     """
     CREATE TABLE paid_doubles (
         request_id TEXT PRIMARY KEY,
         listing_id TEXT NOT NULL REFERENCES listings (id)
     )
     """,
-    # The sum of a link's payments, for alerts and cards, in `billions` and `rest` of minor units
-    # (core/database/tables.py). `settlement` as in chat/store/revenue.py: oversold and underpaid
-    # payments are not earned, and what was paid back is summed up beside them. `pieces` are those
-    # that the payments bought, one each unless a payer took several.
+    # The sums of a link's payments, for alerts and cards.
+    #   settlement: as in chat/store/revenue.py: oversold, underpaid and paid-back payments are not
+    #       earned, and have sums of their own
+    #   pieces: the quantity that was bought, one per payment unless a payer took several
+    #   billions, rest: parts of the sum in minor units (core/database/tables.py)
     """
     CREATE TABLE takings (
         listing_id TEXT NOT NULL REFERENCES listings (id),
@@ -268,11 +289,14 @@ CHAT = (
         PRIMARY KEY (listing_id, currency, settlement)
     )
     """,
-    # Messages that show a request. `own`: 1 in its seller's chat, 2 in the chat of somebody who
-    # followed its link, 0 in an inline message, whose lane has its id and whose message_id is 0.
-    # `picture`, `shown` and the open `menu` are what it shows, `waiting` the queued message that
-    # will change it. Telegram has refused the picture `refused` so many times as `refusals` says;
-    # it is tried again at `retry_at`.
+    # Messages that show a payment link.
+    #   message_id: 0 for an inline message, whose lane has its id
+    #   own: 1 in the seller's chat, 2 in the chat of somebody who followed the link, 0 for an
+    #       inline message
+    #   picture, shown, menu: what it shows
+    #   waiting: the queued message that will change it
+    #   refused, refusals: the picture that Telegram has refused, and how often
+    #   retry_at: when it is sent again
     """
     CREATE TABLE posts (
         id TEXT PRIMARY KEY,
@@ -304,7 +328,7 @@ CHAT = (
     )
     """,
     "CREATE INDEX shown_texts_oldest ON shown_texts (shown_at)",
-    # Alerts that show words of payers, as queued: hiding those writes the message again.
+    # Alerts that show words of payers, as they were queued: they are edited when words are hidden.
     """
     CREATE TABLE sent_alerts (
         lane TEXT NOT NULL,
@@ -315,7 +339,8 @@ CHAT = (
     )
     """,
     "CREATE INDEX sent_alerts_oldest ON sent_alerts (sent_at)",
-    # Sellers' pictures, JPEG. `kept`: 1 once a request has it; else it is deleted with its draft.
+    # Sellers' pictures, as JPEG.
+    #   kept: 1 once a request has it; otherwise it is deleted with its draft
     """
     CREATE TABLE images (
         id TEXT PRIMARY KEY,
@@ -326,12 +351,12 @@ CHAT = (
     )
     """,
     "CREATE INDEX images_loose ON images (created_at) WHERE kept = 0",
-    # The dialect of each payment server, by PAYMENTS_URL, where it is not the first of
+    # The dialect of each payment service, by PAYMENTS_URL, unless it is the first in
     # chat/jobs/dialects.py.
     "CREATE TABLE dialects (server TEXT PRIMARY KEY, name TEXT NOT NULL)",
-    # Payment servers that refused a request's `seller`: it is not sent to them for a while.
+    # Payment services that refused the `seller` of a request: they don't get it for a while.
     "CREATE TABLE seller_refusals (server TEXT PRIMARY KEY, refused_at BIGINT NOT NULL)",
-    # Sellers who have been warned that this server's prices aren't checked.
+    # Sellers who have been warned that this service's prices aren't checked.
     """
     CREATE TABLE unchecked_prices (
         server TEXT NOT NULL,

@@ -271,5 +271,5 @@ def raisable(error: BaseException) -> BaseException:
     return bug
 
 
-def ignore(_name: str, *_labels: str) -> None:
+def count_nothing(_name: str, *_labels: str) -> None:
     """Count nothing, as commands do that serve no /metrics."""

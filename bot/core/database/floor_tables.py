@@ -1,10 +1,11 @@
-"""Tables of the floor: the outbox, secrets at rest, the audit log."""
+"""Tables of the floor: the outbox, secrets at rest, the audit log, replicas."""
 
 FLOOR = (
-    # Messages that must not be lost, on their way in or out (see core/outbox/outbox.py). `lease`
-    # names the worker that performs it, `failures` and `crashes` count in a row the attempts that
-    # ended in an exception and with their process, `rank` orders it among those of other accounts,
-    # `subject` names what it is about.
+    # Messages that must not be lost, on their way in or out (see core/outbox/outbox.py).
+    #   subject: what the message is about
+    #   failures, crashes: attempts in a row that ended in an exception, or with their process
+    #   rank: its place among messages of other accounts
+    #   lease: the worker that performs it
     """
     CREATE TABLE outbox (
         id TEXT PRIMARY KEY,
@@ -29,7 +30,7 @@ FLOOR = (
     """,
     "CREATE INDEX outbox_heads ON outbox (queue, lane, priority, id) WHERE state = 'waiting'",
     "CREATE INDEX outbox_subject ON outbox (queue, subject) WHERE subject IS NOT NULL",
-    # With the id, so that the next of a thousand messages due at one moment is found unsorted.
+    # With the id, so that the next of a thousand messages due at one time is found without sorting.
     "CREATE INDEX outbox_due ON outbox (queue, lane, due_at, id) WHERE state = 'waiting'",
     "CREATE INDEX outbox_leased ON outbox (queue, lane, leased_until) WHERE state = 'leased'",
     "CREATE INDEX outbox_settled ON outbox (queue, settled_at) WHERE settled_at IS NOT NULL",
@@ -37,10 +38,11 @@ FLOOR = (
     "CREATE INDEX outbox_dead ON outbox (queue, settled_at) WHERE state = 'dead'",
     "CREATE INDEX outbox_dead_lane ON outbox (queue, lane, id) WHERE state = 'dead'",
     "CREATE INDEX outbox_joined ON outbox (id) WHERE state = 'joined'",
-    # `open_at`: when the lane's next message may be claimed, null if none waits; `rank` is that
-    # of this message. `waits_for`: the group in which the lane waits for room (see
-    # core/outbox/groups.py). `turn`: the position in the cycle of classes, for each lane and, in
-    # the lane `*`, for the queue.
+    # The lanes of each queue; the lane `*` is the queue itself.
+    #   open_at: when the lane's next message may be claimed, null if no message waits
+    #   rank: that of the next message
+    #   turn: the position in the cycle of classes
+    #   waits_for: the group in which the lane waits for room (see core/outbox/groups.py)
     """
     CREATE TABLE lanes (
         queue TEXT NOT NULL,
@@ -56,7 +58,7 @@ FLOOR = (
         PRIMARY KEY (queue, lane)
     )
     """,
-    # The name of the lane comes last, so that every database orders lanes of one time alike.
+    # The name of the lane comes last, so that both engines order lanes of one time alike.
     """
     CREATE INDEX lanes_open ON lanes (queue, priority, open_at, lane)
     WHERE open_at IS NOT NULL AND paused IS NULL AND waits_for IS NULL
@@ -69,10 +71,10 @@ FLOOR = (
     CREATE INDEX lanes_waiting ON lanes (queue, waits_for, priority, open_at, lane)
     WHERE waits_for IS NOT NULL
     """,
-    # Secrets that the bot made for itself, sealed with SECRET_KEY.
+    # Secrets that the bot created for itself, sealed with SECRET_KEY.
     "CREATE TABLE kept_secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL)",
-    # Entries are only deleted when old, or lose what they say of an erased seller; `id` sorts by
-    # time (see core/ops/audit.py).
+    # Entries are deleted only when they are old; erasing a seller removes the seller's data from
+    # them. `id` sorts by time (see core/ops/audit.py).
     """
     CREATE TABLE audit (
         id TEXT PRIMARY KEY,
@@ -86,9 +88,10 @@ FLOOR = (
     "CREATE INDEX audit_subject ON audit (subject, id)",
     # One row, replaced by each test write (see core/database/sqlite.py).
     "CREATE TABLE probe (number INTEGER PRIMARY KEY, filler TEXT NOT NULL)",
-    # What replicas over one database know of each other; without replicas all four are empty.
-    # `beat` counts up while the replica lives; its observers' own clocks tell how long ago that was
-    # (see core/replicas). `settings` is a digest of those that all replicas have to share.
+    # What replicas over one database know of each other (see core/replicas). Without replicas this
+    # table and the next three are empty.
+    #   beat: counts up while the replica lives; observers measure by their own clocks how long ago
+    #   settings: a digest of the settings that all replicas must share
     """
     CREATE TABLE replicas (
         owner TEXT PRIMARY KEY,
@@ -100,7 +103,7 @@ FLOOR = (
         started_at BIGINT NOT NULL
     )
     """,
-    # The replica that leads in a role, '' if none does; each change of it is a new `term`.
+    # The replica that leads in a role, '' if no replica does; each change has a new `term`.
     """
     CREATE TABLE leads (
         role TEXT PRIMARY KEY,
@@ -108,8 +111,8 @@ FLOOR = (
         term BIGINT NOT NULL DEFAULT 0
     )
     """,
-    # Slices: transactions of one slice run one at a time in all replicas, under its row's lock.
-    # `owner` and `term` are those of its lead: a transaction of a former one finds others there.
+    # Write scopes: a scope's transactions run one at a time in all replicas, under its row's lock.
+    # `owner` and `term` are its lead's: a transaction of a former lead finds others there.
     """
     CREATE TABLE slices (
         name TEXT PRIMARY KEY,
@@ -117,8 +120,8 @@ FLOOR = (
         term BIGINT NOT NULL DEFAULT 0
     )
     """,
-    # Calls that all replicas counted of a rate limit's `subject`, in a window of time that begins
-    # at `slot` (epoch seconds).
+    # Calls by the `subject` of a rate limit that all replicas counted, in the window of time that
+    # begins at `slot` (epoch seconds).
     """
     CREATE TABLE rates (
         name TEXT NOT NULL,
@@ -130,6 +133,6 @@ FLOOR = (
     """,
     "CREATE INDEX rates_slot ON rates (slot)",
     # The server of this database and its timeline, as PostgreSQL numbers them: another timeline may
-    # be another past (see core/database/timelines.py). One row at most; none on SQLite.
+    # be another past (see core/database/timelines.py). At most one row; no row on SQLite.
     "CREATE TABLE timelines (system TEXT PRIMARY KEY, timeline BIGINT NOT NULL)",
 )

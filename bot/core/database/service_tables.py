@@ -1,10 +1,10 @@
-"""Tables of the payment request service."""
+"""Tables of the payment request service. A comment explains columns whose name and type don't."""
 
 SERVICE = (
-    # After a rotation the former webhook secret signs beside the new one until `former_until`, and
-    # the former secret of the application itself is taken, of which the hash is kept.
-    # `confirms`: 1 if holders of the email addresses that it names have to confirm them.
-    # `seller` is the profile, in JSON, that its requests show which have none of their own.
+    # Applications. After a rotation, the former webhook secret signs too until `former_until`, and
+    # the former secret of the application is accepted, of which the hash is kept.
+    #   confirms: 1 if holders of the email addresses that it names have to confirm them
+    #   seller: the profile, in JSON, of its requests that have none of their own
     """
     CREATE TABLE apps (
         id TEXT PRIMARY KEY,
@@ -20,20 +20,24 @@ SERVICE = (
         revoked_at BIGINT
     )
     """,
-    # A one-off is a request of one unit; `remaining_units` is null if any number may pay.
-    # `payout` is the owner of the payout accounts that its receiver names (`account:REF`), null for
-    # another destination; `webhook_events` are the events, in JSON, that its application asks for.
-    # `paid_count` counts the units sold, `sales_count` the payments that took them, and
-    # `oversold_count` those that took none; `volume_billions` and `volume_rest` are the sum of all
-    # of these payments (core/database/tables.py).
-    # `amount_choice` are the amounts that a payer may choose, in JSON; `raised_billions` and
-    # `raised_rest` are the sum of payments that took their units and were not paid back, which
-    # counts towards the `goal`. `delivery` is the kind of what a payer gets: `text`
-    # (`delivery_text`), `file` (`delivery_file`) or `codes`; `codes_count` is the last unit that
-    # has a code, and `codes_skipped` the number of units up to it that have none, as they were
-    # sold with something else. `keep_url` is where a receipt can be kept.
-    # `stage` is the status that it was last seen in (see service/requests/request_rows.py);
-    # `paused`: 1 if its end was set by an edit that ended it at once.
+    # Payment requests; a one-off is a request of one unit.
+    #   payout: the owner of the payout accounts that its receiver names (`account:REF`), null for
+    #       another destination
+    #   webhook_events: those that its application asks for, in JSON
+    #   amount_choice: the amounts that a payer may choose, in JSON
+    #   keep_url: the address at which a receipt can be kept
+    #   delivery: what a payer gets: `text` (`delivery_text`), `file` (`delivery_file`) or `codes`
+    #   codes_count: the last unit that has a code
+    #   codes_skipped: units up to it without a code, as they were sold with something else
+    #   volume_billions, volume_rest: the sum of all payments (core/database/tables.py)
+    #   raised_billions, raised_rest: the sum that counts towards the `goal`: of payments that took
+    #       their units and were not paid back
+    #   remaining_units: null if any number may pay
+    #   paid_count: units sold
+    #   sales_count: payments that took units
+    #   oversold_count: payments that took none
+    #   stage: the status that it was last seen in (see service/requests/request_rows.py)
+    #   paused: 1 if an edit ended it at once
     """
     CREATE TABLE payment_requests (
         id TEXT PRIMARY KEY,
@@ -113,10 +117,12 @@ SERVICE = (
     CREATE INDEX payment_requests_starting ON payment_requests (app_id, stage, enabled_at)
     WHERE deleted_at IS NULL AND enabled_at IS NOT NULL
     """,
-    # The kinds of real money that are offered, written at each start; none: test money.
+    # The kinds of real money that are offered, written at each start; without a row, test money is.
     "CREATE TABLE offered_rails (kind TEXT PRIMARY KEY)",
-    # Where the money of a seller's payments goes. `details` are sealed; `since` is the time of the
-    # first account of this way. A retired account stays while money may still arrive for it.
+    # Payout accounts, to which the money of a seller's payments goes. A retired account stays while
+    # money may still arrive for it.
+    #   details: how to pay it, sealed
+    #   since: the time of the first account of this way
     """
     CREATE TABLE payout_accounts (
         id TEXT PRIMARY KEY,
@@ -141,7 +147,7 @@ SERVICE = (
     CREATE INDEX payout_accounts_retired ON payout_accounts (retired_at)
     WHERE retired_at IS NOT NULL
     """,
-    # What one unit of a currency cost at a source, in decimal text.
+    # Prices of one unit of a currency at a source, in decimal text.
     """
     CREATE TABLE exchange_rates (
         source TEXT NOT NULL,
@@ -151,20 +157,28 @@ SERVICE = (
         PRIMARY KEY (source, currency)
     )
     """,
-    # `price` is what the payer chose to pay for one of `quantity` units, null for the request's
-    # own; `payer_name` and `message` are the payer's words to the seller.
-    # `quote` is what the payer pays, `way` the way and `account_id` the account that takes it;
-    # `automatic`: 0 if its seller has to confirm it, `host` the wallet's. `external_id` is the
-    # invoice's, over all rails, null for test money that arrives at once, `reference` is written on
-    # a bank transfer.
-    # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail polls with,
-    # `failure` says why it could not be opened. `lapses_at` is the end of its units, `expires_at`
-    # that of its invoice; `looked_at` is null if no wallet is asked. A claim lasts until
-    # `claim_lapses_at`; it may outlast its units, and is `held` = 0 then. While it lasts, `network`
-    # is a keyed hash of the payer's address, `site` that of the IPv6 site around it, or else of the
-    # address too, and `payer` the random id in their cookie, null without one. The first two stay
-    # until `counted_until`, which is 0 until it's paid or given up, and null if no cap counts it
-    # from then on. `language` is that of the receipt to email, null if none is.
+    # Checkouts, which are attempts to pay.
+    #   quote: what the payer pays
+    #   network: a keyed hash of the payer's address, until `counted_until`
+    #   payer: the random id in the payer's cookie, while the checkout lasts; null without a cookie
+    #   site: a keyed hash of the IPv6 site around the address, or else of the address, until
+    #       `counted_until`
+    #   language: that of the receipt by email, null if no receipt is sent
+    #   lapses_at: when its units are released
+    #   way, account_id: how the money is paid, and the account that gets it
+    #   automatic: 0 if the seller has to confirm the payment
+    #   host: that of the wallet
+    #   external_id: the invoice's id, unique over all rails; null for test money that comes at once
+    #   reference: to be written on a bank transfer
+    #   pay_with, look: what the payer is shown, and what the rail polls with, in JSON
+    #   failure: why it could not be opened
+    #   looked_at: null if no wallet is asked
+    #   expires_at: the end of its invoice
+    #   claim_lapses_at: the end of its claim, which may outlast its units
+    #   held: 0 once its claim outlasts its units
+    #   counted_until: 0 until it is paid or given up; null if no cap counts it from then on
+    #   price: what the payer chose to pay for one of `quantity`, null for the request's own price
+    #   payer_name, message: the payer's words to the seller
     """
     CREATE TABLE checkouts (
         id TEXT PRIMARY KEY,
@@ -204,7 +218,7 @@ SERVICE = (
         UNIQUE (request_id, token)
     )
     """,
-    # The states that hold a unit, and those that money may still arrive in: see
+    # The states that hold units, and the states in which money may still arrive, are those of
     # service/checkouts/checkout.py.
     """
     CREATE INDEX checkouts_open ON checkouts (request_id, lapses_at)
@@ -242,12 +256,15 @@ SERVICE = (
     CREATE INDEX checkouts_account ON checkouts (account_id, expires_at)
     WHERE account_id IS NOT NULL
     """,
-    # One checkout can bring several payments; `rail` is its kind of money. `amount`, `currency` and
-    # `receivers` are what was asked, `instrument_*` what the payer paid, at `rate` if the two
-    # differ. `payer_number` numbers the payers of a request who gave their data, at the first
-    # payment of each: the highest is their count, also once their data is erased. The units of a
-    # payment are numbered from `first_unit`, null if it took none. `message_hidden`, `sent_at`
-    # and `paid_back_at` are the seller's marks.
+    # Payments; a checkout can have several.
+    #   rail: the kind of money
+    #   amount, currency, receivers: what was asked for
+    #   instrument_amount, instrument_currency, instrument_shares: what the payer paid
+    #   rate: between the two, if they differ
+    #   payer_number: numbers the payers of a request who gave their data, at the first payment of
+    #       each; the highest number is their count, even once their data is erased
+    #   first_unit: the number of the payment's first unit, null if it took none
+    #   message_hidden, sent_at, paid_back_at: the seller's marks
     """
     CREATE TABLE payments (
         id TEXT PRIMARY KEY,
@@ -291,7 +308,8 @@ SERVICE = (
     WHERE first_unit IS NOT NULL
     """,
     "CREATE INDEX payments_checkout ON payments (checkout_id)",
-    # `made` is what a repeated call is answered by, such as the id of what was created.
+    # Calls with an idempotency key.
+    #   made: what the answer to a repeated call is made of, such as the id of what was created
     """
     CREATE TABLE idempotency (
         app_id TEXT NOT NULL,
@@ -303,9 +321,10 @@ SERVICE = (
     )
     """,
     "CREATE INDEX idempotency_oldest ON idempotency (created_at)",
-    # One for each payment and channel, another when an underpaid payment is raised or completed,
-    # and one for each claim of a checkout; the outbox has its state under the same id. `letter` is
-    # the delivery whose letter reports this payment too; its own id if it has its own letter.
+    # Notifications: one for each payment and channel, another one when an underpaid payment is
+    # raised or completed, and one for each claim of a checkout. The outbox has its state under the
+    # same id.
+    #   letter: the notification whose letter reports this payment too, which may be this one
     """
     CREATE TABLE deliveries (
         id TEXT PRIMARY KEY,
@@ -382,7 +401,7 @@ SERVICE = (
 )
 
 
-# Tables of what payers get after payment; they refer to those of service.py.
+# Tables of the goods that payers get after payment; they refer to those of SERVICE.
 
 
 GOODS = (

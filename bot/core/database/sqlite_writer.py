@@ -194,7 +194,7 @@ class Writer:
         self._changes = 0
         self._file = urls.file_identity(path)
         self._health = health
-        self.count: Callable[..., None] = database.ignore
+        self.count: Callable[..., None] = database.count_nothing
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
         self._queue: deque[QueuedTransaction] = deque()

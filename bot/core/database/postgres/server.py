@@ -153,7 +153,7 @@ class Server:
         self._address = address
         self._missing = {name: value for name, value in CONNECTING.items() if name not in given}
         self.is_pooled = address.is_pooled
-        self.count: Callable[..., None] = database.ignore
+        self.count: Callable[..., None] = database.count_nothing
         """Counts connections that were opened, lost and refused."""
         self._generation = 0
         self._timelines: dict[str, str] = {}

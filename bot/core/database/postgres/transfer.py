@@ -242,7 +242,7 @@ class Destination:
 
 
 @contextmanager
-def unused(url: str, embedded: str, refusal: str | None) -> Iterator[Destination]:
+def open_destination(url: str, embedded: str, refusal: str | None) -> Iterator[Destination]:
     """Open a server's schema to load a database into; `embedded` as in `holds_data`.
 
     Raises BotError if replicas are alive, and, with the advice `refusal`, if there is data. Without
@@ -259,7 +259,7 @@ def unused(url: str, embedded: str, refusal: str | None) -> Iterator[Destination
 
 
 @contextmanager
-def in_place(url: str) -> Iterator[database.Transaction]:
+def open_in_place(url: str) -> Iterator[database.Transaction]:
     """Begin a transaction in a server's database that nobody uses.
 
     Raises BotError if replicas are alive.

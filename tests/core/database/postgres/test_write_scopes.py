@@ -89,7 +89,7 @@ async def test_transactions_about_the_same_leave_threads_to_others_and_all_end(
     assert sum(await asyncio.gather(*held)) == len(held)
     db._writers.close()  # its threads leave their places after they have answered
     assert not db._writers._begun
-    assert not db._writers._waiting
+    assert not db._writers._lines
 
 
 async def test_only_the_lead_of_a_write_scope_changes_it(db: PostgresDatabase) -> None:

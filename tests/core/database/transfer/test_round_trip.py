@@ -35,7 +35,7 @@ def digests(path: Path) -> dict[str, Digest]:
 
 
 def load_into(url: str, path: Path, *, replaces: bool = False) -> str | None:
-    with transfer.unused(url, "embedded", None if replaces else "move it") as destination:
+    with transfer.open_destination(url, "embedded", None if replaces else "move it") as destination:
         return destination.load(path, STAMP)
 
 
