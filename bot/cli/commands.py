@@ -29,7 +29,9 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse arguments that are not text, which neither the database nor a terminal takes."""
-        if not all(map(_is_text, args)):
+        text = "".join(args)
+        # Bytes that are not UTF-8 have become lone surrogates (PEP 383).
+        if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
             raise click.UsageError("An argument is not UTF-8 text, or it contains a NUL.", ctx)
         return super().parse_args(ctx, args)
 
@@ -101,11 +103,6 @@ main.add_command(backup_commands.restore)
 main.add_command(backup_commands.migrate_to)
 main.add_command(data_commands.erase)
 main.add_command(data_commands.export)
-
-
-def _is_text(argument: str) -> bool:
-    """Return whether an argument is UTF-8: other bytes become lone surrogates (PEP 383)."""
-    return "\0" not in argument and not any("\ud800" <= char <= "\udfff" for char in argument)
 
 
 def _application() -> type[application.Application]:

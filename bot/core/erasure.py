@@ -82,21 +82,21 @@ class Scope:
     sellers: frozenset[str] = frozenset()
     """The people who may be sellers. Contacts that were typed at a payment don't count: anybody can
     type a seller's contact there."""
-    numbers: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
     """Ids of payments and checkouts whose data is erased even if it names none of the people,
     because a name or a message alone doesn't identify a payer."""
 
     def covers(
-        self, request_id: str | None, at: int, data: object, numbers: Iterable[str] = ()
+        self, request_id: str | None, at: int, data: object, ids: Iterable[str] = ()
     ) -> bool:
         """Return whether to erase `data`, given at `at` (epoch ms); False if it is empty.
 
-        `numbers` are the ids in its row.
+        `ids` are those in its row.
         """
         if not self.includes(request_id, at):
             return False
         texts = [*find_texts(data)]
-        if texts and not self.numbers.isdisjoint(numbers):
+        if texts and not self.ids.isdisjoint(ids):
             return True
         return any(self.people is None or match_key(text) in self.people for text in texts)
 
@@ -228,20 +228,19 @@ def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict
     return f"({anyone})", given
 
 
-def concerns(scope: Scope, text: str, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
+def concerns(scope: Scope, text: str, id_columns: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return a condition that is true of each row that `scope` may cover, and its parameters.
 
-    `text` is an SQL expression of what people entered; `ids` are the columns with the ids of
-    `Scope.numbers`.
+    `text` is an SQL expression of what people entered; `id_columns` may have one of `scope.ids`.
     """
     named, given = mentions_any(text, scope.people)
-    if not scope.numbers or scope.people is None:
+    if not scope.ids or scope.people is None:
         return named, given
-    numbers = {f"number{place}": one for place, one in enumerate(sorted(scope.numbers))}
-    holders = ", ".join(f":{name}" for name in numbers)
+    ids = {f"number{place}": one for place, one in enumerate(sorted(scope.ids))}
+    listed = ", ".join(f":{name}" for name in ids)
     either = [named] if scope.people else []
-    either += [f"{column} IN ({holders})" for column in ids]
-    return f"({' OR '.join(either)})", given | numbers
+    either += [f"{column} IN ({listed})" for column in id_columns]
+    return f"({' OR '.join(either)})", given | ids
 
 
 def _like(name: str) -> str:

@@ -377,7 +377,7 @@ def kept_receipts(
         return [row for row in found if _is_covered(row, scope) or _key(row) in payments]
     named = [_BUYER.fullmatch(word) for word in scope.people]
     rows = _of_accounts(tx, {int(found[1]) for found in named if found})
-    for number in sorted(scope.numbers):
+    for number in sorted(scope.ids):
         rows += tx.query(f"{_SELECT} WHERE transaction_id = :number", number=number)
     rows = [row for row in rows if _is_covered(row, scope)]
     for key in payments:
