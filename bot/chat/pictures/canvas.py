@@ -1,9 +1,6 @@
-"""The content of pictures, and the canvas of posters as pixels; `pdf` has the other one.
+"""What a picture shows, its colours, and the canvas that is drawn on.
 
-PNG files are encoded in less than two thirds of the time that Pillow takes, which tries all filters
-on each row. Here a row equal to the one above is stored as such, which most rows of a drawing are;
-the others are stored as differences from pixel to pixel (PNG, third edition, section 9.2).
-Measured in docs/decisions/0045-reportlab-for-pdf-own-png.md.
+This page has the canvas of pixels and its PNG files; `pdf` has the canvas of vectors.
 """
 
 from __future__ import annotations
@@ -22,25 +19,21 @@ from PIL import Image, ImageChops, ImageDraw
 from bot.core import brand
 from bot.core.images import qr, text_fitting
 
-# The colours of a picture: of its ground, its words and the seller's accent.
-
-
 WHITE, BLACK = (0xFF, 0xFF, 0xFF), (0, 0, 0)
 
 TRACK = (0xDF, 0xE3, 0xEA)
-"""The rest of a bar on white."""
+"""The unfilled part of a bar on white."""
 
-DEPTH = 0.85
-"""How much of the accent is in a field on dark ground; the rest is the ground."""
+FIELD_ACCENT = 0.85
+"""Share of the accent in the colour of a field on dark ground; the rest is the ground."""
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The colours of a picture; `track` is what a bar has still to fill.
+    """The colours of a picture.
 
-    A field is the coloured area where there is no photo. Words in `ink`, `muted` and `accent`
-    stand on the ground; each pair of words and what they stand on has a contrast of at least 4.5
-    (WCAG 2.2, 1.4.3).
+    Text in `ink`, `muted` and `accent` stands on the ground. All text has a contrast of at least
+    4.5 to what it stands on (WCAG 2.2, 1.4.3).
     """
 
     ground: brand.Colour
@@ -49,19 +42,21 @@ class Palette:
     accent: brand.Colour
     on_accent: brand.Colour
     field: brand.Colour
+    """The coloured area in place of a missing photo."""
     on_field: brand.Colour
     track: brand.Colour
+    """The unfilled part of a bar."""
 
 
 def palette_of(accent: str | None, *, dark: bool) -> Palette:
-    """Return the colours for an accent of `accents.ACCENTS`, the default one for None."""
+    """Return the colours for an accent of `brand.ACCENTS`; None means the default one."""
     pair = brand.accent_of(accent)
     on_light, on_dark = brand.colour_of(pair.light), brand.colour_of(pair.dark)
     ink = brand.colour_of(brand.INK)
     if not dark:
         return Palette(WHITE, ink, (0x55, 0x5E, 0x6E), on_light, WHITE, on_light, WHITE, TRACK)
     ground = brand.colour_of(brand.DARK_GROUNDS[-1])
-    field = _mix(on_light, ground, DEPTH)
+    field = _mix(on_light, ground, FIELD_ACCENT)
     track, white, muted = (0x3A, 0x42, 0x50), (0xF2, 0xF4, 0xF8), (0xA6, 0xAE, 0xBB)
     return Palette(ground, white, muted, on_dark, ink, field, WHITE, track)
 
@@ -76,58 +71,47 @@ def _mix(colour: brand.Colour, other: brand.Colour, share: float) -> brand.Colou
 Box: TypeAlias = tuple[int, int, int, int]
 """Left, top, right and bottom in pixels; right and bottom lie outside."""
 
-LEVEL = 1  # of compression: more takes seconds and saves a tenth
-BAND = 64  # rows at a time, which a processor's cache holds
-
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_CHANNELS = 3
-_SUB, _UP = b"\1", b"\2"
-_RGB = (8, 2, 0, 0, 0)  # bits a channel, colour type, compression, filters, no interlacing
-_INCHES_A_METRE = 39.3701
-
-SMOOTHNESS = 4
-"""Pixels drawn for one that is shown, each way, at round corners."""
-
 
 @dataclass(frozen=True, slots=True)
 class SellerLook:
-    """What a picture shows of a seller.
-
-    `accent` is a name in `accents.ACCENTS`, `photo` the result of `photo_preparation.prepare`.
-    """
+    """What a picture shows of a seller."""
 
     name: str
     accent: str = brand.DEFAULT_ACCENT
+    """A name in `brand.ACCENTS`."""
     photo: bytes | None = None
+    """A result of `photo_preparation.prepare_portrait`."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoalBar:
-    """A goal's bar with its words; `share` is the percentage raised, which may be beyond 100."""
+    """A goal's bar with its words."""
 
     text: str
     share: int
+    """The percentage raised, which may be over 100."""
 
 
 @dataclass(frozen=True, slots=True)
 class PictureContent:
-    """The content of a card, a poster or a square.
-
-    `code` is the link, `photo` the result of `photo_preparation.prepare`, and `hint` what to do
-    with the code. A card has a `stamp` over the code, a poster the seller's own words as `text`,
-    line by line, and the bar of a `goal`.
-    """
+    """The content of a card, a poster or a square."""
 
     name: str
     price: str
     code: str
+    """The link in the QR code."""
     photo: bytes | None = None
+    """A result of `photo_preparation.prepare`."""
     hint: str | None = None
+    """What to do with the code."""
     dark: bool = False
     stamp: str | None = None
+    """The label over the code; on cards only."""
     text: str | None = None
+    """The seller's own words, line by line; not on cards."""
     seller: SellerLook | None = None
     goal: GoalBar | None = None
+    """Not on cards."""
 
 
 class Canvas(Protocol):
@@ -137,7 +121,7 @@ class Canvas(Protocol):
         """Fill a box; its corners may be round."""
 
     def draw_image(self, image: Image.Image, box: Box, radius: int = 0) -> None:
-        """Draw an image, enlarged to fill a box."""
+        """Draw an image, enlarged to the size of a box."""
 
     def draw_code(
         self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Colour
@@ -191,19 +175,38 @@ class PixelCanvas:
             self.image.paste(part, place, _corner(radius).rotate(90 * turns))
 
 
+CORNER_SUPERSAMPLING = 4
+"""Pixels drawn for each pixel shown, in each direction, at round corners."""
+
+
 @lru_cache(maxsize=8)
 def _corner(radius: int) -> Image.Image:
-    """Return the mask of what is outside of the upper left quarter of a disc."""
-    side = radius * SMOOTHNESS
+    """Return the mask of the area outside the upper left quarter of a disc."""
+    side = radius * CORNER_SUPERSAMPLING
     large = Image.new("L", (side, side), 255)
     ImageDraw.Draw(large).circle((side, side), side, fill=0)
-    return large.reduce(SMOOTHNESS)
+    return large.reduce(CORNER_SUPERSAMPLING)
+
+
+# PNG files, encoded in less than two thirds of the time that Pillow takes, which tries all filters
+# on each row. Most rows of a drawing equal the row above and are stored as such; the others are
+# stored as differences from pixel to pixel (PNG, third edition, section 9.2). Measured in
+# docs/decisions/0045-reportlab-for-pdf-own-png.md.
+
+COMPRESSION = 1  # a higher level takes seconds and saves a tenth
+BAND = 64  # rows at a time, which fit into a processor's cache
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_CHANNELS = 3
+_SUB, _UP = b"\1", b"\2"
+_RGB = (8, 2, 0, 0, 0)  # bits a channel, colour type, compression, filters, no interlacing
+_INCHES_A_METRE = 39.3701
 
 
 def encode_png(image: Image.Image, dpi: int) -> bytes:
-    """Return an RGB image as a PNG that is `dpi` pixels an inch in print."""
+    """Return an RGB image as a PNG that prints at `dpi` pixels an inch."""
     pixels_a_metre = round(dpi * _INCHES_A_METRE)
-    compressor = zlib.compressobj(LEVEL)
+    compressor = zlib.compressobj(COMPRESSION)
     data = b"".join([*map(compressor.compress, _filtered_bands(image)), compressor.flush()])
     return b"".join(
         [
@@ -221,20 +224,16 @@ def _filtered_bands(image: Image.Image) -> Iterator[bytes]:
     same, above = _UP + bytes(width), b""
     for top in range(0, image.height, BAND):
         band = image.crop((0, top, image.width, min(top + BAND, image.height)))
-        plain, differences = band.tobytes(), _differences(band).tobytes()
+        left_neighbours = Image.new("RGB", band.size)
+        left_neighbours.paste(band, (1, 0))
+        differences = ImageChops.subtract_modulo(band, left_neighbours).tobytes()
+        plain = band.tobytes()
         rows = []
         for start, end in pairwise(range(0, len(plain) + 1, width)):
             row = plain[start:end]
             rows.append(same if row == above else _SUB + differences[start:end])
             above = row
         yield b"".join(rows)
-
-
-def _differences(band: Image.Image) -> Image.Image:
-    """Return each pixel minus its left neighbour."""
-    left = Image.new("RGB", band.size)
-    left.paste(band, (1, 0))
-    return ImageChops.subtract_modulo(band, left)
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 SIZE = WIDTH, HEIGHT = 1280, 960  # as large as Telegram shows photos
-PHOTO = 672
+PHOTO = 672  # height of the photo
 MARGIN, GAP = 48, 36
-CORNER, PADDING = 28, 12  # of the code's panel, so that its round corner leaves the border white
+CORNER, PADDING = 28, 12  # of the code's panel: its round corner leaves the code's border white
 
 MODULE = 8
-"""Pixels of a module: two of them are left when a chat shows the card at a quarter of its size.
-The panel of a longer link covers more of the photo before modules get smaller."""
+"""Pixels of a module: two are left when a chat shows the card at a quarter of its size.
+The panel of a longer link first covers more of the photo, then its modules get smaller."""
 
 CODE_EDGE = 16  # beyond the code's white border, so that its modules end at the margin
 
 TOP = PHOTO + 36  # of the capitals of the first line below the photo
 BOTTOM = HEIGHT - MARGIN
 NAME, NAME_HEIGHT = Heading((60, 54, 48, 43, 40, 36, 33, 30), 3), 122
-LOW = 64  # height of a name that leaves room for the price between it and the hint
+LOW_NAME = 64  # height of a name that leaves room for the price between it and the hint
 FIELD = Heading((200, 180, 158, 134, 114, 97, 82, 70, 60, 50, 42), 6)
 FIELD_TOP, FIELD_BOTTOM = 68, 64
-MAX_COVER = 112  # height of the code's panel over the field before the name stands beside it
+MAX_COVER = 112  # the name stands beside the code if the panel covers more of the field's height
 PRICE_SIZES = (64, 56, 49, 42, 36, 30)
 LARGE_PRICE_SIZES = (104, 92, 80, 70, *PRICE_SIZES)
 HINT_SIZES, FACE = (36, 33, 30, 27, 24), 54
@@ -39,8 +39,8 @@ HINT_SIZES, FACE = (36, 33, 30, 27, 24), 54
 STAMP = (440, 128)
 STAMP_SIZES = (76, 68, 60, 53, 46, 40, 34, 28)
 STAMP_INSET, STAMP_CORNER = 28, 20
-STAMPED = 344
-"""Width of a code under a stamp at most: it needn't be read, and the stamp covers it."""
+MAX_STAMPED_CODE = 344
+"""Width of a code under a stamp: nobody reads it, and the stamp covers it."""
 
 QUALITIES = (86, 66, 30)  # the later ones for photos that are mostly noise
 MAX_BYTES = 300_000
@@ -52,7 +52,7 @@ def draw_card(content: PictureContent) -> bytes:
     Raises ValueError for a link that no QR code can hold.
     """
     modules = qr.module_image(content.code)
-    room = STAMPED if content.stamp else HEIGHT - CODE_EDGE - PADDING
+    room = MAX_STAMPED_CODE if content.stamp else HEIGHT - CODE_EDGE - PADDING
     code = Code(modules, max(1, min(MODULE, room // modules.width)))
     canvas = PixelCanvas(SIZE)
     sheet = Sheet(canvas, SIZE, content)
@@ -68,7 +68,7 @@ def draw_card(content: PictureContent) -> bytes:
 
 
 def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
-    """Draw the photo, or the name above or beside the code, whose corner is given."""
+    """Draw the photo; without one, draw the name above or beside the code at `left` and `top`."""
     box = (0, 0, WIDTH, PHOTO)
     if sheet.content.photo:
         sheet.draw_photo(sheet.content.photo, box)
@@ -81,13 +81,13 @@ def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
 def _draw_words(sheet: Sheet, column: typesetting.Column) -> None:
     """Draw name, price and hint below the photo; without one, the name is in the field above.
 
-    Below a name of several lines, or a high one, the price stands before the hint, else above it.
+    Below a long or high name the price stands in front of the hint, otherwise above it.
     """
     content, canvas, palette = sheet.content, sheet.canvas, sheet.palette
     name = sheet.set_name(column.width, NAME_HEIGHT, NAME) if content.photo else None
     if name:
         name.draw(canvas, column, TOP, palette.ink)
-    is_long = name is not None and (len(name.text.lines) > 1 or name.height > LOW)
+    is_long = name is not None and (len(name.text.lines) > 1 or name.height > LOW_NAME)
     width = column.width // 2 if is_long else column.width
     price = typesetting.set_line(
         content.price, width, PRICE_SIZES if name else LARGE_PRICE_SIZES, "bold"
@@ -103,7 +103,7 @@ def _draw_words(sheet: Sheet, column: typesetting.Column) -> None:
 
 
 def _draw_stamp(sheet: Sheet, stamp: str, middle: int) -> int:
-    """Draw a label across the code, so that nobody scans it in vain; return its left edge."""
+    """Draw a label across the code, so that nobody scans it in vain; return the left edge."""
     width, height = STAMP
     left, top = WIDTH - MARGIN - width, middle - height // 2
     box = sheet.box((left, top, left + width, top + height))

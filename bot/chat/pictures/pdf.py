@@ -118,7 +118,7 @@ class _Page:
     def _draw_outlines(
         self, text: str, at: tuple[int, float], font: text_fitting.Font, colour: brand.Colour
     ) -> None:
-        """Draw a line that has to be shaped: reportlab sets one letter after the other."""
+        """Draw a line as outlines: reportlab itself can't shape text."""
         for layer in font.outlines(text):
             outline = self._pen.beginPath()
             font.trace(layer, at, outline)

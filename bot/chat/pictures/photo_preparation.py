@@ -1,6 +1,6 @@
 """A seller's photo, prepared to be shown: untrusted bytes in, a plain JPEG out.
 
-The header of the file is checked before any pixel is decoded. That does not limit memory, so
+The header of the file is checked before any pixel is decoded. That doesn't limit memory, so
 `decoder_process` runs this in a process of its own.
 """
 
@@ -21,25 +21,25 @@ MAX_BYTES = 10_000_000
 MAX_SIDE = 1280  # pixels of the longer side of the result; Telegram's own photos have no more
 PORTRAIT_SIDE = 320  # of a seller's portrait: 96 CSS pixels on the sharpest phones
 MIN_SIDE = 64  # pixels of the shorter side of the original
-MAX_RATIO = 20  # Telegram refuses photos beyond it
+MAX_RATIO = 20  # of the sides; Telegram refuses longer photos
 MAX_PIXELS = 50_000_000
-"""Of a JPEG that is decoded row by row, to a half, a quarter or an eighth."""
+"""Limit for a JPEG that is decoded row by row, to a half, a quarter or an eighth."""
 
 MAX_PIXELS_WHOLE = 25_000_000
-"""Of a picture that is decoded whole before it is reduced: four bytes a pixel, six in a JPEG, in
-which each colour takes two."""
+"""Limit for a picture that is decoded whole before it is reduced: that takes four bytes a pixel,
+or six in a JPEG, where each colour takes two."""
 
 MAX_PIXELS_WEBP = 12_500_000
-"""Of a WebP, which takes sixteen bytes a pixel; photos of phones have 12.2 megapixels."""
-
-MIN_DETAIL = 1.25
-"""Times the final size that a picture keeps at least when it is reduced by a whole factor, which
-is quick; the rest is resampled."""
-
-BAND = 64  # rows that are reduced at a time
+"""Limit for a WebP, which takes sixteen bytes a pixel; photos of phones have 12.2 megapixels."""
 
 MAX_SCANS = 64
-"""Of a JPEG, usually ten: each decodes all pixels again, though it may have a few bytes."""
+"""Limit for a JPEG; most have ten. Each scan decodes all pixels again, even one of a few bytes."""
+
+MIN_DETAIL = 1.25
+"""A picture is first reduced by a whole factor, which is quick, to at least this many times its
+final size; the rest is resampled."""
+
+BAND = 64  # rows that are reduced at a time
 
 QUALITY = 85
 
@@ -71,14 +71,14 @@ _PLUGINS = (WebPImagePlugin,)
 def prepare(data: bytes) -> bytes:
     """Return a photo as a JPEG in sRGB of at most 1280 pixels a side.
 
-    It is upright, on white, the first frame of an animation; all metadata is removed.
-    Raises PictureError, and MemoryError where memory is limited.
+    The photo is upright and on white. Of an animation the first frame is taken. All metadata is
+    removed. Raises PictureError, and MemoryError if memory is limited.
     """
     return _encode(_prepared(data))
 
 
 def prepare_portrait(data: bytes) -> bytes:
-    """Return a photo of a seller as a square JPEG: the centre of it, otherwise as `prepare`."""
+    """Return the centre of a seller's photo as a square JPEG, otherwise as `prepare` does."""
     photo = _prepared(data)
     side = min(photo.size)
     left, top = (photo.width - side) // 2, (photo.height - side) // 2
@@ -90,13 +90,14 @@ def prepare_portrait(data: bytes) -> bytes:
 def _prepared(data: bytes) -> Image.Image:
     if len(data) > MAX_BYTES:
         raise errors.PictureError("tooLarge", "Send a photo of at most 10 MB.")
-    # Pillow warns of many pixels, which `_check_header` refuses, and of metadata that it skips.
+    # Pillow warns about many pixels, which `_check_header` refuses, and about skipped metadata.
     with warnings.catch_warnings(action="ignore"):
         try:
             with _open(data) as image:
                 _check_header(image, data)
-                turn = _rotation(image)
-                return _rotate(_to_srgb(_reduce(image)), turn)
+                rotation = _rotation(image)
+                photo = _to_srgb(_reduce(image))
+                return photo if rotation is None else photo.transpose(rotation)
         except _DAMAGE as error:
             raise errors.PictureError(
                 "damaged", "The photo is damaged: send another one."
@@ -113,7 +114,7 @@ def _open(data: bytes) -> Image.Image:
 
 
 def _check_header(image: Image.Image, data: bytes) -> None:
-    """Raise PictureError for a picture that its header shows to be too large, small or long."""
+    """Raise PictureError if the header shows that a picture is too large, too small or too long."""
     short, long = sorted(image.size)
     limit = MAX_PIXELS_WEBP if image.format == "WEBP" else MAX_PIXELS_WHOLE
     if isinstance(image, JpegImageFile):
@@ -133,7 +134,7 @@ def _check_header(image: Image.Image, data: bytes) -> None:
 
 
 def _is_streamed(data: bytes) -> bool:
-    """Return whether a JPEG is decoded row by row: sequential, all colours in the first scan.
+    """True if a JPEG is decoded row by row: sequential, with all colours in the first scan.
 
     Otherwise the decoder keeps the whole picture until it has read the last scan.
     """
@@ -160,21 +161,21 @@ def _too_many_pixels(limit: int) -> errors.PictureError:
 
 
 def _rotation(image: Image.Image) -> Image.Transpose | None:
-    """Return the rotation that puts the photo upright; None where the file names none."""
+    """Return the rotation that puts the photo upright; None if the file names none."""
     with suppress(*_DAMAGE):
         return _ROTATIONS.get(image.getexif().get(_ORIENTATION, 1))
     return None
 
 
 def _reduce(image: Image.Image) -> Image.Image:
-    """Decode a picture as small as its format allows and fit it, on white, in L, RGB or CMYK."""
+    """Decode a picture as small as its format allows, fit it, and flatten it."""
     profile = image.info.get("icc_profile")
     scale = MAX_SIDE / max(image.size)
     image.draft(None, (max(1, int(image.width * scale)), max(1, int(image.height * scale))))
     image.load()
     reduced = _reduce_in_bands(image, max(1, int(max(image.size) / (MIN_DETAIL * MAX_SIDE))))
     reduced.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS)
-    # Everything else in it, such as comments, would be written again.
+    # Anything else in `info`, such as comments, would be written into the result.
     reduced.info = {"icc_profile": profile} if profile else {}
     return reduced
 
@@ -203,22 +204,17 @@ def _flatten(image: Image.Image) -> Image.Image:
 
 
 def _to_srgb(image: Image.Image) -> Image.Image:
+    """Convert a picture's colours to sRGB; a profile that doesn't fit the picture is ignored."""
     profile = image.info.get("icc_profile")
-    return (_apply_profile(image, profile) if profile else None) or image.convert("RGB")
+    converted = None
+    if profile:
+        from PIL import ImageCms  # noqa: PLC0415 - costs memory, seldom used
 
-
-def _apply_profile(image: Image.Image, profile: bytes) -> Image.Image | None:
-    """Convert the colours of a profile to sRGB; None where it does not fit the picture."""
-    from PIL import ImageCms  # noqa: PLC0415 - costs memory, seldom used
-
-    with suppress(ImageCms.PyCMSError, *_DAMAGE):
-        own, srgb = ImageCms.ImageCmsProfile(io.BytesIO(profile)), ImageCms.createProfile("sRGB")
-        return ImageCms.profileToProfile(image, own, srgb, outputMode="RGB")
-    return None
-
-
-def _rotate(image: Image.Image, turn: Image.Transpose | None) -> Image.Image:
-    return image if turn is None else image.transpose(turn)
+        with suppress(ImageCms.PyCMSError, *_DAMAGE):
+            own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            srgb = ImageCms.createProfile("sRGB")
+            converted = ImageCms.profileToProfile(image, own, srgb, outputMode="RGB")
+    return converted or image.convert("RGB")
 
 
 def _encode(image: Image.Image) -> bytes:

@@ -1,21 +1,16 @@
-"""The poster of A4 that a seller prints, as PNG and PDF.
+"""The A4 poster that a seller prints, as PNG and PDF.
 
-A photo, the name below it, and below the name the other words beside the code.
+The photo is at the top, then the name, and at the bottom the other words beside the code.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from bot.chat.pictures import typesetting
 from bot.chat.pictures.canvas import Canvas, PictureContent, PixelCanvas, encode_png
 from bot.chat.pictures.sheet import Code, Heading, Sheet, Style, set_address
 from bot.core.images import qr, text_fitting
-
-if TYPE_CHECKING:
-    from PIL import Image
-
 
 SIZE = WIDTH, HEIGHT = 2480, 3508
 DPI = 300
@@ -23,16 +18,16 @@ MARGIN = 142  # 12 mm
 RIGHT, BOTTOM = WIDTH - MARGIN, HEIGHT - MARGIN
 PHOTO = MARGIN + 1648  # its lower edge: four by three, as most cameras make them
 GRAIN = 2
-"""Pixels drawn for one of the photo, each way: prepared photos have 150 for an inch, and repeated
-pixels are encoded in half the time."""
+"""Pixels drawn for each of the photo, in each direction: prepared photos have 150 an inch, and
+repeated pixels are encoded in half the time."""
 
 NAME, NAME_HEIGHT = Heading((190, 172, 156, 142, 128, 116, 104, 94, 84, 76), 3), 420
 SPACE, DESCENT = 110, 64  # between parts; below the baseline of the name's last line
 FIELD = Heading((400, 350, 306, 268, 234, 205, 180, 156, 136, 120, 104, 90, 78), 8)
 FIELD_INSET = 120
 MAX_CODE, MAX_PANEL = 1130, 1235
-"""Width of a code's modules, and with the white border where it is seen: nine and a half
-centimetres and eight and a half, which cameras read from almost a metre."""
+"""Width of a code's modules, or of the code with its white border if that is seen. The modules are
+then nine and a half or eight and a half centimetres wide: cameras read them from almost a metre."""
 
 STYLE = Style(
     prices=(210, 186, 164, 144, 126, 112, 98, 86, 76, 66),
@@ -62,40 +57,31 @@ def poster_pdf(content: PictureContent) -> bytes:
 def _draw(content: PictureContent, canvas: Canvas) -> None:
     sheet = Sheet(canvas, SIZE, content)
     top = _draw_photo(sheet, content.photo) if content.photo else PHOTO
-    unseen = 0 if content.dark else qr.BORDER
-    code = _fit_code(qr.module_image(content.code), BOTTOM - top, unseen)
+    modules = qr.module_image(content.code)
+    unseen = 0 if content.dark else qr.BORDER  # modules of the border, which are in the margin
+    most = MAX_CODE if unseen else MAX_PANEL
+    scale = min((BOTTOM - top) // (modules.width - unseen), most // (modules.width - 2 * unseen))
+    code = Code(modules, max(1, scale))
     beyond = unseen * code.scale
     left, top = RIGHT + beyond - code.side, BOTTOM + beyond - code.side
     sheet.draw_code(code, (left, top, RIGHT + beyond, BOTTOM + beyond), (left, top))
     left, top, space = left + beyond, top + beyond, max(SPACE, beyond)
     if not content.photo:
-        _draw_field(sheet, top - space)
+        bottom, inset = top - space, MARGIN + FIELD_INSET
+        words = (inset, inset, WIDTH - inset, bottom - FIELD_INSET)
+        sheet.draw_field((MARGIN, MARGIN, RIGHT, bottom), words, FIELD)
     _draw_words(sheet, sheet.column(MARGIN, left - space), top)
 
 
 def _draw_photo(sheet: Sheet, photo: bytes) -> int:
-    """Draw the photo with the name below it, and return where both end."""
+    """Draw the photo with the name below it, and return their lower edge."""
     sheet.draw_photo(photo, (MARGIN, MARGIN, RIGHT, PHOTO), GRAIN)
     name = sheet.set_name(RIGHT - MARGIN, NAME_HEIGHT, NAME)
     if name is None:
         return PHOTO
     name.draw(sheet.canvas, sheet.column(MARGIN, RIGHT), PHOTO + SPACE, sheet.palette.ink)
-    space = SPACE if sheet.content.dark else DESCENT  # and the border that is not seen on white
+    space = SPACE if sheet.content.dark else DESCENT  # on white, the unseen border adds to it
     return PHOTO + SPACE + name.height + space
-
-
-def _draw_field(sheet: Sheet, bottom: int) -> None:
-    """Draw a field with the name in it, down to the other words."""
-    inset = MARGIN + FIELD_INSET
-    words = (inset, inset, WIDTH - inset, bottom - FIELD_INSET)
-    sheet.draw_field((MARGIN, MARGIN, RIGHT, bottom), words, FIELD)
-
-
-def _fit_code(modules: Image.Image, room: int, unseen: int) -> Code:
-    """Fit a code into a height. On white paper `unseen` modules of its border are in the margin."""
-    most = MAX_CODE if unseen else MAX_PANEL
-    scale = min(room // (modules.width - unseen), most // (modules.width - 2 * unseen))
-    return Code(modules, max(1, scale))
 
 
 def _draw_words(sheet: Sheet, column: typesetting.Column, top: int) -> None:

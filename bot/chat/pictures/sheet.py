@@ -1,4 +1,4 @@
-"""The parts that the card, the poster and the square have in common, on one axis."""
+"""The sheet: the parts that card, poster and square share, such as photo, code and words."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from bot.core.images import qr, text_fitting
 # A link in print, for people who type it.
 
 
-TYPED = "https://"
-"""The scheme that browsers add to a typed address, so it is left out."""
+IMPLIED_SCHEME = "https://"
+"""Browsers add it to a typed address, so it is left out."""
 
-LONGEST = 72
+MAX_TYPED = 72
 """Characters that somebody types; of a longer link only the site is shown."""
 
 
 def set_address(link: str, width: int, sizes: Sequence[int]) -> typesetting.Block | None:
-    """Fit a link into one line or two, or its site into one; None where it can't be shown whole.
+    """Fit a link into one line or two, or its site into one; None if neither fits.
 
-    It is never cut short: what is in print leads there when it is typed.
+    It is never cut short: what is printed must work when somebody types it.
     """
-    for lines in _shortenings(link):
+    for lines in _printed_forms(link):
         for size in sizes:
             block = typesetting.Block(
                 text_fitting.FittedText(lines, text_fitting.Font(size)), typesetting.READING
@@ -47,12 +47,12 @@ def set_address(link: str, width: int, sizes: Sequence[int]) -> typesetting.Bloc
     return None
 
 
-def _shortenings(link: str) -> Iterator[tuple[str, ...]]:
+def _printed_forms(link: str) -> Iterator[tuple[str, ...]]:
     """Yield ways to print a link as lines, the best first."""
-    shown = link.removeprefix(TYPED)
+    shown = link.removeprefix(IMPLIED_SCHEME)
     if text_fitting.drawable_text(shown) != shown:
         return
-    if len(shown) <= LONGEST:
+    if len(shown) <= MAX_TYPED:
         yield (shown,)
         path, _, last = shown.rstrip("/").rpartition("/")
         if path:
@@ -65,39 +65,39 @@ def _shortenings(link: str) -> Iterator[tuple[str, ...]]:
 # A photo in a frame: cropped to fill it, or whole on a blurred copy of itself.
 
 
-MIN_SHARPNESS = 0.75
-"""Share of the pixels shown that a photo is decoded to at least, which is quicker."""
+MIN_DECODED = 0.75
+"""A photo is decoded to at least this share of the pixels shown, which is quicker than to all."""
 
-MIN_SHARE = 0.35
-"""Share of a photo that a crop shows at least; of a longer or wider one it would miss too much."""
+MIN_CROP = 0.35
+"""Share of a photo that a crop must show; a longer or wider photo is shown whole."""
 
 MAX_ENLARGEMENT = 4
-"""Pixels shown for one of the photo, each way: beyond it there is nothing to see."""
+"""Pixels shown for each of the photo, in each direction: a larger one would show nothing."""
 
-UPPER = 0.4
-"""Place of a crop in what is cut off, from the top: things stand on the ground in most photos."""
+CUT_ABOVE = 0.4
+"""Share of the cut-off height that is cut at the top: in most photos things stand on the ground."""
 
 BACKDROP = 5  # pixels across: so few that only the colours are left
 DIMMED = 0.8  # brightness of the blurred copy, so that the photo stands out
 
 
-@lru_cache(maxsize=4)  # of 2.6 MB at most; the card of a drop is drawn again after each sale
+@lru_cache(maxsize=4)  # 2.6 MB at most for each; a drop's card is drawn again after each sale
 def framed(photo: bytes, size: tuple[int, int]) -> Image.Image:
     """Return a photo in the size of a frame; it is cached, so don't draw on it."""
     with Image.open(io.BytesIO(photo)) as image:
         across, down = (part / whole for part, whole in zip(size, image.size, strict=True))
         fill, fit = max(across, down), min(across, down)
-        crops = fit >= MIN_SHARE * fill and fill <= MAX_ENLARGEMENT
+        crops = fit >= MIN_CROP * fill and fill <= MAX_ENLARGEMENT
         scale = fill if crops else min(fit, MAX_ENLARGEMENT)
         shown = (round(image.width * scale), round(image.height * scale))
-        image.draft("RGB", (int(MIN_SHARPNESS * shown[0]), int(MIN_SHARPNESS * shown[1])))
+        image.draft("RGB", (int(MIN_DECODED * shown[0]), int(MIN_DECODED * shown[1])))
         return _crop(image, size) if crops else _on_backdrop(image, shown, size)
 
 
 def _crop(image: Image.Image, size: tuple[int, int]) -> Image.Image:
     scale = max(size[0] / image.width, size[1] / image.height)
     width, height = min(image.width, size[0] / scale), min(image.height, size[1] / scale)
-    left, top = (image.width - width) / 2, (image.height - height) * UPPER
+    left, top = (image.width - width) / 2, (image.height - height) * CUT_ABOVE
     box = (left, top, left + width, top + height)
     return image.convert("RGB").resize(size, Image.Resampling.BILINEAR, box)
 
@@ -112,16 +112,19 @@ def _on_backdrop(image: Image.Image, shown: tuple[int, int], size: tuple[int, in
     return backdrop
 
 
+# The sheet itself.
+
+
 MAX_TEXT = 300
 """Characters of the seller's text, as many as the chat stores; the rest is ignored."""
 
 FADED = (0xDD, 0xE0, 0xE5)  # the modules under a stamp
 
-FULL = 100  # per cent: a bar goes no further
+FULL = 100  # per cent: a bar ends there
 
-HINT = 0.8  # of the face's height: that of two lines beside it at most
-INITIALS = 0.42  # of the face's width: the font size of its letters
-BESIDE_FACE = 0.3  # of the face's width, before the words beside it
+HINT = 0.8  # maximum height of the two lines beside the face, as a share of its height
+INITIALS = 0.42  # font size of the letters in the face, as a share of its width
+BESIDE_FACE = 0.3  # gap between the face and the words beside it, as a share of its width
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,20 +147,23 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """How a name is set: font sizes from the preferred one downwards, and lines at most."""
+    """How a name is set."""
 
     sizes: tuple[int, ...]
+    """Font sizes, the preferred one first."""
     lines: int
+    """Lines at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How the other words are set: sizes of each, the width of the face, and gaps in pixels."""
+    """How the other words are set: font sizes, the preferred ones first, and lengths in pixels."""
 
     prices: tuple[int, ...]
     words: tuple[int, ...]
     hints: tuple[int, ...]
     face: int
+    """Width of the seller's face."""
     gap: int
 
     @property
@@ -167,10 +173,10 @@ class Style:
 
 
 class Sheet:
-    """A canvas with a content on it.
+    """A canvas and what is drawn on it.
 
-    Where the name is written from right to left, the layout is mirrored: words start at the right,
-    the code stands at the left. Boxes and columns are given as if it were not.
+    The layout is mirrored if the name is written from right to left: words start at the right, the
+    code stands at the left. Callers pass boxes and columns as if it weren't.
     """
 
     def __init__(self, canvas: Canvas, size: tuple[int, int], content: PictureContent) -> None:
@@ -193,7 +199,7 @@ class Sheet:
         return (width - right, top, width - left, bottom) if self._mirrored else box
 
     def draw_photo(self, photo: bytes, box: Box, grain: int = 1) -> None:
-        """Draw a photo, `grain` pixels for one of it each way; without colours under a stamp."""
+        """Draw a photo, `grain` pixels for each of it in each direction; in grey under a stamp."""
         left, top, right, bottom = box = self.box(box)
         picture = framed(photo, ((right - left) // grain, (bottom - top) // grain))
         if self.content.stamp:
@@ -202,7 +208,7 @@ class Sheet:
         self.canvas.draw_image(picture, box)
 
     def draw_field(self, box: Box, words: Box, heading: Heading) -> None:
-        """Draw a field in the accent in place of a photo, with the name in a part of it."""
+        """Draw a field in the accent in place of a photo, with the name in the box `words`."""
         self.canvas.draw_panel(self.box(box), self.palette.field)
         left, top, right, bottom = words
         name = self.set_name(right - left, bottom - top, heading)
@@ -216,7 +222,7 @@ class Sheet:
         )
 
     def draw_code(self, code: Code, panel: Box, corner: tuple[int, int], radius: int = 0) -> None:
-        """Draw the code on a white panel; `corner` is its upper left one."""
+        """Draw the code on a white panel; `corner` is the code's upper left one."""
         left, top = corner
         self.canvas.draw_panel(self.box(panel), WHITE, radius)
         box = self.box((left, top, left + code.side, top + code.side))
@@ -259,7 +265,7 @@ class Sheet:
     def draw_hint(
         self, column: typesetting.Column, bottom: int, sizes: Sequence[int], face: int
     ) -> None:
-        """Draw the hint, with the seller's face before it."""
+        """Draw the hint, with the seller's face in front of it."""
         seller = self.content.seller
         if seller:
             self._draw_face(seller, column, bottom - face, face)

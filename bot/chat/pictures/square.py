@@ -1,4 +1,4 @@
-"""The square for stories: photo, words and a code of half the width."""
+"""The square for stories: photo, words, and a code of half the width."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def square_png(content: PictureContent) -> bytes:
 def _draw_picture(sheet: Sheet, column: typesetting.Column, top: int) -> int:
     """Draw photo and name, and return where the other words begin.
 
-    Without a photo the name is in the field, else at the `top` of the column beside the code;
-    it is above both where the seller's own words need the column.
+    The name stands in the field if there is no photo. Otherwise it stands at the `top` of the
+    column beside the code, or above both if the seller's own words need the column.
     """
     content, canvas, ink = sheet.content, sheet.canvas, sheet.palette.ink
     if not content.photo:

@@ -1,6 +1,6 @@
-"""Words on pictures: blocks of lines that fit a room, on one axis.
+"""Words on pictures: texts broken into lines and fitted into a room.
 
-Lengths are measured from the upper edge of capitals to the baseline, as the eye does.
+Heights are measured from the upper edge of capitals to the baseline, as the eye does.
 """
 
 from __future__ import annotations
@@ -14,20 +14,15 @@ from bot.chat.pictures import canvas
 from bot.core import brand
 from bot.core.images import plain_font, text_fitting, unicode_text
 
-# Lines of about equal length, broken between words.
-#
-# Each word is measured once, and the rest is arithmetic: measuring lines takes longer than
-# drawing them.
-
-
 WIDER = 1.04
-"""Steps in which lines of equal length get wider until all words fit on them."""
+"""Factor by which lines of equal length are widened until all words fit."""
 
 
 def break_evenly(text: str, font: text_fitting.Font, width: int, most: int) -> tuple[str, ...]:
-    """Split a text into as few lines as a width allows, as short as they then can be.
+    """Split a text between words into as few lines as a width allows, all about equally long.
 
-    Return none where they are more than `most`, or where a word is wider than a line.
+    Return () for more than `most` lines, or if a word is wider than a line. Each word is measured
+    once and the rest is arithmetic, because measuring lines takes longer than drawing them.
     """
     pieces = [*text_fitting.pieces(text)]
     widths = [font.length(piece) for piece in pieces]
@@ -50,7 +45,7 @@ def break_evenly(text: str, font: text_fitting.Font, width: int, most: int) -> t
 
 
 def _line_ends(widths: Sequence[float], bare: Sequence[float], width: float) -> list[int]:
-    """Return the number of the piece that begins each next line; `bare` are without a space."""
+    """Return the number of the piece after each line; `bare` are the widths without a space."""
     ends: list[int] = []
     used = 0.0
     for number, (spaced, alone) in enumerate(zip(widths, bare, strict=True)):
@@ -62,28 +57,29 @@ def _line_ends(widths: Sequence[float], bare: Sequence[float], width: float) -> 
     return [*ends, len(widths)]
 
 
+# Blocks. The following lengths are in font sizes.
+
 CAPITAL, TALL = 0.714, 0.86
-"""Height of a capital in font sizes, and at least of a line of other scripts and emoji."""
+"""Height of a capital, and minimum height of a line in other scripts or with emoji."""
 
 OVERSHOOT, DESCENDER = 0.24, 0.25
-"""In font sizes, how far accents reach above a capital, and letters such as p below the baseline:
-into the space around a block. What reaches further, as in Arabic or Thai, makes it higher."""
+"""How far accents reach above a capital, and letters such as p below the baseline: into the space
+around a block. Ink that reaches further, as in Arabic or Thai, makes the block higher."""
 
-MIDDLE = 0.388  # of a line above its baseline, in font sizes: half of ascent less descent
+MIDDLE = 0.388  # from the baseline to the middle of a line: half of ascent minus descent
 
 HEADING, READING = 1.16, 1.36
-"""From baseline to baseline, in font sizes."""
-
-ROUNDED = 0.96  # of a text's width: what spaces at the ends of lines and rounding may take
+"""From baseline to baseline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of words; they start at its left edge, or, `mirrored`, at its right one."""
+    """A column of words, between two edges in pixels."""
 
     left: int
     right: int
     mirrored: bool = False
+    """True if lines start at the right edge."""
 
     @property
     def width(self) -> int:
@@ -91,7 +87,7 @@ class Column:
         return self.right - self.left
 
     def inset(self, length: int) -> Column:
-        """Return the column without so many pixels where its lines start."""
+        """Return the column without the first `length` pixels of its lines."""
         if self.mirrored:
             return Column(self.left, self.right - length, mirrored=True)
         return Column(self.left + length, self.right)
@@ -99,23 +95,24 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines of one size, and how far apart they stand."""
+    """Lines of one font size."""
 
     text: text_fitting.FittedText
     leading: float
+    """From baseline to baseline, in font sizes."""
 
     @property
     def height(self) -> int:
         """Return the height from the capitals of the first line to the baseline of the last.
 
-        Ink that reaches further than accents and descenders do is within it.
+        It includes ink that reaches further than accents and descenders do.
         """
         _, below = self.text.font.ink(self.text.lines[-1])
         *_, last = self._baselines()
         return round(self.text.font.size * (last + max(0, below - DESCENDER)))
 
     def _baselines(self) -> Iterator[float]:
-        """Yield how far below the top each baseline is, in font sizes."""
+        """Yield the distance of each baseline from the top, in font sizes."""
         inks = [*map(self.text.font.ink, self.text.lines)]
         if all(map(plain_font.is_plain, self.text.lines)):
             baseline = max(CAPITAL, inks[0][0] - OVERSHOOT)
@@ -153,7 +150,7 @@ class Block:
 
 @lru_cache(maxsize=256)
 def _bearing(letter: str, font: text_fitting.Font) -> int:
-    """Return how far right of its place the ink of a letter begins; of a J it is to the left."""
+    """Return how many pixels right of its place a letter's ink begins; negative for a J."""
     if not plain_font.is_plain(letter):
         return 0
     mask, offset = plain_font.load_face(font.size, font.weight).getmask2(letter, anchor="ls")
@@ -162,7 +159,7 @@ def _bearing(letter: str, font: text_fitting.Font) -> int:
 
 
 def is_right_to_left(text: str) -> bool:
-    """Return whether a text begins at the right: its first letter with a direction does."""
+    """True if the first letter that has a direction is written from right to left."""
     return bool(unicode_text.base_level(text))
 
 
@@ -175,7 +172,7 @@ def drawable_lines(text: str) -> list[str]:
 def set_line(
     text: str, width: int, sizes: Sequence[int], weight: plain_font.Weight = "regular"
 ) -> Block | None:
-    """Fit a text into one line, cut short in the last of `sizes`; None where there is no text."""
+    """Fit a text into one line, cut short in the last of `sizes`; None for an empty text."""
     fitted = text_fitting.fit_drawable(text, width, sizes, weight=weight)
     return Block(fitted, HEADING) if fitted else None
 
@@ -185,8 +182,8 @@ def set_heading(
 ) -> Block | None:
     """Fit a text into lines of about equal length, as large as the room allows.
 
-    Words are only split, and the end cut off, where the last of `sizes` is too large. A text with
-    a split word is as large as its lines allow, so that no lone letter is left for the last one.
+    Words are split, and the end is cut off, only if even the last of `sizes` is too large. A text
+    with a split word is as large as its lines allow, so that no letter stands alone on the last.
     """
     shown = text_fitting.drawable_text(text)
     if not shown:
@@ -213,9 +210,9 @@ def set_heading(
 
 
 def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block | None:
-    """Fit the lines of a text into a room; None where it has none, or the room none for a line.
+    """Fit the lines of a text into a room; None if it has no lines, or the room is too low for one.
 
-    Where they don't fit in the last of `sizes` they are joined; then the end is cut off.
+    If the lines don't fit in the last of `sizes`, they are joined; then the end is cut off.
     """
     lines = drawable_lines(text)
     capacity = _capacity(room[1], sizes[-1], READING)
@@ -242,7 +239,7 @@ def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block |
 
 
 def _fits(block: Block, height: int) -> bool:
-    """Return whether a block fits into a height, apart from rounding."""
+    """True if a block fits into a height, apart from rounding."""
     return block.height <= height + 1
 
 
@@ -252,13 +249,16 @@ def _split(line: str, width: int, font: text_fitting.Font) -> tuple[str, ...]:
 
 
 def _capacity(height: int, size: int, leading: float) -> int:
-    """Return how many lines a height has room for."""
+    """Return the number of lines that fit into a height."""
     return max(0, int((height / size - CAPITAL) / leading + 1))
 
 
-def _relative_length(text: str, size: int, weight: plain_font.Weight) -> float:
-    """Return the width of a text in one line, in font sizes, a little less than it is.
+TRIMMED = 0.96  # share of a text's width that is left without rounding and spaces at line ends
 
-    Most sizes that are too large are known by it, without measuring the words in each.
+
+def _relative_length(text: str, size: int, weight: plain_font.Weight) -> float:
+    """Return a lower bound for the width of a text in one line, in font sizes.
+
+    It rules out most sizes that are too large, without measuring the words in each.
     """
-    return ROUNDED * text_fitting.Font(size, weight).length(text) / size
+    return TRIMMED * text_fitting.Font(size, weight).length(text) / size

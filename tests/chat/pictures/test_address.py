@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.pictures.sheet import LONGEST, set_address
+from bot.chat.pictures.sheet import MAX_TYPED, set_address
 from tests.support.sample_pictures import sample_link
 
 SIZES = (54, 50, 46)
@@ -18,7 +18,7 @@ WIDE, NARROW = 2000, 900
         ("http://localhost:8080/pay/7f3e", WIDE, ["http://localhost:8080/pay/7f3e"]),
         ("https://pay.example.org/pay/" + "7f3e" * 6, NARROW, ["pay.example.org/pay/", "7f3e" * 6]),
         ("https://pay.example.org/pay/7f3e?a=b#c", WIDE, ["pay.example.org/pay/7f3e?a=b#c"]),
-        ("https://pay.example.org/" + "x" * LONGEST, WIDE, ["pay.example.org"]),
+        ("https://pay.example.org/" + "x" * MAX_TYPED, WIDE, ["pay.example.org"]),
         ("https://pay.example.org", NARROW, ["pay.example.org"]),
     ],
 )
@@ -31,7 +31,7 @@ def test_a_link_is_shown_whole_or_as_its_site(link: str, width: int, lines: list
 
 @pytest.mark.parametrize(
     "link",
-    ["http://example.org/" + "x" * LONGEST, "https://" + "x" * 99, "https://a.example/\u202e"],
+    ["http://example.org/" + "x" * MAX_TYPED, "https://" + "x" * 99, "https://a.example/\u202e"],
 )
 def test_an_address_that_could_not_be_typed_is_left_out(link: str) -> None:
     assert set_address(link, NARROW, SIZES) is None
