@@ -12,30 +12,33 @@ from bot.service.payouts import payout_account
 from bot.service.rails import rail
 from bot.service.requests import request
 
-# The states of a checkout, and which of them may follow each other.
-
 
 class CheckoutState(StrEnum):
-    """State of a checkout; LATE and OVERSOLD are paid after it held no unit any more.
-
-    OPENING waits for the wallet's invoice, CLAIMED for the seller to confirm the payer's word; it
-    may hold no unit, and then is OVERSOLD where none is left once it's confirmed.
-    """
+    """State of a checkout."""
 
     OPENING = "opening"
+    """It waits for the wallet's invoice."""
+
     OPEN = "open"
+
     CLAIMED = "claimed"
+    """It waits for the seller to confirm the payer's word, with or without units."""
+
     PAID = "paid"
     LAPSED = "lapsed"
     CANCELLED = "cancelled"
     FAILED = "failed"
     REJECTED = "rejected"
+
     LATE = "late"
+    """Paid when it held no units any more; it got others."""
+
     OVERSOLD = "oversold"
+    """Paid when it held no units any more, and too few were left."""
 
     @property
     def holds_unit(self) -> bool:
-        """Return whether a unit is reserved for it."""
+        """Return whether units are reserved for it."""
         return self in HOLDING
 
     @property
@@ -45,7 +48,7 @@ class CheckoutState(StrEnum):
 
 
 HOLDING = (CheckoutState.OPENING, CheckoutState.OPEN, CheckoutState.CLAIMED)
-"""The states in which a unit is reserved; it is free as soon as a checkout leaves them unpaid."""
+"""The states in which units are reserved; a checkout that leaves them unpaid returns its units."""
 
 _TOO_LATE = frozenset({CheckoutState.LATE, CheckoutState.OVERSOLD})
 
@@ -80,7 +83,7 @@ NEXT: Mapping[CheckoutState, frozenset[CheckoutState]] = {
 """The states that may follow each state."""
 
 ENDED = tuple(state for state, following in NEXT.items() if following and state not in HOLDING)
-"""The states without a unit in which money may still arrive."""
+"""The states without units in which money may still arrive."""
 
 
 def states_before(state: CheckoutState) -> tuple[CheckoutState, ...]:
@@ -88,35 +91,51 @@ def states_before(state: CheckoutState) -> tuple[CheckoutState, ...]:
     return tuple(one for one, following in NEXT.items() if state in following)
 
 
-# When a wallet is asked for the money of a checkout; times and spans in ms.
+def one_of(states: Iterable[CheckoutState]) -> str:
+    """Return the SQL condition that a checkout is in one of these states, as the indexes have it.
+
+    For an `IN` of three and more SQLite makes a table each time that a row's indexes are examined.
+    """
+    terms = " OR ".join(f"state = '{state}'" for state in states)
+    return f"({terms})"
+
+
+HOLDS = one_of(HOLDING)
+GIVEN_UP = one_of(ENDED)
+
+
+# When a wallet is polled for the money of a checkout, in milliseconds.
 
 
 SECOND = 1_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND
 
 PACES = ((5 * MINUTE, 5 * SECOND), (15 * MINUTE, 15 * SECOND))
-"""Until an age of the invoice, the time between two polls that nobody asks for: many payers leave
-the page for the app that pays."""
+"""Up to an age of the invoice, the interval of regular polls: many payers leave the page for the
+app that pays."""
 
 SLOWEST = MINUTE
+"""The interval of regular polls of older invoices."""
+
 GRACE = 10 * MINUTE
-"""After its end an invoice is polled as often as before for so long: wallets settle late."""
+"""For so long after its end an invoice is polled as often as before: wallets settle late."""
 
 AFTERWARDS = (HOUR, DAY)
-"""The last polls, so long after the others."""
+"""The last polls, counted from the end of GRACE."""
 
 LAST = GRACE + max(AFTERWARDS)
-"""After its end an invoice is polled no more."""
+"""So long after its end an invoice is polled for the last time."""
 
 PATIENCE = LAST + DAY
-"""After its end an invoice is given up at a host that takes no call: it may take none for a day."""
+"""So long after its end an invoice is given up even if its host took no call: a host may take none
+for a day."""
 
 CLOSEST = SECOND
-"""Between two polls of one checkout, however often an open page or its wallet asks for them."""
+"""The least time between two polls of a checkout, whoever requests them."""
 
 
 def next_poll(opened_at: int, expires_at: int, now: int) -> int | None:
-    """Return when to poll after a poll at `now`; None if no money is expected any more."""
+    """Return when to poll after a poll at `now`, None if no money is expected any more."""
     end = expires_at + GRACE
     if now < end:
         pace = next((pace for age, pace in PACES if now - opened_at < age), SLOWEST)
@@ -124,24 +143,7 @@ def next_poll(opened_at: int, expires_at: int, now: int) -> int | None:
     return next((end + later for later in AFTERWARDS if end + later > now), None)
 
 
-CLAIMED_SHARE = 2
-"""Units of a drop that claims hold at most, as a divisor of all: the others stay for sale."""
-
-FEW, MANY = 4, 8
-"""Divisors of a drop: a network may claim the quarter of a small one and PAYER_HOLDS units of a
-larger one. It may reserve PAYER_HOLDS units, of a large one an eighth."""
-
-SITE = 2
-"""How many times the share of a network an IPv6 site has, which is many networks."""
-
-MOST_OPEN, MOST_OPEN_OF_SITE = 100, 400
-"""Open checkouts of a link without units for one network, and for an IPv6 site around it: each
-makes calls to a provider that other sellers share."""
-
-NETWORKS_OF_SITE = 4
-"""An IPv6 site's claims count as those of so many networks."""
-
-LONGEST_INVOICE = 24 * 3600 * 1000
+LONGEST_INVOICE = DAY
 """Milliseconds after which an invoice counts as expired, whatever its wallet says."""
 
 
@@ -223,7 +225,7 @@ class Checkout:
     words: request.PayerWords = request.NO_WORDS
 
     def state(self, now: int) -> CheckoutState:
-        """Return its state; one that has lapsed may still be stored as holding its unit."""
+        """Return its state; a lapsed checkout may still be stored as holding its units."""
         if self.stored_state.holds_unit and self.ends_at <= now:
             return CheckoutState.LAPSED
         return self.stored_state
@@ -279,7 +281,7 @@ class Checkout:
     def open(
         self, opened: rail.Opened, now: int, state: CheckoutState = CheckoutState.OPEN
     ) -> Checkout:
-        """Return it as its rail has opened it; an invoice that ends earlier shortens it."""
+        """Return the checkout as its rail has opened it, until its invoice ends at most."""
         ends = opened.lapses_at or self.lapses_at
         return replace(
             self,
@@ -298,34 +300,42 @@ class Checkout:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """A rail's report that the money of a checkout arrived.
-
-    `external_id` is one payment, however often its rail reports it. `amount` is what arrived of it
-    in all, None for exactly what was asked. `confirmed`: its seller says so, so that what arrived
-    before is enough.
-    """
+    """A rail's report that the money of a checkout arrived."""
 
     rail: str
     checkout_id: str
+
     external_id: str
+    """Identifies one payment, however often its rail reports it."""
+
     amount: int | None = None
+    """All that arrived so far, in minor units; None for exactly the quote."""
+
     confirmed: bool = False
+    """True if the seller confirms it, so that the amount that arrived is enough."""
+
+
+# How many units payers of one network may hold, and which claims yield theirs.
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who opens a checkout: `payer` is the id in their cookie, None without one.
-
-    `network` identifies their address, None if addresses are not limited; `site` the IPv6 site
-    around it, which for IPv4 is the address itself. `is_counted`: caps count what it holds, also
-    once that has ended. `peer` identifies their network at all hosts, for a day.
-    """
+    """The payer who opens a checkout, as caps count them."""
 
     network: str | None = None
+    """Identifies their address, None if addresses are not limited."""
+
     payer: str | None = None
+    """The id in their cookie, None without a cookie."""
+
     site: str | None = None
+    """Identifies the IPv6 site around their address; the address itself with IPv4."""
+
     is_counted: bool = False
+    """True if caps count what they hold, and held until recently."""
+
     peer: str = ""
+    """Identifies their network at all hosts, for a day."""
 
 
 UNKNOWN_HOLDER = Holder()
@@ -333,47 +343,72 @@ UNKNOWN_HOLDER = Holder()
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What caps count of a request for one network, or for the site around it, in units.
-
-    `open` are reserved by checkouts that wait for money, `nameless` of them by payers without a
-    cookie; `checkouts` is the number of checkouts, those claimed included. `lapsed` were given back
-    unpaid and count for as long again as they were held; `given_up` is the number of checkouts of
-    which that is true for three times as long. `paid` were paid within EARNED_FOR, and `claims` are
-    claimed, unless their seller has confirmed them.
-    """
+    """What caps count of a request for one network, or for the site around it; in units."""
 
     open: int = 0
+    """Reserved by checkouts that wait for money."""
+
     nameless: int = 0
+    """Reserved by checkouts of payers without a cookie."""
+
     checkouts: int = 0
+    """The number of open and claimed checkouts."""
+
     lapsed: int = 0
+    """Given back unpaid; they count for as long again as they were held."""
+
     given_up: int = 0
+    """The number of checkouts given up unpaid; each counts for three times its duration."""
+
     paid: int = 0
+    """Paid within EARNED_FOR."""
+
     claims: int = 0
+    """Claimed, and not confirmed by the seller yet."""
 
 
-EARNED_FOR = 3_600_000
+EARNED_FOR = HOUR
 """Milliseconds for which a payment gives its network room."""
+
+CLAIMED_SHARE = 2
+"""Divisor of a drop's units: claims hold so large a part at most, and the others stay for sale."""
+
+FEW, MANY = 4, 8
+"""Divisors of a drop: a network may claim the quarter of a small one and PAYER_HOLDS units of a
+larger one. It may reserve PAYER_HOLDS units, of a large one an eighth."""
+
+SITE = 2
+"""An IPv6 site has so many times the share of a network, since it is many networks."""
+
+MOST_OPEN, MOST_OPEN_OF_SITE = 100, 400
+"""Open checkouts of a link without units for one network, and for an IPv6 site around it: each
+makes calls to a provider that other sellers share."""
+
+NETWORKS_OF_SITE = 4
+"""An IPv6 site's claims count as those of so many networks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim with units; `claims` are all units that its site claims.
-
-    `site` is None where no cap counts it, so that it yields to proven money alone.
-
-    `is_promised`: they are held until the claim lapses, and not for the ordinary time alone.
-    """
+    """A claim that holds units."""
 
     id: str
+
     site: str | None
+    """None if no cap counts the claim, so that it yields only to proven money."""
+
     claims: int
+    """All units that its site claims."""
+
     quantity: int
     claimed_at: int
+
     is_promised: bool
+    """True if its units are held until the claim lapses, not only for the ordinary time."""
 
 
 def share(units: int, cap: int) -> int:
-    """Return what one network may claim of so many units; `cap` is PAYER_HOLDS."""
+    """Return how many of these units one network may claim; `cap` is PAYER_HOLDS."""
     return max(1, min(cap, units // FEW))
 
 
@@ -383,9 +418,9 @@ def may_reserve(
     """Return whether the holder's network may open one more checkout, of `quantity` units.
 
     `unsold` counts the units that remain or are reserved, None if they are unlimited. `cap` is
-    PAYER_HOLDS: what payers without a cookie may hold together. Each unit that was paid makes room
-    for another. A first checkout, and one after a single one that was given up, may take what the
-    seller allows in one: whoever let an invoice expire gets another.
+    PAYER_HOLDS: what payers without a cookie may hold together. Each paid unit makes room for
+    another. The first checkout may take as many as the seller allows, and so may the one after a
+    single checkout was given up: whoever let an invoice expire gets another.
     """
     if is_capped_without_cookie(holder, held, cap, quantity):
         return False
@@ -407,27 +442,27 @@ def is_capped_without_cookie(holder: Holder, held: Held, cap: int, quantity: int
 
 
 def may_claim(units: request.Units, held: Held, of_site: Held, cap: int, quantity: int) -> bool:
-    """Return whether a network may have `quantity` more units held for claims of its payers.
+    """Return whether a network may hold `quantity` more units by claims of its payers.
 
-    Those that its seller has rejected or let lapse count for as long again as a claim lasts.
+    Claims that the seller has rejected or let lapse count for as long again as a claim lasts.
     """
     most = share(units.offered, cap)
     return held.claims + quantity <= most and of_site.claims + quantity <= SITE * most
 
 
 def over_budget(units: request.Units, promised: int, quantity: int) -> int:
-    """Return how many units of claims are too many if so many more than `promised` are held."""
+    """Return by how many units claims exceed their share if they hold `quantity` more."""
     return promised + quantity - units.offered // CLAIMED_SHARE
 
 
 def yielding(
     claims: Iterable[Claim], lacking: int, *, rival: int | None = None, is_proven: bool = False
 ) -> list[Claim]:
-    """Return the claims whose units make room for `lacking` others; none if all are too few.
+    """Return the claims whose units make room for `lacking` others, none if all are too few.
 
-    Those of the site that claims most come first, its newest first; the first claim of each site
-    stays. A new claim, of a site that claims `rival` units then, gets what a site above it was
-    promised. Money that is proven also gets units that a claim holds for the ordinary time alone.
+    The site that claims most yields first, its newest claim first; the first claim of each site
+    stays. A new claim, with which its site claims `rival` units, gets units that were promised to
+    sites that claim more. Proven money also gets units that are held for the ordinary time only.
     """
     ranked = sorted(claims, key=lambda one: (one.claimed_at, one.id))
     firsts = {one.site: one.id for one in reversed(ranked)}
@@ -448,19 +483,3 @@ def yielding(
         chosen.append(one)
         lacking -= one.quantity
     return chosen if lacking <= 0 else []
-
-
-# SQL conditions on the states of checkouts; the schema's indexes have the same.
-
-
-def one_of(states: Iterable[CheckoutState]) -> str:
-    """Write the condition that a checkout is in one of these states.
-
-    For an `IN` of three and more SQLite makes a table each time that a row's indexes are examined.
-    """
-    terms = " OR ".join(f"state = '{state}'" for state in states)
-    return f"({terms})"
-
-
-HOLDS = one_of(HOLDING)
-GIVEN_UP = one_of(ENDED)

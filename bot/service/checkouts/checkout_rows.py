@@ -34,7 +34,7 @@ INSERT = """
       :host, :external_id, :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at,
       :price, :quantity, :payer_name, :message)
 """
-# What a wallet has opened is stored once: a repeated opening shows no second invoice.
+# An opening is stored once: a repeated one shows no second invoice.
 STORE_OPENED = """
     UPDATE checkouts SET external_id = :external_id, pay_with = :pay_with, look = :look,
       host = :host,
@@ -91,7 +91,7 @@ _COUNTS = {
     "paid": (_PAID, "quantity"),
     "claims": (_CLAIMED, "quantity"),
 }
-"""What is counted for a network by the fields of Held: which checkouts, and as what."""
+"""For each field of Held, the condition of the checkouts that count, and what is summed up."""
 
 HELD = (
     "SELECT "  # noqa: S608 - our own words
@@ -163,7 +163,7 @@ def insert(tx: database.Transaction, checkout: Checkout, holder: Holder) -> None
 def store_opened(tx: database.Transaction, checkout: Checkout, now: int) -> bool:
     """Store what a wallet has opened; return False, unchanged, if it was stored before.
 
-    A checkout that still holds its unit is open from now on, until its `lapses_at`.
+    A checkout that still holds its units is open from now on, until its `lapses_at`.
     """
     if not tx.execute(STORE_OPENED, id=checkout.id, **_opened(checkout)):
         return False
@@ -185,7 +185,7 @@ def _opened(checkout: Checkout) -> dict[str, Any]:
 
 
 def write_words(tx: database.Transaction, checkout_id: str, words: request.PayerWords) -> None:
-    """Store what the payer tells the seller, in place of what was stored."""
+    """Replace what the payer tells the seller."""
     sql = "UPDATE checkouts SET payer_name = :name, message = :message WHERE id = :id"
     tx.execute(sql, id=checkout_id, name=words.name, message=words.message)
 
@@ -196,7 +196,7 @@ def lock_request(tx: database.Transaction, checkout_id: str) -> None:
 
 
 def is_known(tx: database.Transaction, external_id: str) -> bool:
-    """Return whether an external id belongs to a checkout."""
+    """Return whether a checkout has this external id."""
     sql = "SELECT 1 FROM checkouts WHERE external_id = :external_id"
     return tx.one(sql, external_id=external_id) is not None
 
@@ -237,9 +237,9 @@ def find_by_form(tx: database.Transaction, request_id: str, token: str) -> Check
 def find_by_holder(
     tx: database.Transaction, request_id: str, holder: Holder, now: int
 ) -> Checkout | None:
-    """Return the checkout that holds a unit for a payer with a cookie, None without one.
+    """Return the checkout that holds units for a payer with a cookie, None without a cookie.
 
-    Of several, one that is not claimed.
+    Of several, it prefers a checkout that is not claimed.
     """
     if holder.payer is None:
         return None
@@ -256,22 +256,22 @@ def find_by_holder(
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a request's caps count for a network and for its site; times in epoch ms.
-
-    `lapses_at` is when the first open checkout of the site lapses, `room_at` when the first of what
-    counts does so no more, None where there is none.
-    """
+    """What a request's caps count for a network and for its site; times in epoch ms."""
 
     network: Held
     site: Held
+
     lapses_at: int | None
+    """When the first open checkout of the site lapses."""
+
     room_at: int | None
+    """When the first of the counted units count no more."""
 
 
 def count_held(
     tx: database.Transaction, request_id: str, holder: Holder, now: int, but: str = ""
 ) -> Counted:
-    """Return what counts for a holder, without the checkout `but`."""
+    """Return what caps count for a holder, without the checkout `but`."""
     (row,) = tx.query(
         HELD, request_id=request_id, network=holder.network, site=holder.site, now=now, but=but
     )
@@ -284,7 +284,7 @@ def count_held(
 def count_unproven(tx: database.Transaction, checkout_id: str) -> int:
     """Count the claims of the request from a checkout's network that nobody has confirmed.
 
-    A site of IPv6 has as many networks as it likes, so its claims count too, a quarter each.
+    An IPv6 site has as many networks as it likes, so its claims count too, a quarter each.
     """
     (row,) = tx.query(UNPROVEN, id=checkout_id)
     return max(int(row["own"]), int(row["of_site"]) // NETWORKS_OF_SITE, 1)
@@ -293,7 +293,7 @@ def count_unproven(tx: database.Transaction, checkout_id: str) -> int:
 def sweep(tx: database.Transaction, before: int, long_before: int, most: int) -> int:
     """Delete up to `most` unpaid checkouts that ended before `before`; return how many.
 
-    Those of real money, and those claimed, stay until `long_before`: their sellers may still
+    Checkouts of real money, and claimed ones, stay until `long_before`: their sellers may still
     confirm them.
     """
     rows = tx.query(FORGOTTEN, before=before, long_before=long_before, most=most)

@@ -34,9 +34,9 @@ def claim(
 ) -> Checkout:
     """Record a payer's word that the money was sent, for the seller to confirm.
 
-    Its units are held until then as far as `is_promised` allows, and else for the ordinary time. A
-    lapsed checkout gets other units. Repeated, it answers the same. Raises NotFound, WrongState,
-    and NotPayable where too few units are left.
+    Its units are held until then if `find_promise` allows it, otherwise for the ordinary time. A
+    lapsed checkout gets other units. A repetition changes nothing. Raises NotFound, WrongState,
+    and NotPayable if too few units are left.
     """
     request_rows.lock(tx, request_id)
     checkout = _found(tx, checkout_id)
@@ -60,7 +60,7 @@ def record_claim(
     holder: Holder,
     now: int,
 ) -> Checkout:
-    """Claim a checkout that is open or has lapsed, and tell its seller. Raises as `claim` does."""
+    """Claim an open or lapsed checkout, and notify its seller. Raises what `claim` raises."""
     room = find_promise(tx, context, request, checkout, holder, now)
     inventory.take_back(tx, request.id, room or ())
     until, promised = now + context.claims, room is not None
@@ -86,10 +86,10 @@ def cancel(tx: database.Transaction, request_id: str, checkout_id: str, now: int
 
 
 def confirm(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
-    """Record the payment of a checkout by its seller's word; a paid one stays as it is.
+    """Record the payment of a checkout by its seller's word; a paid checkout stays as it is.
 
-    An underpaid payment counts as the whole one, with the amount that arrived. If the rail reports
-    the same money later, it is this payment. Raises NotFound, and WrongState while the checkout is
+    An underpaid payment counts as whole, with the amount that arrived. If the rail reports the
+    same money later, it is this payment. Raises NotFound, and WrongState while the checkout is
     opening.
     """
     checkout_rows.lock_request(tx, checkout_id)
@@ -106,9 +106,9 @@ def confirm(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -
 
 
 def reject(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
-    """Record that a claimed payment did not arrive, return its units and tell its payer by email.
+    """Record that a claimed payment did not arrive, return its units and email its payer.
 
-    Repeated, it answers the same. Raises NotFound and WrongState.
+    A repetition changes nothing. Raises NotFound and WrongState.
     """
     checkout_rows.lock_request(tx, checkout_id)
     checkout = find_own(tx, app_id, checkout_id, now)
@@ -132,8 +132,8 @@ def find_promise(
 ) -> list[Claim] | None:
     """Return the claims that have to yield so that a checkout's units are held until it's decided.
 
-    None if they can't be: its network claims enough, or the claims of a drop hold half of it, and
-    none of a network that claims more.
+    None if the units can't be held so long: its network claims enough, or claims hold half of the
+    drop and no other network claims more.
     """
     if not context.holds or request.units is None:
         return []
@@ -152,7 +152,7 @@ def find_promise(
 
 
 def _refusal(tx: database.Transaction, checkout: Checkout, now: int) -> errors.NotPayable | None:
-    """Return why too few units are left for a lapsed checkout, None if enough are.
+    """Return why too few units are left for a lapsed checkout, None if enough are left.
 
     Raises NotFound for a deleted request.
     """
@@ -162,11 +162,9 @@ def _refusal(tx: database.Transaction, checkout: Checkout, now: int) -> errors.N
     left = request.units.remaining if request.units else checkout.quantity
     if left >= checkout.quantity:
         return None
-    return (
-        errors.NotPayable(TOO_FEW, left)
-        if left
-        else errors.NotPayable(request.hindrance(now) or RESERVED)
-    )
+    if left:
+        return errors.NotPayable(TOO_FEW, left)
+    return errors.NotPayable(request.hindrance(now) or RESERVED)
 
 
 def find_own(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:

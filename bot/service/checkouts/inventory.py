@@ -1,8 +1,8 @@
 """SQL that moves units between remaining, reserved and paid: guarded statements only.
 
 A checkout changes its state together with its units, all of them or none, from the states that
-checkouts/checkout.py allows. The sum of money that sold units brought moves with them. Callers
-hold the request's row: `take` locks it, everything else is called after `requests.lock`
+checkouts/checkout.py allows. The sums of the money for sold units move with them. Callers hold the
+request's row: `take` locks it, everything else is called after `request_rows.lock`
 (docs/decisions/0069-one-lock-order.md).
 """
 
@@ -33,9 +33,9 @@ NOBODY = "network = NULL, payer = NULL, site = NULL, counted_until = NULL"
 
 
 def _counted(until: str, lasts: str = "1 = 0", known: str = "counted_until IS NOT NULL") -> str:
-    """Write how a checkout that ends is counted until a time, and its payer forgotten.
+    """Return the SQL that counts a checkout's holder until a time, and forgets the payer.
 
-    Nobody is forgotten where it `lasts`; only a holder who is `known` counts.
+    Nobody is forgotten if it `lasts`; only a holder who is `known` counts. All are SQL.
     """
     kept = f"{known} AND {until} > :now OR {lasts}"
     return f"payer = CASE WHEN {lasts} THEN payer END, " + ", ".join(
@@ -44,8 +44,8 @@ def _counted(until: str, lasts: str = "1 = 0", known: str = "counted_until IS NO
     )
 
 
-# What was held for nothing counts for as long again, and is known for three times as long: see
-# `_LAPSED` of checkouts. A claim that was none counts for the time of a claim.
+# Units that were held for nothing count for as long again, and their holder is known for three
+# times as long: see `_LAPSED` of checkout_rows. A rejected claim counts for the time of a claim.
 _AS_LONG_AGAIN = "4 * :now - 3 * created_at"
 _ENDED_COUNTS = {
     CheckoutState.CANCELLED: _counted(_AS_LONG_AGAIN),
@@ -60,11 +60,11 @@ _PAID_LATE_COUNTS = _counted(
 )
 
 RESERVED, SOLD = "reserved_units", "paid_count"
-"""Columns that count the units taken from those that remain."""
+"""Columns that count the units taken from the remaining ones."""
 
 
 def _add(total: str, billions: str, rest: str) -> str:
-    """Write how an amount is added to one of the sums, each in the two parts of big_sums."""
+    """Return the SQL that adds an amount to one of the sums, in the two parts of `tables`."""
     whole = f"({total}_rest + {rest})"
     return (
         f"{total}_billions = {total}_billions + {billions} + {whole} / {tables.BILLION},"
@@ -76,14 +76,14 @@ _SUM = "(:units * COALESCE(:price, amount))"
 _SUM_BILLIONS = f"{_SUM} / {tables.BILLION}"
 _SUM_REST = f"{_SUM} - {_SUM_BILLIONS} * {tables.BILLION}"
 _TAKE_IN = _add("volume", _SUM_BILLIONS, _SUM_REST)
-# The parts of a known amount, which may be less than nothing.
+# The parts of a known amount, which may be negative.
 _RAISE_BY = _add("raised", ":billions", ":rest")
 _SELL = (
     f"paid_count = paid_count + :units, sales_count = sales_count + 1, {_TAKE_IN},"
     f" {_add('raised', _SUM_BILLIONS, _SUM_REST)}"
 )
 _RESERVE = "reserved_units = reserved_units + :units"
-# Takes the units if the request can be paid at this moment.
+# Takes the units if the request can be paid now.
 _TAKE = f"""
     UPDATE payment_requests SET remaining_units = remaining_units - :units, {{counted}}
     WHERE id = :id AND deleted_at IS NULL
@@ -204,7 +204,7 @@ def return_lapsed(tx: database.Transaction, request_id: str, now: int) -> int:
 def close_lapsed(tx: database.Transaction, now: int, most: int) -> int:
     """Close lapsed checkouts of up to `most` requests, and forget holders that no cap counts.
 
-    Return the number of requests.
+    Returns the number of requests.
     """
     due = [*tx.query(OVERDUE, now=now, most=most), *tx.query(COUNTED_ENOUGH, now=now, most=most)]
     found = sorted({row["request_id"] for row in due})
@@ -218,10 +218,10 @@ def close_lapsed(tx: database.Transaction, now: int, most: int) -> int:
 def take(
     tx: database.Transaction, request_id: str, order: order.Order, column: str, now: int
 ) -> request.PaymentRequest | None:
-    """Take the remaining units of an order, counted in RESERVED or SOLD, and lock the request.
+    """Take the units of an order, counted in RESERVED or SOLD, and lock the request.
 
-    Return None, unchanged, if too few remain, they are more than one checkout may take, or the
-    request can't be paid now. Units of lapsed reservations remain only once they are returned.
+    Returns None, unchanged, if too few remain, one checkout may not take so many, or the request
+    can't be paid now. Units of lapsed reservations can be taken only once they are returned.
     """
     price = {"price": order.price} if column == SOLD else {}
     row = tx.one(TAKE[column], id=request_id, now=now, units=order.quantity, **price)
@@ -235,7 +235,7 @@ def take(
 def give_back(
     tx: database.Transaction, request: request.PaymentRequest, order: order.Order, column: str
 ) -> None:
-    """Return the units that `take` took to those that remain."""
+    """Return the units that `take` took to the remaining ones."""
     if column == RESERVED:
         tx.execute(GIVE_BACK, id=request.id, units=order.quantity)
         return
@@ -244,10 +244,10 @@ def give_back(
 
 
 def count_raised(tx: database.Transaction, payment: request.Payment, *, back: bool) -> None:
-    """Take a payment out of the sum that was raised, with `back`, or count it again.
+    """Take a payment out of the sum that was raised if `back`, otherwise count it again.
 
-    Nothing changes for one that took no unit, which was never counted. Callers hold the request's
-    row, and change the payment's own mark in the same transaction.
+    A payment that took no units was never counted. Callers change the payment's own mark in the
+    same transaction.
     """
     if payment.took_unit:
         billions, rest = tables.split_amount(-payment.amount if back else payment.amount)
@@ -263,7 +263,7 @@ def end(
 ) -> bool:
     """End a checkout without its money and return its units at once.
 
-    Return False, unchanged, if it is in a state that `state` can't follow.
+    Returns False, unchanged, if it is in a state that `state` can't follow.
     """
     if not tx.execute(END[state], id=checkout.id, now=now, failure=failure):
         return False
@@ -284,7 +284,7 @@ def claim(
 ) -> bool:
     """Claim an open checkout until a time; return False, unchanged, in any other state.
 
-    Its units are held as long if that is `promised`, and else as long as they are reserved.
+    Its units are held as long if `promised`, otherwise as long as they are reserved.
     """
     lapses_at = until if promised else min(checkout.lapses_at, until)
     return _claim(tx, CLAIM, checkout, holder, now, until, lapses_at, held=True)
@@ -299,9 +299,9 @@ def claim_again(
     *,
     promised: bool,
 ) -> bool:
-    """Claim a lapsed checkout until a time, with other units if that is `promised`.
+    """Claim a lapsed checkout until a time, with other units if `promised`.
 
-    Return False if too few are left; they are reserved only in a transaction that succeeds.
+    Returns False if too few are left.
     """
     order = {"id": checkout.request_id, "units": checkout.quantity}
     if promised and not tx.execute(RESERVE_AGAIN, **order):
@@ -336,7 +336,7 @@ def _claim(
 def make_room(
     tx: database.Transaction, request_id: str, units: int, *, is_proven: bool = False
 ) -> bool:
-    """Take units back from claims until so many remain; return False, unchanged, if too few do."""
+    """Take units back from claims until `units` remain; return False, unchanged, if that fails."""
     row = tx.one("SELECT remaining_units FROM payment_requests WHERE id = :id", id=request_id)
     if row is None or row["remaining_units"] is None:
         return False
@@ -352,7 +352,7 @@ def find_yielding(
     rival: int | None = None,
     is_proven: bool = False,
 ) -> list[Claim]:
-    """Return the claims that yield so many units, as `yielding` chooses them."""
+    """Return the claims that yield the `lacking` units, as `yielding` chooses them."""
     claims = [
         Claim(
             id=row["id"],
@@ -368,7 +368,7 @@ def find_yielding(
 
 
 def take_back(tx: database.Transaction, request_id: str, claims: Iterable[Claim]) -> bool:
-    """Return the units of claims to those that remain; return False if there are none.
+    """Return the units of claims to the remaining ones; return False if there are none.
 
     The claims go on without units: their seller may still confirm them.
     """

@@ -1,6 +1,6 @@
-"""Opening checkouts at wallets: I/O outside of the transaction that reserves the unit.
+"""Opening checkouts at wallets: I/O outside of the transaction that reserves the units.
 
-A crash between leaves an invoice that nobody has seen and a reservation that lapses.
+A crash in between leaves an invoice that nobody has seen, and a reservation that lapses.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from bot.service.requests import request_rows
 log = structlog.get_logger()
 
 OPEN_SECONDS = 15
-"""Seconds after which an opening is given up; a rail gives up earlier."""
+"""Time limit of an opening; a rail's own limit is shorter."""
 
 ROOM = 256
-"""Openings at once in this process: wallets that never answer fill their own lanes only."""
+"""Simultaneous openings in this process: wallets that never answer fill their own lanes only."""
 
 WALLET_ROOM = 8
-"""Of these, at one wallet's host, or at one wallet of a relay."""
+"""Of these, openings at one wallet's host, or at one wallet of a relay."""
 
 PATIENCE = host_budgets.PATIENCE[host_budgets.OPENING]
-"""Milliseconds within which a payer's checkout is opened at a host that takes no call at first."""
+"""Milliseconds for which a payer's checkout waits for a host that takes no call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +59,20 @@ OPENINGS = queue_policy.Queue(
 
 def queue_opening(tx: database.Transaction, checkout: Checkout, peer: str) -> None:
     """Queue the opening of a checkout just stored; `peer` is the pseudonym of its network."""
-    lane, body = (
-        polling.WalletLane(checkout.host, peer, host_budgets.OPENING),
-        DueOpening(checkout.id),
-    )
-    outbox.put(tx, OPENINGS, str(lane), body, checkout.created_at, subject=checkout.request_id)
+    lane = str(polling.WalletLane(checkout.host, peer, host_budgets.OPENING))
+    body = DueOpening(checkout.id)
+    outbox.put(tx, OPENINGS, lane, body, checkout.created_at, subject=checkout.request_id)
 
 
 class OpeningHandler:
-    """Opens checkouts at the wallets of sellers; a worker performs its `job`.
-
-    `budget` limits the calls of each host, None for no limit.
-    """
+    """Opens checkouts at the wallets of sellers; a worker performs its `job`."""
 
     def __init__(
         self,
         db: database.Database,
         context: settling.PaymentContext,
         now: Callable[[], int],
-        budget: host_budgets.HostBudget | None = None,
+        budget: host_budgets.HostBudget | None = None,  # of the calls of each host
     ) -> None:
         self._db = db
         self._budget = budget
@@ -116,7 +111,7 @@ class OpeningHandler:
         )  # fmt: skip
 
     def _read(self, tx: database.Transaction, checkout_id: str) -> tuple[str, rail.Asked] | None:
-        """Return the kind and what to ask; None if nobody waits for it any more."""
+        """Return the kind and what to ask, None if nobody waits for the checkout any more."""
         now = self._now()
         checkout = checkout_rows.find(tx, checkout_id)
         if checkout is None or checkout.state(now) is not CheckoutState.OPENING:
@@ -151,9 +146,9 @@ class OpeningHandler:
         message: outbox.Message,
         answer: rail.Opened | rail.Unavailable | None,
     ) -> Checkout | None:
-        """Store what came, and return the checkout after it.
+        """Store the answer, and return the checkout after it.
 
-        A reservation that lapsed meanwhile stays lapsed, but its invoice is polled: its money
+        A reservation that lapsed meanwhile stays lapsed, but its invoice is polled: the money
         would be late.
         """
         now = self._now()

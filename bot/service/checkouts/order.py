@@ -1,4 +1,4 @@
-"""What a payer takes of a request: how many units, and the amount of each."""
+"""What payers enter on the pay page: their data, the quantity and the amount; and what they pay."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from bot.core.money import amounts
 from bot.core.text import contacts
 from bot.service.requests import request
 
-# What payers enter about themselves on the pay page.
-
+# The data of a payer.
 
 HIDDEN = "•••"
 SHORT_ZONES = ("+1", "+7")
-"""Country codes of one digit (ITU-T E.164); of others, two digits are shown."""
+"""Country codes of one digit (ITU-T E.164); two digits of the others are shown."""
 
 
 def check_payer_data(
@@ -25,8 +24,8 @@ def check_payer_data(
 ) -> tuple[dict[request.PayerField, str], tuple[request.PayerField, ...]]:
     """Return the data to store, and the fields that are malformed.
 
-    A paymail and an email address are stored as they are sent, with the domain in ASCII; a phone
-    number as it is dialled.
+    A paymail and an email address are stored as they are sent, with the domain in ASCII, and a
+    phone number as it is dialled.
     """
     data: dict[request.PayerField, str] = {}
     wrong: list[request.PayerField] = []
@@ -41,7 +40,7 @@ def check_payer_data(
 
 
 def payer_key(data: Mapping[request.PayerField, str]) -> str | None:
-    """Return what identifies a payer, None for a payer who entered nothing."""
+    """Return the value that identifies a payer, None for a payer who entered nothing."""
     known = (data.get("paymail"), data.get("email"), data.get("phoneNumber"))
     return next((value.lower() for value in known if value), None)
 
@@ -67,6 +66,8 @@ def _address(text: str) -> str | None:
     return contacts.ascii_address(contacts.typed_email(text))
 
 
+# An order: the quantity, and the amount of each unit.
+
 AMOUNT, QUANTITY = "amount", "quantity"
 """The fields of the pay page's form that refusals name."""
 
@@ -76,9 +77,11 @@ TOO_SMALL, TOO_LARGE, NOT_OFFERED = "tooSmall", "tooLarge", "notOffered"
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`quantity` units at `price` each, in minor units; None for the request's own price."""
+    """What a payer takes in one checkout."""
 
     price: int | None = None
+    """Minor units for each unit, None for the request's own price."""
+
     quantity: int = 1
 
     def amount(self, terms: request.Terms) -> int:
@@ -95,9 +98,9 @@ class Order:
         return replace(terms, receivers=tuple(replace(one, amount=share) for one, share in both))
 
     def settled(self, terms: request.Terms) -> Order:
-        """Return it with its price checked against the terms, as its checkout keeps it.
+        """Return the order as its checkout keeps it, with its price checked against the terms.
 
-        The price is None where the payer can't choose. Raises InvalidBody.
+        The price is None if the payer can't choose. Raises InvalidBody.
         """
         check_quantity(terms, self.quantity)
         if terms.choice is None:
@@ -131,7 +134,7 @@ def read_price(terms: request.Terms, amount: Decimal, quantity: int = 1) -> int:
 
 
 def check_bounds(order: Order) -> None:
-    """Raise InvalidBody for an order of nothing, or of a sum beyond a database's numbers."""
+    """Raise InvalidBody for an order of nothing, or of a sum beyond the database's integers."""
     if order.quantity < 1:
         raise _refused(QUANTITY, TOO_SMALL, "must be at least 1")
     if order.price is None:
@@ -170,7 +173,7 @@ def check_quantity(terms: request.Terms, quantity: int) -> None:
 
 
 def unconvertible(order: Order, error: errors.MoneyError) -> errors.InvalidBody | None:
-    """Return why a chosen amount can't be paid in another currency, None if that is no reason."""
+    """Return why a chosen amount can't be paid in another currency, None if it isn't the reason."""
     codes = {"notPositive": TOO_SMALL, "tooLarge": TOO_LARGE}
     if order == ONE or error.reason not in codes:
         return None
@@ -185,11 +188,9 @@ def _refused(field: str, code: str, message: str) -> errors.InvalidBody:
     return errors.InvalidBody(info=[errors.FieldProblem(field, message, code)])
 
 
-# A quote: a price converted to the currency that is paid, and each receiver's share.
-#
-# Products are exact, and only the total is rounded, to the minor unit. The shares follow the
-# largest remainder, so that their sum is the total.
-
+# A quote: a price converted to the currency that is paid, and each receiver's share. Products are
+# exact, and only the total is rounded, to the minor unit. The shares follow the largest remainder,
+# so that their sum is the total.
 
 _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 """Products and differences keep every digit."""
@@ -200,19 +201,26 @@ def quote(terms: request.Terms, rate: request.ExchangeRate | None) -> request.Qu
 
     The total is rounded half up to the instrument's minor unit. Each share is less than one unit
     from its exact value, so a share of less than one may be 0. Raises MoneyError unknownCurrency
-    (no rate), notAnAmount (a rate that is no number), notPositive (rounds to 0) and tooLarge.
+    (no rate), notAnAmount (a rate that isn't a number), notPositive (rounds to 0) and tooLarge.
     """
-    amounts = [receiver.amount for receiver in terms.receivers]
+    parts = [receiver.amount for receiver in terms.receivers]
     if terms.currency == terms.instrument:
-        return request.Quote(terms.amount, terms.instrument, tuple(amounts))
+        return request.Quote(terms.amount, terms.instrument, tuple(parts))
     factor = _factor(terms, rate)
     total = _total(_EXACT.multiply(factor, terms.amount), terms.instrument)
-    exact = [_EXACT.multiply(factor, amount) for amount in amounts]
-    return request.Quote(total, terms.instrument, _shares(exact, total), rate)
+    exact = [_EXACT.multiply(factor, part) for part in parts]
+    # Round the shares down, then add 1 to those with the largest remainders until they sum.
+    floors = [share.to_integral_value(ROUND_FLOOR, _EXACT) for share in exact]
+    lost = [_EXACT.subtract(*both) for both in zip(exact, floors, strict=True)]
+    shares = [int(floor) for floor in floors]
+    by_loss = sorted(range(len(exact)), key=lambda place: lost[place], reverse=True)
+    for place in by_loss[: total - sum(shares)]:
+        shares[place] += 1
+    return request.Quote(total, terms.instrument, tuple(shares), rate)
 
 
 def unsure_share(terms: request.Terms, least: int, rate: request.ExchangeRate | None) -> int | None:
-    """Return the index of the first receiver whose share of some amount from `least` on is nothing.
+    """Return the index of the first receiver whose share of some amount from `least` up may be 0.
 
     A share that is rounded up for one amount may be rounded down for a larger one.
     """
@@ -225,7 +233,7 @@ def unsure_share(terms: request.Terms, least: int, rate: request.ExchangeRate | 
 
 
 def with_amount(kept: request.Quote, amount: int) -> request.Quote:
-    """Return a quote for another amount than was asked, its shares in the same proportion."""
+    """Return a quote of another amount, with its shares in the same proportion."""
     return replace(kept, amount=amount, shares=split_amount(kept.shares, amount))
 
 
@@ -259,17 +267,6 @@ def _total(exact: Decimal, currency: str) -> int:
         message = f"The price in {currency} must fit in 64 bits of minor units"
         raise errors.MoneyError("tooLarge", message)
     return int(rounded)
-
-
-def _shares(exact: list[Decimal], total: int) -> tuple[int, ...]:
-    """Round shares down, then add 1 to those with the largest remainders until they sum."""
-    floors = [share.to_integral_value(ROUND_FLOOR, _EXACT) for share in exact]
-    lost = [_EXACT.subtract(*both) for both in zip(exact, floors, strict=True)]
-    shares = [int(floor) for floor in floors]
-    by_loss = sorted(range(len(exact)), key=lambda place: lost[place], reverse=True)
-    for place in by_loss[: total - sum(shares)]:
-        shares[place] += 1
-    return tuple(shares)
 
 
 def write_quote(kept: request.Quote) -> str:

@@ -42,26 +42,35 @@ UNKNOWN_WAY = "The form names no way to pay that this payment link has. Open the
 
 @dataclass(frozen=True, slots=True)
 class PaymentForm:
-    """A payer's posted form, checked; two forms with one token are one payment.
-
-    `language` is that of the receipt to email, None if none is; `way` the chosen way, None for the
-    seller's first. The payer takes `quantity` units for `price` each, in minor units of the
-    request's currency, None for the request's own price. `payer_name` and `message` are for the
-    seller. `another`: the payer knows that a claim of theirs waits for the seller, and buys more.
-    """
+    """A payer's posted form, checked."""
 
     request_id: str
+
     token: str
+    """Two forms with one token are one payment."""
+
     user_data: dict[PayerField, str]
     scenario: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE
     holder: Holder = UNKNOWN_HOLDER
+
     language: str | None = None
+    """Language of the receipt to email, None for no receipt."""
+
     way: str | None = None
+    """The chosen way to pay, None for the seller's first one."""
+
     price: int | None = None
+    """Minor units for one unit in the request's currency, None for the request's price."""
+
     quantity: int = 1
+
     payer_name: str | None = None
+    """For the seller, like the message."""
+
     message: str | None = None
+
     another: bool = False
+    """True if the payer knows that a claim of theirs waits for the seller, and buys more."""
 
     @property
     def order(self) -> Order:
@@ -76,24 +85,26 @@ class PaymentForm:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to pay a request: `quote` is what the payer pays, None while the rate is unknown.
-
-    Where the payer chooses, it is of the highest amount: the lowest may come to nothing in sats.
-    `automatic`: its money is found by the rail, else its seller confirms it.
-    """
+    """A way to pay a request."""
 
     name: str
     kind: str
     scheme: str
+
     automatic: bool
+    """True if the rail finds the money; otherwise the seller confirms it."""
+
     account: payout_account.PayoutAccount
+
     quote: Quote | None
+    """What the payer pays, None while the rate is unknown. If the payer chooses the amount, the
+    quote is of the highest one: the lowest may come to nothing in sats."""
 
 
 async def read_ways(
     db: database.Database, context: settling.PaymentContext, request: PaymentRequest
 ) -> list[Way]:
-    """Return the ways to pay a request, its seller's first one first; none with test money."""
+    """Return the ways to pay a request in its seller's order, none with test money."""
     if context.rails.test_money or request.payout is None:
         return []
     accounts = await account_rows.read_ways(db, request.app_id, request.payout)
@@ -122,22 +133,25 @@ def _quote(
 
 
 def _payer_currency(request: PaymentRequest, account: payout_account.PayoutAccount) -> str:
-    """Return what a payer pays an account in: the price's currency if it takes that."""
+    """Return the currency that a payer pays to an account: the price's if the account takes it."""
     price = request.terms.currency
     return price if price in account.currencies else account.currencies[0]
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentProgress:
-    """How far a payment is: `payment` is None until the money arrives, `fresh` if just stored.
-
-    `is_claimed`: its payer has come back with a new form while the seller has yet to confirm it.
-    """
+    """How far a payment is."""
 
     checkout_id: str
+
     payment: Payment | None
+    """None until the money arrives."""
+
     fresh: bool = False
+    """True if the payment was just stored."""
+
     is_claimed: bool = False
+    """True if the payer posts a new form while the seller has yet to confirm this checkout."""
 
 
 def pay(
@@ -146,9 +160,9 @@ def pay(
     """Open a checkout, and record its payment if the rail has the money at once.
 
     A form posted before, or a payer whose checkout of the same order by this way holds units, gets
-    the progress of that checkout; another is given up for the new one, unless it is claimed: then a
-    form that asks for `another` opens a second one. Raises NotFound,
-    InvalidBody, NotPayable with the state that prevents it, and TooManyHolds.
+    the progress of that checkout. A payer's other checkout is given up for the new one unless it is
+    claimed; then a form that asks for `another` opens a second one. Raises NotFound, InvalidBody,
+    NotPayable with the state that prevents it, and TooManyHolds.
     """
     if earlier := _posted_before(tx, form):
         return earlier
@@ -170,7 +184,7 @@ def pay(
             checkout_rows.write_words(tx, held.id, form.words)
         return PaymentProgress(held.id, None, is_claimed=is_claimed)
     if held and request is not None:
-        request = request_rows.find(tx, form.request_id, now)  # has the units of the former again
+        request = request_rows.find(tx, form.request_id, now)  # with the returned units
     if request is None and (inventory.return_lapsed(tx, form.request_id, now) or held):
         request = inventory.take(tx, form.request_id, form.order, column, now)
     if request is None and inventory.make_room(tx, form.request_id, form.quantity):
@@ -203,7 +217,7 @@ def _begin(
     holder: Holder,
     now: int,
 ) -> PaymentProgress:
-    """Store the checkout of units just reserved, as far as it is open without a wallet's answer.
+    """Store the checkout of units just reserved, open unless it waits for a wallet's answer.
 
     Raises InvalidBody and NotPayable.
     """
@@ -253,7 +267,7 @@ def _sold(
     opened: rail.Opened | None,
     now: int,
 ) -> PaymentProgress:
-    """Store a paid checkout, whose units are sold already, with its payment: nothing is held."""
+    """Store a paid checkout, whose units are sold already, with its payment."""
     if opened is None or opened.arrived is None:
         raise RuntimeError(f"no money came with checkout {checkout.id}")
     checkout_rows.insert(tx, checkout, UNKNOWN_HOLDER)
@@ -264,10 +278,9 @@ def _sold(
 
 
 def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: int) -> bool:
-    """End a payer's checkout for another one; return False, unchanged, where it stays.
+    """End a payer's checkout for another one; return False, unchanged, if it stays.
 
-    One of the same order by the same way stays, and one that the payer has claimed: the seller
-    decides.
+    A checkout of the same order by the same way stays. So does a claimed one: the seller decides.
     """
     if _is_same(held, form) or held.stored_state is CheckoutState.CLAIMED:
         return False
@@ -277,7 +290,7 @@ def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: i
 
 
 def _is_same(held: Checkout, form: PaymentForm) -> bool:
-    """Return whether a form asks for what a checkout is about; a fixed price is always the same."""
+    """Return whether a form asks for the same as a checkout; a fixed price is always the same."""
     return (
         form.way in {None, held.way}
         and form.quantity == held.quantity
@@ -293,7 +306,7 @@ def _account(
 ) -> payout_account.PayoutAccount | None:
     """Return the account of the chosen way, None for test money.
 
-    Raises NotPayable where there is none at all, or its seller has removed it since the page was
+    Raises NotPayable if there is no account, or its seller has removed it since the page was
     opened, and InvalidBody for an unknown way.
     """
     if context.rails.test_money:
@@ -319,16 +332,13 @@ def _account(
 def _paid_to(
     tx: database.Transaction, account: payout_account.PayoutAccount | None, form: PaymentForm
 ) -> dict[str, Any]:
-    """Return the fields of a checkout that say where its money goes; of test money a reference.
+    """Return the fields of a checkout that say where its money goes.
 
-    Only money that its seller has to confirm has one.
+    Only money that its seller has to confirm has a reference.
     """
     if account is None:
-        return (
-            {"reference": _free_reference(tx)}
-            if form.scenario is rail.SandboxScenario.CLAIMED
-            else {}
-        )
+        is_claimed = form.scenario is rail.SandboxScenario.CLAIMED
+        return {"reference": _free_reference(tx)} if is_claimed else {}
     return {
         "kind": account.kind,
         "way": account.way,
@@ -339,7 +349,7 @@ def _paid_to(
 
 
 def _free_reference(tx: database.Transaction) -> str:
-    """Return a new reference; two payers who write the same one could not be told apart."""
+    """Return a reference that no other payer writes, so that payments can be told apart."""
     from bot.service.rails import bank  # noqa: PLC0415 - costs memory
 
     reference = bank.new_reference()
@@ -360,8 +370,8 @@ def _check_holds(
 ) -> None:
     """Raise TooManyHolds, which undoes the taking, if the payer's network holds enough.
 
-    Counted after the guarded statement, which no other transaction passes until this one commits,
-    and without the checkout that this one replaces.
+    It counts after the guarded statement, which no other transaction passes until this one commits,
+    and without the checkout `but`, which is replaced.
     """
     if not context.holds or holder.site is None:
         return
@@ -385,6 +395,6 @@ def _refusal(
     if state := request.hindrance(now):
         return errors.NotPayable(state)
     check_quantity(request.terms, form.quantity)
-    return (
-        errors.NotPayable(TOO_FEW, request.units.remaining) if request.units else errors.NotFound()
-    )
+    if request.units is None:
+        return errors.NotFound()
+    return errors.NotPayable(TOO_FEW, request.units.remaining)

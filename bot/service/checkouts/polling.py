@@ -1,4 +1,8 @@
-"""Polling for the money of checkouts: due rows of a queue, so that a restart goes on."""
+"""Polls of the rails for the money of checkouts.
+
+A poll is a row of a queue, so a restart continues where it stopped. Regular polls follow each other
+in growing intervals; hints and open pages request one as soon as possible.
+"""
 
 from __future__ import annotations
 
@@ -34,59 +38,56 @@ from bot.service.checkouts.checkout import (
 from bot.service.payments import settling
 from bot.service.payouts import account_rows
 from bot.service.rails import host_calls
-from bot.service.rails.rail import Arrived, Gone, InvalidWalletAnswer, Opened, PollAnswer, Waiting
+from bot.service.rails.rail import Arrived, InvalidWalletAnswer, Opened, PollAnswer, Waiting
 from bot.service.requests import request
 
 log = structlog.get_logger()
 
-OF_CHECKOUT = f"SELECT id FROM {queries.QUEUED} AS queued WHERE id = :key AND state = 'waiting'"  # noqa: S608 - our own words
-"""The poll that nobody asks for."""
+REGULAR_POLL = f"SELECT id FROM {queries.QUEUED} AS queued WHERE id = :key AND state = 'waiting'"  # noqa: S608 - our own words
+"""Finds the regular poll of a checkout while it waits."""
 
 POLL_SECONDS = 15
-"""Seconds after which a poll is given up; a rail gives up earlier."""
-
-QUIET = 10 * MINUTE
-"""Milliseconds after a warning about a host until the next about the same one."""
-
-MOST_WARNED = 1_000
-"""Hosts whose last warning is remembered."""
+"""Time limit of a poll; a rail's own limit is shorter."""
 
 ROOM = 256
-"""Polls at once in this process: wallets that never answer fill their own lanes only."""
+"""Simultaneous polls in this process: wallets that never answer fill their own lanes only."""
 
 ZONE_ROOM = ROOM // 4
-"""Of these, at wallets of one zone, whose owner can invent hosts and ports."""
+"""Of these, polls of wallets in one zone, whose owner can invent hosts and ports."""
 
 WALLET_ROOM = 16
-"""Of these, at one wallet's host, or at one wallet of a relay."""
+"""Of these, polls of one wallet's host, or of one wallet of a relay."""
 
 NOT_YET = "the money has not arrived"
 
+WARNING_INTERVAL = 10 * MINUTE
+"""Between two warnings about one host, in milliseconds."""
+
+MAX_WARNED_HOSTS = 1_000
+"""Hosts whose last warning is remembered."""
+
+# Lanes and groups of calls to wallets, which openings share.
+
 WALLET = "wallet "
-"""Prefix of the names of groups of a wallet's lanes."""
+"""Prefix of the groups of a wallet's lanes."""
 
-TURN = queue_policy.Pace(1, WALLET_ROOM)
-"""Pace of a lane: with it, a lane that was just served goes behind those that are open."""
-
-
-@dataclass(frozen=True, slots=True)
-class DuePoll:
-    """A poll for the money of a checkout; `once`: no other poll follows it."""
-
-    checkout_id: str
-    once: bool = False
+LANE_PACE = queue_policy.Pace(1, WALLET_ROOM)
+"""With it, a lane that was just served goes behind those that are open."""
 
 
 @dataclass(frozen=True, slots=True)
 class WalletLane:
-    """A lane of calls to wallets: those at one host that one payer's network causes.
+    """A lane of calls to wallets: the calls of one host that one payer's network causes.
 
-    `wallet` is `host:port` or `relay/key`, `peer` the pseudonym of the network, '' where it is not
-    known any more. Test money has the lane '', which waits for nobody and so has no group.
+    Test money has the lane "", which waits for nobody and so has no group.
     """
 
     wallet: str
+    """`host:port` or `relay/key`."""
+
     peer: str = ""
+    """Pseudonym of the payer's network, "" once it is forgotten."""
+
     purpose: str = host_budgets.LATER
 
     def __str__(self) -> str:
@@ -102,13 +103,13 @@ class WalletLane:
 
     @property
     def host(self) -> str:
-        """Return the host that is called, of which a budget is."""
+        """Return the host that is called, whose budget the calls are taken from."""
         host, has_key, _ = self.wallet.partition("/")
         return host if has_key else host.rpartition(":")[0] or host
 
 
 def groups_of(name: str) -> tuple[str, ...]:
-    """Return the groups of a lane: the calls of its host for a purpose, its wallet, its zone."""
+    """Return the groups of a lane: its host's calls for a purpose, its wallet and its zone."""
     lane = WalletLane.parse(name)
     if not lane.host:
         return ()
@@ -117,14 +118,24 @@ def groups_of(name: str) -> tuple[str, ...]:
 
 
 def turn_of(name: str) -> str:
-    """Return whose turn a lane has at its host: a network's, however many wallets it pays there."""
+    """Return the name of a lane's turn: a network has one at a host, whatever wallets it pays."""
     lane = WalletLane.parse(name)
     return f"{lane.host} {lane.peer} {lane.purpose}" if lane.host else ""
 
 
 def lane_pace(name: str) -> queue_policy.Pace | None:
-    """Return the pace of a lane, None for that of test money."""
-    return TURN if name else None
+    """Return the pace of a lane, None for test money."""
+    return LANE_PACE if name else None
+
+
+@dataclass(frozen=True, slots=True)
+class DuePoll:
+    """A poll for the money of a checkout."""
+
+    checkout_id: str
+
+    once: bool = False
+    """True if no other poll follows it."""
 
 
 POLLS = queue_policy.Queue(
@@ -139,15 +150,15 @@ POLLS = queue_policy.Queue(
     group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,
     payloads=payload_kinds.PayloadKinds(look=DuePoll),
 )
-"""Polls for money. A wallet that hangs delays no other, and the calls that a host's budget allows
-are shared: by the payers' networks, which take turns, and among those of one by their requests.
+"""Polls for money. A wallet that hangs delays no other. The payers' networks take turns at the
+calls that a host's budget allows, and within a network its requests do.
 """
 
 
 def queue_polls(
     tx: database.Transaction, checkout: Checkout, opened: Opened, peer: str, now: int
 ) -> None:
-    """Queue the polls that the rail asks for, or the first of those at a wallet."""
+    """Queue the polls at the times that the rail names, or the first regular one."""
     lane = WalletLane(checkout.host, peer)
     if opened.poll_times is None:
         due_at = next_poll(now, checkout.expires_at or now, now)
@@ -158,9 +169,9 @@ def queue_polls(
 
 
 def hint(tx: database.Transaction, checkout_id: str, now: int) -> None:
-    """Queue a poll of a checkout's wallet as soon as may be: someone says that money arrived.
+    """Queue a poll of a checkout's wallet as soon as possible: someone says that money arrived.
 
-    Nothing happens where no wallet is asked, or the money is known to have arrived.
+    It does nothing if no wallet is polled, or the money is known to have arrived.
     """
     checkout = checkout_rows.find(tx, checkout_id)
     if checkout is None or not _may_poll(checkout):
@@ -170,25 +181,25 @@ def hint(tx: database.Transaction, checkout_id: str, now: int) -> None:
     lane = WalletLane(checkout.host, peer, host_budgets.ASKED)
     polled_at = min(checkout.polled_at or 0, now)  # a clock that was ahead may have stored it
     due_at = max(now, polled_at + CLOSEST)
-    body, asked = DuePoll(checkout_id, once=True), _asked_key(checkout_id)
-    if _put(tx, checkout, lane, now, due_at, body, asked):
+    body, key = DuePoll(checkout_id, once=True), _requested_key(checkout_id)
+    if _put(tx, checkout, lane, now, due_at, body, key):
         return
-    if not bulk_changes.bring_forward(tx, POLLS, asked, due_at):
-        # One is under way: what it finds may be older than the hint.
+    if not bulk_changes.bring_forward(tx, POLLS, key, due_at):
+        # A poll is under way: its answer may be older than the hint.
         later = max(due_at, now + CLOSEST)
         _put(tx, checkout, lane, now, later, body, f"look-again-{checkout_id}")
 
 
 async def hint_for_page(db: database.Database, checkout: Checkout, now: int) -> bool:
-    """Queue a poll for a payer who has the checkout's page open, without a write for each ask.
+    """Queue a poll for a payer who has the checkout's page open, without a write for each call.
 
-    `checkout` is as it was just read. Return whether a wallet is asked for its money at all.
+    `checkout` was just read. Return False if no wallet is polled for its money.
     """
     if not _may_poll(checkout):
         return False
     is_fresh = 0 <= now - (checkout.polled_at or 0) < CLOSEST
     if not is_fresh and not await db.read(
-        partial(queries.place_of, message_id=_asked_key(checkout.id))
+        partial(queries.place_of, message_id=_requested_key(checkout.id))
     ):
         await db.transaction(partial(hint, checkout_id=checkout.id, now=now))
     return True
@@ -202,7 +213,7 @@ def _key(checkout_id: str) -> str:
     return f"look-{checkout_id}"
 
 
-def _asked_key(checkout_id: str) -> str:
+def _requested_key(checkout_id: str) -> str:
     return f"look-asked-{checkout_id}"
 
 
@@ -221,17 +232,14 @@ def _put(
 
 
 class PaymentPoller:
-    """Asks the rails for the money of checkouts; a worker performs its `job`.
-
-    `budget` limits the calls of each host, None for no limit.
-    """
+    """Polls the rails for the money of checkouts; a worker performs its `job`."""
 
     def __init__(
         self,
         db: database.Database,
         context: settling.PaymentContext,
         now: Callable[[], int],
-        budget: host_budgets.HostBudget | None = None,
+        budget: host_budgets.HostBudget | None = None,  # of the calls of each host
     ) -> None:
         self._db = db
         self._queue = replace(POLLS, budget=budget)
@@ -241,7 +249,7 @@ class PaymentPoller:
         self.job = worker.Job(self._queue, self.handle, concurrency=ROOM)
 
     async def handle(self, message: outbox.Message) -> None:
-        """Ask once, and settle the message with what was found in one transaction."""
+        """Poll once, and settle the message with the answer in one transaction."""
         checkout, details = await self._db.read(lambda tx: self._read(tx, message))
         lane = WalletLane.parse(message.lane)
         with host_calls.claimed(lane.host, lane.purpose):
@@ -265,7 +273,7 @@ class PaymentPoller:
     def _read(
         self, tx: database.Transaction, message: outbox.Message
     ) -> tuple[Checkout | None, dict[str, Any]]:
-        """Return the checkout and its account's details; None if there is nothing to poll for."""
+        """Return the checkout and its account's details, None if there is nothing to poll for."""
         checkout = checkout_rows.find(tx, message.body.checkout_id)
         if checkout is None or checkout.kind not in self._context.rails.kinds:
             return None, {}
@@ -275,7 +283,7 @@ class PaymentPoller:
         return (checkout, self._context.details_of(account)) if account else (None, {})
 
     async def _poll(self, checkout: Checkout, details: dict[str, Any]) -> PollAnswer:
-        """Ask the rail; a bug of it must not end the polling."""
+        """Poll the rail; a bug in it must not end the polling."""
         rail = self._context.rails.of(checkout.kind)
         try:
             async with asyncio.timeout(POLL_SECONDS):
@@ -289,25 +297,22 @@ class PaymentPoller:
             found = Waiting(
                 "the wallet named no amount that could be paid", InvalidWalletAnswer.AMOUNT
             )
-        if not isinstance(found, Arrived):
-            self._log_nothing(checkout, found)
-        return found
-
-    def _log_nothing(self, checkout: Checkout, found: Waiting | Gone) -> None:
-        """Log a poll that found no money; a warning where the wallet could not say."""
+        if isinstance(found, Arrived):
+            return found
         facts = {"checkout": checkout.id, "kind": checkout.kind, "host": checkout.wallet_host}
         is_silent = isinstance(found, Waiting) and found.detail and not found.invalid_answer
         if is_silent and self._may_warn(checkout.wallet_host):
             log.warning("wallet can't be asked for money", **facts, reason=found.detail)
         else:
             log.debug("no money yet", **facts, reason=found.detail)
+        return found
 
     def _may_warn(self, host: str) -> bool:
-        """Return whether the last warning is old enough: a wallet is asked every 1.5 seconds."""
+        """Return whether the last warning is old enough: wallets are polled every 1.5 seconds."""
         now = self._now()
-        if now < self._warned.get(host, now - QUIET) + QUIET:
+        if now < self._warned.get(host, now - WARNING_INTERVAL) + WARNING_INTERVAL:
             return False
-        if len(self._warned) >= MOST_WARNED:
+        if len(self._warned) >= MAX_WARNED_HOSTS:
             self._warned.clear()
         self._warned[host] = now
         return True
@@ -320,7 +325,7 @@ class PaymentPoller:
         again_in = found.again_in if isinstance(found, Waiting) else None
         checkout = checkout_rows.find(tx, task.checkout_id)
         expires_at = checkout.expires_at if checkout else None
-        # Its host takes no call now, so the claim of the next poll waits; but not for ever.
+        # Its host takes no call now, so the next poll waits, but not for ever.
         if again_in is not None and now < (expires_at or now + 1) + PATIENCE:
             later = now + max(int(again_in * 1000), CLOSEST)
             outbox.retry(tx, self._queue, message, later, NOT_YET)
@@ -338,8 +343,8 @@ class PaymentPoller:
             due_at = next_poll(opened_at, expires_at, now)
         if due_at is None or checkout is None or task.once:
             outbox.done(tx, self._queue, message, now)
-            if due_at is not None:  # the polls that nobody asks for count from this one on
-                bulk_changes.postpone(tx, OF_CHECKOUT, due_at, key=_key(task.checkout_id))
+            if due_at is not None:  # the regular polls count from this one on
+                bulk_changes.postpone(tx, REGULAR_POLL, due_at, key=_key(task.checkout_id))
             return payment
         lane = WalletLane.parse(message.lane)
         if now >= (checkout.expires_at or now) + GRACE:

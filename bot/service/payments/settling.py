@@ -1,6 +1,6 @@
-"""Money that arrived: it takes its units and is stored with its queued deliveries, once.
+"""Money that arrived: it takes its units and is stored once, with its queued notifications.
 
-Units, payment and deliveries commit together; every settlement is kept.
+Units, payment and notifications commit together; every settlement is kept.
 """
 
 from __future__ import annotations
@@ -32,32 +32,36 @@ from bot.service.requests.request import (
     Quote,
 )
 
-# What payments are taken with: the rails, the exchange rates and the times of units.
-
+log = structlog.get_logger()
 
 CLAIMS_HELD = 168 * 3600 * 1000
-"""Milliseconds for which a claimed unit is held unless CLAIM_HOURS says otherwise."""
+"""Default of CLAIM_HOURS, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentContext:
-    """How payments are taken: a checkout reserves its unit for `reservation` ms.
-
-    `holds` is PAYER_HOLDS, 0 for no limit; a payment that its seller has to confirm keeps its unit
-    for `claims` ms. `details_of` unseals an account, and `hint_url` returns where a wallet may
-    announce the money of a checkout.
-    """
+    """What payments are taken with: rails, exchange rates and the times of reservations."""
 
     rails: rail.Rails
     exchange: exchange_rates.Exchange
+
     reservation: int
+    """Milliseconds for which a checkout reserves its units."""
+
     holds: int = 0
+    """PAYER_HOLDS, 0 for no limit."""
+
     claims: int = CLAIMS_HELD
+    """Milliseconds for which a payment that its seller has to confirm keeps its units."""
+
     details_of: Callable[[payout_account.PayoutAccount], dict[str, Any]] = lambda _account: {}
+    """Unseals the details of an account."""
+
     hint_url: Callable[[str], str | None] = lambda _checkout_id: None
+    """Returns the address at which a wallet may announce the money of a checkout."""
 
     def holder(self, holder: Holder, request: PaymentRequest) -> Holder:
-        """Return a request's holder as it is stored, which caps count where there are any."""
+        """Return a request's holder as it is stored; caps count the holder if there are any."""
         site = holder.site or holder.network
         counted = self.holds > 0 and site is not None and request.units is not None
         return replace(holder, site=site, is_counted=counted)
@@ -65,10 +69,10 @@ class PaymentContext:
     def quote(
         self, request: PaymentRequest, currency: str | None = None, order: Order = ONE
     ) -> Quote:
-        """Return what a payer pays now, in another currency than the request's where one is given.
+        """Return what a payer pays now, in `currency` or in the request's own.
 
-        Raises NotPayable if the exchange rate is unknown, and InvalidBody for an order of an
-        amount that comes to nothing in the currency, or to too much.
+        Raises NotPayable if the exchange rate is unknown, and InvalidBody if the chosen amount
+        comes to nothing in the currency, or to too much.
         """
         terms = order.terms(request.terms)
         if currency is not None:
@@ -79,14 +83,11 @@ class PaymentContext:
             raise (unconvertible(order, error) or errors.NotPayable(UNPRICED)) from None
 
 
-log = structlog.get_logger()
-
-
 def record_settlement(tx: database.Transaction, settlement: Settlement, now: int) -> Payment | None:
     """Record the payment of a settlement; return None if it was recorded before.
 
-    One payment is one row and one transaction number: what completes an underpaid payment, or
-    raises it, takes its place. Locks the request. Raises NotFound for an unknown checkout.
+    A payment has one row and one transaction number: a report that completes an underpaid payment,
+    or raises it, takes its place. Locks the request. Raises NotFound for an unknown checkout.
     """
     checkout_rows.lock_request(tx, settlement.checkout_id)
     checkout = checkout_rows.find(tx, settlement.checkout_id)
@@ -97,8 +98,10 @@ def record_settlement(tx: database.Transaction, settlement: Settlement, now: int
         raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
     paid = known.paid if known and settlement.confirmed else _paid(checkout, settlement.amount)
     short = paid.amount < checkout.quote.amount and not settlement.confirmed
-    if known and not _adds(known, paid, short=short):
+    if known and known.state is not PaymentState.UNDERPAID:
         return None
+    if known and short and paid.amount <= known.paid.amount:
+        return None  # it neither completes the underpaid payment nor raises it
     state = PaymentState.UNDERPAID if short else inventory.take_units(tx, checkout, now)
     request = request_rows.find_ever(tx, checkout.request_id, now)
     if request is None:
@@ -109,11 +112,6 @@ def record_settlement(tx: database.Transaction, settlement: Settlement, now: int
         marks = Marks(message_hidden=known.marks.message_hidden)
         payment = replace(payment, id=known.id, marks=marks)
     return _record(tx, request, checkout, settlement, payment)
-
-
-def _adds(known: Payment, paid: Quote, *, short: bool) -> bool:
-    """Return whether a report of `paid` in all completes a recorded payment, or raises it."""
-    return known.state is PaymentState.UNDERPAID and (not short or paid.amount > known.paid.amount)
 
 
 def record_at_once(
@@ -141,7 +139,7 @@ def log_payment(payment: Payment) -> None:
 
 
 def _paid(checkout: Checkout, amount: int | None) -> Quote:
-    """Return what a payer gave: exactly what was asked unless the rail knows another amount."""
+    """Return what a payer paid: exactly the quote unless the rail knows another amount."""
     asked = checkout.quote
     if amount is None or amount == asked.amount:
         return asked
@@ -155,7 +153,7 @@ def _payment(
     state: PaymentState,
     now: int,
 ) -> Payment:
-    """Return a payment; its units are the last that `request` has sold."""
+    """Return a payment of the last units that `request` has sold."""
     terms = checkout.order.terms(request.terms)
     took = state in {PaymentState.PAID, PaymentState.LATE}
     return Payment(
@@ -184,7 +182,7 @@ def _record(
     settlement: Settlement,
     payment: Payment,
 ) -> Payment:
-    """Store a payment and queue its deliveries; `request` is as it is after the payment."""
+    """Store a payment and queue its notifications; `request` was read after the payment."""
     payment_rows.insert(tx, payment, settlement)
     tx.count("payments", payment.state.value)
     notification_queues.queue_notifications(tx, request, payment)
