@@ -223,7 +223,7 @@ class Application:
         """Return the embedded service; None if PAYMENTS_URL names another server."""
         if self._settings.payments_url:
             return None
-        receiver = self._receive if has_receiver else None
+        receiver = self._own_receiver() if has_receiver else None
         side = service_side.ServiceSide(shared, receiver, self._bot_name, self._chat_page)
         self._closers.extend(side.closers)
         self._ops.metrics.gauges.extend(side.gauges)
@@ -260,6 +260,10 @@ class Application:
     async def _receive(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Take one of our own calls, by the own socket or from within the process."""
         await self._counted(scope, receive, send)
+
+    def _own_receiver(self) -> ASGIApp:
+        """Return the application with the receiver of our own webhooks."""
+        return self._receive
 
     def _own_address(self) -> tuple[str, int]:
         """Return the host and port of our own calls: no stranger's requests queue there."""
