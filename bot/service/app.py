@@ -1,24 +1,29 @@
-"""The service as an ASGI application; the composition root adds its other routers to it."""
+"""The service as an ASGI application, and its OpenAPI document.
+
+The composition root adds its other routers to the application.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from fastapi import APIRouter
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 from bot.core import errors
 from bot.service.api import (
     checkout_routes,
     delivery_routes,
     goods_routes,
-    openapi_route,
     request_routes,
 )
-from bot.service.http import callers, responses, routes
+from bot.service.http import callers, openapi, responses, routes
 from bot.service.pages import (
     email_routes,
     page_cache,
@@ -34,6 +39,44 @@ if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
     from starlette.requests import Request
     from starlette.responses import Response
+
+# `/openapi.json`, the contract for machines.
+
+
+openapi_router = APIRouter(include_in_schema=False)
+
+
+@lru_cache(maxsize=4)
+def openapi_document(public_url: str) -> dict[str, Any]:
+    """Build the OpenAPI document at a public address; cached."""
+    routers = (
+        request_routes.quick,
+        request_routes.router,
+        goods_routes.router,
+        goods_routes.files_router,
+        checkout_routes.payout_router,
+        checkout_routes.router,
+        checkout_routes.hint_router,
+        delivery_routes.router,
+        request_routes.public_router,
+        goods_routes.public_router,
+    )
+    return openapi.document(routers, public_url)
+
+
+@openapi_router.get("/openapi.json")
+async def show_openapi(service: callers.ServiceDep) -> responses.TextResponse:
+    text = _openapi_text(service.public_url)
+    return responses.TextResponse(text, 200, responses.HEADERS, JSONResponse.media_type)
+
+
+@lru_cache(maxsize=1)
+def _openapi_text(public_url: str) -> responses.Text:
+    document = JSONResponse(openapi_document(public_url))
+    return responses.Text.of(bytes(document.body).decode())
+
+
+# The application.
 
 
 PAGES = ("/pay/", "/email/", "/privacy")
@@ -68,9 +111,9 @@ ROUTERS = (
     goods_routes.router,
     goods_routes.public_router,
     checkout_routes.hint_router,
-    openapi_route.router,
+    openapi_router,
     site_routes.router,
-    site_routes.docs_router(openapi_route.spec),
+    site_routes.docs_router(openapi_document),
 )
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}

@@ -99,7 +99,7 @@ def _choice(
     order: payer_form.PayerOrder | None,
 ) -> dict[str, Any]:
     offered = dict.fromkeys((*(order.chosen.readings if order else ()), *choice.suggested))
-    values = {payer_form.written(amount, terms.currency): amount for amount in offered}
+    values = {payer_form.write_amount(amount, terms.currency): amount for amount in offered}
     button, text = _posted(order, values, terms)
     before, after = page_texts.affixes(terms.currency, locale.tag)
     return {
@@ -135,7 +135,7 @@ def _posted(
         return None, text
     button = next((value for value in given if value in {payer_form.OTHER, *values}), None)
     if button is None and not order.chosen.problem:
-        same = payer_form.written(order.chosen.amount or terms.amount, terms.currency)
+        same = payer_form.write_amount(order.chosen.amount or terms.amount, terms.currency)
         return (same, "") if same in values else (payer_form.OTHER, text)
     return button or payer_form.OTHER, text
 
@@ -166,11 +166,11 @@ def _sums(locale: page_texts.Locale, terms: Terms) -> dict[str, Any]:
     """Return what pay.js needs to write sums: the price, and how money is written here."""
     before, after = page_texts.affixes(terms.currency, locale.tag)
     return {
-        "price": payer_form.written(terms.amount, terms.currency),
-        "least": terms.choice and payer_form.written(terms.choice.minimum, terms.currency),
+        "price": payer_form.write_amount(terms.amount, terms.currency),
+        "least": terms.choice and payer_form.write_amount(terms.choice.minimum, terms.currency),
         "most": terms.choice
         and terms.choice.maximum
-        and payer_form.written(terms.choice.maximum, terms.currency),
+        and payer_form.write_amount(terms.choice.maximum, terms.currency),
         "before": before,
         "after": after,
         "decimals": amounts.exponent(terms.currency),

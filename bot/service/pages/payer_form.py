@@ -69,14 +69,14 @@ class AmountProblem(StrEnum):
 
     EMPTY = "empty"
     UNREADABLE = "unreadable"
-    CURRENCY = "currency"
+    CURRENCY = "currency"  # another currency than the request's
     AMBIGUOUS = "ambiguous"
-    BOTH = "both"
+    BOTH = "both"  # the button and the text field have different amounts
     LOW = "low"
     HIGH = "high"
-    TINY = "tiny"
+    TINY = "tiny"  # nothing in the currency of the payment
     DECIMALS = "decimals"
-    FIXED = "fixed"
+    FIXED = "fixed"  # not the price, and there is no choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ _PROBLEM_OF_MONEY_ERROR = {
 }
 
 
-def written(minor: int, currency: str) -> str:
+def write_amount(minor: int, currency: str) -> str:
     """Write an amount that has only one reading: three decimals would look like thousands."""
     plain = f"{amounts.from_minor(minor, currency):f}"
     return plain + "0" if len(plain.partition(".")[2]) == 3 else plain  # noqa: PLR2004 - a group of thousands
@@ -114,7 +114,7 @@ class _Reading:
     """False even if the currency can express only one of the readings."""
 
 
-def read_chosen(values: Sequence[str], terms: request.Terms) -> ChosenAmount:
+def read_amount(values: Sequence[str], terms: request.Terms) -> ChosenAmount:
     """Read the values of the field; a form without it means the price."""
     given = dict.fromkeys(filter(None, map(str.strip, values)))
     typed = [value for value in given if value != OTHER]
@@ -246,7 +246,7 @@ def with_amount_problem(order: PayerOrder, refusal: errors.InvalidBody) -> Payer
 
 def read_order(terms: request.Terms, posted: Sequence[str], form: Mapping[str, str]) -> PayerOrder:
     """Read an order; `posted` are the values of the amount."""
-    chosen = read_chosen(posted, terms)
+    chosen = read_amount(posted, terms)
     quantity = _quantity(form.get("quantity", ""), terms.max_quantity or 1)
     if quantity is not None and not chosen.problem:
         price = terms.amount if chosen.amount is None else chosen.amount
@@ -254,14 +254,13 @@ def read_order(terms: request.Terms, posted: Sequence[str], form: Mapping[str, s
             chosen = ChosenAmount(None, AmountProblem.HIGH)
     name = " ".join(sanitize.words(form.get("name", "")).split())
     message = sanitize.words(form.get("message", ""))
-    lengths = {"name": (name, request.LONGEST_NAME), "message": (message, request.LONGEST_MESSAGE)}
-    return PayerOrder(
-        chosen,
-        quantity,
-        request.PayerWords(name or None, message or None),
-        {which: n for which, (text, most) in lengths.items() if (n := _excess(text, most))},
-        posted,
-    )
+    lengths = {
+        "name": _excess(name, request.LONGEST_NAME),
+        "message": _excess(message, request.LONGEST_MESSAGE),
+    }
+    too_long = {which: length for which, length in lengths.items() if length}
+    words = request.PayerWords(name or None, message or None)
+    return PayerOrder(chosen, quantity, words, too_long, posted)
 
 
 def _quantity(text: str, most: int) -> int | None:

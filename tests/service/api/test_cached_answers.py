@@ -7,8 +7,7 @@ from functools import _lru_cache_wrapper
 import pytest
 
 from bot.core.net.rates import Rate
-from bot.service.api import openapi_route
-from bot.service.app import create_app
+from bot.service.app import _openapi_text, create_app
 from bot.service.pages import render, site_routes
 from tests.support.raw_http import get, open_web_server
 from tests.support.service_harness import ServiceHarness, make_service
@@ -19,7 +18,7 @@ PAGE = "/pay/" + "0" * 24
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "written"),
-    [("/docs", site_routes._documentation), ("/openapi.json", openapi_route._encoded)],
+    [("/docs", site_routes._documentation), ("/openapi.json", _openapi_text)],
 )
 async def test_the_documents_are_rendered_once(
     service: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]

@@ -13,10 +13,10 @@ from bot.service.checkouts.order import AMOUNT, TOO_LARGE, TOO_SMALL
 from bot.service.pages.payer_form import (
     AmountProblem,
     ChosenAmount,
-    read_chosen,
+    read_amount,
     read_order,
     with_amount_problem,
-    written,
+    write_amount,
 )
 from bot.service.requests.request import AmountChoice, Kind, Product, Receiver, Terms
 from tests.support.real_rails import OWNER, ScriptedRail, connect, open_real_service
@@ -60,7 +60,7 @@ def terms(choice: AmountChoice | None = EUROS, currency: str = "EUR", **more: An
 )
 def test_an_amount_is_read_as_people_write_it(values: list[str], amount: int | None) -> None:
     """From the button, the text, or one of them alone; a form without it means the price."""
-    assert read_chosen(values, terms()) == ChosenAmount(amount)
+    assert read_amount(values, terms()) == ChosenAmount(amount)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_amount_is_read_as_people_write_it(values: list[str], amount: int | N
 def test_what_is_no_amount_is_asked_about(
     values: list[str], problem: AmountProblem, readings: tuple[int, ...]
 ) -> None:
-    assert read_chosen(values, terms()) == ChosenAmount(None, problem, readings)
+    assert read_amount(values, terms()) == ChosenAmount(None, problem, readings)
 
 
 @pytest.mark.parametrize(
@@ -105,15 +105,15 @@ def test_what_is_no_amount_is_asked_about(
 def test_each_currency_has_its_own_decimals(
     currency: str, text: str, minor: int | None, problem: AmountProblem | None
 ) -> None:
-    assert read_chosen([text], terms(AmountChoice(1), currency)) == ChosenAmount(minor, problem)
+    assert read_amount([text], terms(AmountChoice(1), currency)) == ChosenAmount(minor, problem)
 
 
 @pytest.mark.parametrize("currency", ["EUR", "JPY", "KWD", "BTC", "SAT"])
 def test_the_value_of_a_button_can_be_read_in_one_way(currency: str) -> None:
     """Three decimals would look like thousands."""
     for amount in (1, 500, 1_500, 1_501, 1_234_567):
-        choice = AmountChoice(1, (amount,))
-        assert read_chosen([written(amount, currency)], terms(choice, currency)).amount == amount
+        choice, value = AmountChoice(1, (amount,)), write_amount(amount, currency)
+        assert read_amount([value], terms(choice, currency)).amount == amount
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_the_value_of_a_button_can_be_read_in_one_way(currency: str) -> None:
 def test_a_fixed_price_takes_no_other_amount(
     values: list[str], problem: AmountProblem | None
 ) -> None:
-    assert read_chosen(values, terms(None)) == ChosenAmount(None, problem)
+    assert read_amount(values, terms(None)) == ChosenAmount(None, problem)
 
 
 def test_the_sum_of_all_units_has_the_bound_of_amounts() -> None:

@@ -1,4 +1,4 @@
-"""What stands around pages: their seller, the links below, the accent, the privacy page."""
+"""The layout around pages: the seller, the links below, the accent, the privacy page."""
 
 from __future__ import annotations
 
