@@ -296,7 +296,7 @@ class Chat:
 
 
 def _keeps_nothing(event: events.Event | None, draft: drafts.Draft | None) -> bool:
-    """Return whether an update has a secret, goods or a receipt's address; `draft` is the form."""
+    """True if an update has a secret, goods or a receipt's address; `draft` is the form."""
     if not isinstance(event, events.MessageEvent):
         return False
     asked = _answered(event, draft)

@@ -47,7 +47,7 @@ class EventContext:
         )
 
     def is_card(self, press: events.PressEvent | None) -> bool:
-        """Return whether the message whose button was pressed is a card, with a picture or not."""
+        """True if the message whose button was pressed is a card, with a picture or not."""
         if press is None:
             return False
         return press.picture or post_rows.is_card(self.tx, self.person.chat_id, press.message_id)

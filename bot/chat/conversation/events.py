@@ -78,7 +78,7 @@ class MessageEvent:
 
     @property
     def has_words(self) -> bool:
-        """Return whether it is more than a file."""
+        """True if it is more than a file."""
         return bool(self.text) or self.command is not None
 
     @property
@@ -279,7 +279,7 @@ def _object(told: Mapping[str, Any], field: str) -> Mapping[str, Any]:
 
 
 def _holds(message: Mapping[str, Any], field: str) -> bool:
-    """Return whether a field of a message has any content."""
+    """True if a field of a message has any content."""
     value = message.get(field)
     return isinstance(value, dict | list) and bool(value)
 

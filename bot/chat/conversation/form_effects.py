@@ -110,7 +110,7 @@ def _carry_out(
 def _is_replaced(
     context: event_context.EventContext, result: flow.FormResult, question: int
 ) -> bool:
-    """Check whether a reply takes the place of the form's last question."""
+    """True if a reply takes the place of the form's last question."""
     pressed = context.press.message_id if context.press else None
     return pressed == question and bool(result.replies)
 

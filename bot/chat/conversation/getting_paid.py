@@ -86,7 +86,7 @@ def seal_secrets(draft: drafts.Draft, vault: vault.Vault) -> drafts.Draft:
 
 
 def is_secret(draft: drafts.Draft | None, text: str) -> bool:
-    """Return whether a message has a secret: a connection string, or any answer to such a question.
+    """True if a message has a secret: a connection string, or any answer to such a question.
 
     A text that comes too late to be taken as the answer is one all the same.
     """
@@ -98,7 +98,7 @@ def is_secret(draft: drafts.Draft | None, text: str) -> bool:
 
 
 def is_misplaced(draft: drafts.Draft | None, text: str) -> bool:
-    """Return whether a message has a connection string that no form has asked for.
+    """True if a message has a connection string that no form has asked for.
 
     It is no answer to any question: that would be shown, or stored as it is.
     """

@@ -119,7 +119,7 @@ def handle_claim_press(context: event_context.EventContext, words: tuple[str, ..
 
 
 def _has_button(claim: claim_rows.Claim, word: str) -> bool:
-    """Check whether a claim can have this button: underpaid money can't be missing."""
+    """True if a claim can have this button: underpaid money can't be missing."""
     return claim.state != claim_rows.UNDERPAID or word == "received"
 
 
@@ -242,7 +242,7 @@ def _claim(
 
 
 def _is_accepted(claim: claim_rows.Claim | None) -> bool:
-    """Check whether a payment is about to become a sale, whose record would lose the mark."""
+    """True if a payment is about to become a sale, whose record would lose the mark."""
     return claim is not None and claim.state in (claim_rows.CONFIRMING, claim_rows.CONFIRMED)
 
 

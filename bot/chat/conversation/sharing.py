@@ -26,7 +26,7 @@ WORDS = frozenset(["receipt", "receipt-remove"])
 
 
 def is_receipt_link(event: events.MessageEvent) -> bool:
-    """Check whether a message has a receipt's address; it is emptied after it is handled."""
+    """True if a message has a receipt's address; it is emptied after it is handled."""
     return event.command == "start" and receipt.read_key(event.text) is not None
 
 

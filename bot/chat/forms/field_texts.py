@@ -1,4 +1,4 @@
-"""Questions and values of fields in words, where the field's own text does not do."""
+"""Questions, buttons and values of fields that need more than the field's own text."""
 
 from __future__ import annotations
 
@@ -7,24 +7,16 @@ from decimal import Decimal
 
 from bot.chat.forms import shares_and_amounts, typed_text
 from bot.chat.model import drafts, payout, replies, request_spec
-from bot.core.money.amounts import (
-    currencies,
-    example,
-    format_money,
-    format_short,
-    from_minor,
-    to_minor,
-)
+from bot.core.money import amounts
 from bot.core.text import translations
 
-# Buttons with answers below the question of a field.
-
+# Buttons with answers, below the question of a field.
 
 CURRENCIES = ("USD", "EUR", "GBP", "CHF", "JPY", "INR", "BRL", "BSV", "BTC")
-"""Offered to a seller without a usual currency: those of most Telegram sellers, and two coins."""
+"""Currencies offered for a price: those of most sellers at Telegram, and two coins."""
 
 INSTRUMENTS = ("BSV", "MNEE", "BTC", "SAT", "USD", "EUR")
-"""Offered to be paid in where the price is in another: coins first, since they are paid with."""
+"""Currencies offered to be paid in, if the price is in another: coins first."""
 
 TICK = "✓ "
 
@@ -32,6 +24,13 @@ TICK = "✓ "
 def offer_button(draft: drafts.Draft, label: str, *words: str) -> replies.Button:
     """Build a button of this form."""
     return replies.Button(label, action=("draft", draft.id, *words))
+
+
+def text_button(
+    draft: drafts.Draft, seller: drafts.Seller, key: str, *words: str
+) -> replies.Button:
+    """Build a button of this form with the text `key`."""
+    return offer_button(draft, translations.t(seller.language, key), *words)
 
 
 def in_rows(buttons: Iterable[replies.Button], width: int) -> replies.Rows:
@@ -49,23 +48,23 @@ def kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     return tuple((offer_button(draft, label, "kind", kind),) for label, kind in labels)
 
 
-def amounts(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer that payers choose, where that is the default, then the seller's last prices."""
-    prices = [price for price in seller.prices if price[1] in currencies()]
+def price_offers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Offer that payers choose, if that is usual for the kind, then the seller's last prices."""
+    prices = [price for price in seller.prices if price[1] in amounts.currencies()]
     last = in_rows((_price_button(draft, *price, seller) for price in prices), 2)
     return (*_payers_choose(draft, seller), *last)
 
 
 def _payers_choose(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the usual suggestions; where no currency is usual, it is asked for first."""
+    """Offer the usual suggestions; without a usual currency, that is asked for first."""
     if draft.kind not in CHOICE_OFFERED or not seller.paid_at.is_embedded:
         return ()
     language, code = seller.language, draft.currency or seller.currency
     if code is None:
-        return ((offer_button(draft, translations.t(language, "button-choose"), "choose"),),)
+        return ((text_button(draft, seller, "button-choose", "choose"),),)
     choice = shares_and_amounts.usual_choice(code)
-    amounts = price_brief(typed_text.Price(choice.first, code, choice), seller)
-    label = translations.t(language, "button-choose-amounts", amounts=amounts)
+    suggested = price_brief(typed_text.Price(choice.first, code, choice), seller)
+    label = translations.t(language, "button-choose-amounts", amounts=suggested)
     return ((offer_button(draft, label, "choose", code),),)
 
 
@@ -98,14 +97,13 @@ def instruments(draft: drafts.Draft, _seller: drafts.Seller) -> replies.Rows:
 
 
 def price_of_receivers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the sum of the receivers' amounts as the price, where they don't make the price."""
+    """Offer the sum of the receivers' amounts as the price, if it is another amount."""
     currency = draft.currency or ""
     total = shares_and_amounts.total_of_amounts(draft.receivers, currency)
     if total is None or not isinstance(shares_and_amounts.shares_of(draft), replies.Problem):
         return ()
-    if not isinstance(
-        typed_text.check_price(from_minor(total, currency), currency), typed_text.Price
-    ):
+    price = typed_text.check_price(amounts.from_minor(total, currency), currency)
+    if isinstance(price, replies.Problem):
         return ()
     return ((_price_button(draft, total, currency, seller, "button-make-price"),),)
 
@@ -113,13 +111,15 @@ def price_of_receivers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Ro
 def _price_button(
     draft: drafts.Draft, minor: int, currency: str, seller: drafts.Seller, key: str = ""
 ) -> replies.Button:
-    shown = format_money(minor, currency, seller.language)
+    shown = amounts.format_money(minor, currency, seller.language)
     label = translations.t(seller.language, key, amount=shown) if key else shown
-    return offer_button(draft, label, "amount", f"{from_minor(minor, currency):f}", currency)
+    return offer_button(
+        draft, label, "amount", f"{amounts.from_minor(minor, currency):f}", currency
+    )
 
 
 def payout_kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the kinds of payout accounts, and to connect one later; nothing without real money."""
+    """Offer the kinds of payout accounts, and to connect one later; nothing for test money."""
     language, rails = seller.language, seller.paid_at.rails
     if not rails:
         return ()
@@ -129,26 +129,20 @@ def payout_kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     ]
     return (
         *in_rows(kinds, 1),
-        (offer_button(draft, translations.t(language, "button-payout-later"), "later"),),
+        (text_button(draft, seller, "button-payout-later", "later"),),
     )
 
 
 def goods_readings(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the readings of the last message, or to send another one."""
+    """Offer the readings of the last message, or to send another message."""
     if not draft.readings:
         return ()
-    words = [
-        *("codes" if one.kind == request_spec.CODES else "one" for one in draft.readings),
-        "again",
-    ]
-    labels = [*(one.kind for one in draft.readings), "again"]
+    words = {
+        one.kind: "codes" if one.kind == request_spec.CODES else "one" for one in draft.readings
+    }
     return tuple(
-        (
-            offer_button(
-                draft, translations.t(seller.language, f"button-goods-{label}"), "goods", word
-            ),
-        )
-        for word, label in zip(words, labels, strict=True)
+        (text_button(draft, seller, f"button-goods-{label}", "goods", word),)
+        for label, word in {**words, "again": "again"}.items()
     )
 
 
@@ -156,43 +150,45 @@ def file_answers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     """Offer to give a file to buyers, or not; a picture may be meant as the photo instead."""
     no = "photo" if draft.file is not None and draft.file.is_picture else "no"
     return tuple(
-        (offer_button(draft, translations.t(seller.language, f"button-file-{word}"), "file", word),)
-        for word in ("yes", no)
+        (text_button(draft, seller, f"button-file-{word}", "file", word),) for word in ("yes", no)
     )
 
 
 def payer_fields(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer what payers can be asked for; each button carries the state that it leads to."""
+    """Offer what payers can be asked for; each button has the state that it leads to."""
     rows = []
     for asked in request_spec.PAYER_FIELDS:
-        is_asked, label = (
-            asked in draft.payer_fields,
-            translations.t(seller.language, f"payer-{asked}"),
-        )
+        is_asked = asked in draft.payer_fields
+        label = TICK * is_asked + translations.t(seller.language, f"payer-{asked}")
         to = "off" if is_asked else "on"
-        rows.append((offer_button(draft, TICK * is_asked + label, "ask", asked, to),))
-    return (
-        *rows,
-        (offer_button(draft, translations.t(seller.language, "button-done"), "options"),),
-    )
+        rows.append((offer_button(draft, label, "ask", asked, to),))
+    return (*rows, (text_button(draft, seller, "button-done", "options"),))
 
+
+# Questions and values in words.
 
 SHOWN_RECEIVERS = 10
-"""So many receivers are listed, so that a review fits into one message; the rest is counted."""
+"""Receivers that are listed, so that a review fits into one message; the rest is counted."""
 
 CHOICE_OFFERED = ("donation",)
 """The kinds of requests whose payers choose the amount by default."""
 
-_HANDLE = 48  # UTF-16 units of one of several receivers
+_HANDLE = 48
+"""UTF-16 units of one of several receivers or accounts."""
+
 _FILE_NAME = 80
-_ADDRESS = 300  # UTF-16 units of a long address
+_ADDRESS = 300
+_SHOWN_TEXT = 300
+"""UTF-16 units of what is shown of each."""
+
+_MEGABYTE = 1_048_576
 
 
 def shown_amount(amount: Decimal | None, currency: str | None, seller: drafts.Seller) -> str:
     """Format an amount for people; plain digits while its currency is not known."""
     if amount is None or currency is None:
         return "" if amount is None else f"{amount:f}"  # Fluent would round it
-    return format_money(to_minor(amount, currency), currency, seller.language)
+    return amounts.format_money(amounts.to_minor(amount, currency), currency, seller.language)
 
 
 def choice_words(choice: request_spec.AmountChoice[int], currency: str, language: str) -> str:
@@ -202,7 +198,7 @@ def choice_words(choice: request_spec.AmountChoice[int], currency: str, language
     """
 
     def money(minor: int) -> str:
-        return replies.plain(format_short(minor, currency, language))
+        return replies.plain(amounts.format_short(minor, currency, language))
 
     minimum, maximum = money(choice.minimum), choice.maximum
     if maximum is None:
@@ -211,31 +207,26 @@ def choice_words(choice: request_spec.AmountChoice[int], currency: str, language
         bounds = translations.t(language, "choice-between", minimum=minimum, maximum=money(maximum))
     if not choice.suggested:
         return bounds
-    amounts = ", ".join(money(each) for each in choice.suggested)
-    return translations.t(language, "choice-suggested", bounds=bounds, amounts=amounts)
+    suggested = ", ".join(money(each) for each in choice.suggested)
+    return translations.t(language, "choice-suggested", bounds=bounds, amounts=suggested)
 
 
 def redirect_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the lines of the review: where payers go, and whether their receipt comes first."""
+    """Return the lines of the review: the web address, and whether the receipt comes first."""
     if draft.redirect_url is None:
         return None
     value = replies.escaped(draft.redirect_url, _ADDRESS)
     line = translations.t(seller.language, "review-redirect", value=value)
-    first = (
-        translations.t(seller.language, "redirect-receipt-first")
-        if draft.has_receipt_first
-        else None
-    )
-    return "\n".join(filter(None, [line, first]))
+    if not draft.has_receipt_first:
+        return line
+    return f"{line}\n{translations.t(seller.language, 'redirect-receipt-first')}"
 
 
 def price_of(draft: drafts.Draft, _seller: drafts.Seller) -> typed_text.Price | None:
     """Return the price of a draft; None without one."""
-    return (
-        None
-        if draft.amount is None
-        else typed_text.Price(draft.amount, draft.currency, draft.choice)
-    )
+    if draft.amount is None:
+        return None
+    return typed_text.Price(draft.amount, draft.currency, draft.choice)
 
 
 def price_words(price: typed_text.Price, seller: drafts.Seller, _now: int | None = None) -> str:
@@ -260,44 +251,39 @@ def price_brief(price: typed_text.Price, seller: drafts.Seller) -> str:
 
 
 def _short_amount(amount: Decimal, currency: str, seller: drafts.Seller) -> str:
-    return format_short(to_minor(amount, currency), currency, seller.language)
+    return amounts.format_short(amounts.to_minor(amount, currency), currency, seller.language)
 
 
 def goal_words(goal: tuple[int, str | None], seller: drafts.Seller, _now: int | None = None) -> str:
     """Return a goal in minor units of its currency."""
     minor, currency = goal
-    return format_short(minor, currency, seller.language) if currency else ""
+    return amounts.format_short(minor, currency, seller.language) if currency else ""
 
 
 def goal_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
     """Ask for the goal, in the currency of the price."""
     currency = draft.currency or typed_text.USUAL
-    reached = Decimal(example(currency)) * 200
+    reached = Decimal(amounts.example(currency)) * 200
     meant = replies.escaped(_short_amount(reached, currency, seller))
     return translations.t(seller.language, "ask-goal", example=f"{reached:f}", meant=meant)
 
 
 def amount_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask for the price, in the usual currency where there is one."""
+    """Ask for the price, in the usual currency if there is one."""
     language, usual = seller.language, draft.currency or seller.currency
     lines = [translations.t(language, f"ask-amount-{draft.kind}"), _amount_hint(usual, seller)]
     if draft.kind in CHOICE_OFFERED and seller.paid_at.is_embedded:
-        several = "/".join(
-            f"{each:f}"
-            for each in shares_and_amounts.usual_choice(usual or typed_text.USUAL).suggested
-        )
-        lines.append(
-            translations.t(
-                language, "ask-amount-choice", several=f"{several} {usual or typed_text.USUAL}"
-            )
-        )
+        code = usual or typed_text.USUAL
+        suggested = shares_and_amounts.usual_choice(code).suggested
+        several = "/".join(f"{each:f}" for each in suggested) + f" {code}"
+        lines.append(translations.t(language, "ask-amount-choice", several=several))
     return "\n".join(lines)
 
 
 def _amount_hint(usual: str | None, seller: drafts.Seller) -> str:
     if usual is None:
         return translations.t(seller.language, "ask-amount-hint")
-    typed = example(usual)
+    typed = amounts.example(usual)
     meant = replies.escaped(shown_amount(Decimal(typed), usual, seller))
     other = typed_text.example_price("EUR" if usual != "EUR" else "USD")
     return translations.t(
@@ -308,7 +294,7 @@ def _amount_hint(usual: str | None, seller: drafts.Seller) -> str:
 def goods_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
     """Ask what buyers get, or which reading of the last message is meant.
 
-    An edit says what becomes of those who have bought already.
+    An edit says what earlier buyers keep.
     """
     if not draft.readings:
         question = translations.t(seller.language, "ask-goods")
@@ -327,21 +313,18 @@ def goods_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def file_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask whether buyers get a file that came with other words; it may be one of several."""
+    """Ask whether buyers get a file that came with another answer, maybe in an album."""
     file, language = draft.file, seller.language
     question = translations.t(
         language, "ask-file", name=replies.escaped(file.name if file else "", _FILE_NAME)
     )
-    is_one_of_several = file is not None and file.album_id is not None
-    return (
-        f"{question}\n\n{translations.t(language, 'ask-file-album')}"
-        if is_one_of_several
-        else question
-    )
+    if file is None or file.album_id is None:
+        return question
+    return f"{question}\n\n{translations.t(language, 'ask-file-album')}"
 
 
 def units_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return how many units there are, or are left of a request that exists."""
+    """Return the number of units, or how many are left of a request that exists."""
     if not draft.units:
         return None
     if draft.form == "edit":
@@ -382,7 +365,7 @@ def unpaid_currency(currency: str | None, seller: drafts.Seller) -> str | None:
 
 
 def seller_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return whom payers see, where the seller has a name for them."""
+    """Return whom payers see, if the seller has a name for them."""
     if draft.form != "new" or seller.profile.name is None:
         return None
     name, kind = replies.escaped(seller.profile.name), draft.kind or ""
@@ -390,7 +373,7 @@ def seller_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def destination_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return where all of the money goes; None where several receivers share it."""
+    """Return where all of the money goes; None if several receivers share it."""
     if draft.receivers or seller.destination is None:
         return None
     if seller.paid_at.rails:
@@ -411,12 +394,10 @@ def _accounts_line(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def receivers_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask who shares the price, after the problem of the present receivers if there is one."""
+    """Ask who shares the price, below the problem of the present receivers if there is one."""
     price = replies.escaped(shown_amount(draft.amount, draft.currency, seller))
-    question, shares = (
-        translations.t(seller.language, "ask-receivers", price=price),
-        shares_and_amounts.shares_of(draft),
-    )
+    question = translations.t(seller.language, "ask-receivers", price=price)
+    shares = shares_and_amounts.shares_of(draft)
     if draft.choice:
         question = f"{question}\n{translations.t(seller.language, 'receivers-scaled')}"
     if isinstance(shares, replies.Problem):
@@ -433,7 +414,10 @@ def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
         pairs = [(portion.destination, portion.measure) for portion in draft.receivers]
     else:
         currency = draft.currency or ""
-        pairs = [(s.destination, format_money(s.amount, currency, language)) for s in shares]
+        pairs = [
+            (share.destination, amounts.format_money(share.amount, currency, language))
+            for share in shares
+        ]
     lines = [
         translations.t(
             language,
@@ -519,9 +503,3 @@ def ends_line(goods: request_spec.Goods, language: str) -> str | None:
     return translations.t(
         language, "goods-ends", first=replies.escaped(goods.first), last=replies.escaped(goods.last)
     )
-
-
-_MEGABYTE = 1_048_576
-
-
-_SHOWN_TEXT = 300

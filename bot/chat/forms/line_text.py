@@ -13,7 +13,7 @@ _QUOTED = 32  # UTF-16 units of an amount in an example
 
 
 def has_bare_amounts(words: list[str]) -> bool:
-    """Return whether three whole numbers or more stand before a currency."""
+    """True if three whole numbers or more stand before a currency."""
     numbers = [*takewhile(str.isdecimal, words)]
     return len(numbers) > 2 and "".join(words[len(numbers) :][:1]) in amounts.currencies()  # noqa: PLR2004 - more than a pair
 
@@ -48,7 +48,7 @@ def read_line(
 
 
 def _has_suggestions(price: typed_text.Price | typed_text.AmbiguousAmount, rest: list[str]) -> bool:
-    """Return whether the word after a price has amounts; names begin so too: `24/7 Support`.
+    """True if the word after a price has amounts; names begin so too: `24/7 Support`.
 
     These are amounts: a currency stands at them or behind them, they are the last word, or the
     price is a minimum alone.

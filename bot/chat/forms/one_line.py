@@ -138,7 +138,7 @@ def _wrong(
 
 
 def _is_unseen(price: typed_text.Price | typed_text.AmbiguousAmount) -> TypeGuard[typed_text.Price]:
-    """Return whether it is one price; amounts to choose from are read more strictly."""
+    """True if it is one price; amounts to choose from are read more strictly."""
     return isinstance(price, typed_text.Price) and price.choice is None
 
 

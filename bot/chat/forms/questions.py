@@ -1,4 +1,4 @@
-"""The buttons below each question."""
+"""The question of each step with its buttons, and the offer to continue a form."""
 
 from __future__ import annotations
 
@@ -9,187 +9,6 @@ from bot.chat.forms import field_texts, request_fields, seller_texts, typed_text
 from bot.chat.model import drafts, moments, payout, replies, zones
 from bot.core.text import translations
 
-QUIET = ((22 * 60, 7 * 60), (20 * 60, 9 * 60))
-"""Quiet hours offered, in minutes of the day."""
-
-SUMMARY = (8 * 60, 20 * 60)
-"""Times of the summary offered, in minutes of the day."""
-
-
-def rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return the buttons of the draft's step: answers, Keep or Remove, and the ways out."""
-    field = request_fields.field_at(draft.form, draft.step)
-    offers = field.offers if field else _OFFERS.get(draft.step)
-    own = offers(draft, seller) if offers else ()
-    return (*own, *_kept(draft, seller), *_cleared(draft, seller), *ways_out(draft, seller))
-
-
-def ways_out(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return Back, unless this is the first question, and Cancel; a note is skipped instead."""
-    if draft.form == "payback":
-        return (
-            (
-                field_texts.offer_button(
-                    draft, translations.t(seller.language, "button-skip"), "clear", draft.step
-                ),
-            ),
-        )
-    out = field_texts.offer_button(
-        draft, translations.t(seller.language, "button-cancel"), "cancel"
-    )
-    if draft.form in ("line", "codes") or (draft.step == "kind" and not draft.in_menu):
-        return ((out,),)
-    return (
-        (
-            field_texts.offer_button(
-                draft, translations.t(seller.language, "button-back"), "back", draft.step
-            ),
-            out,
-        ),
-    )
-
-
-def zone_rows(draft: drafts.Draft, seller: drafts.Seller, names: Iterable[str]) -> replies.Rows:
-    """Return a button for each time zone."""
-    labels = {name: zones.place_name(name, seller.language) for name in names}
-    return field_texts.in_rows(
-        (field_texts.offer_button(draft, label, "zone", name) for name, label in labels.items()), 2
-    )
-
-
-def moment_rows(draft: drafts.Draft, seller: drafts.Seller, times: Iterable[int]) -> replies.Rows:
-    """Return a button for each time (epoch ms) that the draft's step may mean."""
-    zone = seller.zone or zones.UTC_ZONE
-    labels = {at: moments.button_label(at, zone, seller.language) for at in times}
-    return tuple(
-        (field_texts.offer_button(draft, label, "moment", draft.step, str(at)),)
-        for at, label in labels.items()
-    )
-
-
-def _quiet_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    offers = (
-        field_texts.offer_button(draft, seller_texts.hours(each), "hours", f"{each[0]}-{each[1]}")
-        for each in QUIET
-    )
-    return (*field_texts.in_rows(offers, 2), *_off(draft, seller, seller.quiet))
-
-
-def _summary_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    offers = (
-        field_texts.offer_button(draft, seller_texts.clock(minute), "minute", str(minute))
-        for minute in SUMMARY
-    )
-    return (*field_texts.in_rows(offers, 2), *_off(draft, seller, seller.summary))
-
-
-def _off(draft: drafts.Draft, seller: drafts.Seller, value: object) -> replies.Rows:
-    if value is None:
-        return ()
-    return (
-        (
-            field_texts.offer_button(
-                draft, translations.t(seller.language, "button-off"), "off", draft.step
-            ),
-        ),
-    )
-
-
-def fingerprint(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Return a checksum of all that a review shows: an old Create button must not create more."""
-    values = [getattr(draft, field.attribute) for field in request_fields.FIELDS if field.attribute]
-    shown = (seller.destination, seller.profile.name, draft.choice, values)
-    return f"{zlib.crc32(repr(shown).encode()):08x}"
-
-
-def _review_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    create = field_texts.offer_button(
-        draft,
-        translations.t(seller.language, "button-create"),
-        "create",
-        fingerprint(draft, seller),
-    )
-    return (
-        (create,),
-        (
-            field_texts.offer_button(
-                draft, translations.t(seller.language, "button-options"), "options"
-            ),
-        ),
-    )
-
-
-def _options_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return a row for each field that is set, with its value, then the others in pairs."""
-    fields = [field for field in request_fields.MENU if field.is_offered(draft, seller)]
-    labels = {
-        field.name: translations.t(seller.language, f"option-{field.name}") for field in fields
-    }
-    values = {field.name: field.label(draft, seller) for field in fields}
-    ticked = {
-        name: field_texts.TICK
-        + translations.t(seller.language, "option-set", option=labels[name], value=value)
-        for name, value in values.items()
-        if value
-    }
-    already = [
-        (field_texts.offer_button(draft, label, "open", name),) for name, label in ticked.items()
-    ]
-    fresh = (
-        field_texts.offer_button(draft, labels[name], "open", name)
-        for name in labels
-        if name not in ticked
-    )
-    done = field_texts.offer_button(draft, translations.t(seller.language, "button-done"), "done")
-    return (*already, *field_texts.in_rows(fresh, 2), (done,))
-
-
-_OFFERS: dict[str, Callable[[drafts.Draft, drafts.Seller], replies.Rows]] = {
-    "zone": lambda draft, seller: zone_rows(draft, seller, zones.suggested_zones(seller.language)),
-    "quiet": _quiet_rows,
-    "summary": _summary_rows,
-    "review": _review_rows,
-    "options": _options_rows,
-    request_fields.FILE_STEP: field_texts.file_answers,
-    **dict.fromkeys(drafts.PROFILE_STEPS, seller_texts.profile_rows),
-    **dict.fromkeys(request_fields.STEPS["payout"], seller_texts.payout_rows),
-}
-"""The answers to steps that ask for no field."""
-
-
-def _kept(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return Keep, where Back led to a question that has an answer."""
-    field = request_fields.field_at(draft.form, draft.step)
-    if draft.form != "new" or draft.step not in request_fields.PATH or field is None:
-        return ()
-    value = field.label(draft, seller)
-    if not value:
-        return ()
-    if field is request_fields.UNITS:
-        value = translations.t(seller.language, "count", count=draft.units)
-    return (
-        (
-            field_texts.offer_button(
-                draft, translations.t(seller.language, "button-keep", value=value), "keep"
-            ),
-        ),
-    )
-
-
-def _cleared(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return Remove for an optional field that is set, Skip for one that a new request lacks."""
-    field = request_fields.field_at(draft.form, draft.step)
-    if field is None or not field.is_optional:
-        return ()
-    is_set = field.line(draft, seller) is not None
-    if draft.form == "edit" and not is_set:
-        return ()
-    label = translations.t(seller.language, "button-remove" if is_set else "button-skip")
-    return ((field_texts.offer_button(draft, label, "clear", draft.step),),)
-
-
-# The question of each step, above its buttons.
-
 
 def prompt(draft: drafts.Draft, seller: drafts.Seller, note: str | None = None) -> replies.Reply:
     """Ask the question of the draft's step, below a note on the last answer."""
@@ -198,6 +17,25 @@ def prompt(draft: drafts.Draft, seller: drafts.Seller, note: str | None = None) 
     return replies.Reply(
         "\n\n".join(filter(None, parts)), rows(draft, seller), is_passing=is_passing
     )
+
+
+def _question(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    if draft.step == "review":
+        lines = (field.line(draft, seller) for field in request_fields.FIELDS)
+        return "\n".join([translations.t(seller.language, "review"), *filter(None, lines)])
+    if draft.step == request_fields.FILE_STEP:
+        return field_texts.file_question(draft, seller)
+    if draft.form == "payout":
+        return seller_texts.payout_question(draft, seller)
+    if draft.step in drafts.PROFILE_STEPS:
+        return seller_texts.profile_question(draft, seller)
+    if draft.form == "payback":
+        there = "here" if seller.paid_at.host is None else "elsewhere"
+        return translations.t(seller.language, f"ask-{draft.step}", there=there)
+    field = request_fields.field_at(draft.form, draft.step)
+    if field:
+        return field.question(draft, seller)
+    return translations.t(seller.language, f"ask-{draft.step}")
 
 
 def ask_which_amount(
@@ -226,21 +64,17 @@ def ask_which(
 def resume_prompt(draft: drafts.Draft, seller: drafts.Seller) -> replies.Reply:
     """Offer to continue a form that was left, or to start over."""
     language = seller.language
-    continued = (
-        field_texts.offer_button(draft, translations.t(language, "button-continue"), "continue"),
-    )
-    out = (field_texts.offer_button(draft, translations.t(language, "button-cancel"), "cancel"),)
+    continued = (field_texts.text_button(draft, seller, "button-continue", "continue"),)
+    out = (field_texts.text_button(draft, seller, "button-cancel", "cancel"),)
     if draft.form != "new":
         return replies.Reply(translations.t(language, "resume-short"), (continued, out))
     name = replies.escaped(draft.name) if draft.name else translations.t(language, "unnamed")
-    restart = (
-        field_texts.offer_button(draft, translations.t(language, "button-restart"), "restart"),
-    )
+    restart = (field_texts.text_button(draft, seller, "button-restart", "restart"),)
     return replies.Reply(translations.t(language, "resume", name=name), (continued, restart, out))
 
 
 def path(draft: drafts.Draft, seller: drafts.Seller) -> tuple[str, ...]:
-    """Return the numbered steps of a new request; the currency belongs to the amount's."""
+    """Return the numbered steps of a new request; the currency counts as the amount's step."""
     left_out = {
         "currency": True,
         "units": draft.kind not in request_fields.UNITS.kinds,
@@ -250,43 +84,158 @@ def path(draft: drafts.Draft, seller: drafts.Seller) -> tuple[str, ...]:
     return tuple(step for step in request_fields.PATH if step == now or not left_out.get(step))
 
 
-def _counted(step: str) -> str:
-    return "amount" if step == "currency" else step
-
-
 def _progress(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     """Return the number of the step; None outside the path, and before the kind is known."""
-    if (
-        draft.kind is None
-        or draft.form != "new"
-        or draft.in_menu
-        or draft.step not in request_fields.PATH
-    ):
+    is_numbered = draft.form == "new" and draft.step in request_fields.PATH and not draft.in_menu
+    if not is_numbered or draft.kind is None:
         return None
     steps = path(draft, seller)
     place = steps.index(_counted(draft.step)) + 1
     return translations.t(seller.language, "progress", step=place, steps=len(steps))
 
 
-def _question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    if draft.step == "review":
-        lines = (field.line(draft, seller) for field in request_fields.FIELDS)
-        return "\n".join([translations.t(seller.language, "review"), *filter(None, lines)])
-    if draft.step == request_fields.FILE_STEP:
-        return field_texts.file_question(draft, seller)
-    if draft.form == "payout":
-        return seller_texts.payout_question(draft, seller)
-    if draft.step in drafts.PROFILE_STEPS:
-        return seller_texts.profile_question(draft, seller)
-    if draft.form == "payback":
-        there = "here" if seller.paid_at.host is None else "elsewhere"
-        return translations.t(seller.language, f"ask-{draft.step}", there=there)
+def _counted(step: str) -> str:
+    return "amount" if step == "currency" else step
+
+
+# The buttons below a question.
+
+
+def rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Return the buttons of the draft's step: answers, Keep or Remove, and the ways out."""
     field = request_fields.field_at(draft.form, draft.step)
-    return (
-        field.question(draft, seller)
-        if field
-        else translations.t(seller.language, f"ask-{draft.step}")
+    offers = field.offers if field else _OFFERS.get(draft.step)
+    own = offers(draft, seller) if offers else ()
+    return (*own, *_keep_rows(draft, seller), *_clear_rows(draft, seller), *ways_out(draft, seller))
+
+
+def _keep_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Return Keep, if Back led to a question that has an answer."""
+    field = request_fields.field_at(draft.form, draft.step)
+    if draft.form != "new" or draft.step not in request_fields.PATH or field is None:
+        return ()
+    value = field.label(draft, seller)
+    if not value:
+        return ()
+    if field is request_fields.UNITS:
+        value = translations.t(seller.language, "count", count=draft.units)
+    label = translations.t(seller.language, "button-keep", value=value)
+    return ((field_texts.offer_button(draft, label, "keep"),),)
+
+
+def _clear_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Return Remove for an optional field that is set, Skip for one that a new request lacks."""
+    field = request_fields.field_at(draft.form, draft.step)
+    if field is None or not field.is_optional:
+        return ()
+    is_set = field.line(draft, seller) is not None
+    if draft.form == "edit" and not is_set:
+        return ()
+    key = "button-remove" if is_set else "button-skip"
+    return ((field_texts.text_button(draft, seller, key, "clear", draft.step),),)
+
+
+def ways_out(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Return Back, unless this is the first question, and Cancel; for a note, Skip alone."""
+    if draft.form == "payback":
+        return ((field_texts.text_button(draft, seller, "button-skip", "clear", draft.step),),)
+    cancel = field_texts.text_button(draft, seller, "button-cancel", "cancel")
+    if draft.form in ("line", "codes") or (draft.step == "kind" and not draft.in_menu):
+        return ((cancel,),)
+    return ((field_texts.text_button(draft, seller, "button-back", "back", draft.step), cancel),)
+
+
+def zone_rows(draft: drafts.Draft, seller: drafts.Seller, names: Iterable[str]) -> replies.Rows:
+    """Return a button for each time zone."""
+    buttons = (
+        field_texts.offer_button(draft, zones.place_name(name, seller.language), "zone", name)
+        for name in dict.fromkeys(names)
     )
+    return field_texts.in_rows(buttons, 2)
+
+
+def moment_rows(draft: drafts.Draft, seller: drafts.Seller, times: Iterable[int]) -> replies.Rows:
+    """Return a button for each time (epoch ms) that the draft's step may mean."""
+    zone = seller.zone or zones.UTC_ZONE
+    labels = {at: moments.button_label(at, zone, seller.language) for at in times}
+    return tuple(
+        (field_texts.offer_button(draft, label, "moment", draft.step, str(at)),)
+        for at, label in labels.items()
+    )
+
+
+QUIET = ((22 * 60, 7 * 60), (20 * 60, 9 * 60))
+"""Quiet hours offered, in minutes of the day."""
+
+
+def _quiet_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    offers = (
+        field_texts.offer_button(draft, seller_texts.hours(each), "hours", f"{each[0]}-{each[1]}")
+        for each in QUIET
+    )
+    return (*field_texts.in_rows(offers, 2), *_off(draft, seller, seller.quiet))
+
+
+SUMMARY = (8 * 60, 20 * 60)
+"""Times of the summary offered, in minutes of the day."""
+
+
+def _summary_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    offers = (
+        field_texts.offer_button(draft, seller_texts.clock(minute), "minute", str(minute))
+        for minute in SUMMARY
+    )
+    return (*field_texts.in_rows(offers, 2), *_off(draft, seller, seller.summary))
+
+
+def _off(draft: drafts.Draft, seller: drafts.Seller, value: object) -> replies.Rows:
+    if value is None:
+        return ()
+    return ((field_texts.text_button(draft, seller, "button-off", "off", draft.step),),)
+
+
+def fingerprint(draft: drafts.Draft, seller: drafts.Seller) -> str:
+    """Return a checksum of all that a review shows: an old Create button creates nothing else."""
+    values = [getattr(draft, field.attribute) for field in request_fields.FIELDS if field.attribute]
+    shown = (seller.destination, seller.profile.name, draft.choice, values)
+    return f"{zlib.crc32(repr(shown).encode()):08x}"
+
+
+def _review_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    shown = fingerprint(draft, seller)
+    create = field_texts.text_button(draft, seller, "button-create", "create", shown)
+    options = field_texts.text_button(draft, seller, "button-options", "options")
+    return ((create,), (options,))
+
+
+def _options_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
+    """Return a row for each field that is set, with its value, then the others in pairs."""
+    present, unset = [], []
+    for field in request_fields.MENU:
+        if not field.is_offered(draft, seller):
+            continue
+        label = translations.t(seller.language, f"option-{field.name}")
+        if value := field.label(draft, seller):
+            words = translations.t(seller.language, "option-set", option=label, value=value)
+            ticked = field_texts.TICK + words
+            present.append((field_texts.offer_button(draft, ticked, "open", field.name),))
+        else:
+            unset.append(field_texts.offer_button(draft, label, "open", field.name))
+    done = field_texts.text_button(draft, seller, "button-done", "done")
+    return (*present, *field_texts.in_rows(unset, 2), (done,))
+
+
+_OFFERS: dict[str, Callable[[drafts.Draft, drafts.Seller], replies.Rows]] = {
+    "zone": lambda draft, seller: zone_rows(draft, seller, zones.suggested_zones(seller.language)),
+    "quiet": _quiet_rows,
+    "summary": _summary_rows,
+    "review": _review_rows,
+    "options": _options_rows,
+    request_fields.FILE_STEP: field_texts.file_answers,
+    **dict.fromkeys(drafts.PROFILE_STEPS, seller_texts.profile_rows),
+    **dict.fromkeys(request_fields.STEPS["payout"], seller_texts.payout_rows),
+}
+"""The answers to steps that ask for no field."""
 
 
 def menu(language: str) -> replies.Rows:

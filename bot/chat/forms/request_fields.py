@@ -160,7 +160,7 @@ AMOUNT = field.Field(
     attribute="amount",
     option=2,
     ask=field_texts.amount_question,
-    offers=field_texts.amounts,
+    offers=field_texts.price_offers,
     display=field.FieldDisplay(
         value=field_texts.price_of, words=field_texts.price_words, brief=field_texts.price_brief
     ),

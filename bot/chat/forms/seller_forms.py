@@ -1,7 +1,4 @@
-"""The form of a payout account: its fields one by one, the service's check, and Save.
-
-A secret is sealed before the draft is stored, so this form never sees it again.
-"""
+"""The forms about sellers, not about requests: payout accounts, profiles, zones and hours."""
 
 from __future__ import annotations
 
@@ -11,6 +8,9 @@ from bot.chat.forms import field_texts, flow, questions, request_fields, seller_
 from bot.chat.model import drafts, local_time, moments, payout, replies, zones
 from bot.core import brand, errors
 from bot.core.text import translations
+
+# The form of a payout account: its fields one by one, the service's check, and Save. A secret is
+# sealed before the draft is stored, so the form never sees it again.
 
 
 def payout_form(
@@ -36,7 +36,7 @@ def take_payout_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> f
 
 
 def keep_account(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult | None:
-    """Ask for the next field; this one keeps its answer."""
+    """Keep the answer of this field, and ask for the next one."""
     field = payout.PAYOUT_STEPS.get(draft.step)
     if field is None or field not in _given(draft):
         return None
@@ -46,7 +46,7 @@ def keep_account(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult 
 
 
 def go_back(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
-    """Ask for the field before this one; before the first, show the accounts."""
+    """Ask for the field before this one; from the first, return to the accounts."""
     fields = payout.WAYS[draft.way or ""]
     place = len(fields)
     if draft.step in payout.PAYOUT_STEPS:
@@ -59,20 +59,20 @@ def go_back(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
 def account_probed(
     draft: drafts.Draft, account: payout.PayoutAccount, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Show what the service found out about an account, before it is saved."""
+    """Show what the service found about an account, before it is saved."""
     return flow.ask_step(replace(draft, found=account), payout.FOUND, seller)
 
 
 SPENDING = ("spendingKey", "spendingConnection")
-"""Codes of refused keys that could spend money."""
+"""Codes of refusals of keys that could spend money."""
 
 
 def account_refused(
     draft: drafts.Draft, problem: errors.FieldProblem, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Ask again for the field that a refusal names, `details.iban`, with all others kept.
+    """Ask again for the field that a refusal names (`details.iban`); the others keep their answers.
 
-    A key that can spend is not kept to be sent again.
+    A key that could spend money is dropped.
     """
     fields = payout.WAYS[draft.way or ""]
     field = problem.field.rpartition(".")[2]
@@ -83,7 +83,7 @@ def account_refused(
 
 
 def probe_interrupted(draft: drafts.Draft, note: str, seller: drafts.Seller) -> flow.FormResult:
-    """Return to the last thing that was asked, after a call of the service that came to nothing."""
+    """Ask the last question again, after a call of the service that failed."""
     if draft.step == payout.SAVING and draft.found:
         return flow.ask_step(draft, payout.FOUND, seller, note)
     return _ask(draft, payout.WAYS[draft.way or ""][-1], seller, note)
@@ -92,40 +92,40 @@ def probe_interrupted(draft: drafts.Draft, note: str, seller: drafts.Seller) -> 
 def account_saved(
     draft: drafts.Draft, account: payout.PayoutAccount, seller: drafts.Seller
 ) -> flow.FormResult:
-    """End the form with its account; `seller` has those from before and the new one's form goes on.
+    """End the form with its account; `seller` has the accounts from before.
 
-    A new request that waited for it is asked its next question.
+    A new request that waited for an account goes on.
     """
-    told = seller_texts.saved_reply(account, seller.account_of(account.way), seller.language)
+    saved = seller_texts.saved_reply(account, seller.account_of(account.way), seller.language)
     others = [one for one in seller.accounts if one.way != account.way]
     seller = replace(seller, accounts=(*others, account))
     paused = draft.paused
     if paused is None:
-        return flow.FormResult(None, (told,))
+        return flow.FormResult(None, (saved,))
     result = flow.go_on(paused, seller) if paused.step == "destination" else None
     result = result or flow.FormResult(paused, (questions.prompt(paused, seller),))
-    return replace(result, replies=(replace(told, rows=()), *result.replies))
+    return replace(result, replies=(replace(saved, rows=()), *result.replies))
 
 
 def with_warning(
     result: flow.FormResult, currency: str | None, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Put the warning before what follows from a price that no account of the seller takes."""
+    """Warn, before what follows from a price, that no account of the seller takes its currency."""
     warning = field_texts.unpaid_currency(currency, seller)
     if warning is None:
         return result
     if result.draft is not None and result.draft.step == "review":
-        return result  # which has it
+        return result  # the review has the warning
     return flow.with_note(result, warning)
 
 
 def connection_token(draft: drafts.Draft) -> str:
-    """Return a checksum of an account's answers, by which late answers of the service are told."""
+    """Return a checksum of the answers, which shows late answers of the service."""
     return seller_texts.fingerprint((draft.way, draft.answers))
 
 
 def _answer(draft: drafts.Draft, field: str, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Keep an answer, and ask for the next field without one; then the service checks them."""
+    """Keep an answer, and ask for the next field without one, else check the account."""
     given = _given(draft) | {field: payout.PayoutAnswer(field, text)}
     fields = payout.WAYS[draft.way or ""]
     answers = tuple(given[name] for name in fields if name in given)
@@ -158,7 +158,7 @@ def _step(field: str) -> str:
 def _save_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Save the account that the message with this button showed, and no other."""
+    """Save the account that this button's message showed, and no other."""
     if draft.step != payout.FOUND or draft.found is None:
         return None
     if words != (seller_texts.fingerprint(draft.answers),):
@@ -171,16 +171,18 @@ def _save_pressed(
 def _change_pressed(
     draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    return (
-        _ask(draft, payout.WAYS[draft.way or ""][0], seller) if draft.step == payout.FOUND else None
-    )
+    if draft.step != payout.FOUND:
+        return None
+    return _ask(draft, payout.WAYS[draft.way or ""][0], seller)
 
 
 def _skip_pressed(
     draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
     field = payout.PAYOUT_STEPS.get(draft.step)
-    return _answer(draft, field, "", seller) if field in payout.OPTIONAL and field else None
+    if field is None or field not in payout.OPTIONAL:
+        return None
+    return _answer(draft, field, "", seller)
 
 
 def _land_pressed(
@@ -200,7 +202,7 @@ def _later_pressed(
 
 
 def is_offered(way: str, seller: drafts.Seller) -> bool:
-    """Return whether the service takes accounts of a way."""
+    """True if the service takes this kind of account."""
     return way in payout.WAYS and payout.kind_of(way) in seller.paid_at.rails
 
 
@@ -213,8 +215,7 @@ PAYOUT_VERBS: dict[str, flow.Press] = {
 }
 
 
-# The steps of the settings that ask for the seller's profile.
-
+# The seller's profile, which is a part of the settings.
 
 PHOTO_STEP = "sellerimage"
 """The step that takes a photo."""
@@ -248,7 +249,7 @@ def save_profile_value(
 def clear_profile_value(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller
 ) -> flow.FormResult | None:
-    """Remove a part of the profile; None where the button is not of its step."""
+    """Remove a part of the profile; None if the button belongs to another step."""
     is_own = words == (draft.step,) and draft.step in drafts.PROFILE_STEPS
     return save_profile_value(draft, None, seller) if is_own else None
 
@@ -256,17 +257,15 @@ def clear_profile_value(
 def _offer_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take an offered value; ask again where another one is offered by now."""
+    """Take an offered value; ask again if another one is offered by now."""
     values = {
         seller_texts.offer_key(value): value
         for value in seller_texts.offered_values(draft.step, seller)
     }
     value = values.get(words[0])
-    return (
-        flow.ask_step(draft, draft.step, seller)
-        if value is None
-        else save_profile_value(draft, value, seller)
-    )
+    if value is None:
+        return flow.ask_step(draft, draft.step, seller)
+    return save_profile_value(draft, value, seller)
 
 
 def _accent_pressed(
@@ -292,11 +291,14 @@ PROFILE_VERBS: dict[str, flow.Press] = {
 }
 
 
-_DAY = 24 * 60  # minutes
+# Times: the zone, quiet hours and the summary; and moments that were offered for a request.
+
+_DAY = 24 * 60
+"""Minutes."""
 
 
 def take_time(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Take a text as quiet hours, as the time of the summary, or else as a zone."""
+    """Take a text as quiet hours, as the time of the summary, or at any other step as a zone."""
     if draft.step == "quiet":
         return _take_time(draft, local_time.read_hours(text), seller)
     if draft.step == "summary":
@@ -306,9 +308,8 @@ def take_time(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -
         return flow.ask_again(draft, zone, seller)
     if isinstance(zone, tuple):
         choices = questions.zone_rows(draft, seller, zone)
-        return flow.FormResult(
-            draft, (questions.ask_which(draft, seller, "ask-which-zone", choices),)
-        )
+        question = questions.ask_which(draft, seller, "ask-which-zone", choices)
+        return flow.FormResult(draft, (question,))
     return _take_zone(draft, zone, seller, now)
 
 
@@ -319,7 +320,7 @@ def _zone_pressed(
 
 
 def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Save the zone, and go on with the step that waited for it."""
+    """Save the zone, and ask the question that waited for it."""
     seller, setting = replace(seller, zone=name), flow.Setting("zone", name)
     shown = replies.escaped(zones.shown_zone(name, now, seller.language))
     saved = translations.t(seller.language, "zone-saved", zone=shown)
@@ -353,7 +354,7 @@ def _moment_pressed(
 
 
 def refuse_past(draft: drafts.Draft, at: int, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Ask again for the time of the draft's step, since `at` (epoch ms) has passed."""
+    """Ask again for the time of the draft's step: `at` (epoch ms) has passed."""
     zone = seller.zone or zones.UTC_ZONE
     return flow.ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
 
@@ -361,7 +362,7 @@ def refuse_past(draft: drafts.Draft, at: int, seller: drafts.Seller, now: int) -
 def _take_time(
     draft: drafts.Draft, time: tuple[int, int] | int | replies.Problem, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Save the minute of the day of the summary, or the two of the quiet hours."""
+    """Save the summary's minute of the day, or the two of the quiet hours."""
     if isinstance(time, replies.Problem):
         return flow.ask_again(draft, time, seller)
     if isinstance(time, int):

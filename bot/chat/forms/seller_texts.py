@@ -1,32 +1,25 @@
-"""Where a seller gets paid: the pages of payout accounts, and the questions about a new one."""
+"""What is a seller's own, in words: payout accounts, the profile that payers see, and settings."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 from bot.chat.forms import field_texts, typed_text
 from bot.chat.model import drafts, payout, replies, zones
 from bot.core import errors
 from bot.core.text import contacts, links, translations
 
-COUNTRIES = {"CH": "🇨🇭", "LI": "🇱🇮", "DE": "🇩🇪", "AT": "🇦🇹", "FR": "🇫🇷", "IT": "🇮🇹"}
-"""Countries of a Swiss account's holder that are offered; any other code can be typed."""
+# Payout accounts.
 
-HIDDEN = "…"
-"""What stands for a secret that was typed."""
 
-ALBY_LINK = (
-    "https://my.albyhub.com/apps/new?name=Payment+links"
-    "&request_methods=get_info+make_invoice+lookup_invoice"
-)
-"""Where Alby Hub asks its user for a key with these methods alone, none of which can spend."""
+_ACCOUNT_LABEL = 60
+"""UTF-16 units of an account's label in a text."""
 
-_PAYOUT_LABEL = 60
-_KEPT = 24
-"""UTF-16 units of an account's label in a text, and of an answer on a button."""
 
-_REFUSAL = 500  # UTF-16 units of the service's words
+_REFUSAL = 500
+"""UTF-16 units of the service's words."""
 
 
 def accounts_page(seller: drafts.Seller) -> replies.Reply:
@@ -50,35 +43,37 @@ def accounts_page(seller: drafts.Seller) -> replies.Reply:
     offers = [translations.t(language, f"payout-about-{kind}") for kind in left]
     parts = (shown, translations.t(language, "payout-connect") if offers else None, *offers)
     own = ((_account_button(account, language),) for account in seller.accounts)
-    kinds = (replies.Button(_offer(kind, seller), action=("getpaid", kind)) for kind in left)
+    kinds = []
+    for kind in left:
+        label = translations.t(language, f"button-payout-{kind}")
+        if seller.accounts:
+            label = translations.t(language, "button-payout-another", kind=label)
+        kinds.append(replies.Button(label, action=("getpaid", kind)))
     return replies.Reply("\n\n".join(filter(None, parts)), (*own, *field_texts.in_rows(kinds, 1)))
 
 
-def _offer(kind: str, seller: drafts.Seller) -> str:
-    """Return the label that offers a kind: below accounts of theirs, one that adds another."""
-    label = translations.t(seller.language, f"button-payout-{kind}")
-    return (
-        translations.t(seller.language, "button-payout-another", kind=label)
-        if seller.accounts
-        else label
-    )
-
-
 def account_lines(seller: drafts.Seller) -> list[str]:
-    """Return a line for each payout account, the one that is asked first on top."""
+    """Return a line for each payout account, in the order in which payments try them."""
     return [
         translations.t(
             seller.language,
             "payout-line-auto" if account.automatic else "payout-line",
             way=translations.t(seller.language, f"payout-way-{account.way}"),
-            label=replies.escaped(account.label, _PAYOUT_LABEL),
+            label=replies.escaped(account.label, _ACCOUNT_LABEL),
         )
         for account in seller.accounts
     ]
 
 
+def _account_button(account: payout.PayoutAccount, language: str) -> replies.Button:
+    """Return a short button: a wallet's label says enough, a bank account's only its end."""
+    values = {"kind": account.kind, "way": _way(account, language), "label": account.label}
+    label = translations.t(language, "button-payout-account", **values)
+    return replies.Button(replies.plain(label), action=("account", account.way))
+
+
 def schemes_page(seller: drafts.Seller) -> replies.Reply:
-    """Ask which kind of bank account it is."""
+    """Ask for the kind of a bank account."""
     language = seller.language
     rows = [
         (
@@ -106,7 +101,7 @@ def account_page(account: payout.PayoutAccount, language: str) -> replies.Reply:
 
 
 def removal_question(account: payout.PayoutAccount, affected: int, language: str) -> replies.Reply:
-    """Ask before an account is removed: `affected` links can't be paid without it."""
+    """Ask before an account is removed; `affected` is how many links can't be paid without it."""
     lines = [
         translations.t(
             language, "payout-remove", way=_way(account, language), label=_label(account)
@@ -125,12 +120,12 @@ def removal_question(account: payout.PayoutAccount, affected: int, language: str
 
 
 def fingerprint(value: object) -> str:
-    """Return a checksum for a button that is about just this value."""
+    """Return a checksum for a button that is about this value alone."""
     return f"{zlib.crc32(repr(value).encode()):08x}"
 
 
 def refusal_text(problem: errors.FieldProblem, language: str) -> str:
-    """Return our own text for a refusal's code, the service's words where it has none we know."""
+    """Return our own text for a refusal's code, the service's words for an unknown code."""
     key = f"payout-wrong-{problem.code}"
     known = key if problem.code and translations.has_text(key) else "payout-refused"
     return translations.t(language, known, message=replies.escaped(problem.message, _REFUSAL))
@@ -139,28 +134,48 @@ def refusal_text(problem: errors.FieldProblem, language: str) -> str:
 def saved_reply(
     account: payout.PayoutAccount, before: payout.PayoutAccount | None, language: str
 ) -> replies.Reply:
-    """Notify a seller that their money goes to another account from now on."""
+    """Notify a seller that their money goes to this account from now on."""
     key = "payout-saved" if before is None else "payout-replaced"
     values = {"way": _way(account, language), "label": _label(account)}
     if before is not None:
         values["before"] = _label(before)
-    text = f"{translations.t(language, key, **values)}\n{_known(account, language)}"
-    return _told(text, language)
+    text = f"{translations.t(language, key, **values)}\n{_how_known(account, language)}"
+    return _alarm(text, language)
 
 
 def removed_reply(account: payout.PayoutAccount, affected: int, language: str) -> replies.Reply:
-    """Notify a seller that an account is no longer used; `affected` links can't be paid now."""
+    """Notify a seller that an account is removed; `affected` links can't be paid now."""
     text = translations.t(
         language, "payout-removed", way=_way(account, language), label=_label(account)
     )
-    return _told(
+    return _alarm(
         f"{text}\n{translations.t(language, 'payout-removed-links', count=affected)}", language
     )
 
 
-def _told(text: str, language: str) -> replies.Reply:
+def _alarm(text: str, language: str) -> replies.Reply:
+    """Add what to do if somebody else made the change."""
     accounts = replies.Button(translations.t(language, "button-payout"), action=("getpaid",))
     return replies.Reply(f"{text}\n\n{translations.t(language, 'payout-not-you')}", ((accounts,),))
+
+
+COUNTRIES = {"CH": "🇨🇭", "LI": "🇱🇮", "DE": "🇩🇪", "AT": "🇦🇹", "FR": "🇫🇷", "IT": "🇮🇹"}
+"""Countries of a Swiss account's holder that are offered; any other code can be typed."""
+
+
+HIDDEN = "…"
+"""What stands for a secret that was typed."""
+
+
+ALBY_LINK = (
+    "https://my.albyhub.com/apps/new?name=Payment+links"
+    "&request_methods=get_info+make_invoice+lookup_invoice"
+)
+"""Where Alby Hub asks its user for a key with these methods alone, none of which can spend."""
+
+
+_KEPT = 24
+"""UTF-16 units of an answer on a button."""
 
 
 def payout_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
@@ -176,7 +191,7 @@ def payout_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
             changes = None
             if before is not None:
                 changes = translations.t(language, "payout-found-replaces", label=_label(before))
-            found = _described(draft.found, language, _typed(draft))
+            found = _described(draft.found, language, _given_holder(draft))
             parts = (translations.t(language, "payout-found"), found, changes)
             return "\n\n".join(filter(None, parts))
     fields, field = payout.WAYS[way], payout.PAYOUT_STEPS[draft.step]
@@ -187,10 +202,10 @@ def payout_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
     return f"{place}\n\n{asked}"
 
 
-def _typed(draft: drafts.Draft) -> str:
-    """Return a bank account's holder and address, which its label leaves out, as they were typed.
+def _given_holder(draft: drafts.Draft) -> str:
+    """Return a bank account's holder and address as typed, which its label leaves out.
 
-    Payers' banks warn of a wrong name, so the seller reads it before it counts.
+    Payers' banks warn of a wrong name, so the seller reads it before saving.
     """
     if payout.kind_of(draft.way or "") != payout.BANK:
         return ""
@@ -205,13 +220,9 @@ def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
         return ()
     if draft.step == payout.FOUND:
         words = ("save", fingerprint(draft.answers))
-        save = field_texts.offer_button(
-            draft, translations.t(language, "button-payout-save"), *words
-        )
-        change = field_texts.offer_button(
-            draft, translations.t(language, "button-payout-change"), "change"
-        )
-        return ((_green(save), change),)
+        save = field_texts.text_button(draft, seller, "button-payout-save", *words)
+        change = field_texts.text_button(draft, seller, "button-payout-change", "change")
+        return ((replace(save, style=replies.SUCCESS), change),)
     field = payout.PAYOUT_STEPS[draft.step]
     kept = {answer.field: answer for answer in draft.answers}.get(field)
     rows: replies.Rows = ()
@@ -226,42 +237,22 @@ def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
     if kept and kept.text:
         is_secret = (draft.way, field) in payout.SECRETS
         shown = HIDDEN if is_secret else replies.plain(kept.text, _KEPT)
-        rows = (
-            *rows,
-            (
-                field_texts.offer_button(
-                    draft, translations.t(language, "button-keep", value=shown), "keep"
-                ),
-            ),
-        )
+        label = translations.t(language, "button-keep", value=shown)
+        rows = (*rows, (field_texts.offer_button(draft, label, "keep"),))
     if field in payout.OPTIONAL:
-        rows = (
-            *rows,
-            (field_texts.offer_button(draft, translations.t(language, "button-skip"), "skip"),),
-        )
+        rows = (*rows, (field_texts.text_button(draft, seller, "button-skip", "skip"),))
     return rows
-
-
-def _green(save: replies.Button) -> replies.Button:
-    return replies.Button(save.label, action=save.action, style=replies.SUCCESS)
-
-
-def _account_button(account: payout.PayoutAccount, language: str) -> replies.Button:
-    """Return a button that stays short: a wallet's label says enough, a bank's only its end."""
-    values = {"kind": account.kind, "way": _way(account, language), "label": account.label}
-    label = translations.t(language, "button-payout-account", **values)
-    return replies.Button(replies.plain(label), action=("account", account.way))
 
 
 def _described(account: payout.PayoutAccount, language: str, holder: str = "") -> str:
     name = translations.t(
         language, "payout-account", way=_way(account, language), label=_label(account)
     )
-    return "\n".join(filter(None, (name, holder, _known(account, language))))
+    return "\n".join(filter(None, (name, holder, _how_known(account, language))))
 
 
-def _known(account: payout.PayoutAccount, language: str) -> str:
-    """Return how payments become known."""
+def _how_known(account: payout.PayoutAccount, language: str) -> str:
+    """Return how the seller gets to know of payments."""
     if account.automatic:
         return translations.t(language, "payout-automatic")
     return translations.t(
@@ -274,60 +265,13 @@ def _way(account: payout.PayoutAccount, language: str) -> str:
 
 
 def _label(account: payout.PayoutAccount) -> str:
-    return replies.escaped(account.label, _PAYOUT_LABEL)
+    return replies.escaped(account.label, _ACCOUNT_LABEL)
 
 
-# The profile's values as sellers type them, parsed, and the names that Telegram has of people.
+# The profile: what payers see of a seller.
 
 
-def read_name(text: str) -> str | replies.Problem:
-    """Parse the name that payers see: one line, 1 to 100 characters, one of them visible."""
-    return typed_text.read_line(text, "sellername", typed_text.MAX_NAME)
-
-
-def read_about(text: str) -> str | replies.Problem:
-    """Parse the line about a seller: up to 160 characters."""
-    return typed_text.read_line(text, "sellerabout", drafts.MAX_ABOUT)
-
-
-def read_contact(text: str) -> str | replies.Problem:
-    """Parse a contact as the service checks it; a link without a scheme gets `https`."""
-    try:
-        typed = contacts.typed_email(text) if "//" not in text else links.typed(text)
-        return contacts.check_contact(links.with_scheme(typed))
-    except ValueError:
-        return replies.Problem("problem-sellercontact")
-
-
-READERS: dict[str, Callable[[str], str | replies.Problem]] = {
-    "sellername": read_name,
-    "sellerabout": read_about,
-    "sellercontact": read_contact,
-}
-"""How a text is read at each step of the profile that takes one."""
-
-
-def name_at_telegram(first_name: str, last_name: str) -> str | None:
-    """Return a person's name at Telegram, the first name alone where both are too long.
-
-    None where payers could not read it.
-    """
-    for name in (f"{first_name} {last_name}", first_name):
-        found = read_name(name)
-        if isinstance(found, str):
-            return found
-    return None
-
-
-def offer_key(value: str) -> str:
-    """Return a checksum for the button that offers this value: its press takes no other."""
-    return f"{zlib.crc32(value.encode()):08x}"
-
-
-# The seller's profile as payers see it, and the offer to set it up.
-
-
-MARKS = {
+PICTOGRAMS = {
     "blue": "🔵",
     "teal": "🌊",
     "green": "🟢",
@@ -339,8 +283,10 @@ MARKS = {
 }
 """A pictogram of each accent colour, since Telegram's texts have no colours."""
 
+
 SHOWN = ("sellername", "sellerabout", "sellercontact", "selleraccent", "sellerimage")
 """The steps in the order in which the page shows their values."""
+
 
 _PROFILE_LABEL = 40
 """UTF-16 units of a name on a button."""
@@ -348,11 +294,11 @@ _PROFILE_LABEL = 40
 
 def accent_label(accent: str, language: str) -> str:
     """Return an accent colour as people read it: a pictogram and a word."""
-    return f"{MARKS[accent]} {translations.t(language, f'accent-{accent}')}"
+    return f"{PICTOGRAMS[accent]} {translations.t(language, f'accent-{accent}')}"
 
 
 def profile_line(step: str, profile: drafts.Profile, language: str) -> str | None:
-    """Return what the profile has at a step, as HTML; None where it has nothing."""
+    """Return what the profile has at a step, as HTML, if anything."""
     value = getattr(profile, drafts.PROFILE_STEPS[step])
     if value is None:
         return None
@@ -431,11 +377,9 @@ def profile_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def profile_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return the answers that a step of the profile offers, and Remove where it has a value."""
+    """Return the answers that a step of the profile offers, and Remove if it has a value."""
     present = getattr(seller.profile, drafts.PROFILE_STEPS[draft.step])
-    remove = field_texts.offer_button(
-        draft, translations.t(seller.language, "button-remove"), "clear", draft.step
-    )
+    remove = field_texts.text_button(draft, seller, "button-remove", "clear", draft.step)
     return (*_offers(draft, seller, present), *(((remove,),) if present else ()))
 
 
@@ -443,16 +387,12 @@ def _offers(draft: drafts.Draft, seller: drafts.Seller, present: str | None) -> 
     language = seller.language
     if draft.step == "sellerimage":
         return (
-            (
-                field_texts.offer_button(
-                    draft, translations.t(language, "button-profile-photo"), "telegram-photo"
-                ),
-            ),
+            (field_texts.text_button(draft, seller, "button-profile-photo", "telegram-photo"),),
         )
     if draft.step == "selleraccent":
         labels = (
             (field_texts.TICK * (each == present) + accent_label(each, language), each)
-            for each in MARKS
+            for each in PICTOGRAMS
         )
         return field_texts.in_rows(
             (field_texts.offer_button(draft, label, "accent", each) for label, each in labels), 2
@@ -471,8 +411,55 @@ def offered_values(step: str, seller: drafts.Seller) -> tuple[str, ...]:
     return seller.hints.contacts if step == "sellercontact" else ()
 
 
+def offer_key(value: str) -> str:
+    """Return a checksum for the button that offers this value, whose press takes no other."""
+    return f"{zlib.crc32(value.encode()):08x}"
+
+
+def read_name(text: str) -> str | replies.Problem:
+    """Parse the name that payers see: one line, 1 to 100 characters, one of them visible."""
+    return typed_text.read_line(text, "sellername", typed_text.MAX_NAME)
+
+
+def read_about(text: str) -> str | replies.Problem:
+    """Parse the line about a seller: up to 160 characters."""
+    return typed_text.read_line(text, "sellerabout", drafts.MAX_ABOUT)
+
+
+def read_contact(text: str) -> str | replies.Problem:
+    """Parse a contact as the service checks it; a link without a scheme gets `https`."""
+    try:
+        typed = contacts.typed_email(text) if "//" not in text else links.typed(text)
+        return contacts.check_contact(links.with_scheme(typed))
+    except ValueError:
+        return replies.Problem("problem-sellercontact")
+
+
+READERS: dict[str, Callable[[str], str | replies.Problem]] = {
+    "sellername": read_name,
+    "sellerabout": read_about,
+    "sellercontact": read_contact,
+}
+"""How a text is read at each step of the profile that takes one."""
+
+
+def name_at_telegram(first_name: str, last_name: str) -> str | None:
+    """Return a person's name at Telegram, the first name alone if both are too long.
+
+    None if payers could not read it.
+    """
+    for name in (f"{first_name} {last_name}", first_name):
+        found = read_name(name)
+        if isinstance(found, str):
+            return found
+    return None
+
+
+# Settings.
+
+
 def settings(seller: drafts.Seller) -> replies.Reply:
-    """Return the seller's destination, zone and hours, with buttons to change them."""
+    """Show the seller's destination, profile, zone and hours, with buttons to change them."""
     language = seller.language
     text, button = _destination(seller)
     rows = [
@@ -503,10 +490,8 @@ def _destination(seller: drafts.Seller) -> tuple[str, replies.Button]:
         text = shown if seller.accounts else translations.t(language, "payout-settings-none")
         return text, replies.Button(translations.t(language, "button-payout"), action=("getpaid",))
     if seller.destination is None:
-        text, label = (
-            translations.t(language, "settings-none"),
-            translations.t(language, "button-set-destination"),
-        )
+        text = translations.t(language, "settings-none")
+        label = translations.t(language, "button-set-destination")
     else:
         text = translations.t(language, "settings", destination=replies.escaped(seller.destination))
         label = translations.t(language, "button-change-destination")

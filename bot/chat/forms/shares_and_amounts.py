@@ -1,4 +1,4 @@
-"""The price of a draft and the shares of its receivers, parsed and divided.
+"""The amounts that payers choose from, and the shares of receivers: parsed and divided.
 
 Shares are rounded by the largest remainder, so that they sum to the price exactly; of equal
 remainders the receiver named first gets the unit.
@@ -19,18 +19,19 @@ from bot.core import errors
 from bot.core.money import amounts
 from bot.core.text import sanitize, translations
 
-# The amounts that payers may choose from, as sellers type them.
-#
-# `5/10/20 EUR` suggests amounts, `3+ EUR` is the least, `3-500 EUR` the least and the most, and
-# `3+ 5/10/20 EUR` has both. Several bare numbers are no suggestions: `1 000` is a thousand to
-# many.
+_QUOTED = 32
+"""UTF-16 units of an amount that a problem quotes."""
 
+# The amounts that payers choose from. `5/10/20 EUR` suggests amounts, `3+ EUR` is the least,
+# `3-500 EUR` the least and the most, and `3+ 5/10/20 EUR` has both. Several bare numbers are not
+# suggestions: many people type a thousand as `1 000`.
 
 ELSEWHERE = "problem-choice-elsewhere"
-"""The key of the answer where the service takes fixed prices only."""
+"""The key of the problem if the service takes fixed prices only."""
 
-_MAX_TEXT = 160  # characters of up to six amounts
-_QUOTED = 32  # UTF-16 units of an amount that a problem quotes
+_MAX_TEXT = 160
+"""Characters of up to six amounts."""
+
 _PART = re.compile(
     r"(?P<number>(?:(?<![^\W\d_])[.,\u066b])?\d(?:[\d.,'\u2019\u066b]*\d)?)|(?P<mark>[/+-])|[^/+\-\d]"
 )
@@ -43,9 +44,9 @@ _LIST = re.compile(r"[^\s/]*\d[^\s/]*(?:/[^\s/]*\d[^\s/]*)+")
 def read_amounts(
     text: str, default: str | None, *, may_choose: bool = True
 ) -> typed_text.Price | typed_text.AmbiguousAmount | replies.Problem:
-    """Parse a price, or the amounts that payers choose from where the service has that.
+    """Parse a price, or the amounts that payers choose from if the service has that.
 
-    The currency is `default` where none is named.
+    The currency is `default` if none is named.
     """
     numbers, names, shape = _parts(text)
     found = _CHOICE.fullmatch(shape)
@@ -68,7 +69,7 @@ def read_amounts(
 
 
 def is_choice(text: str) -> bool:
-    """Return whether a text has the form of amounts to choose from."""
+    """True if a text has the form of amounts to choose from."""
     return _CHOICE.fullmatch(_parts(text)[2]) is not None
 
 
@@ -80,13 +81,13 @@ def count_words(words: list[str]) -> int:
 
 
 def names_currency(text: str) -> bool:
-    """Return whether amounts have a known currency at them: `5/10€`, but not `24/7h`."""
+    """True if amounts are typed with a known currency: `5/10€`, but not `24/7h`."""
     names = _parts(text)[1]
     return bool(names) and isinstance(_currency(names, None), str)
 
 
 def joined_marks(words: list[str]) -> list[str]:
-    """Return the words with `5 / 10 / 20`, `3 - 500` or `3 +` at their beginning as one of them."""
+    """Join `5 / 10 / 20`, `3 - 500` or `3 +` at the beginning to one word."""
     while len(words) > 1 and _continues(*words[:3]):
         words = [words[0] + words[1], *words[2:]]
     return words
@@ -104,9 +105,9 @@ def usual_choice(currency: str) -> request_spec.AmountChoice[Decimal]:
 
 
 def _continues(word: str, following: str, third: str = "") -> bool:
-    """Return whether a mark stands between two words of amounts.
+    """True if a mark stands between two words of amounts.
 
-    Behind a currency, a plus or a dash is of the name: `$5 - 2 cups`.
+    After a currency, a plus or a dash belongs to the name: `$5 - 2 cups`.
     """
     word, following, third = map(sanitize.typed, (word, following, third))
     if not following or not any(char.isdecimal() for char in word):
@@ -142,7 +143,7 @@ def _parts(text: str) -> tuple[list[str], list[str], str]:
 
 
 def _currency(names: list[str], default: str | None) -> str | replies.Problem:
-    """Return the one currency of all names, empty where none is known."""
+    """Return the one currency of all names, "" if none is named."""
     different = [*{name.casefold(): name for name in names}.values()]
     if len(different) > 2:  # noqa: PLR2004 - before and after a number
         return replies.Problem("problem-choice-mixed", _examples(default))
@@ -214,16 +215,22 @@ def _examples(currency: str | None) -> dict[str, object]:
     return {"example": single, "several": f"{several} {code}"}
 
 
-MAX_RECEIVERS = 1000  # as the service has it
-WHOLE = 100  # per cent
+# The receivers of a price and their shares.
+
+MAX_RECEIVERS = 1000
+"""As the service has it."""
+
+WHOLE = 100
+"""Per cent."""
+
 _PERCENT_DECIMALS = 4
 _RESTS = (
     *("rest", "the rest", "remainder", "den rest", "der rest"),
     *("el resto", "le reste", "il resto", "o resto", "*"),
 )
-_BETWEEN = re.compile(
-    r"[\n;\uff1b\uff0c]|,(?![0-9])|(?<![0-9]),"
-)  # a comma among digits is a decimal mark
+_BETWEEN = re.compile(r"[\n;\uff1b\uff0c]|,(?![0-9])|(?<![0-9]),")
+"""What separates receivers; a comma among digits is a decimal mark."""
+
 _PERCENT = re.compile(r"%\s*(?P<before>[^%]+)|(?P<after>[^%]+?)\s*%")
 _ARABIC_PERCENT = "\u066a"
 
@@ -251,7 +258,7 @@ def minor_of(draft: drafts.Draft) -> int:
 
 
 def shares_of(draft: drafts.Draft) -> tuple[request_spec.Share, ...] | replies.Problem:
-    """Return what each receiver gets, () for one receiver only; a Problem where it can't be."""
+    """Return each receiver's share, () for one receiver; a Problem if they contradict the price."""
     if not draft.receivers or draft.currency is None:
         return ()
     if any(payout.names_accounts(portion.destination) for portion in draft.receivers):
@@ -333,7 +340,7 @@ def divide_price(
 ) -> tuple[request_spec.Share, ...] | replies.Problem:
     """Return each receiver's share of a price in minor units; the shares sum to the price.
 
-    A Problem is returned where the portions contradict each other or the price.
+    A Problem is returned if the portions contradict each other or the price.
     """
     kinds = {_kind(portion) for portion in portions}
     rests = sum(portion.measure == request_spec.REST for portion in portions)
@@ -354,9 +361,9 @@ def divide_price(
         for portion, amount in zip(portions, amounts, strict=True)
     )
     nothing = next((share for share in shares if share.amount < 1), None)
-    return (
-        replies.Problem("problem-receivers-nothing", _destination(nothing)) if nothing else shares
-    )
+    if nothing:
+        return replies.Problem("problem-receivers-nothing", _destination(nothing))
+    return shares
 
 
 def _kind(portion: drafts.Portion) -> str:
@@ -405,7 +412,7 @@ def _by_amount(
 
 
 def total_of_amounts(portions: tuple[drafts.Portion, ...], currency: str) -> int | None:
-    """Return the sum of amounts in minor units, where it can be a price; else None."""
+    """Return the sum of amounts in minor units; None if it can't be a price."""
     if not portions or {_kind(portion) for portion in portions} != {"amount"}:
         return None
     try:
@@ -416,5 +423,5 @@ def total_of_amounts(portions: tuple[drafts.Portion, ...], currency: str) -> int
 
 
 def portions_of(shares: tuple[request_spec.Share, ...]) -> tuple[drafts.Portion, ...]:
-    """Return the shares of a spec as its seller typed them."""
+    """Return the shares of a spec as the seller typed them."""
     return tuple(drafts.Portion(share.destination, share.measure) for share in shares)

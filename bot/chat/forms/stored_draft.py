@@ -1,4 +1,4 @@
-"""Drafts as JSON in the database."""
+"""Drafts as JSON in the database: written, and read back if they are sound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.chat.forms import request_fields, typed_text
 from bot.chat.model import drafts, payout, request_spec, stored_json
 
 _MAX_DEPTH = 3
-"""Drafts within one: the settings over a refused request over a new one."""
+"""Drafts in each other: the settings over a refused request over a new request."""
 
 
 def write_draft(draft: drafts.Draft) -> str:
@@ -32,6 +32,10 @@ def _draft_of(found: object, depth: int = _MAX_DEPTH) -> drafts.Draft | None:
     paused = None if found["paused"] is None else _draft_of(found["paused"], depth - 1)
     if found["paused"] is not None and (paused is None or paused.form != "new"):
         return None
+    account = None
+    if found["found"] is not None:
+        currencies = tuple(found["found"]["currencies"])
+        account = payout.PayoutAccount(**{**found["found"], "currencies": currencies})
     return drafts.Draft(
         **{
             **found,
@@ -43,7 +47,7 @@ def _draft_of(found: object, depth: int = _MAX_DEPTH) -> drafts.Draft | None:
             "goods": request_spec.Goods.of(found["goods"]),
             "readings": request_spec.goods_of(found["readings"]),
             "answers": tuple(payout.PayoutAnswer(**answer) for answer in found["answers"]),
-            "found": None if found["found"] is None else _account_of(found["found"]),
+            "found": account,
             "file": None if found["file"] is None else drafts.Attachment(**found["file"]),
         }
     )
@@ -53,12 +57,8 @@ def _choice_of(found: Mapping[str, Any]) -> request_spec.AmountChoice[Decimal] |
     return request_spec.read_draft_choice(found["choice"], found["currency"] or typed_text.FINEST)
 
 
-def _account_of(found: Mapping[str, Any]) -> payout.PayoutAccount:
-    return payout.PayoutAccount(**{**found, "currencies": tuple(found["currencies"])})
-
-
 def _is_sound(found: Mapping[str, Any]) -> bool:
-    """Return whether the attributes of a draft go together."""
+    """True if the attributes of a draft go together."""
     form, step, amount = found["form"], found["step"], found["amount"]
     return (
         step in request_fields.STEPS[form]
@@ -76,13 +76,13 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
 
 
 def _is_sound_choice(found: Mapping[str, Any]) -> bool:
-    """Return whether a choice fits the price, which is its first amount."""
+    """True if the price equals the first amount of the choice."""
     choice = _choice_of(found)
     return choice is not None and found["amount"] == f"{choice.first:f}"
 
 
 def _is_sound_payout(found: Mapping[str, Any]) -> bool:
-    """Return whether the attributes of a payout account's draft go together."""
+    """True if the attributes of a payout account's draft go together."""
     fields, step = payout.WAYS[found["way"]], found["step"]
     given = [answer["field"] for answer in found["answers"]]
     is_whole = step in payout.PAYOUT_STEPS or given == [*fields]

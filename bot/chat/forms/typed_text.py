@@ -1,4 +1,4 @@
-"""Texts as sellers type them, parsed: a value, or the Problem with it."""
+"""Texts as sellers type them, parsed: a value, or the Problem with the text."""
 
 from __future__ import annotations
 
@@ -16,44 +16,48 @@ from bot.core.text import contacts, links, sanitize
 FINEST = "BTC"
 """The currency with the most decimals: an amount that it refuses, all refuse."""
 
-# The service's bounds, where the interface shows none (section 8).
+# The service's bounds, if the interface shows none (section 8).
 MAX_NAME = 100
 MAX_DESCRIPTION = 500
-MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long
+MAX_DESTINATION = 512  # some wallet identifiers are long
 MAX_UNITS = 1_000_000
 MAX_POSTER_TEXT = 300
 MAX_THANKS = 500
 MAX_QUANTITY = 100
 
 USUAL = "USD"
-"""The currency of examples where none is known."""
+"""The currency of examples if none is known."""
 
 _LOCAL = re.compile(r"[^:/?#.]*:\d{1,5}(?:[/?#].*)?", re.DOTALL)
 _HANDCASH = re.compile(
     r"\$?[a-z0-9][a-z0-9._-]*|[a-z0-9._+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}", re.IGNORECASE
 )
-_QUOTED = 32  # UTF-16 units of a text that a problem quotes
+_QUOTED = 32
+"""UTF-16 units of a text that a problem quotes."""
+
 _JOINER = re.compile(rf"(?<=[^\0-\x7f])[{sanitize.JOINERS}](?=[^\0-\x7f])")
-"""A joiner among letters or emoji that need it, as in paths in Persian; elsewhere it only hides."""
+"""A joiner among letters or emoji that need it, as in Persian paths; others are refused."""
 
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters that look blank
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """An amount in major units; `currency` is None where none was named and none is usual.
-
-    With a `choice`, payers choose the amount, and `amount` is its first.
-    """
+    """A price that was typed, in major units."""
 
     amount: Decimal
+    """The first amount of the `choice`, if there is one."""
+
     currency: str | None
+    """None if none was named and none is usual."""
+
     choice: request_spec.AmountChoice[Decimal] | None = None
+    """The amounts that payers choose from."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmbiguousAmount:
-    """An amount with several readings, of which the seller chooses one."""
+    """An amount with several readings; the seller chooses one."""
 
     choices: tuple[Decimal, ...]
     currency: str | None
@@ -140,7 +144,7 @@ def read_email(text: str) -> str | replies.Problem:
 def read_line(text: str, field: str, most: int) -> str | replies.Problem:
     """Fold a text to one line of 1 to `most` characters, one of them visible.
 
-    The Problem with it is one of the `field`.
+    A Problem has a text of the `field`: `problem-FIELD-empty` or `problem-FIELD-long`.
     """
     text = sanitize.lines(text)
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\t\n" for char in text):
@@ -158,7 +162,7 @@ def _is_visible(char: str) -> bool:
 
 
 def read_units(text: str) -> int | replies.Problem:
-    """Parse a number of units, 1 to 1 000 000; a mark in it can only group digits."""
+    """Parse a number of units, 1 to 1 000 000; a mark in it groups digits."""
     if not any(map(_is_visible, text)):
         return replies.Problem("problem-units-empty")
     try:
@@ -185,7 +189,7 @@ def read_quantity(text: str) -> int | replies.Problem | None:
 
 
 def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | replies.Problem:
-    """Parse an amount with its currency, `default` where none is named."""
+    """Parse an amount with its currency, `default` if none is named."""
     if not any(map(_is_visible, text)):
         return replies.Problem("problem-amount-empty", {"example": example_price(default)})
     try:
@@ -212,7 +216,7 @@ def _ambiguous(
 
 
 def may_be_grouped(text: str, currency: str | None) -> bool:
-    """Return whether a mark in an amount may group digits, also where one reading is no amount."""
+    """True if a mark in an amount may group digits, even if one reading is not an amount."""
     try:
         amounts.read_amount(text, currency)
     except errors.MoneyError as error:
@@ -263,10 +267,8 @@ def example_price(currency: str | None) -> str:
     return f"{amounts.example(code)} {code}"
 
 
-# What sellers type about where their money goes, checked as far as no server is needed.
-#
-# The payment service checks all of it again, and asks the wallet.
-
+# The fields of a payout account, checked as far as possible without a server. The payment service
+# checks them again, and asks the wallet.
 
 _MOST = {
     "name": 70,
@@ -277,7 +279,7 @@ _MOST = {
     "town": 35,
     "key": 100,
 }
-"""Characters of what is typed freely, as the service bounds them."""
+"""Characters of free text, as the service limits them."""
 
 _NUMBERS = ("houseNumber", "postalCode")
 _MOST_SECRET = 2048
@@ -292,11 +294,11 @@ _PIX = re.compile(r"\+?\d{11,14}|[0-9A-Fa-f]{32}|[^\s@]+@[^\s@]+\.[^\s@]+")
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _CONNECTION = re.compile(r"nostr\+?walletconnect:(?://)?[0-9a-f]{64}\?\S*secret=\S+", re.IGNORECASE)
 _LNBITS_KEY = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
-"""A key of LNbits, or the id in the address of a wallet's own page, which logs its owner in."""
+"""A key of LNbits, or the id in the address of a wallet's page, which logs its owner in."""
 
 
 def read_field(way: str, field: str, text: str) -> str | replies.Problem:
-    """Parse what was typed for a field of a way (payouts/payout_account.py)."""
+    """Parse a text for a field of an account of this way (payouts/payout_account.py)."""
     if field in _READERS:
         return _READERS[field](text)
     if field == "key":
@@ -312,12 +314,12 @@ def read_field(way: str, field: str, text: str) -> str | replies.Problem:
 
 
 def is_connection(text: str) -> bool:
-    """Return whether a text has a connection string, which is a secret wherever it is typed."""
+    """True if a text has a connection string, which is a secret at any question."""
     return _CONNECTION.search(sanitize.typed(text)) is not None
 
 
 def has_key(text: str) -> bool:
-    """Return whether a text has a key of LNbits."""
+    """True if a text has a key of LNbits."""
     return _LNBITS_KEY.search(sanitize.typed(text)) is not None
 
 
@@ -352,14 +354,14 @@ def _read_pix(text: str) -> str | replies.Problem:
 
 
 def _read_name(text: str) -> str | replies.Problem:
-    """Parse a holder's name; an IBAN that was sent twice, or too early, is none."""
+    """Parse a holder's name; refuse an IBAN that was sent twice, or too early."""
     if isinstance(_read_iban(text), str):
         return replies.Problem("payout-wrong-name")
     return read_line(text, "payout", _MOST["name"])
 
 
 def _read_url(text: str) -> str | replies.Problem:
-    """Parse the address of an LNbits; that of a wallet's page has a key behind it, which is cut."""
+    """Parse the address of an LNbits, without the key that the address of a wallet's page has."""
     url = links.with_scheme(re.split(r"[?#]", links.typed(text))[0].strip())
     is_sound = url.lower().startswith(("https://", "http://")) and not any(map(str.isspace, url))
     is_sound = is_sound and len(url) <= links.LONGEST_URL
@@ -369,11 +371,8 @@ def _read_url(text: str) -> str | replies.Problem:
 def _read_key(text: str) -> str | replies.Problem:
     key = sanitize.typed(text)
     is_sound = key.isascii() and key.isprintable() and " " not in key
-    return (
-        key
-        if is_sound and 0 < len(key) <= _MOST_SECRET
-        else replies.Problem("payout-wrong-keyForm")
-    )
+    is_sound = is_sound and 0 < len(key) <= _MOST_SECRET
+    return key if is_sound else replies.Problem("payout-wrong-keyForm")
 
 
 def _read_connection(text: str) -> str | replies.Problem:

@@ -8,7 +8,7 @@ import pytest
 
 from bot.chat.forms.form import settings_form, take_picture
 from bot.chat.forms.seller_texts import (
-    MARKS,
+    PICTOGRAMS,
     name_at_telegram,
     offer_key,
     profile_offer,
@@ -140,7 +140,7 @@ def test_the_username_and_the_notifications_address_are_offered_as_contacts() ->
 
 
 def test_each_accent_has_a_button_and_the_present_one_a_tick() -> None:
-    assert [*MARKS] == [*ACCENTS]
+    assert [*PICTOGRAMS] == [*ACCENTS]
     talk = asked("selleraccent")
     assert "✓ 🟢 Green" in labels(talk.replies[-1].rows)
     for accent in ACCENTS:
