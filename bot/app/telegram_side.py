@@ -51,7 +51,7 @@ log = structlog.get_logger()
 CALLBACKS_AT_ONCE = 4
 """Callbacks answered at a time."""
 
-OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + downloads.AT_ONCE + FILES_AT_ONCE + 2
+OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + downloads.PHOTOS_AT_ONCE + FILES_AT_ONCE + 2
 """Connections for everything but messages and inline queries, the profile and health checks
 included: neither waits for the other."""
 
@@ -316,7 +316,7 @@ class TelegramLead:
             worker.Job(queues.updates, chat.handle, on_dead_letter=chat.on_dead_letter),
             worker.Job(queues.jobs, requests.perform, JOBS_AT_ONCE, requests.on_dead_letter),
             worker.Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
-            worker.Job(queues.photos, photos.take, downloads.AT_ONCE, photos.on_dead_letter),
+            worker.Job(queues.photos, photos.take, downloads.PHOTOS_AT_ONCE, photos.on_dead_letter),
             worker.Job(queues.files, files.take, FILES_AT_ONCE, files.on_dead_letter),
         ]
 

@@ -1,7 +1,7 @@
-"""Sellers' photos: downloaded from Telegram, checked, reduced and stored.
+"""Files that sellers send: photos, and files for their buyers, each downloaded and kept.
 
-Where the Bot API server answers a `file_path` on this machine, as it does in local mode, the
-library's own download reads it from the disk. Here a path is only used as part of an address.
+A Bot API server in local mode answers with a `file_path` on this machine, which the library's own
+download would read from the disk. Here a path is only used as a part of an address.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, Tele
 
 from bot.chat.conversation import conversation
 from bot.chat.forms import goods_form
-from bot.chat.jobs import client, dialects
+from bot.chat.jobs import client
 from bot.chat.model import payloads, payout, queues, replies, request_spec
 from bot.chat.pictures import decoder_process
 from bot.chat.telegram import transport
@@ -34,36 +34,21 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-MAX_BYTES = 10_000_000
-"""The limit of sendPhoto: no larger photo exists, and no larger file is accepted."""
-
-AT_ONCE = 2
-"""Photos in memory: one is reduced at a time, while another one is downloaded."""
+PHOTOS_AT_ONCE = 2
+"""Photos in memory: one is downloaded while another one is reduced."""
 
 READ_SECONDS = 20.0
-DOWNLOAD_SECONDS = 40.0
-"""The limit of one download; less than its lease."""
-
-PHOTO_RETRIES = queue_policy.RetryTable(
-    (1_000, 3_000, 10_000, 30_000), longest_asked=24 * 3600 * 1000
-)
-"""Milliseconds until the next attempt; after the last one the seller is asked to send it again.
-
-While this machine can start no process, which is not the photo's fault, the last delay repeats."""
 
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
-"""The errors that the library raises at an answer in another shape than Telegram's."""
+"""The errors that the library raises for an answer of another shape than Telegram's."""
 
 TOO_MANY_REQUESTS = 429
 TOO_BIG = "file is too big"
-"""Telegram's answer about a file of more than the 20 MB that bots may download."""
-
-FINAL_FOR_PHOTOS = (BadRequest, Forbidden, InvalidToken, errors.Refused)
-"""Refusals that another attempt would not change."""
+"""Telegram's refusal of a file of more than the 20 MB that bots may download."""
 
 PORTRAIT_SIDE = 320
 """Pixels of a portrait, as in pictures/photo_preparation.py, whose import costs memory. A smaller
-profile photo is only used where Telegram has no larger one."""
+profile photo is only used if Telegram has no larger one."""
 
 PHOTO_UNREACHABLE, PHOTO_TOO_LARGE, TOO_HEAVY, NO_PROFILE = (
     "unreachable",
@@ -83,7 +68,7 @@ class Downloads:
         self._base = f"{root}/file/bot{bot.token}/"
         self._http = httpx.AsyncClient(
             timeout=READ_SECONDS,
-            limits=httpx.Limits(max_connections=AT_ONCE + queues.FILES_AT_ONCE),
+            limits=httpx.Limits(max_connections=PHOTOS_AT_ONCE + queues.FILES_AT_ONCE),
             verify=http_client.ssl_context(),
             trust_env=http_client.may_use_proxy(root),
             headers={"Accept-Encoding": "identity"},  # the bytes counted are those received
@@ -92,8 +77,8 @@ class Downloads:
     async def fetch(self, file_id: str, max_bytes: int) -> bytearray:
         """Return the bytes of a file.
 
-        Raises PictureError for one of more than `max_bytes` bytes, TelegramError where Telegram
-        refuses, PeerError where it can't be reached or its answer is no file, Refused for an
+        Raises PictureError for a file of more than `max_bytes` bytes, TelegramError if Telegram
+        refuses, PeerError if it can't be reached or its answer isn't a file, and Refused for an
         unknown file.
         """
         try:
@@ -111,9 +96,9 @@ class Downloads:
         return await self._download(self._base + _relative_path(file, self._bot), max_bytes)
 
     async def profile_photo(self, user_id: int) -> str:
-        """Return the file_id of a person's profile photo, the smallest that is large enough.
+        """Return the file_id of a profile photo, in the smallest size that is large enough.
 
-        Raises PictureError where Telegram shows none, TelegramError, and Refused.
+        Raises PictureError if Telegram shows none, TelegramError, and Refused.
         """
         try:
             found = await self._bot.get_user_profile_photos(user_id, limit=1)
@@ -161,8 +146,8 @@ def _too_large() -> errors.PictureError:
 def _relative_path(file: File, bot: Bot) -> str:
     """Return the path below the root of a bot's files, quoted.
 
-    Raises Refused for any other `file_path`: a file of this machine, a path that leads up, another
-    address, nothing.
+    Raises Refused for any other `file_path`, such as a file of this machine, a path that leads up,
+    another address, or none.
     """
     given = file.file_path
     path = given.removeprefix(f"{bot.base_file_url}/") if isinstance(given, str) else ""
@@ -170,6 +155,48 @@ def _relative_path(file: File, bot: Bot) -> str:
     if is_odd or not path.isprintable() or ":" in path or "\\" in path:
         raise errors.Refused("its file_path is not one below the bot's files")
     return quote(path)
+
+
+FINAL = (BadRequest, Forbidden, InvalidToken, errors.Refused)
+"""Refusals that another attempt would not change."""
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return transport.describe_error(error) if isinstance(error, TelegramError) else str(error)
+
+
+def _delay(retries: queue_policy.RetryTable, error: Exception, attempts: int) -> int | None:
+    """Return the milliseconds until the next attempt, None for the last one.
+
+    The last delay repeats while this machine can't start a process: that isn't the photo's fault.
+    """
+    if isinstance(error, errors.StorageError):
+        return retries.delay_or_last(attempts)
+    if isinstance(error, FINAL):
+        return None
+    asked = (
+        transport.retry_after_ms(error) / 1000
+        if isinstance(error, RetryAfter)
+        else errors.requested_wait(error)
+    )
+    return retries.delay(attempts, asked)
+
+
+# Photos: prepared in a process of their own, and stored.
+
+
+MAX_PHOTO_BYTES = 10_000_000
+"""The limit of sendPhoto: there are no larger photos, and no larger file is accepted as one."""
+
+PHOTO_SECONDS = 40.0
+"""Limit of one download; less than its lease."""
+
+PHOTO_RETRIES = queue_policy.RetryTable(
+    (1_000, 3_000, 10_000, 30_000), longest_asked=24 * 3600 * 1000
+)
+"""Delays between attempts; after the last one the seller is asked to send the photo again."""
 
 
 class PhotoIntake:
@@ -194,11 +221,13 @@ class PhotoIntake:
 
     async def take(self, message: outbox.Message) -> None:
         """Download one photo, prepare it and continue its form."""
+        wanted: payloads.PhotoDownload = message.body
         photo: bytes | str
         try:
-            async with asyncio.timeout(DOWNLOAD_SECONDS):
-                data = await self._fetch(message.body)
-            words = (decoder_process.PORTRAIT,) if message.body.portrait else ()
+            async with asyncio.timeout(PHOTO_SECONDS):
+                file_id = wanted.file_id or await self._downloads.profile_photo(wanted.seller_id)
+                data = await self._downloads.fetch(file_id, MAX_PHOTO_BYTES)
+            words = (decoder_process.PORTRAIT,) if wanted.portrait else ()
             photo = decoder_process.read_answer(await self._child.run(data, *words))
         except errors.PictureError as error:
             photo = error.reason
@@ -212,7 +241,7 @@ class PhotoIntake:
             errors.StorageError,
             TimeoutError,
         ) as error:
-            reason, delay = _reason(error), _photo_delay(error, message.attempts)
+            reason, delay = _reason(error), _delay(PHOTO_RETRIES, error, message.attempts)
             log.warning("photo not fetched", chat=message.lane, reason=reason)
             if delay is not None:
                 retry = partial(self._retry, message=message, delay=delay, note=reason)
@@ -220,10 +249,6 @@ class PhotoIntake:
                 return
             photo = PHOTO_UNREACHABLE
         await self._db.transaction_until_stored(partial(self._finish, message=message, photo=photo))
-
-    async def _fetch(self, wanted: payloads.PhotoDownload) -> bytearray:
-        file_id = wanted.file_id or await self._downloads.profile_photo(wanted.seller_id)
-        return await self._downloads.fetch(file_id, MAX_BYTES)
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Ask the seller for another photo in place of one that was set aside."""
@@ -241,44 +266,20 @@ class PhotoIntake:
             self._chat.receive_photo(tx, message, photo)
 
 
-def _reason(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "no answer in time"
-    return transport.describe_error(error) if isinstance(error, TelegramError) else str(error)
+# Files for buyers: kept by the service. It deletes a file that no request names within a week, so
+# an attempt may be repeated.
 
 
-def _photo_delay(error: Exception, attempts: int) -> int | None:
-    """Return the milliseconds until the next attempt, None for no further one."""
-    if isinstance(error, errors.StorageError):  # no child process can be started
-        return PHOTO_RETRIES.delay_or_last(attempts)
-    if isinstance(error, FINAL_FOR_PHOTOS):
-        return None
-    asked = (
-        transport.retry_after_ms(error) / 1000
-        if isinstance(error, RetryAfter)
-        else errors.requested_wait(error)
-    )
-    return PHOTO_RETRIES.delay(attempts, asked)
-
-
-# Files that sellers send for their buyers: downloaded from Telegram, kept by the service.
-#
-# The service deletes a file that no request names within a week, so an attempt may be repeated.
-
-
-FETCH_SECONDS = 150.0
-"""The limit of one attempt, less than its lease."""
+FILE_SECONDS = 150.0
+"""Limit of one attempt, less than its lease."""
 
 MOST_CODE_BYTES = 2 * request_spec.MAX_CODES * request_spec.MAX_CODE
 """A larger file is not read as a list of codes."""
 
 FILE_RETRIES = queue_policy.RetryTable((1_000, 3_000, 10_000, 30_000), longest_asked=3600 * 1000)
-"""Milliseconds until the next attempt; after the last one the seller is asked to send it again."""
+"""Delays between attempts; after the last one the seller is asked to send the file again."""
 
-FINAL_FOR_FILES = (BadRequest, Forbidden, InvalidToken, errors.Refused)
-"""Refusals that another attempt would not change."""
-
-FILE_TOO_LARGE, FILE_UNREACHABLE, REFUSED, FULL = (
+FILE_TOO_LARGE, FILE_UNREACHABLE, FILE_REFUSED, STORAGE_FULL = (
     "problem-goods-too-large",
     "problem-goods-unreachable",
     "problem-goods-refused",
@@ -289,7 +290,7 @@ FILE_TOO_LARGE, FILE_UNREACHABLE, REFUSED, FULL = (
 
 @dataclass(frozen=True, slots=True)
 class FileRoute:
-    """Where files come from, and the service that keeps them."""
+    """The source of files, and the service that keeps them."""
 
     downloads: Downloads
     service: client.Client
@@ -315,12 +316,12 @@ class FileIntake:
     async def take(self, message: outbox.Message) -> None:
         """Fetch one file and continue its form."""
         try:
-            async with asyncio.timeout(FETCH_SECONDS):
+            async with asyncio.timeout(FILE_SECONDS):
                 found = await self._fetch(message)
         except errors.PictureError:
             found = goods_form.Fetched(problem=FILE_TOO_LARGE)
         except (TelegramError, errors.PeerError, errors.Refused, TimeoutError) as error:
-            delay = _file_delay(error, message.attempts)
+            delay = _delay(FILE_RETRIES, error, message.attempts)
             log.warning("file not fetched", chat=message.lane, reason=_reason(error))
             if delay is not None:
                 retry = partial(self._retry, message=message, due_at=self._now() + delay)
@@ -335,25 +336,19 @@ class FileIntake:
         self._chat.receive_file(tx, message, goods_form.Fetched(problem=FILE_UNREACHABLE))
 
     async def _fetch(self, message: outbox.Message) -> goods_form.Fetched:
-        wanted, service = message.body, self._route.service.keyed(message.id)
-        data = await self._route.downloads.fetch(wanted.file.file_id, request_spec.MAX_FILE)
-        codes = await self._codes_in(wanted, data)
+        wanted: payloads.FileDownload = message.body
+        service, file = self._route.service.keyed(message.id), wanted.file
+        data = await self._route.downloads.fetch(file.file_id, request_spec.MAX_FILE)
+        codes: goods_form.CodeList | replies.Problem | None = None
+        if goods_form.is_code_file(file.name) and len(data) <= MOST_CODE_BYTES:
+            codes = await asyncio.to_thread(goods_form.read_code_file, file.name, bytes(data))
         if wanted.for_codes:
             return goods_form.Fetched(codes=codes)
         whole = await _keep(service, wanted, data)
         readings: tuple[request_spec.Goods, ...] = (whole,)
         if isinstance(codes, goods_form.CodeList):
             readings = (whole, await _keep_codes(service, wanted, codes, whole, data))
-        return goods_form.Fetched(readings, codes, has_words=wanted.file.has_words)
-
-    async def _codes_in(
-        self, wanted: payloads.FileDownload, data: bytearray
-    ) -> goods_form.CodeList | replies.Problem | None:
-        """Read the codes in a file, in a thread; None for one that is no list of codes."""
-        name = wanted.file.name
-        if not goods_form.is_code_file(name) or len(data) > MOST_CODE_BYTES:
-            return None
-        return await asyncio.to_thread(goods_form.read_code_file, name, bytes(data))
+        return goods_form.Fetched(readings, codes, has_words=file.has_words)
 
     def _retry(self, tx: database.Transaction, message: outbox.Message, due_at: int) -> None:
         outbox.retry(tx, self._queues.files, message, due_at, "its file did not come")
@@ -371,7 +366,14 @@ async def _keep(
     file = wanted.file
     owner = payout.owner_ref(wanted.seller_id)
     kept = await service.keep_file(owner, file.name, file.media_type, data)
-    return _goods_of(wanted, kept)
+    return request_spec.Goods(
+        request_spec.FILE,
+        file_id=kept.id,
+        name=kept.name,
+        size=kept.size,
+        telegram_id=file.file_id,
+        sent_as=file.sent_as,
+    )
 
 
 async def _keep_codes(
@@ -381,7 +383,7 @@ async def _keep_codes(
     whole: request_spec.Goods,
     data: bytearray,
 ) -> request_spec.Goods:
-    """Return a file as codes: kept once more where the service would read it otherwise."""
+    """Return a file as codes; its codes are kept as another file if the text differs."""
     clean, file_id = codes.text.encode(), whole.file_id
     if clean != bytes(data):
         owner, name = payout.owner_ref(wanted.seller_id), wanted.file.name
@@ -390,30 +392,7 @@ async def _keep_codes(
     return replace(codes.as_goods(), file_id=file_id, name=whole.name)
 
 
-def _goods_of(wanted: payloads.FileDownload, kept: dialects.StoredFile) -> request_spec.Goods:
-    return request_spec.Goods(
-        request_spec.FILE,
-        file_id=kept.id,
-        name=kept.name,
-        size=kept.size,
-        telegram_id=wanted.file.file_id,
-        sent_as=wanted.file.sent_as,
-    )
-
-
 def _problem(error: Exception) -> str:
     if isinstance(error, errors.TooManyFiles):
-        return FULL
-    return REFUSED if isinstance(error, errors.Refused) else FILE_UNREACHABLE
-
-
-def _file_delay(error: Exception, attempts: int) -> int | None:
-    """Return the milliseconds until the next attempt, None for no further one."""
-    if isinstance(error, FINAL_FOR_FILES):
-        return None
-    asked = (
-        transport.retry_after_ms(error) / 1000
-        if isinstance(error, RetryAfter)
-        else errors.requested_wait(error)
-    )
-    return FILE_RETRIES.delay(attempts, asked)
+        return STORAGE_FULL
+    return FILE_REFUSED if isinstance(error, errors.Refused) else FILE_UNREACHABLE

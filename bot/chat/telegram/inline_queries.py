@@ -1,8 +1,8 @@
-"""Inline queries, answered with a seller's own requests, to be posted in any chat.
+"""Inline queries, answered with a seller's own requests, which they can post in any chat.
 
-Telegram sends one for each letter typed and drops late answers. So they wait in memory, and a query
-that can't be answered soon is dropped: a person has one under way and the newest one waiting, all
-people together forty.
+Telegram sends a query for each letter typed and drops late answers. So queries wait in memory, and
+those that can't be answered soon are dropped: a person has at most one in progress and the newest
+one waiting, and forty people may wait.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 AT_ONCE = 4
-"""Queries answered at a time, each on its own connection."""
+"""Queries answered at the same time, each on its own connection."""
 
 MAX_WAITING = 40
-"""People whose query waits: as many as four connections answer within seconds."""
+"""People with a waiting query: as many as four connections answer within seconds."""
 
 PAGE = 20
 """Results in one answer; Telegram accepts 50."""
@@ -50,7 +50,7 @@ PAGE = 20
 OFFSET = re.compile(r"[0-9]{1,9}")
 """The form of the offsets that we return; any other offset means the first page."""
 
-PAGES = "/pay/"
+PAY_PAGES = "/pay/"
 """The path of the embedded service's pay pages; their codes are under `/qr/`."""
 
 
@@ -107,7 +107,7 @@ class InlineResults:
     ) -> InlineQueryResultArticle:
         """Return a request as a result.
 
-        `plain` for a server that refuses styles of buttons, or can't get the picture.
+        A `plain` one is for a server that refuses styles of buttons or can't fetch the picture.
         """
         article = card_text.inline_article(card, language)
         keyboard = replies.markup(article.rows)
@@ -129,19 +129,19 @@ class InlineResults:
         )
 
     def _thumbnail(self, card: request_card.Card) -> str | None:
-        """Return the address of the seller's picture or of its code; None if not public."""
+        """Return the address of the request's picture or QR code; None if it isn't public."""
         base = self._public_url
         if not replies.linkable(base):
             return None
         if card.image:
             return f"{base}{image_route.PATH}/{card.image}"
-        if card.url.startswith(f"{base}{PAGES}"):
-            return f"{base}/qr/{card.url.removeprefix(base + PAGES)}.png"
+        if card.url.startswith(f"{base}{PAY_PAGES}"):
+            return f"{base}/qr/{card.url.removeprefix(base + PAY_PAGES)}.png"
         return None
 
 
 class InlineQueue:
-    """Passes inline queries to `answer`, as often as `pace` allows."""
+    """Passes inline queries to `answer`, at most as often as `pace` allows."""
 
     def __init__(
         self,
@@ -154,11 +154,11 @@ class InlineQueue:
         self._pace = pace
         self._arrival = 0
         self._waiting: dict[str, dict[str, Any]] = {}
-        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._in_progress: dict[str, asyncio.Task[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def take(self, update: dict[str, Any]) -> None:
-        """Queue a query in place of a waiting one of the same person."""
+        """Queue a query; it replaces a waiting one of the same person."""
         person = intake.account_of(update)
         if person in self._waiting:
             self._count("telegram_updates_handled", "dropped")
@@ -169,29 +169,29 @@ class InlineQueue:
         self._start()
 
     async def close(self) -> None:
-        """Drop waiting queries and cancel those under way."""
+        """Drop waiting queries and cancel those in progress."""
         self._waiting.clear()
-        tasks = [*self._under_way.values()]
+        tasks = [*self._in_progress.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _start(self) -> None:
-        while len(self._under_way) < AT_ONCE and (person := self._next()) is not None:
+        while len(self._in_progress) < AT_ONCE and (person := self._next()) is not None:
             if wait := self._wait():
                 loop = asyncio.get_running_loop()
                 self._timer = self._timer or loop.call_later(wait / 1000, self._on_timer)
                 return
             task = asyncio.create_task(self._handle(self._waiting.pop(person)))
-            self._under_way[person] = task
+            self._in_progress[person] = task
             task.add_done_callback(partial(self._on_answered, person))
 
     def _next(self) -> str | None:
-        """Return the person who waits longest and has no query under way."""
-        return next((one for one in self._waiting if one not in self._under_way), None)
+        """Return the person who waits longest and has no query in progress."""
+        return next((one for one in self._waiting if one not in self._in_progress), None)
 
     def _wait(self) -> int:
-        """Return the milliseconds until the pace allows a query; 0 counts one as answered now."""
+        """Return the milliseconds until the pace allows a query; a 0 counts one as answered now."""
         if self._pace is None:
             return 0
         now = int(asyncio.get_running_loop().time() * 1000)
@@ -205,7 +205,7 @@ class InlineQueue:
         self._start()
 
     def _on_answered(self, person: str, _task: asyncio.Task[None]) -> None:
-        del self._under_way[person]
+        del self._in_progress[person]
         self._start()
 
     async def _handle(self, update: dict[str, Any]) -> None:

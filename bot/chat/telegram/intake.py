@@ -1,8 +1,8 @@
-"""Updates from Telegram: stored as they came, but without other messages, then confirmed.
+"""Updates from Telegram: stored without the other messages they quote, then confirmed.
 
-Polling confirms with the offset of the next call, so an update is confirmed only after its row is
-committed; the webhook answers 200 only then. An update that arrives twice has the same key and is
-stored once. Inline queries are answered at once or not at all, so they are never stored.
+An update is confirmed after its row is committed: polling does so with the offset of its next call,
+the webhook by answering 200. An update that arrives twice has the same key and is stored once.
+Inline queries are answered at once or not at all, so they are never stored.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from bot.core.outbox import outbox, queue_policy
 log = structlog.get_logger()
 
 KINDS = ("message", "callback_query", "inline_query", "chosen_inline_result", "my_chat_member")
-"""The kinds of updates, named in each call: otherwise Telegram uses those of the last call."""
+"""The kinds of updates, named in each call: otherwise Telegram uses those of the call before."""
 
 POLL_SECONDS = 50
 MIN_WAIT = 0.05
-"""Seconds between polls of a server that does not hold the call open."""
+"""Seconds between polls of a server that doesn't hold the call open."""
 
 RETRIES = queue_policy.RetryTable((1_000, 2_000, 5_000, 15_000, 30_000), repeats=True)
 """Delays between attempts to reach Telegram, at the start and for updates."""
@@ -41,19 +41,17 @@ MAX_UPDATE_BYTES = 1024 * 1024
 NOBODY = "0"
 """The lane and account of updates that name neither a chat nor a person."""
 
-
 QUOTED = ("reply_to_message", "quote", "pinned_message", "external_reply")
-"""Fields of a message that repeat another one (Bot API, Message), which nothing here reads: it may
-be a receipt with what was bought."""
+"""Fields of a message that repeat another message (Bot API, Message). Nothing here reads them, and
+they may be a receipt with what was bought."""
 
+PRESSED = ("message_id", "chat", "date", "photo")
+"""The stored fields of a message below which a button was pressed: its text and its other buttons
+may show what was bought, or what a payer wrote."""
 
 ALBUM_WAIT = 1_000
 """Milliseconds for which the first message of an album waits for the others: Telegram sends each as
 an update of its own, and only one of them has the caption."""
-
-PRESSED = ("message_id", "chat", "date", "photo")
-"""What is stored of the message below which a button was pressed: its text and its other buttons
-may show what was bought, or what a payer wrote."""
 
 
 class Intake:
@@ -74,7 +72,7 @@ class Intake:
         self._inline = inline
 
     async def take(self, updates: Iterable[Any]) -> None:
-        """Store these updates durably; repeated ones change nothing."""
+        """Store updates durably; repeated ones change nothing."""
         valid = [update for update in updates if _is_update(update)]
         stored = [update for update in valid if "inline_query" not in update]
         if stored:
@@ -89,7 +87,7 @@ class Intake:
         for update in updates:
             key = f"update-{self._bot_id}-{update['update_id']:012d}"
             lane, account = lane_of(update), account_of(update)
-            kept = _alone(update)
+            kept = _without_quotes(update)
             is_part = "media_group_id" in _object(update.get("message"))
             due_at = now + ALBUM_WAIT if is_part else None
             if outbox.put(
@@ -202,9 +200,10 @@ def lane_of(update: dict[str, Any]) -> str:
 
 
 def account_of(update: dict[str, Any]) -> str:
-    """Return the account of an update: the id of its person, in any chat, else of the chat.
+    """Return the account of an update: the id of its person, in any chat, else of its chat.
 
-    People who write in the name of a chat have the chat's: Telegram names one person for all.
+    Telegram names the same person for everybody who writes in the name of a chat, so these have the
+    chat's account.
     """
     inner = _inner(update)
     person = NOBODY if "sender_chat" in inner else _id_of(_object(inner.get("from")))
@@ -215,8 +214,8 @@ def _inner(update: dict[str, Any]) -> dict[str, Any]:
     return next((_object(update[kind]) for kind in KINDS if kind in update), {})
 
 
-def _alone(update: dict[str, Any]) -> dict[str, Any]:
-    """Return an update without the other messages in it."""
+def _without_quotes(update: dict[str, Any]) -> dict[str, Any]:
+    """Return an update without the messages that it quotes."""
     message, query = _object(update.get("message")), _object(update.get("callback_query"))
     if any(name in message for name in QUOTED):
         kept = {name: value for name, value in message.items() if name not in QUOTED}

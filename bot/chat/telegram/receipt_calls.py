@@ -1,6 +1,6 @@
-"""Kept receipts and notices about them, fetched from the service when their turn comes.
+"""Kept receipts and notices about them, fetched from the service just before they are sent.
 
-So what was delivered is nowhere in the queue, and a notice says what is true when it is sent.
+So the queue never contains what was delivered, and a notice is true when it is sent.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 TRIED_FOR = 24 * 3600 * 1000
-"""Milliseconds for which a receipt is fetched: other messages wait behind it."""
+"""Milliseconds for which fetching a receipt is tried: other messages wait behind it."""
 
 GONE = (errors.NotFound, errors.MethodNotAllowed, errors.Unauthorized)
-"""Answers of a service that has no such receipt, or that is another server by now."""
+"""Refusals by a service that doesn't have the receipt, or by another server in its place."""
 
 WAITS = "waits for the payment service"
 """The note of a message that could not be fetched yet."""
@@ -54,9 +54,9 @@ class ReceiptCalls:
         | message_calls.NotYet
         | None
     ):
-        """Return the call that shows the receipt as it stands, or sends its file; None for nothing.
+        """Return the call that shows the receipt as it is now, or sends its file.
 
-        Nothing is sent to an account that doesn't keep it any more. The service is asked for a day
+        Return None if the account doesn't keep the receipt any more. The service is asked for a day
         from its first failure: the message may have waited in a closed chat. Raises StorageError.
         """
         account_id = int(message.lane)
@@ -82,7 +82,7 @@ class ReceiptCalls:
 
 
 def log_not_fetched(error: Exception) -> None:
-    """Log a receipt that the service did not answer, without its address."""
+    """Log that the service didn't return a receipt, without the receipt's address."""
     log.warning("receipt not fetched", error=type(error).__name__, reason=str(error))
 
 
@@ -91,7 +91,7 @@ def _failed(
     key: str,
     kept: receipt_rows.KeptReceipt,
 ) -> payloads.TextMessage | None:
-    """Reply to a buyer why a receipt can't be shown; None for its file, and for a notice."""
+    """Explain to a buyer why a receipt can't be shown; None for its file, and for a notice."""
     if isinstance(payload, payloads.BuyerNotice) or payload.is_file:
         return None
     text = translations.t(payload.language, key, name=replies.escaped(kept.name, receipts.NAME))
@@ -101,7 +101,7 @@ def _failed(
 def _file(
     tx: database.Transaction, receipt: Receipt, kept: receipt_rows.KeptReceipt
 ) -> message_calls.Call | None:
-    """Return the call that sends the delivered file; None where nothing is delivered any more."""
+    """Return the call that sends the delivered file; None if none is delivered any more."""
     bought = receipt.delivery.file if receipt.delivery else None
     found = receipts.telegram_file(tx, kept.key.request_id, bought) if bought else None
     if found is None:

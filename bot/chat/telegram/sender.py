@@ -1,7 +1,7 @@
 """Messages out to Telegram: one after the other in each chat, at Telegram's pace.
 
-`MessageCalls` builds the call of a message (chat/cards/message_calls.py) and `classify` reads a
-failed one (chat/telegram/transport.py). The sender makes the call and settles its message in one
+`MessageCalls` builds a message's call (chat/cards/message_calls.py), `classify` reads a failed one
+(chat/telegram/transport.py). The sender makes the call and then settles its message in one
 transaction.
 """
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 CALL_SECONDS = 45.0
-"""The limit of one call; the timeout of its connection restarts with each byte."""
+"""Limit of one call: the connection's own timeout restarts with each byte."""
 
 NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
-"""Methods whose repetition sends a second message; a repeated edit changes nothing."""
+"""Methods that send a second message if they are repeated; a repeated edit changes nothing."""
 
 UPLOADS = {method: kind for kind, method in receipts.METHODS.items()}
-"""The parameter of the file in methods that send one."""
+"""The file parameter of each method that sends a file."""
 
 WITHOUT_TEXT = frozenset(
     ["answerCallbackQuery", payloads.ButtonRemoval.method, payloads.SecretRemoval.method]
 )
-"""Methods that take no text in HTML."""
+"""Methods without a text in HTML."""
 
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
@@ -55,21 +55,21 @@ CLASS_LABELS = {
     queue_policy.ALERT: "alert",
     queue_policy.NOTICE: "notice",
 }
-"""The labels of priority classes in the metrics."""
+"""The metrics labels of priority classes."""
 
-HELD = frozenset(
+CHAT_FAILURES = frozenset(
     [
         transport.FailureKind.RATE_LIMITED,
         transport.FailureKind.CHAT_CLOSED,
         transport.FailureKind.CHAT_MOVED,
     ]
 )
-"""Failures that concern the whole chat; after any other one a removal of buttons is dropped."""
+"""Failures of the whole chat; after any other failure a removal of buttons is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """One attempt to perform a message of a queue by a call."""
+    """One attempt to perform a queue's message with a call."""
 
     queue: queue_policy.Queue
     message: outbox.Message
@@ -79,7 +79,7 @@ class _Attempt:
 class Sender:
     """Performs the messages of the queues `messages` and `answers`.
 
-    No call is begun unless `may_call`: another process may make it by then.
+    It starts no call unless `may_call`: another process may already make it.
     """
 
     def __init__(
@@ -119,9 +119,8 @@ class Sender:
     async def _build(self, message: outbox.Message) -> message_calls.Built:
         """Return the call of a message; a receipt's text is fetched first."""
         body: payloads.MessagePayload = message.body
-        if isinstance(body, payloads.Alert) and delivery.has_words(
-            body
-        ):  # hidden before it is sent
+        if isinstance(body, payloads.Alert) and delivery.has_words(body):
+            # The seller may have hidden the words since.
             body = await self._db.read(partial(delivery.current_alert, alert=body))
         shown = alert_text.alert_message(body) if isinstance(body, payloads.Alert) else body
         if isinstance(shown, payloads.ReceiptMessage | payloads.BuyerNotice):
@@ -186,7 +185,7 @@ class Sender:
     def _settle_unsent(
         self, tx: database.Transaction, message: outbox.Message, delay: message_calls.NotYet | None
     ) -> None:
-        """Settle a message of which nothing is to be sent, or not yet."""
+        """Settle a message that sends nothing, or nothing yet."""
         queue, now = self._queues.messages, self._now()
         if delay is None:
             if outbox.done(tx, queue, message, now):
@@ -202,7 +201,10 @@ class Sender:
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
         failure = _about_picture(transport.classify(error, attempt.message.attempts), attempt.call)
-        if attempt.call.method == payloads.ButtonRemoval.method and failure.kind not in HELD:
+        if (
+            attempt.call.method == payloads.ButtonRemoval.method
+            and failure.kind not in CHAT_FAILURES
+        ):
             failure = replace(failure, kind=transport.FailureKind.MESSAGE_GONE)
         log.warning(
             "telegram call failed", method=attempt.call.method, chat=attempt.message.lane,
@@ -215,36 +217,43 @@ class Sender:
     def _settle_failed(
         self, tx: database.Transaction, attempt: _Attempt, failure: transport.Failure
     ) -> None:
-        queue, message, call = attempt.queue, attempt.message, attempt.call
-        now = self._now()
+        queue, message, call, now = attempt.queue, attempt.message, attempt.call, self._now()
+        body = message.body
         self._count(tx, message, transport.FAILURE_LABELS[failure.kind])
         match failure.kind:
-            case transport.FailureKind.POINTLESS if isinstance(
-                message.body, payloads.ButtonRemoval
-            ) and (call.method == payloads.DELETION):  # after 48 hours its buttons can still go
-                kept = outbox.NextAttempt(replace(message.body, kept=True))
+            case transport.FailureKind.POINTLESS if (
+                isinstance(body, payloads.ButtonRemoval) and call.method == payloads.DELETION
+            ):  # after 48 hours a message can't be deleted, but its buttons can be removed
+                kept = outbox.NextAttempt(replace(body, kept=True))
                 outbox.retry(tx, queue, message, now, failure.note, following=kept)
-            case transport.FailureKind.POINTLESS:
-                self._settle_pointless(tx, attempt)
-            case transport.FailureKind.MESSAGE_GONE | transport.FailureKind.REFUSED if _replaces(
-                message.body
-            ):
-                state = outbox.NextAttempt(replace(message.body, message_id=None))
-                outbox.retry(tx, queue, message, now, failure.note, following=state)
-            case kind if transport.is_dropped(message.body, kind):
-                self._forget(tx, attempt)
+            case transport.FailureKind.POINTLESS:  # the message shows this already
+                if outbox.done(tx, queue, message, now) and call.place:
+                    self._calls.record(tx, call, message.lane, message_calls.SentMessage())
+                    self._record_delivered(tx, message)
+            case transport.FailureKind.MESSAGE_GONE | transport.FailureKind.REFUSED if (
+                isinstance(body, payloads.Alert) and body.message_id is not None
+            ):  # the alert can't take the place of a claim's message
+                as_new = outbox.NextAttempt(replace(body, message_id=None))
+                outbox.retry(tx, queue, message, now, failure.note, following=as_new)
+            case kind if transport.is_dropped(body, kind):
+                if outbox.done(tx, queue, message, now):
+                    _forget_post(tx, call)
             case transport.FailureKind.PICTURE:
                 self._leave_picture(tx, attempt, failure.note)
-            case transport.FailureKind.REFUSED if alerts := _split(message.body):
+            case transport.FailureKind.REFUSED if alerts := _split(body):
                 outbox.split(tx, queue, message, alerts, now)
             case _ if transport.is_given_up(message, failure.kind):
                 self._give_up(tx, attempt, failure.note)
             case transport.FailureKind.RATE_LIMITED:
-                self._hold(tx, attempt, failure)
+                due_at = now + failure.value
+                if outbox.retry(tx, queue, message, due_at, failure.note):
+                    lanes.hold(tx, queue, message.lane, due_at)
             case transport.FailureKind.CHAT_CLOSED:
                 self._pause(tx, attempt, failure.note)
             case transport.FailureKind.CHAT_MOVED:
-                self._move(tx, attempt, failure)
+                if outbox.retry(tx, queue, message, now, failure.note):
+                    outbox.move_lane(tx, queue, message.lane, str(failure.value))
+                    link_rows.move_chat(tx, int(message.lane), failure.value)
             case transport.FailureKind.UNKNOWN_FILE if call.shows and isinstance(call.picture, str):
                 post_rows.save_card_picture(tx, call.shows.link_id, None, None)
                 outbox.retry(tx, queue, message, now, failure.note)
@@ -253,17 +262,11 @@ class Sender:
                 due_at = now + failure.value
                 outbox.retry(tx, queue, message, due_at, failure.note, uncertain=uncertain)
 
-    def _settle_pointless(self, tx: database.Transaction, attempt: _Attempt) -> None:
-        """Settle an edit to what the message shows already."""
-        message, call = attempt.message, attempt.call
-        if outbox.done(tx, attempt.queue, message, self._now()) and call.place:
-            self._calls.record(tx, call, message.lane, message_calls.SentMessage())
-            self._record_delivered(tx, message)
-
     def _leave_picture(self, tx: database.Transaction, attempt: _Attempt, note: str) -> None:
-        """Send the words of a card at once without the picture that Telegram refused.
+        """Send a card's words at once, without the picture that Telegram refused.
 
-        The picture is tried again later (store/post_rows.py). A poster is replaced by its link.
+        The picture is tried again later (store/post_rows.py). A text with the link takes the place
+        of a poster.
         """
         queue, message, call, now = attempt.queue, attempt.message, attempt.call, self._now()
         body = message.body
@@ -293,25 +296,6 @@ class Sender:
             )
             outbox.put(tx, queue, message.lane, payloads.new_message(reply, body.language), now)
 
-    def _forget(self, tx: database.Transaction, attempt: _Attempt) -> None:
-        if outbox.done(tx, attempt.queue, attempt.message, self._now()):
-            _forget_post(tx, attempt.call)
-
-    def _hold(
-        self, tx: database.Transaction, attempt: _Attempt, failure: transport.Failure
-    ) -> None:
-        queue, message, due_at = attempt.queue, attempt.message, self._now() + failure.value
-        if outbox.retry(tx, queue, message, due_at, failure.note):
-            lanes.hold(tx, queue, message.lane, due_at)
-
-    def _move(
-        self, tx: database.Transaction, attempt: _Attempt, failure: transport.Failure
-    ) -> None:
-        queue, message = attempt.queue, attempt.message
-        if outbox.retry(tx, queue, message, self._now(), failure.note):
-            outbox.move_lane(tx, queue, message.lane, str(failure.value))
-            link_rows.move_chat(tx, int(message.lane), failure.value)
-
     def _give_up(self, tx: database.Transaction, attempt: _Attempt, reason: str) -> None:
         _forget_text(tx, attempt.call)
         log.error("message given up", chat=attempt.message.lane, reason=reason)
@@ -339,10 +323,10 @@ class Sender:
         tx.count("telegram_messages", message.body.method, CLASS_LABELS[message.priority], label)
 
     async def _make(self, call: message_calls.Call) -> object:
-        """Make the call and return Telegram's answer; the library has the Bot API's names too.
+        """Make the call and return Telegram's answer; the library uses the Bot API's names.
 
-        A refused call is made once more without the styles of its buttons: a server of the Bot API
-        may refuse fields that it doesn't know.
+        A refused call is made again without the styles of its buttons: a server of the Bot API may
+        refuse fields that it doesn't know.
         """
         args = dict(call.args)
         if call.method not in WITHOUT_TEXT:
@@ -368,9 +352,9 @@ class Sender:
 
 
 def _about_picture(failure: transport.Failure, call: message_calls.Call) -> transport.Failure:
-    """Return a failure as one of the picture, where the call has one: its words may be taken.
+    """Blame the refusal of a call with a picture on the picture: the words may be accepted.
 
-    A file_id that is unknown is first replaced by the picture itself.
+    An unknown file_id is first replaced by the picture itself.
     """
     kind = failure.kind
     if call.picture is None:
@@ -385,7 +369,7 @@ def _about_picture(failure: transport.Failure, call: message_calls.Call) -> tran
 
 
 def _held_back(message: outbox.Message, now: int) -> outbox.NextAttempt | None:
-    """Return a receipt's message as a notice: replies to its buyer don't wait for it."""
+    """Return a receipt's message as a notice, so that replies to the buyer don't wait for it."""
     body = message.body
     if not isinstance(body, payloads.ReceiptMessage | payloads.BuyerNotice):
         return None
@@ -423,18 +407,13 @@ def _split(payload: payloads.MessagePayload | payloads.CallbackAnswer) -> list[p
     return alert_text.split_digest(payload) if isinstance(payload, payloads.Alert) else []
 
 
-def _replaces(payload: payloads.MessagePayload | payloads.CallbackAnswer) -> bool:
-    """Check whether an alert takes the place of a claim; it is a new message if it can't."""
-    return isinstance(payload, payloads.Alert) and payload.message_id is not None
-
-
 def _is_repetition(message: outbox.Message) -> bool:
-    """Check whether the chat may have the message already."""
+    """True if the chat may have the message already."""
     return message.uncertain and message.body.method in NEW_MESSAGE
 
 
 def _marked_call(call: message_calls.Call, message: outbox.Message) -> message_calls.Call:
-    """Mark a message that may be a repetition as such, where there is room for the mark."""
+    """Mark a message that may be a repetition, if there is room for the mark."""
     field = "caption" if call.picture else "text"
     if not _is_repetition(message) or field not in call.args:
         return call

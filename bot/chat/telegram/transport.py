@@ -1,7 +1,7 @@
-"""The transport of Bot API calls.
+"""Calls of the Bot API: their transport, what follows from a failed one, and the bot's profile.
 
-An accepted call is never repeated, even where the library can't read its answer: another server of
-the Bot API may answer less than Telegram. So the transport keeps the answer.
+An accepted call is never repeated, even if the library can't read its answer: other servers of the
+Bot API may answer less than Telegram. So the transport keeps the answer.
 """
 
 from __future__ import annotations
@@ -40,209 +40,7 @@ if TYPE_CHECKING:
     from telegram.request import RequestData
 
 
-# Failed calls of the Bot API: their consequences for the message, and their text in the log.
-
-
-MAX_ATTEMPTS = 10
-"""Attempts after which a message that is refused, or never clearly answered, is given up."""
-
-RETRIES = queue_policy.RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
-"""Delays while Telegram can't be reached."""
-
-LONGEST = RETRIES.delays[-1]
-"""Milliseconds until an attempt that an earlier one would not help."""
-
-UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-"""Errors of httpx after which nothing can have reached the other side."""
-
-TOO_MANY = "too many requests"
-"""A 429 that does not name a wait is a refusal all the same."""
-
-
-class FailureKind(Enum):
-    """The consequences that a failed call may have for its message."""
-
-    POINTLESS = auto()  # nothing is left to do
-    MESSAGE_GONE = auto()  # it can't be edited now or later
-    NOT_SENT = auto()
-    UNKNOWN_FILE = auto()  # a file_id of another bot
-    PICTURE = auto()  # the same words without the picture may be taken
-    UNCERTAIN = auto()
-    RATE_LIMITED = auto()
-    CHAT_CLOSED = auto()  # the bot may not write there
-    CHAT_MOVED = auto()
-    UNKNOWN_METHOD = auto()
-    REFUSED = auto()
-
-
-NEEDLESS = "needless"
-"""The label in the metrics of a message that became pointless before it was sent."""
-
-FAILURE_LABELS = {
-    FailureKind.POINTLESS: NEEDLESS,
-    FailureKind.MESSAGE_GONE: NEEDLESS,
-    FailureKind.NOT_SENT: "failed",
-    FailureKind.UNKNOWN_FILE: "failed",
-    FailureKind.PICTURE: "refused",
-    FailureKind.UNCERTAIN: "unclear",
-    FailureKind.RATE_LIMITED: "throttled",
-    FailureKind.CHAT_CLOSED: "blocked",
-    FailureKind.CHAT_MOVED: "moved",
-    FailureKind.UNKNOWN_METHOD: "refused",
-    FailureKind.REFUSED: "refused",
-}
-"""The labels of failures in the metrics, beside `sent` and `repeated`."""
-
-BAD_REQUESTS = {
-    "message is not modified": FailureKind.POINTLESS,
-    "query is too old": FailureKind.POINTLESS,
-    "message to delete not found": FailureKind.POINTLESS,
-    "message can't be deleted": FailureKind.POINTLESS,
-    "message to edit not found": FailureKind.MESSAGE_GONE,
-    "message can't be edited": FailureKind.MESSAGE_GONE,
-    "message_id_invalid": FailureKind.MESSAGE_GONE,
-    "wrong file identifier": FailureKind.UNKNOWN_FILE,
-    "wrong remote file": FailureKind.UNKNOWN_FILE,
-    "chat not found": FailureKind.CHAT_CLOSED,
-    "user is deactivated": FailureKind.CHAT_CLOSED,
-    "chat_write_forbidden": FailureKind.CHAT_CLOSED,
-    "need administrator": FailureKind.CHAT_CLOSED,
-    **dict.fromkeys(
-        (
-            *("image_process_failed", "photo_", "media_", "webpage_", "file_part", "mismatch"),
-            *("failed to get http url", "web page content", "file is too big"),
-            *("to send photos", "to send documents", "to send media"),
-            *("send_photos_forbidden", "send_docs_forbidden", "send_media_forbidden"),
-        ),
-        FailureKind.PICTURE,
-    ),
-}
-"""The kinds of refusals by Telegram's words; any other refusal is REFUSED."""
-
-TOO_LARGE = ("request entity too large", "(413)")
-"""Words of a 413, of Telegram or of a proxy before it: nothing was taken."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A failed call; `value` is the delay in ms, or the id of the chat moved to."""
-
-    kind: FailureKind
-    note: str
-    value: int = 0
-
-
-def classify(error: TelegramError, attempts: int) -> Failure:
-    """Derive the kind of a failure from the error of a call and the number of attempts."""
-    delay = RETRIES.delay_or_last(attempts)
-    kind, note, value = FailureKind.NOT_SENT, describe_error(error), delay
-    match error:
-        case RetryAfter():
-            kind, note = FailureKind.RATE_LIMITED, "Telegram asks to wait"
-            value = retry_after_ms(error)
-        case ChatMigrated():
-            kind, note = FailureKind.CHAT_MOVED, "the group became a supergroup"
-            value = error.new_chat_id
-        case Forbidden() if _kind_by_words(error) is FailureKind.PICTURE:
-            kind, value = FailureKind.PICTURE, LONGEST
-        case Forbidden() if attempts > 1:  # at the first one the chat may just have been reopened
-            kind, value = FailureKind.CHAT_CLOSED, 0
-        case InvalidToken() if "not found" in error.message.lower():
-            kind, note = FailureKind.UNKNOWN_METHOD, "the server knows no such method"
-            value = LONGEST
-        case InvalidToken():
-            note, value = "Telegram refuses the token", LONGEST
-        case BadRequest():
-            return _bad_request(error)
-        case _ if any(part in error.message.lower() for part in TOO_LARGE):
-            kind, value = FailureKind.PICTURE, LONGEST
-        case _ if _is_uncertain(error):
-            kind, note = FailureKind.UNCERTAIN, f"Telegram's answer was lost: {note}"
-    return Failure(kind, note, value)
-
-
-def _bad_request(error: BadRequest) -> Failure:
-    kind = _kind_by_words(error)
-    is_retried = kind in {FailureKind.UNKNOWN_FILE, FailureKind.PICTURE, FailureKind.REFUSED}
-    return Failure(kind, error.message, LONGEST if is_retried else 0)
-
-
-def _kind_by_words(error: TelegramError) -> FailureKind:
-    words = error.message.lower()
-    found = (kind for part, kind in BAD_REQUESTS.items() if part in words)
-    return next(found, FailureKind.REFUSED)
-
-
-def _is_uncertain(error: TelegramError) -> bool:
-    """Check whether the call may have succeeded: it was sent, and no answer decides.
-
-    A 5xx decides nothing, nor does an answer that is no JSON.
-    """
-    cause = error.__cause__
-    if isinstance(cause, httpx.HTTPError):
-        return not isinstance(cause, UNSENT)
-    is_unreadable = isinstance(cause, ValueError | TelegramError)
-    is_unclear = isinstance(error, NetworkError) and cause is None
-    return is_unreadable or (is_unclear and TOO_MANY not in error.message.lower())
-
-
-def describe_error(error: TelegramError) -> str:
-    """Return the error in words that can't contain an address, which has the token in it."""
-    cause = error.__cause__
-    return type(cause).__name__ if isinstance(cause, httpx.HTTPError) else error.message
-
-
-def retry_after_ms(error: RetryAfter) -> int:
-    """Return the milliseconds that Telegram asks us to wait."""
-    wait = error.retry_after
-    return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
-
-
-_FILE_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.PICTURE, FailureKind.REFUSED}
-"""Also where a buyer takes no voice messages."""
-
-
-def is_dropped(
-    payload: payloads.MessagePayload | payloads.CallbackAnswer, kind: FailureKind
-) -> bool:
-    """Check whether nothing is lost without a message; the receipt of a file has its download."""
-    if isinstance(payload, payloads.ReceiptMessage) and payload.is_file and kind in _FILE_REFUSED:
-        return True
-    return kind is FailureKind.MESSAGE_GONE
-
-
-def is_given_up(message: outbox.Message, kind: FailureKind) -> bool:
-    """Check whether no further attempt is made; an alert of a payment has more than others."""
-    is_last = message.attempts >= MAX_ATTEMPTS
-    if message.priority == queue_policy.ALERT:
-        return kind is FailureKind.REFUSED and is_last
-    if kind in {FailureKind.UNCERTAIN, FailureKind.UNKNOWN_FILE}:
-        return is_last
-    return kind in {FailureKind.REFUSED, FailureKind.UNKNOWN_METHOD}
-
-
-# The bot's profile at Telegram: commands and descriptions in each language.
-
-
 log = structlog.get_logger()
-
-
-async def set_profile(bot: Bot) -> None:
-    """Set commands and descriptions. A refusal is only logged: the bot works without them."""
-    try:
-        for language in translations.languages():
-            code = "" if language == translations.DEFAULT else language
-            await bot.set_my_commands(
-                [BotCommand(*pair) for pair in commands.commands(language)], language_code=code
-            )
-            await bot.set_my_description(
-                translations.t(language, "bot-description"), language_code=code
-            )
-            short = translations.t(language, "bot-short-description")
-            await bot.set_my_short_description(short, language_code=code)
-    except TelegramError as error:
-        log.warning("commands not set at telegram", reason=describe_error(error))
-
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
@@ -253,10 +51,10 @@ _answer: ContextVar[bytes] = ContextVar("answer", default=b"")
 
 
 class Transport(HTTPXRequest):
-    """A transport that keeps the last answer of each task, where the call succeeded.
+    """A transport that keeps the answer of each task's last call, if the call succeeded.
 
-    Calls without a file go over `PostClient`, at a quarter of the processor time, unless a proxy
-    leads to the server. `connections` are httpx's at most.
+    Calls without a file go over `PostClient`, which takes a quarter of the processor time, unless
+    the server is reached through a proxy. `connections` limits those of httpx.
     """
 
     def __init__(self, root: str, connections: int) -> None:
@@ -287,7 +85,7 @@ class Transport(HTTPXRequest):
         *given: Any,
         **named: Any,
     ) -> tuple[int, bytes]:
-        """Make one call, as the library's BaseRequest."""
+        """Make one call, as BaseRequest of the library does."""
         _answer.set(b"")
         if self._posts is None or request_data is None or request_data.contains_files:
             code, payload = await super().do_request(url, method, request_data, *given, **named)
@@ -299,7 +97,7 @@ class Transport(HTTPXRequest):
 
 
 def last_call_accepted() -> bool:
-    """Return whether the last call of this task was answered 2xx with `ok` true."""
+    """True if the last call of this task was answered with 2xx and `ok` true."""
     try:
         data = exact_json.loads(_answer.get())
     except ValueError:
@@ -308,7 +106,7 @@ def last_call_accepted() -> bool:
 
 
 def _post_client(root: str) -> post_client.PostClient:
-    """Return a client that may reach the server, whatever its address is."""
+    """Return a client that may reach the server even at a private address."""
     allow = webhook_addresses.AllowList(frozenset([urlsplit(root).hostname or ""]))
     headers = {"User-Agent": HTTPXRequest.USER_AGENT, "Content-Type": FORM}
     return post_client.PostClient(
@@ -323,7 +121,7 @@ def _post_client(root: str) -> post_client.PostClient:
 async def _post(
     posts: post_client.PostClient, url: str, request_data: RequestData
 ) -> tuple[int, bytes]:
-    """Send a form; raise the library's errors, from those of httpx that `classify` knows."""
+    """Send a form; raise the library's errors, caused by those of httpx that `classify` knows."""
     body = urlencode(request_data.json_parameters).encode()
     limit = asyncio.timeout(READ_SECONDS)
     try:
@@ -335,3 +133,199 @@ async def _post(
         raise TimedOut from slow("")
     except httpx.HTTPError as error:
         raise NetworkError(f"{type(error).__name__}: {error}") from error
+
+
+# Failed calls: their consequences for the message, and their text in the log.
+
+
+MAX_ATTEMPTS = 10
+"""Attempts before a message that is refused, or never clearly answered, is given up."""
+
+RETRIES = queue_policy.RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
+"""Delays while Telegram can't be reached."""
+
+LONGEST_DELAY = RETRIES.delays[-1]
+"""Milliseconds until a retry that would not succeed sooner."""
+
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""Errors of httpx that are raised before anything reaches the other side."""
+
+TOO_MANY = "too many requests"
+"""Words of a 429. It is a refusal even if it doesn't say how long to wait."""
+
+
+class FailureKind(Enum):
+    """The consequences that a failed call may have for its message."""
+
+    POINTLESS = auto()  # nothing is left to do
+    MESSAGE_GONE = auto()  # it can't be edited any more
+    NOT_SENT = auto()
+    UNKNOWN_FILE = auto()  # a file_id of another bot
+    PICTURE = auto()  # the same words may be accepted without the picture
+    UNCERTAIN = auto()  # the message may have been sent
+    RATE_LIMITED = auto()
+    CHAT_CLOSED = auto()  # the bot may not write there
+    CHAT_MOVED = auto()
+    UNKNOWN_METHOD = auto()
+    REFUSED = auto()
+
+
+CONTENT_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.PICTURE, FailureKind.REFUSED}
+"""Refusals of what a message contains. A person who accepts no voice messages is such, too."""
+
+NEEDLESS = "needless"
+"""The metrics label of a message that became pointless before it was sent."""
+
+FAILURE_LABELS = {
+    FailureKind.POINTLESS: NEEDLESS,
+    FailureKind.MESSAGE_GONE: NEEDLESS,
+    FailureKind.NOT_SENT: "failed",
+    FailureKind.UNKNOWN_FILE: "failed",
+    FailureKind.PICTURE: "refused",
+    FailureKind.UNCERTAIN: "unclear",
+    FailureKind.RATE_LIMITED: "throttled",
+    FailureKind.CHAT_CLOSED: "blocked",
+    FailureKind.CHAT_MOVED: "moved",
+    FailureKind.UNKNOWN_METHOD: "refused",
+    FailureKind.REFUSED: "refused",
+}
+"""The metrics labels of failures, beside `sent` and `repeated`."""
+
+BAD_REQUESTS = {
+    "message is not modified": FailureKind.POINTLESS,
+    "query is too old": FailureKind.POINTLESS,
+    "message to delete not found": FailureKind.POINTLESS,
+    "message can't be deleted": FailureKind.POINTLESS,
+    "message to edit not found": FailureKind.MESSAGE_GONE,
+    "message can't be edited": FailureKind.MESSAGE_GONE,
+    "message_id_invalid": FailureKind.MESSAGE_GONE,
+    "wrong file identifier": FailureKind.UNKNOWN_FILE,
+    "wrong remote file": FailureKind.UNKNOWN_FILE,
+    "chat not found": FailureKind.CHAT_CLOSED,
+    "user is deactivated": FailureKind.CHAT_CLOSED,
+    "chat_write_forbidden": FailureKind.CHAT_CLOSED,
+    "need administrator": FailureKind.CHAT_CLOSED,
+    **dict.fromkeys(
+        (
+            *("image_process_failed", "photo_", "media_", "webpage_", "file_part", "mismatch"),
+            *("failed to get http url", "web page content", "file is too big"),
+            *("to send photos", "to send documents", "to send media"),
+            *("send_photos_forbidden", "send_docs_forbidden", "send_media_forbidden"),
+        ),
+        FailureKind.PICTURE,
+    ),
+}
+"""The kinds of refusals by a part of Telegram's text; any other refusal is REFUSED."""
+
+TOO_LARGE = ("request entity too large", "(413)")
+"""Words of a 413, from Telegram or from a proxy in front of it: nothing was accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A failed call."""
+
+    kind: FailureKind
+    note: str
+    value: int = 0
+    """The delay in ms, or the id of the new chat for CHAT_MOVED."""
+
+
+def classify(error: TelegramError, attempts: int) -> Failure:
+    """Derive the kind of a failure from the error of a call and the number of attempts."""
+    delay = RETRIES.delay_or_last(attempts)
+    kind, note, value = FailureKind.NOT_SENT, describe_error(error), delay
+    match error:
+        case RetryAfter():
+            kind, note = FailureKind.RATE_LIMITED, "Telegram asks to wait"
+            value = retry_after_ms(error)
+        case ChatMigrated():
+            kind, note = FailureKind.CHAT_MOVED, "the group became a supergroup"
+            value = error.new_chat_id
+        case Forbidden() if _kind_by_words(error) is FailureKind.PICTURE:
+            kind, value = FailureKind.PICTURE, LONGEST_DELAY
+        case Forbidden() if attempts > 1:  # at the first attempt the chat may just have reopened
+            kind, value = FailureKind.CHAT_CLOSED, 0
+        case InvalidToken() if "not found" in error.message.lower():
+            kind, note = FailureKind.UNKNOWN_METHOD, "the server knows no such method"
+            value = LONGEST_DELAY
+        case InvalidToken():
+            note, value = "Telegram refuses the token", LONGEST_DELAY
+        case BadRequest():
+            kind, note = _kind_by_words(error), error.message
+            value = LONGEST_DELAY if kind in CONTENT_REFUSED else 0
+        case _ if any(part in error.message.lower() for part in TOO_LARGE):
+            kind, value = FailureKind.PICTURE, LONGEST_DELAY
+        case _ if _is_uncertain(error):
+            kind, note = FailureKind.UNCERTAIN, f"Telegram's answer was lost: {note}"
+    return Failure(kind, note, value)
+
+
+def _kind_by_words(error: TelegramError) -> FailureKind:
+    words = error.message.lower()
+    found = (kind for part, kind in BAD_REQUESTS.items() if part in words)
+    return next(found, FailureKind.REFUSED)
+
+
+def _is_uncertain(error: TelegramError) -> bool:
+    """True if the call may have succeeded: it was sent, and there is no answer that decides.
+
+    Neither a 5xx nor an answer that isn't JSON decides anything.
+    """
+    cause = error.__cause__
+    if isinstance(cause, httpx.HTTPError):
+        return not isinstance(cause, UNSENT)
+    is_unreadable = isinstance(cause, ValueError | TelegramError)
+    is_unclear = isinstance(error, NetworkError) and cause is None
+    return is_unreadable or (is_unclear and TOO_MANY not in error.message.lower())
+
+
+def describe_error(error: TelegramError) -> str:
+    """Return a text about an error without any address: addresses contain the token."""
+    cause = error.__cause__
+    return type(cause).__name__ if isinstance(cause, httpx.HTTPError) else error.message
+
+
+def retry_after_ms(error: RetryAfter) -> int:
+    """Return the milliseconds that Telegram asks us to wait."""
+    wait = error.retry_after
+    return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
+
+
+def is_dropped(
+    payload: payloads.MessagePayload | payloads.CallbackAnswer, kind: FailureKind
+) -> bool:
+    """True if nothing is lost without the message; a file's receipt links to the download."""
+    if isinstance(payload, payloads.ReceiptMessage) and payload.is_file and kind in CONTENT_REFUSED:
+        return True
+    return kind is FailureKind.MESSAGE_GONE
+
+
+def is_given_up(message: outbox.Message, kind: FailureKind) -> bool:
+    """True if there is no further attempt; alerts of payments are tried longer than others."""
+    is_last = message.attempts >= MAX_ATTEMPTS
+    if message.priority == queue_policy.ALERT:
+        return kind is FailureKind.REFUSED and is_last
+    if kind in {FailureKind.UNCERTAIN, FailureKind.UNKNOWN_FILE}:
+        return is_last
+    return kind in {FailureKind.REFUSED, FailureKind.UNKNOWN_METHOD}
+
+
+async def set_profile(bot: Bot) -> None:
+    """Set the bot's commands and descriptions in each language.
+
+    A refusal is only logged: the bot works without them.
+    """
+    try:
+        for language in translations.languages():
+            code = "" if language == translations.DEFAULT else language
+            await bot.set_my_commands(
+                [BotCommand(*pair) for pair in commands.commands(language)], language_code=code
+            )
+            await bot.set_my_description(
+                translations.t(language, "bot-description"), language_code=code
+            )
+            short = translations.t(language, "bot-short-description")
+            await bot.set_my_short_description(short, language_code=code)
+    except TelegramError as error:
+        log.warning("commands not set at telegram", reason=describe_error(error))

@@ -13,7 +13,7 @@ from bot.chat.model.payloads import CardMessage, PosterFile
 from bot.chat.store import post_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.post_rows import PICTURE_RETRIES
-from bot.chat.telegram.transport import LONGEST
+from bot.chat.telegram.transport import LONGEST_DELAY
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import t
 from bot.sandbox.world.errors import Fault
@@ -357,5 +357,5 @@ async def test_such_words_about_a_text_are_a_refusal_like_any_other(
     sending.put(sam.chat, "paid", priority=ALERT)
     await sending.work()
     assert sending.chat.states(sending.queues.messages) == ["waiting"]
-    await sending.work_later(LONGEST / 1000)
+    await sending.work_later(LONGEST_DELAY / 1000)
     assert [message.text for message in sam.chat.from_bot()] == ["paid"]

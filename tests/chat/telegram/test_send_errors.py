@@ -6,7 +6,7 @@ import httpx
 import pytest
 from telegram import error as telegram
 
-from bot.chat.telegram.transport import LONGEST, RETRIES, Failure, FailureKind, classify
+from bot.chat.telegram.transport import LONGEST_DELAY, RETRIES, Failure, FailureKind, classify
 from bot.sandbox.world.world import TOKEN
 
 
@@ -64,13 +64,16 @@ def test_a_call_that_did_not_arrive_is_retried_and_not_uncertain(
         (telegram.RetryAfter(17), FailureKind.RATE_LIMITED, 17_000),
         (telegram.ChatMigrated(-1001), FailureKind.CHAT_MOVED, -1001),
         (telegram.Forbidden("Forbidden: bot was blocked by the user"), FailureKind.CHAT_CLOSED, 0),
-        (telegram.InvalidToken("Unauthorized"), FailureKind.NOT_SENT, LONGEST),
-        (telegram.InvalidToken("Not Found"), FailureKind.UNKNOWN_METHOD, LONGEST),
-        (telegram.BadRequest("Can't parse entities"), FailureKind.REFUSED, LONGEST),
-        (telegram.BadRequest("Message is too long"), FailureKind.REFUSED, LONGEST),
+        (telegram.InvalidToken("Unauthorized"), FailureKind.NOT_SENT, LONGEST_DELAY),
+        (telegram.InvalidToken("Not Found"), FailureKind.UNKNOWN_METHOD, LONGEST_DELAY),
+        (telegram.BadRequest("Can't parse entities"), FailureKind.REFUSED, LONGEST_DELAY),
+        (telegram.BadRequest("Message is too long"), FailureKind.REFUSED, LONGEST_DELAY),
         *((telegram.BadRequest(words), FailureKind.POINTLESS, 0) for words in POINTLESS),
         *((telegram.BadRequest(words), FailureKind.MESSAGE_GONE, 0) for words in LOST_MESSAGES),
-        *((telegram.BadRequest(words), FailureKind.UNKNOWN_FILE, LONGEST) for words in STRANGE),
+        *(
+            (telegram.BadRequest(words), FailureKind.UNKNOWN_FILE, LONGEST_DELAY)
+            for words in STRANGE
+        ),
         *((telegram.BadRequest(words), FailureKind.CHAT_CLOSED, 0) for words in GONE),
     ],
     ids=repr,
@@ -89,7 +92,7 @@ def test_the_first_refusal_of_a_chat_is_retried_because_it_may_be_open_again() -
 
 def test_the_delay_grows_with_the_attempts() -> None:
     waits = [classify(UNSENT[0], attempts).value for attempts in range(1, 9)]
-    assert waits == [*RETRIES.delays, LONGEST, LONGEST]
+    assert waits == [*RETRIES.delays, LONGEST_DELAY, LONGEST_DELAY]
 
 
 def test_no_failure_contains_the_address_with_the_token() -> None:
