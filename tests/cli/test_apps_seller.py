@@ -52,7 +52,7 @@ def test_an_option_left_out_stays_and_an_empty_one_is_removed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (("--contact", "anna"), "contact: must be an @username of Telegram"),
         (("--image-url", "a.png"), "imageUrl: is no whole address"),
@@ -63,10 +63,10 @@ def test_an_option_left_out_stays_and_an_empty_one_is_removed() -> None:
         (("--clear", "--name", "Anna"), "--clear removes everything: leave the other options out"),
     ],
 )
-def test_the_rules_are_those_of_the_interface(options: tuple[str, ...], told: str) -> None:
+def test_the_rules_are_those_of_the_interface(options: tuple[str, ...], message: str) -> None:
     refused = run_bot("apps", "seller", create(), *options)
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert refused.stderr.startswith(told)
+    assert refused.stderr.startswith(message)
 
 
 def test_an_unknown_colour_is_answered_with_all_of_them() -> None:
@@ -88,5 +88,5 @@ def test_an_unknown_application_is_reported() -> None:
 
 
 def test_the_help_names_every_option() -> None:
-    told = run_bot("apps", "seller", "--help").stdout
-    assert [name for name in (*PROFILE[::2], "--name", "--clear") if name not in told] == []
+    message = run_bot("apps", "seller", "--help").stdout
+    assert [name for name in (*PROFILE[::2], "--name", "--clear") if name not in message] == []

@@ -32,8 +32,8 @@ def create_application() -> str:
 def test_a_new_database_is_reported_once() -> None:
     """DATABASE_URL may be mistyped. The output for programs stays as it is."""
     first, second = run_bot("apps", "create", "shop"), run_bot("apps", "create", "shop")
-    told = f"Created a new database at {Path('data/bot.db').absolute()}.\n"
-    assert (first.exit_code, first.stderr) == (0, told)
+    message = f"Created a new database at {Path('data/bot.db').absolute()}.\n"
+    assert (first.exit_code, first.stderr) == (0, message)
     assert (second.exit_code, second.stderr) == (0, "")
     assert "new database" not in first.stdout
 
@@ -61,8 +61,10 @@ def test_a_new_database_is_reported_once() -> None:
 def test_a_command_that_needs_a_database_creates_none(command: tuple[str, ...]) -> None:
     """An empty list of a database that isn't there would be believed."""
     done = run_bot(*command)
-    told = "DATABASE_URL: there is no database at data/bot.db: start the bot once or fix the path\n"
-    assert (done.exit_code, done.stdout, done.stderr) == (1, "", told)
+    message = (
+        "DATABASE_URL: there is no database at data/bot.db: start the bot once or fix the path\n"
+    )
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", message)
     assert list(Path().iterdir()) == []
 
 
@@ -94,13 +96,13 @@ def test_a_rotation_prints_until_when_the_former_secret_signs_too() -> None:
     answer = run_bot("apps", "rotate", app_id, "--overlap", "3")
     names = [line.partition("=")[0] for line in answer.stdout.splitlines()]
     assert names == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
-    told = re.fullmatch(
+    message = re.fullmatch(
         r"Until (\S+), or the next rotation, the old APP_SECRET works too, and webhooks are also"
         r" signed with the old WEBHOOK_SECRET. If they leaked, rotate again with --now.\n",
         answer.stderr,
     )
-    assert told
-    until = datetime.fromisoformat(told[1]).timestamp()
+    assert message
+    until = datetime.fromisoformat(message[1]).timestamp()
     assert before <= until - 3 * 3600 <= time.time()
 
 
@@ -137,8 +139,8 @@ def test_nothing_is_revoked_where_nobody_can_be_asked(commands_url: str) -> None
     """A script says --yes; an unknown application is told from one that needs it."""
     app_id = create_application()
     done = run_bot("apps", "revoke", app_id, input="y\n")
-    told = "this can't be undone: add --yes, since nobody is here to be asked\n"
-    assert (done.exit_code, done.stdout, done.stderr) == (2, "", told)
+    message = "this can't be undone: add --yes, since nobody is here to be asked\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", message)
     assert rows(commands_url, REVOKED) == [(0,)]
     assert run_bot("apps", "revoke", "nobody").stderr == "There is no application nobody.\n"
 
@@ -161,8 +163,8 @@ def test_a_revoked_application_is_reported_as_revoked(command: str) -> None:
     app_id = create_application()
     assert run_bot("apps", "revoke", app_id, "--yes").exit_code == 0
     again = run_bot("apps", command, app_id)
-    told = f"The application {app_id} is revoked.\n"
-    assert (again.exit_code, again.stdout, again.stderr) == (1, "", told)
+    message = f"The application {app_id} is revoked.\n"
+    assert (again.exit_code, again.stdout, again.stderr) == (1, "", message)
 
 
 async def store_hostile_delivery(url: str) -> str:

@@ -113,8 +113,8 @@ def test_it_asks_first_and_prints_only_counts(url: str) -> None:
 def test_nothing_is_erased_where_nobody_can_be_asked(url: str) -> None:
     asked = erase("anna@hand.example", input="y\n")
     assert (asked.exit_code, asked.stdout) == (2, "")
-    told = "this can't be undone: add --yes, since nobody is here to be asked"
-    assert asked.stderr.splitlines()[-1] == told
+    message = "this can't be undone: add --yes, since nobody is here to be asked"
+    assert asked.stderr.splitlines()[-1] == message
     assert left(url) == 2
 
 
@@ -168,7 +168,7 @@ def test_run_again_it_finds_nothing(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ([], "say whose data to erase"),
         (
@@ -183,11 +183,11 @@ def test_run_again_it_finds_nothing(url: str) -> None:
     ],
 )
 def test_a_word_that_names_nobody_is_refused_with_an_explanation(
-    url: str, command: list[str], told: str
+    url: str, command: list[str], message: str
 ) -> None:
     refused = erase(*command, "--yes")
     assert refused.exit_code in {1, 2}
-    assert told in refused.stderr
+    assert message in refused.stderr
     assert left(url) == 2
 
 

@@ -177,10 +177,10 @@ def test_names_messages_and_marks_are_exported_and_hidden_messages_are_not(
     values = "payer_name = 'Mia', message = '=Hello', sent_at = 0, sent_note = 'RR1', quantity = 3"
     with closing(open_database(commands_url)) as db:
         db.run(lambda tx: tx.execute(f"UPDATE payments SET {values}"))
-        told = json.loads(export("--format", "json").stdout)
+        record = json.loads(export("--format", "json").stdout)
         db.run(lambda tx: tx.execute("UPDATE payments SET message_hidden = 1"))
-    assert (told["name"], told["message"], told["quantity"]) == ("Mia", "=Hello", 3)
-    assert (told["sentAt"], told["sentNote"]) == ("1970-01-01T00:00:00.000Z", "RR1")
+    assert (record["name"], record["message"], record["quantity"]) == ("Mia", "=Hello", 3)
+    assert (record["sentAt"], record["sentNote"]) == ("1970-01-01T00:00:00.000Z", "RR1")
     hidden = json.loads(export("--format", "json").stdout)
     assert (hidden["name"], hidden["message"], hidden["messageHidden"]) == (None, None, True)
     anonymous = export("--no-payers").stdout
@@ -306,9 +306,9 @@ async def test_units_are_those_of_the_interface(database_url: str) -> None:
             ]
             assert [one["reservedUnits"] for one in found if one["totalUnits"]] == [reserved]
             for one in found:
-                told = await shop.get(one["paymentRequestId"])
+                answer = await shop.get(one["paymentRequestId"])
                 assert [one[name] for name in export_records.UNITS] == [
-                    told.get(name) for name in export_records.UNITS
+                    answer.get(name) for name in export_records.UNITS
                 ]
 
 
@@ -318,14 +318,14 @@ def test_with_another_server_the_recorded_payments_are_exported(commands_url: st
         link = chat.add_link(
             chat.add_person(), STICKERS, service_answer(total_units=3, remaining_units=3)
         )
-        told = Payment(
+        kind = Payment(
             link.request_id or "", "t1", 750, "USD", {"email": "=a@b.example"},
             quantity=3, words=PayerWords("Mia", "=1+1"),
         )  # fmt: skip
-        rude = replace(told, transaction_id="t2", words=PayerWords("Rude", "words"), is_hidden=True)
+        rude = replace(kind, transaction_id="t2", words=PayerWords("Rude", "words"), is_hidden=True)
 
         def record(tx: Transaction) -> None:
-            for one in (told, rude):
+            for one in (kind, rude):
                 payment_rows.add_payment(tx, link.id, one, NOON)
 
         db.run(record)

@@ -245,14 +245,14 @@ def test_another_address_is_refused_with_an_example(url: str) -> None:
 
 @pytest.mark.parametrize("size", [None, 0])
 @pytest.mark.parametrize(
-    ("former", "told"),
+    ("former", "message"),
     [
         ("moved", "{} was moved to a PostgreSQL server, and is {} now: set DATABASE_URL to that"),
         ("replaced", "{} is missing, but a restore has put {} aside: run restore again, or move"),
     ],
 )
 def test_no_new_database_takes_the_place_of_one_with_another_name(
-    tmp_path: Path, former: str, told: str, size: int | None
+    tmp_path: Path, former: str, message: str, size: int | None
 ) -> None:
     """It would be empty: sellers and payers of the former one would find nothing."""
     path, latest = tmp_path / "bot.db", f"bot-{former}-20261128T050000Z.db"
@@ -262,7 +262,7 @@ def test_no_new_database_takes_the_place_of_one_with_another_name(
         path.touch()
     with pytest.raises(ConfigProblem) as caught:
         open_database(f"sqlite:///{path}")
-    assert str(caught.value).startswith("DATABASE_URL: " + told.format(path, latest))
+    assert str(caught.value).startswith("DATABASE_URL: " + message.format(path, latest))
     assert path.exists() == (size is not None)
     assert not path.with_suffix(".key").exists()
 

@@ -81,15 +81,15 @@ WRONG: dict[str, Callable[[PostgresServer], str]] = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("told", WRONG)
+@pytest.mark.parametrize("message", WRONG)
 def test_a_wrong_address_is_one_line_that_says_what_to_do(
-    server: PostgresServer, told: str
+    server: PostgresServer, message: str
 ) -> None:
-    given = WRONG[told](server)
-    opens = open_for_command if "another user's" in told else open_database
+    given = WRONG[message](server)
+    opens = open_for_command if "another user's" in message else open_database
     text = refusal(given, opens=opens)
     assert text.startswith("DATABASE_URL: postgresql://")
-    assert text.endswith(f"can't be used: {told}")
+    assert text.endswith(f"can't be used: {message}")
     assert PASSWORD not in text
 
 
@@ -101,9 +101,9 @@ def test_a_standby_is_refused(server: PostgresServer) -> None:
 def test_settings_that_a_pooler_passes_on_are_told_of(server: PostgresServer) -> None:
     """Readers set their connection read-only; without the parameter, writers get that one."""
     server._admin("ALTER ROLE poor SET default_transaction_read_only = on")
-    told = refusal(server.url("used", user="poor"))
+    message = refusal(server.url("used", user="poor"))
     server._admin("ALTER ROLE poor RESET default_transaction_read_only")
-    assert "where a pooler stands between, add pooler=transaction" in told
+    assert "where a pooler stands between, add pooler=transaction" in message
 
 
 def test_a_server_that_is_too_old_is_refused(

@@ -30,20 +30,20 @@ def test_the_first_start_notes_the_timeline(server_db: Database) -> None:
 
 
 @pytest.mark.parametrize(
-    ("noted", "told"),
+    ("noted", "message"),
     [
         ("system = 'another'", "the database was moved to another server: "),
         ("timeline = 7", "the server went from timeline 7 to 1: "),
     ],
 )
 def test_another_server_or_timeline_is_told_with_the_command_to_run(
-    server_db: Database, noted: str, told: str
+    server_db: Database, noted: str, message: str
 ) -> None:
     server_db.run(timelines.note)
     server_db.run(lambda tx: tx.execute(f"UPDATE timelines SET {noted}"))
     found = server_db.run(timelines.note)
     assert found
-    assert found.startswith(told)
+    assert found.startswith(message)
     assert "restore --in-place" in found
     assert server_db.run(timelines.find_change) == found
     server_db.run(timelines.accept)

@@ -44,9 +44,9 @@ async def test_one_call_of_the_loop_answers_all_of_a_commit(
     loop, calls = asyncio.get_running_loop(), []
     call = loop.call_soon_threadsafe
 
-    def counted(told: object, *args: object) -> asyncio.Handle:
-        calls.append(told)
-        return call(told, *args)  # type: ignore[arg-type]  # passed on as it came
+    def counted(callback: object, *args: object) -> asyncio.Handle:
+        calls.append(callback)
+        return call(callback, *args)  # type: ignore[arg-type]  # passed on as it came
 
     monkeypatch.setattr(loop, "call_soon_threadsafe", counted)
     names = [f"{number:02d}" for number in range(20)]

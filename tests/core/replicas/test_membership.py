@@ -121,9 +121,9 @@ def test_the_log_names_who_joined_who_is_gone_and_who_was_taken_for_gone(
         cluster.beat(4)
         cluster.beat(20, *cluster.members[1:])
         first.beat(cluster.now)
-    told = [(line["event"], line["owner"]) for line in logs]
-    assert told[0] == ("replica joined", owner)
-    assert told[3:] == [
+    logged = [(line["event"], line["owner"]) for line in logs]
+    assert logged[0] == ("replica joined", owner)
+    assert logged[3:] == [
         ("replica gone", owner),
         ("the others took this replica for gone", owner),
         ("replica joined", first.owner),

@@ -107,6 +107,7 @@ class Threads:
         wake: Callable[[Iterable[str]], None],
         failed: Callable[[str], None],
     ) -> None:
+        """Take functions for committed transactions, their topics, and reasons of failures."""
         self._server, self._reads = server, reads
         self._committed, self._wake, self._failed = committed, wake, failed
         self._queue: SimpleQueue[QueuedWork | None] = SimpleQueue()

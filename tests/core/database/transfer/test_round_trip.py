@@ -92,7 +92,7 @@ def test_a_backup_is_of_one_moment(
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ("UPDATE lanes SET turn = 4294967296", "lanes.turn holds a number beyond 32 bits"),
         ("UPDATE outbox SET due_at = 'soon'", "outbox.due_at holds a text instead of BIGINT"),
@@ -103,13 +103,13 @@ def test_a_backup_is_of_one_moment(
     ],
 )
 def test_a_hostile_file_leaves_the_server_empty(
-    url: str, filled: Path, change: str, told: str
+    url: str, filled: Path, change: str, message: str
 ) -> None:
     """The last change alone would come as far as the server, in the middle of the load."""
     with closing(sqlite3.connect(filled)) as db:
         db.execute(change)
         db.commit()
-    with pytest.raises(Unreadable, match=told):
+    with pytest.raises(Unreadable, match=message):
         load_into(url, filled)
     with psycopg.connect(url) as conn:
         assert tables(conn) == []

@@ -32,7 +32,7 @@ def test_values_of_the_declared_types_pass(row: tuple[object, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ((2**31, 1, "", b""), "posts.own holds a number beyond 32 bits"),
         (("1", 1, "", b""), "posts.own holds a text instead of INTEGER"),
@@ -45,8 +45,8 @@ def test_values_of_the_declared_types_pass(row: tuple[object, ...]) -> None:
     ],
 )
 def test_another_value_is_named_by_its_column_and_never_shown(
-    row: tuple[object, ...], told: str
+    row: tuple[object, ...], message: str
 ) -> None:
     with pytest.raises(Unreadable) as caught:
         [*check_rows(TABLE, [row])]
-    assert str(caught.value) == told
+    assert str(caught.value) == message
