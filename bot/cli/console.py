@@ -178,7 +178,7 @@ def in_transaction(
     Raises BotError if there is no database, unless the command `creates` it.
     """
     loaded = config.load()
-    with _opened(loaded, creates=creates) as database:
+    with _open_database(loaded, creates=creates) as database:
         vault = resources.open_vault(loaded, database)
         return database.run(lambda tx: work(tx, vault))
 
@@ -189,13 +189,15 @@ def read_only(work: Callable[[database.Transaction], T]) -> T:
     Raises BotError if there is no database.
     """
     loaded = config.load()
-    with _opened(loaded) as database:
+    with _open_database(loaded) as database:
         resources.open_vault(loaded, database)  # refuses another key than the database's
         return asyncio.run(database.read(work))
 
 
 @contextmanager
-def _opened(loaded: config.Settings, *, creates: bool = False) -> Iterator[database.Database]:
+def _open_database(
+    loaded: config.Settings, *, creates: bool = False
+) -> Iterator[database.Database]:
     url = loaded.database_url
     is_new = creates and not urls.is_postgres(url) and not Path(urls.sqlite_path(url)).exists()
     database = opening.open_for_command(url, creates=creates)

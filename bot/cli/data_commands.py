@@ -156,7 +156,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
             found = _recorded_payments(database, wanted, payers=payers)
         else:
             found = _records(database, what, wanted, payers=payers)
-        with _opened(output) as file:
+        with _open_output(output) as file:
             asyncio.run(_write(found, table, file))
     finally:
         database.close()
@@ -216,7 +216,7 @@ async def _write(
 
 
 @contextmanager
-def _opened(output: Path | None) -> Iterator[BinaryIO]:
+def _open_output(output: Path | None) -> Iterator[BinaryIO]:
     """Open the output; delete the file if it is not finished."""
     if output is None:
         yield sys.stdout.buffer
