@@ -158,7 +158,7 @@ def test_every_example_of_a_line_creates_at_once(language: str) -> None:
     for kind, line in examples:
         talk = Talk(Seller(language, "$anna", None))
         talk.take(one_line(kind, line, OTHER, talk.seller))
-        assert [wish.kind for wish in talk.specs] == [kind], line
+        assert [spec.kind for spec in talk.specs] == [kind], line
 
 
 @every_language

@@ -182,7 +182,7 @@ def card_of(words: str, **given: object) -> Card:
     """A request of that name and description, its words of any length."""
     card = Card(
         LINK, "drop", name_of(words), words, 250, "USD", 10, 7, 3, "active", URL, 1, None, NOW,
-        zone=BERLIN, takings=RevenueTotals(((750, "USD"),), 3),
+        zone=BERLIN, totals=RevenueTotals(((750, "USD"),), 3),
     )  # fmt: skip
     return replace(card, **given)  # type: ignore[arg-type] # a card's own fields
 
@@ -225,9 +225,9 @@ def test_what_is_wrong_with_an_answer_can_be_said_of_any(language: str, words: s
 
 @typed(25, language=SPOKEN)
 def test_what_another_server_says_is_shown_with_the_form(language: str, words: str) -> None:
-    wish = replace(COFFEE, name=draft_of(words, "name").name or "")
+    spec = replace(COFFEE, name=draft_of(words, "name").name or "")
     for field in ("product.name", "receivers[0].sendAmount", words):
-        asked = reopen(wish, FORM, field, words, seller_of(words, language))
+        asked = reopen(spec, FORM, field, words, seller_of(words, language))
         for reply in asked.replies:
             held(reply, words)
 
@@ -309,8 +309,8 @@ def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, word
 
 @typed(25, language=SPOKEN)
 def test_the_daily_summary_names_what_was_paid(language: str, words: str) -> None:
-    wish = replace(COFFEE, name=name_of(words))
-    link = PaymentLink(LINK, 7, 7, "", "live", wish, None, None, 3, NOW)
+    spec = replace(COFFEE, name=name_of(words))
+    link = PaymentLink(LINK, 7, 7, "", "live", spec, None, None, 3, NOW)
     days = [LinkRevenue(link, RevenueTotals(((250, "USD"),), 3))] * 21
     held(daily_summary.summary_reply(days, language, NOW), name_of(words))
 

@@ -284,7 +284,7 @@ def test_a_file_is_new_and_private_and_excel_recognizes_it(paid: str) -> None:
     assert (again.exit_code, again.stderr) == (1, "out.csv: already exists: choose another name\n")
 
 
-def test_requests_have_their_takings(paid: str) -> None:
+def test_requests_have_their_revenue(paid: str) -> None:
     (found,) = csv.DictReader(io.StringIO(export("requests").stdout))
     assert found["paymentRequestId"] == paid
     assert (found["amount"], found["payments"], found["volume"]) == ("5.00", "1", "5.00")

@@ -158,10 +158,10 @@ async def test_ten_kills_under_every_kind_of_load_lose_nothing(stage: ProductSet
         await assert_books_match(run, shop, crashes=True)
         made = run.rows("SELECT COUNT(*) FROM payment_requests")
         assert made == [(1 + 2 * KILLS,)]
-        wishes = run.rows("SELECT seller_id, wish FROM listings ORDER BY rowid")
+        specs = run.rows("SELECT seller_id, wish FROM listings ORDER BY rowid")
         for one in sellers:
-            kept = [wish for who, wish in wishes if who == one.person.id and "Item" in wish]
-            assert [f'"Item-{n}"' in wish for n, wish in enumerate(kept)] == [True] * KILLS
+            kept = [spec for who, spec in specs if who == one.person.id and "Item" in spec]
+            assert [f'"Item-{n}"' in spec for n, spec in enumerate(kept)] == [True] * KILLS
         assert await run.stop() == 0
     for one in sellers:
         assert items(one) == {f"Item-{number}" for number in range(KILLS)}

@@ -20,7 +20,7 @@ SIZE = Size(replicas=3, payments=10_000, seconds=300)
 KILL_SECONDS = 3.0
 PAYMENTS_A_SHOP = 250
 WRITE_SECONDS = 10.0
-WISHES = "SELECT seller_id, wish FROM listings"
+SPECS = "SELECT seller_id, wish FROM listings"
 ITEM = re.compile(r"Item-\d+")
 
 
@@ -42,8 +42,8 @@ class Writers:
     async def balance(self, figures: Figures, cluster: Cluster) -> None:
         """Hold what was written to the requests and cards that it made."""
         made = Counter[tuple[int, str]]()
-        for seller_id, wish in await cluster.rows(WISHES):
-            name = ITEM.search(json.dumps(wish))
+        for seller_id, spec in await cluster.rows(SPECS):
+            name = ITEM.search(json.dumps(spec))
             made[seller_id, name[0] if name else ""] += 1
         items = [
             (seller.person.id, f"Item-{n}") for seller in self.sellers for n in range(self.written)

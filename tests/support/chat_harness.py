@@ -168,7 +168,7 @@ class ChatHarness:
     def add_link(
         self,
         person: people.Person,
-        wish: RequestSpec = COFFEE,
+        spec: RequestSpec = COFFEE,
         told: RemoteRequest | None = None,
         **given: Any,
     ) -> PaymentLink:
@@ -181,7 +181,7 @@ class ChatHarness:
             seller_rows.ensure_seller(tx, person.id, "en", self.clock())
             seller_rows.mark_profile_offered(tx, person.id, self.clock())
             made = link_rows.add_link(
-                tx, given.get("chat_id", person.id), person.id, wish, self.clock()
+                tx, given.get("chat_id", person.id), person.id, spec, self.clock()
             )
             if told is not None:
                 link_rows.set_answer(tx, made, told)

@@ -30,9 +30,9 @@ class GoodsShop:
     files: FileIntake
     jobs: RequestJobs
 
-    async def begin(self, wish: RequestSpec) -> PaymentLink:
+    async def begin(self, spec: RequestSpec) -> PaymentLink:
         """Create a request, and ask for its goods."""
-        link = await self.market.add_link(wish)
+        link = await self.market.add_link(spec)
         self.chat.clear_messages()
         await self.ask(link)
         return link

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from bot.chat.cards.receipts import notify_keeper
+from bot.chat.cards.receipts import notify_owner
 from bot.chat.jobs.client import Client
 from bot.chat.model.payloads import BuyerNotice
 from bot.chat.model.receipt import ReceiptKey
@@ -113,7 +113,7 @@ class ReceiptSteps(SenderHarness):
     async def notify(self, event: str) -> bool:
         """Notify the buyer of an event, as a seller's mark does."""
         chat = self.chat
-        is_kept = chat.db.run(lambda tx: notify_keeper(tx, chat.queues, KEY, event, chat.clock()))
+        is_kept = chat.db.run(lambda tx: notify_owner(tx, chat.queues, KEY, event, chat.clock()))
         await self.work()
         return is_kept
 

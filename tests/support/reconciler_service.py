@@ -46,20 +46,20 @@ class ReconciledService:
     before: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
     paid: int = 0
 
-    async def add_link(self, wish: RequestSpec) -> PaymentLink:
+    async def add_link(self, spec: RequestSpec) -> PaymentLink:
         """Add a request of the seller and create it at the service."""
-        link = self.chat.add_link(self.seller, wish)
-        amount = amounts.from_minor(wish.amount, wish.currency)
+        link = self.chat.add_link(self.seller, spec)
+        amount = amounts.from_minor(spec.amount, spec.currency)
         hook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": link.id}}
         answer = await self.client.create(
             {
-                "product": {"name": wish.name},
-                "instrumentCurrencyCode": wish.currency,
-                "receivers": [{"sendAmount": amount, "destination": wish.destination}],
+                "product": {"name": spec.name},
+                "instrumentCurrencyCode": spec.currency,
+                "receivers": [{"sendAmount": amount, "destination": spec.destination}],
                 "requestedUserData": ["email"],
                 "notifications": {"webhook": hook},
-                "expirationType": EXPIRATION[wish.kind],
-                **({"totalUnits": wish.units} if wish.units else {}),
+                "expirationType": EXPIRATION[spec.kind],
+                **({"totalUnits": spec.units} if spec.units else {}),
             },
             link.id,
         )
@@ -83,8 +83,8 @@ class ReconciledService:
 
     async def record_webhook(self, link: PaymentLink, transaction: str) -> bool:
         """Record a payment as its webhook does; return whether it was new."""
-        wish = link.wish
-        payment = Payment(str(link.request_id), transaction, wish.amount, wish.currency, {})
+        spec = link.spec
+        payment = Payment(str(link.request_id), transaction, spec.amount, spec.currency, {})
         return await self.chat.recorder.record(link, payment, None)
 
 

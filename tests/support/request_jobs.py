@@ -45,17 +45,17 @@ RECEIVER = "http://bot.internal/webhooks/payments"
 IMAGES = "https://bot.example.org/images"
 
 
-def create_answer(wish: RequestSpec, instrument: str | None = None) -> bytes:
+def create_answer(spec: RequestSpec, instrument: str | None = None) -> bytes:
     """Build the server's answer to a create of this."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL, "remainingUnits": 3}
-    return http_response(200, exact_json.dumps(shown | price_fields(wish, instrument)).encode())
+    return http_response(200, exact_json.dumps(shown | price_fields(spec, instrument)).encode())
 
 
-def price_fields(wish: RequestSpec, instrument: str | None = None) -> dict[str, Any]:
-    """Build a server's fields for a wish's price."""
-    amount = from_minor(wish.amount, wish.currency)
-    paid_in = instrument or wish.currency
-    told_as = {"currencyCode": paid_in, "amount": amount, "denominatedIn": wish.currency}
+def price_fields(spec: RequestSpec, instrument: str | None = None) -> dict[str, Any]:
+    """Build a server's fields for a spec's price."""
+    amount = from_minor(spec.amount, spec.currency)
+    paid_in = instrument or spec.currency
+    told_as = {"currencyCode": paid_in, "amount": amount, "denominatedIn": spec.currency}
     return {"paymentAmount": told_as}
 
 
@@ -81,7 +81,7 @@ def list_answer(*links: PaymentLink) -> bytes:
     """Build the server's list of these links' requests."""
     shown = {"id": REQUEST_ID, "paymentRequestUrl": URL}
     items = [
-        shown | price_fields(one.wish) | {"customParameters": {"listing": one.id}} for one in links
+        shown | price_fields(one.spec) | {"customParameters": {"listing": one.id}} for one in links
     ]
     return http_response(200, exact_json.dumps({"items": items}).encode())
 

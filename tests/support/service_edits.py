@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 async def made(
-    cloud: HandCashJobs, chat: ChatHarness, sam: Person, wish: RequestSpec
+    cloud: HandCashJobs, chat: ChatHarness, sam: Person, spec: RequestSpec
 ) -> PaymentLink:
-    link = chat.add_link(sam, wish)
+    link = chat.add_link(sam, spec)
     await cloud.create(link)
     chat.clear_messages()
     return chat.link(link.id)

@@ -63,7 +63,7 @@ class SharedCards(SenderHarness):
             now = self.chat.link(link.id)
             left = None if now.left is None else now.left - 1
             transaction = link_rows.short_id(12)
-            paid = Payment(REQUEST_ID, transaction, now.wish.amount, now.wish.currency, {})
+            paid = Payment(REQUEST_ID, transaction, now.spec.amount, now.spec.currency, {})
             await self.chat.recorder.record(now, paid, left)
 
     def state(self, link: PaymentLink, state: str) -> None:

@@ -1,4 +1,4 @@
-"""The daily summary that sellers can switch on: takings by request, at a local time each day."""
+"""The daily summary that sellers can switch on: revenue by request, at a local time each day."""
 
 from __future__ import annotations
 
@@ -92,17 +92,17 @@ def _span_in_zone(minute: int, zone: str, now: int) -> Span:
 
 
 def summary_reply(days: Sequence[revenue.LinkRevenue], language: str, now: int) -> replies.Reply:
-    """Render the takings by request, their total where there are several, and what to refund."""
+    """Render the revenue by request, their total where there are several, and what to refund."""
     if not days:
         return replies.Reply(translations.t(language, "summary-none"))
-    earning = [day for day in days if day.takings.earned]
+    earning = [day for day in days if day.totals.earned]
     lines = [translations.t(language, "summary")]
     lines += [_line(day, language, now) for day in earning[:MAX_LISTED]]
     if more := len(earning[MAX_LISTED:]):
         lines.append(translations.t(language, "summary-more", more=more))
     if len(earning) > 1:
-        count = sum(day.takings.earned_count for day in earning)
-        total = _sum_by_currency(day.takings.earned for day in earning)
+        count = sum(day.totals.earned_count for day in earning)
+        total = _sum_by_currency(day.totals.earned for day in earning)
         lines.append(alert_text.total_line(total, count, language))
     lines += card_text.other_money(_together(days), language)
     return replies.Reply("\n".join(lines))
@@ -110,11 +110,11 @@ def summary_reply(days: Sequence[revenue.LinkRevenue], language: str, now: int) 
 
 def _line(day: revenue.LinkRevenue, language: str, now: int) -> str:
     name, total = (
-        replies.escaped(day.link.wish.name, _NAME),
-        card_text.total_text(day.takings.earned, language),
+        replies.escaped(day.link.spec.name, _NAME),
+        card_text.total_text(day.totals.earned, language),
     )
     line = translations.t(
-        language, "summary-line", name=name, total=total, count=day.takings.earned_count
+        language, "summary-line", name=name, total=total, count=day.totals.earned_count
     )
     card = request_card.card_of(day.link, now)
     if card.remaining_units is None or card.total_units is None:
@@ -125,8 +125,8 @@ def _line(day: revenue.LinkRevenue, language: str, now: int) -> str:
 
 
 def _together(days: Sequence[revenue.LinkRevenue]) -> revenue.RevenueTotals:
-    """Sum up the money of all requests that is no takings, or that went back."""
-    every = [day.takings for day in days]
+    """Sum up the money of all requests that is not revenue, or that went back."""
+    every = [day.totals for day in days]
     return revenue.RevenueTotals(
         to_refund=_sum_by_currency(one.to_refund for one in every),
         refund_count=sum(one.refund_count for one in every),

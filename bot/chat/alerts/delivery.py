@@ -120,7 +120,7 @@ def _drop_end(
 
 def _units_of_drop(link: link_rows.PaymentLink) -> int | None:
     """Return the units of a drop, without those that its seller took out."""
-    known = (link.wish.units, link.answer.total_units if link.answer else None)
+    known = (link.spec.units, link.answer.total_units if link.answer else None)
     return min((units for units in known if units is not None), default=None)
 
 
@@ -133,7 +133,7 @@ def _given_up(
 
 
 def _reply(link: link_rows.PaymentLink, ending: DropEnd, language: str) -> replies.Reply:
-    name = replies.escaped(link.wish.name, _NAME)
+    name = replies.escaped(link.spec.name, _NAME)
     lines = [translations.t(language, "drop-sold", name=name, sold=ending.sold)]
     if ending.muted:
         lines.append(translations.t(language, "drop-muted", muted=ending.muted))

@@ -61,7 +61,7 @@ def seller_card(card: request_card.Card, language: str) -> replies.Reply:
 
 
 def public_card(card: request_card.Card, language: str) -> replies.Reply:
-    """Render a request for others: product and whether it can be paid, without the takings."""
+    """Render a request for others: product and whether it can be paid, without the revenue."""
     if card.status == "deleted":
         text = translations.t(language, "public-gone", name=replies.escaped(card.name, _NAME))
         return replies.Reply(text, picture=_picture(card))
@@ -119,15 +119,15 @@ def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -
     )
 
 
-def other_money(takings: revenue.RevenueTotals, language: str) -> list[str]:
-    """Return a line for each kind of money that is no takings, or that went back, if any."""
-    returned = total_text(takings.returned, language), takings.returned_count
-    short = total_text(takings.short, language), takings.short_count
+def other_money(totals: revenue.RevenueTotals, language: str) -> list[str]:
+    """Return a line for each kind of money that is not revenue, or that went back, if any."""
+    returned = total_text(totals.returned, language), totals.returned_count
+    short = total_text(totals.short, language), totals.short_count
     lines = [
         translations.t(language, key, amount=amount, count=count) if count else None
         for key, (amount, count) in (("claims-returned", returned), ("claims-short", short))
     ]
-    refund = refund_line(takings.to_refund, takings.refund_count, language)
+    refund = refund_line(totals.to_refund, totals.refund_count, language)
     return [*filter(None, [lines[0], refund, lines[1]])]
 
 
@@ -239,14 +239,14 @@ def _card_caption(card: request_card.Card, language: str, state: str) -> str:
 
 
 def _state(card: request_card.Card, language: str) -> str:
-    """Return status, open checkouts, takings, start or end, and email address, a line each."""
+    """Return status, open checkouts, revenue, start or end, and email address, a line each."""
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = (
         translations.t(language, "card-reserved", reserved=being_paid) if being_paid else None
     )
-    takings = card.takings
-    lines = [_status(card, language), reserved, _takings(card, language)]
-    lines += other_money(takings, language)
+    totals = card.totals
+    lines = [_status(card, language), reserved, _revenue(card, language)]
+    lines += other_money(totals, language)
     lines += [_start_or_end(card, language), request_card.codes_line(card.codes, language)]
     lines.append(_email_state(card, language))
     return "\n".join(filter(None, lines))
@@ -260,12 +260,12 @@ def _email_state(card: request_card.Card, language: str) -> str | None:
     return translations.t(language, f"card-email-{card.email_state}", email=email, moment=moment)
 
 
-def _takings(card: request_card.Card, language: str) -> str | None:
-    takings = card.takings
-    if takings.earned:
-        amount = total_text(takings.earned, language)
-        return translations.t(language, "card-taken", amount=amount, paid=takings.earned_count)
-    if takings.to_refund or card.paid_count is None or card.kind != "donation":
+def _revenue(card: request_card.Card, language: str) -> str | None:
+    totals = card.totals
+    if totals.earned:
+        amount = total_text(totals.earned, language)
+        return translations.t(language, "card-taken", amount=amount, paid=totals.earned_count)
+    if totals.to_refund or card.paid_count is None or card.kind != "donation":
         return None
     return translations.t(language, "card-paid", paid=card.paid_count)
 
@@ -322,7 +322,7 @@ def _is_reserved(card: request_card.Card) -> bool:
 
 
 def _public_state(card: request_card.Card, language: str) -> str:
-    """Return whether payers can pay, without the takings."""
+    """Return whether payers can pay, without the revenue."""
     if card.status in _CAN_PAY:
         soon = translations.t(language, "status-scheduled") if card.status == "scheduled" else None
         return "\n".join(

@@ -53,7 +53,7 @@ def claim_head(
         language,
         f"claims-{_standing(claim, now)}",
         amount=claim_amount(claim, language),
-        name=replies.escaped(link.wish.name, _NAME),
+        name=replies.escaped(link.spec.name, _NAME),
         how=payment_lines.way_text(claim.kind, language),
         kind=claim.kind,
         moment=_moment(claim.lapses_at, seller),
@@ -80,9 +80,9 @@ def rejection_question(
         language,
         "claims-ask-missing",
         amount=claim_amount(claim, language),
-        name=replies.escaped(link.wish.name, _NAME),
+        name=replies.escaped(link.spec.name, _NAME),
         kind=claim.kind,
-        product=link.wish.kind,
+        product=link.spec.kind,
     )
     yes = replies.Button(
         translations.t(language, "button-missing-yes"),
@@ -104,7 +104,7 @@ def waiting_lines(
         seller.language,
         "claims-entry",
         amount=claim_amount(claim, seller.language),
-        name=replies.escaped(link.wish.name, _NAME),
+        name=replies.escaped(link.spec.name, _NAME),
         since=_listed(claim.claimed_at, seller),
         until=_listed(claim.lapses_at, seller),
     )
@@ -126,7 +126,7 @@ def digest_reply(
     seller: drafts.Seller,
 ) -> replies.Reply:
     """Render the digest of a link's claims: how many wait, and the first ones with buttons."""
-    language, name = seller.language, replies.escaped(link.wish.name, _NAME)
+    language, name = seller.language, replies.escaped(link.spec.name, _NAME)
     if not listed:
         return replies.Reply(translations.t(language, "claims-digest-done", name=name))
     parts = [translations.t(language, "claims-digest", name=name, count=count)]

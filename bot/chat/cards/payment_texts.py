@@ -52,7 +52,7 @@ def payments_page(
     if not receipts:
         head.append(translations.t(language, "payments-none"))
     else:
-        head += _totals(card.takings, language)
+        head += _totals(card.totals, language)
         head.append(zone_line(zone, language))
     back = replies.Button(translations.t(language, "button-back"), action=("card", card.link_id))
     turns = card_text.page_buttons(("payments", card.link_id), page, pages, language)
@@ -86,11 +86,11 @@ def fitting(text: Callable[[int], str], language: str) -> str:
     return tried
 
 
-def _totals(takings: revenue.RevenueTotals, language: str) -> list[str]:
+def _totals(totals: revenue.RevenueTotals, language: str) -> list[str]:
     """Return a line of what was earned, and what of it and beside it went or has to go back."""
-    total, count = card_text.total_text(takings.earned, language), takings.earned_count
+    total, count = card_text.total_text(totals.earned, language), totals.earned_count
     earned = [translations.t(language, "payments-total", total=total, count=count)] if count else []
-    return [*earned, *card_text.other_money(takings, language)]
+    return [*earned, *card_text.other_money(totals, language)]
 
 
 def found_payments(

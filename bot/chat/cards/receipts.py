@@ -301,7 +301,7 @@ def telegram_file(
     """
     link_id = personal_data.link_id_of(tx, request_id)
     link = link_rows.find_link(tx, link_id) if link_id else None
-    goods = link.wish.goods if link else None
+    goods = link.spec.goods if link else None
     if goods is None or goods.kind != request_spec.FILE or goods.telegram_id is None:
         return None
     if bought is not None and (bought.name, bought.size) != (goods.name, goods.size):
@@ -320,7 +320,7 @@ SENT, PAID_BACK, CODE = "sent", "paidBack", "code"
 """What a buyer hears of: the seller sent it, or paid it back; a code arrived."""
 
 
-def notify_keeper(
+def notify_owner(
     tx: database.Transaction,
     queues: queues.Queues,
     key: model_receipt.ReceiptKey,
@@ -331,10 +331,10 @@ def notify_keeper(
 
     Call it once the service has what the notice says.
     """
-    keeper = receipt_rows.owner_of(tx, *key)
-    if keeper is None:
+    owner = receipt_rows.owner_of(tx, *key)
+    if owner is None:
         return False
-    _put(tx, queues, (key, keeper), event, now)
+    _put(tx, queues, (key, owner), event, now)
     return True
 
 
@@ -350,10 +350,10 @@ def notify_waiting(
     waited = receipt_rows.end_waits(tx, request_id, served)
     has_file = bool(waited) and telegram_file(tx, request_id) is not None
     for one in waited:
-        _put(tx, queues, (one.key, one.keeper), CODE, now)
+        _put(tx, queues, (one.key, one.owner), CODE, now)
         if has_file:
-            lane = str(one.keeper.account_id)
-            file = payloads.ReceiptMessage(*one.key, one.keeper.language, is_file=True)
+            lane = str(one.owner.account_id)
+            file = payloads.ReceiptMessage(*one.key, one.owner.language, is_file=True)
             outbox.put(tx, queues.messages, lane, file, now, priority=queue_policy.NOTICE)
 
 
@@ -364,7 +364,7 @@ def _put(
     event: str,
     now: int,
 ) -> None:
-    key, keeper = kept
-    notice = payloads.BuyerNotice(*key, keeper.language, event)
-    lane = str(keeper.account_id)
+    key, owner = kept
+    notice = payloads.BuyerNotice(*key, owner.language, event)
+    lane = str(owner.account_id)
     outbox.put(tx, queues.messages, lane, notice, now, priority=queue_policy.NOTICE)

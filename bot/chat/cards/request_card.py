@@ -23,7 +23,7 @@ class Card:
     paid one-off), soldOut, noPayoutAccount (its seller has no account that takes the price),
     outdated or deleted. `reserved_units` are in open checkouts. `url` is empty until the server has
     answered. `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is the seller's.
-    `takings` are for the seller's eyes only. `image` is the id of the seller's picture.
+    `totals` are for the seller's eyes only. `image` is the id of the seller's picture.
     `email_state` is unconfirmed, confirmed or ended, None where the address for payment
     notifications needs no confirmation. `seller` is the profile that payers see, `codes` are those
     that buyers get. A request that `is_embedded` is one of the embedded service. `raised` counts
@@ -47,7 +47,7 @@ class Card:
     starts_at: int | None = None
     ends_at: int | None = None
     zone: str | None = None
-    takings: revenue.RevenueTotals = revenue.NO_TAKINGS
+    totals: revenue.RevenueTotals = revenue.NO_REVENUE
     image: str | None = None
     email: str | None = None
     email_state: str | None = None
@@ -67,7 +67,7 @@ def card_of(
     link: link_rows.PaymentLink,
     now: int,
     *,
-    takings: revenue.RevenueTotals = revenue.NO_TAKINGS,
+    totals: revenue.RevenueTotals = revenue.NO_REVENUE,
     zone: str | None = None,
     profile: drafts.Profile = drafts.NO_PROFILE,
     raised: int = 0,
@@ -76,38 +76,38 @@ def card_of(
 
     `profile` is the seller's, for cards that others see; `raised` counts towards the goal.
     """
-    wish, answer = link.wish, link.answer
+    spec, answer = link.spec, link.answer
     return Card(
         link_id=link.id,
-        kind=wish.kind,
-        name=wish.name,
-        description=wish.description,
-        amount=wish.amount,
-        currency=wish.currency,
-        total_units=wish.units,
+        kind=spec.kind,
+        name=spec.name,
+        description=spec.description,
+        amount=spec.amount,
+        currency=spec.currency,
+        total_units=spec.units,
         remaining_units=link.left if answer is None or answer.remaining_units is None
         else answer.remaining_units,
         paid_count=link.paid_count,
         status="deleted" if link.state == link_rows.DELETED else status_of(link, now),
         url=answer.url if answer else "",
         reserved_units=answer.reserved_units if answer else 0,
-        starts_at=answer.enabled_at if answer else wish.starts_at,
-        ends_at=answer.expires_at if answer else wish.ends_at,
+        starts_at=answer.enabled_at if answer else spec.starts_at,
+        ends_at=answer.expires_at if answer else spec.ends_at,
         zone=zone,
-        takings=takings,
-        image=wish.image,
-        email=wish.email,
+        totals=totals,
+        image=spec.image,
+        email=spec.email,
         email_state=answer.email_state if answer else None,
         email_confirmed_at=answer.email_confirmed_at if answer else None,
         seller=profile,
         codes=answer.codes if answer else None,
         is_embedded=answer is None or answer.is_embedded,
-        choice=wish.choice,
-        goal=wish.goal,
+        choice=spec.choice,
+        goal=spec.goal,
         raised=raised,
-        max_quantity=wish.max_quantity,
-        delivers=wish.goods.kind if wish.goods else None,
-        has_receipt_first=wish.has_receipt_first,
+        max_quantity=spec.max_quantity,
+        delivers=spec.goods.kind if spec.goods else None,
+        has_receipt_first=spec.has_receipt_first,
     )  # fmt: skip
 
 
@@ -116,13 +116,13 @@ def raised_of(tx: database.Transaction, link: link_rows.PaymentLink) -> int:
 
     Neither oversold money does nor what was paid back. 0 without a goal.
     """
-    if link.wish.goal is None:
+    if link.spec.goal is None:
         return 0
-    return raised_in(revenue.revenue_totals(tx, link.id), link.wish.currency)
+    return raised_in(revenue.revenue_totals(tx, link.id), link.spec.currency)
 
 
 def raised_in(found: revenue.RevenueTotals, currency: str) -> int:
-    """Return what takings count towards a goal, in minor units of its currency."""
+    """Return what revenue counts towards a goal, in minor units of its currency."""
     return _by_code(found.earned).get(currency, 0) - _by_code(found.returned).get(currency, 0)
 
 
@@ -133,7 +133,7 @@ def _by_code(amounts: tuple[tuple[int, str], ...]) -> dict[str, int]:
 def status_of(link: link_rows.PaymentLink, now: int) -> str:
     """Return the status of a link that is not deleted at `now` (epoch ms), as in `Card`."""
     answer = link.answer
-    if link.wish.kind == "oneoff" and link.paid_count:
+    if link.spec.kind == "oneoff" and link.paid_count:
         return "completed"
     if answer and answer.remaining_units == answer.reserved_units == 0:
         return "soldOut"
@@ -150,8 +150,8 @@ def _status_by_accounts(link: link_rows.PaymentLink) -> str:
     """Return the status of a link that can be paid, but for where its money goes."""
     if link.answer is None or not link.answer.lacks_account:
         return "active"
-    wish, own = link.wish, payout.account_destination(link.seller_id)
-    return remote_request.NO_PAYOUT if wish.destination == own and not wish.receivers else OUTDATED
+    spec, own = link.spec, payout.account_destination(link.seller_id)
+    return remote_request.NO_PAYOUT if spec.destination == own and not spec.receivers else OUTDATED
 
 
 # What payers choose, give and get, in words: the amount, the goal's bar, quantity and goods.
@@ -262,7 +262,7 @@ def added_reply(
     link: link_rows.PaymentLink, waiting: int, new: int | None, language: str
 ) -> replies.Reply:
     """Reply to codes that were added: how many are new, None if unknown, and who still waits."""
-    name = replies.escaped(link.wish.name, _NAME)
+    name = replies.escaped(link.spec.name, _NAME)
     first = "codes-stored" if new is None else "codes-added" if new else "codes-known"
     lines = [translations.t(language, first, name=name, count=new or 0)]
     if waiting:

@@ -138,12 +138,10 @@ def view_of(
     """
     seller = seller_rows.find_seller(tx, link.seller_id)
     language = language or (seller.language if seller else translations.choose(None))
-    takings = revenue.revenue_totals(tx, link.id) if own == post_rows.OWN else revenue.NO_TAKINGS
+    totals = revenue.revenue_totals(tx, link.id) if own == post_rows.OWN else revenue.NO_REVENUE
     zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
     raised = request_card.raised_of(tx, link)
-    card = request_card.card_of(
-        link, now, takings=takings, zone=zone, profile=profile, raised=raised
-    )
+    card = request_card.card_of(link, now, totals=totals, zone=zone, profile=profile, raised=raised)
     render = {
         post_rows.OWN: card_text.seller_card,
         post_rows.SHARED: card_text.public_card,

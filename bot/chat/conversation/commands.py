@@ -63,7 +63,7 @@ def choose_alert_mode(
 def _menu(
     context: event_context.EventContext, link: link_rows.PaymentLink, chosen: str
 ) -> replies.Reply:
-    text = context.text("alerts-menu", name=replies.escaped(link.wish.name, _NAME))
+    text = context.text("alerts-menu", name=replies.escaped(link.spec.name, _NAME))
     if context.seller.quiet is not None:
         text = f"{text}\n\n{context.text('alerts-menu-quiet')}"
     modes = tuple(

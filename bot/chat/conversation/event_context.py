@@ -102,6 +102,6 @@ def own_link(
 
 def own_card(context: EventContext, link: link_rows.PaymentLink) -> request_card.Card:
     """Return a request's card as its seller sees it."""
-    takings = revenue.revenue_totals(context.tx, link.id)
+    totals = revenue.revenue_totals(context.tx, link.id)
     zone, raised = context.seller.zone, request_card.raised_of(context.tx, link)
-    return request_card.card_of(link, context.now, takings=takings, zone=zone, raised=raised)
+    return request_card.card_of(link, context.now, totals=totals, zone=zone, raised=raised)

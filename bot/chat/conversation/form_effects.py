@@ -152,7 +152,7 @@ def _create(context: event_context.EventContext, spec: request_spec.RequestSpec)
     if spec.image is not None:
         seller_images.keep_image(context.tx, spec.image, person.id)
     link = link_rows.add_link(context.tx, person.chat_id, person.id, spec, context.now)
-    audit_trail.record_wish(context.tx, person.id, link, spec, context.now)
+    audit_trail.record_spec(context.tx, person.id, link, spec, context.now)
     name = None if context.seller.profile.name else context.seller.hints.name
     context.add_job(jobs.CreateRequest(link, context.reply_to(), seller_name=name))
 
@@ -194,7 +194,7 @@ def _fetch_photo(
     if spec is not None:
         name, made_id = context.seller.hints.name, link_rows.short_id(6)
         body = payloads.PhotoDownload(
-            file_id, made_id, seller_id, wish=spec.to_json(), seller_name=name
+            file_id, made_id, seller_id, spec=spec.to_json(), seller_name=name
         )
     elif draft is not None:
         body = payloads.PhotoDownload(
@@ -229,7 +229,7 @@ def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
 
 def codes_obstacle(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
     """Return why no codes can be added to a request; None if its buyers get codes."""
-    goods = link.wish.goods
+    goods = link.spec.goods
     is_list = goods is not None and goods.kind == request_spec.CODES
     return None if is_list else context.text("toast-no-codes")
 
@@ -268,7 +268,7 @@ def _edit_obstacle(
         return None
     if why := removal_obstacle(context, link):
         return why
-    name = replies.escaped(link.wish.name, NAME)
+    name = replies.escaped(link.spec.name, NAME)
     if link_lists.is_removal_uncertain(context.tx, context.queues, link.id):
         return context.text("units-doubted", name=name)
     problem = request_changes.removal_problem(link, change)
@@ -280,7 +280,7 @@ def removal_obstacle(
     context: event_context.EventContext, link: link_rows.PaymentLink
 ) -> str | None:
     """Return why no units at all can be removed from a request; None if some can."""
-    if link.wish.units is None:
+    if link.spec.units is None:
         return context.text("toast-no-units")
     return (
         context.text("toast-none-left")
@@ -302,7 +302,7 @@ def receive_photo(
         image = seller_images.add_image(tx, seller_id, photo, context.now)
     else:
         problem = f"photo-{photo}"
-    spec = request_spec.RequestSpec.from_json(wanted.wish) if wanted.wish else None
+    spec = request_spec.RequestSpec.from_json(wanted.spec) if wanted.spec else None
     if spec is None:
         result = form.take_picture(draft, wanted.draft_id, image, problem, context.seller)
     else:

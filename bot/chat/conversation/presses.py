@@ -192,9 +192,9 @@ def _duplicate(context: event_context.EventContext, link: link_rows.PaymentLink)
     """Begin a request with the values of this one; return the text of the answer, if any."""
     if not context.may_create:
         return context.text("not-allowed")
-    spec = request_changes.copy_wish(link.wish, context.now)
+    spec = request_changes.copy_spec(link.spec, context.now)
     form = duplicate(spec, link_rows.short_id(6), context.seller, context.draft)
-    if spec.goods != link.wish.goods:
+    if spec.goods != link.spec.goods:
         form = replace(
             form, replies=(replies.Reply(context.text("goods-not-copied")), *form.replies)
         )

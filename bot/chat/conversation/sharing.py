@@ -100,7 +100,7 @@ def send_poster(
     if link_lists.is_file_queued(context.tx, context.queues, chat, link.id, files):
         return context.text("toast-poster-coming")
     for file in files:
-        name = f"{file_name(link.wish.name)}-{file}"
+        name = f"{file_name(link.spec.name)}-{file}"
         context.put(
             payloads.PosterFile(link.id, context.seller.language, file, name), subject=link.id
         )

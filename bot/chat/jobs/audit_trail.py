@@ -32,27 +32,27 @@ MARKED = {
 """The recorded action of each button that marks a payment."""
 
 
-def record_wish(
+def record_spec(
     tx: database.Transaction,
     seller_id: int,
     link_id: str,
-    wish: request_spec.RequestSpec,
+    spec: request_spec.RequestSpec,
     now: int,
 ) -> None:
     """Record that a seller asked for a request, by its link's id: it has no other id yet."""
-    choice, price = request_spec.in_major(wish.choice, wish.currency), wish.amount
+    choice, price = request_spec.in_major(spec.choice, spec.currency), spec.amount
     asked = (
-        f"{amounts.from_minor(price, wish.currency)}"
+        f"{amounts.from_minor(price, spec.currency)}"
         if choice is None
         else request_spec.spelled(choice)
     )
     details = {
-        "kind": wish.kind,
-        "name": wish.name,
-        "price": f"{asked} {wish.currency}",
-        "to": wish.destination,
+        "kind": spec.kind,
+        "name": spec.name,
+        "price": f"{asked} {spec.currency}",
+        "to": spec.destination,
     }
-    units = {} if wish.units is None else {"units": wish.units}
+    units = {} if spec.units is None else {"units": spec.units}
     audit.record(tx, audit.seller(seller_id), "request.asked", link_id, now, {**details, **units})
 
 
@@ -60,7 +60,7 @@ def record_made(
     tx: database.Transaction, link: link_rows.PaymentLink, request_id: str, now: int
 ) -> None:
     """Record that a seller's request is created, by the id that it has from now on."""
-    details = {"listing": link.id, "name": link.wish.name}
+    details = {"listing": link.id, "name": link.spec.name}
     audit.record(tx, audit.seller(link.seller_id), "request.made", request_id, now, details)
 
 
@@ -72,7 +72,7 @@ def record_press(
     A press that changes nothing is not recorded: old buttons can be pressed for ever.
     """
     if isinstance(job, jobs.ChangeJob) and link.state != request_changes.STATES[type(job)]:
-        subject, details = link.request_id or link.id, {"name": link.wish.name}
+        subject, details = link.request_id or link.id, {"name": link.spec.name}
         actor = audit.seller(link.seller_id)
         audit.record(tx, actor, ACTIONS[type(job)], subject, now, details)
 
@@ -107,7 +107,7 @@ def record_edit(
 ) -> None:
     """Record an edit that was made: the field's value before and after; of goods, their kind."""
     actor, subject = audit.seller(link.seller_id), link.request_id or link.id
-    details = {"name": link.wish.name, field: [_named(value) for value in values]}
+    details = {"name": link.spec.name, field: [_named(value) for value in values]}
     audit.record(tx, actor, "request.edited", subject, now, details)
 
 

@@ -80,9 +80,9 @@ class ChangeHandler:
     ) -> None:
         self._store(tx, job, result)
         if isinstance(job, jobs.ResumeRequest) and result.state == link_rows.LIVE:
-            wish = link_rows.get_link(tx, job.link_id).wish
-            ends_at = request_changes.end_after(wish, self._outcomes.now())
-            link_rows.set_wish(tx, job.link_id, replace(wish, ends_at=ends_at))
+            spec = link_rows.get_link(tx, job.link_id).spec
+            ends_at = request_changes.end_after(spec, self._outcomes.now())
+            link_rows.set_spec(tx, job.link_id, replace(spec, ends_at=ends_at))
         self._outcomes.show(tx, job)
         if result.text is not None:
             self._outcomes.send_text(tx, job, result.text)
@@ -175,8 +175,8 @@ class CodesHandler:
             await self._outcomes.finish(message, self.give_up)
             return
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
-        text = None if job.is_told else "codes-service-down"
-        await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
+        text = None if job.is_notified else "codes-service-down"
+        await self._outcomes.retry(message, replace(job, is_notified=True), delay, text)
 
     def _conclude(self, tx: database.Transaction, job: jobs.AddCodes, added: Added) -> None:
         self._outcomes.save_answer(tx, job.link_id, added.answer, brings_goods=True)

@@ -1,4 +1,4 @@
-"""One attempt to create a request, so that each wish is one request on every server.
+"""One attempt to create a request, so that each spec is one request on every server.
 
 Not every server knows an Idempotency-Key. So the link's id travels in the request's custom
 parameters: after a lost answer the server's list is searched for it, and nothing is created again
@@ -33,7 +33,7 @@ FIELD_NAME = re.compile(r'"([\w.\[\]]+)"')
 
 
 class OtherPrice(errors.BotError):
-    """The server made `requests` of another price than the wish's."""
+    """The server made `requests` of another price than the spec's."""
 
     def __init__(self, requests: Sequence[remote_request.RemoteRequest]) -> None:
         super().__init__(f"the server made it for {_price_of(requests[0]) or 'an unknown price'}")
@@ -41,7 +41,7 @@ class OtherPrice(errors.BotError):
 
 
 class NoDialect(errors.BotError):
-    """No dialect leads to the wish's price."""
+    """No dialect leads to the spec's price."""
 
     def __init__(self) -> None:
         super().__init__("no spelling of the currencies leads to the price that was wished for")
@@ -206,7 +206,7 @@ class Attempt:
         return link_id if dialect is DIALECTS[0] else f"{link_id}-{dialect.name}"
 
     async def _is_other(self, answer: remote_request.RemoteRequest) -> bool:
-        """Check whether a request has another price than the wish; a paid one counts as right.
+        """Check whether a request has another price than the spec; a paid one counts as right.
 
         After a dialect that failed, a missing price counts as another one.
         """
@@ -222,11 +222,11 @@ class Attempt:
 
         Raises PeerError: a price that can't be fetched now is not missing.
         """
-        wish, instrument = self._order.link.wish, self._order.instrument
-        if (checked := check_price(answer, wish, instrument)) is not PriceCheck.MISSING:
+        spec, instrument = self._order.link.spec, self._order.instrument
+        if (checked := check_price(answer, spec, instrument)) is not PriceCheck.MISSING:
             return checked
         try:
-            return check_price(await self._client.get(answer.id), wish, instrument)
+            return check_price(await self._client.get(answer.id), spec, instrument)
         except errors.Refused:
             return PriceCheck.MISSING
 

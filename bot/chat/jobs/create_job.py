@@ -115,12 +115,12 @@ class CreateHandler:
 
     def _order(self, tx: database.Transaction, link: link_rows.PaymentLink) -> create_attempt.Order:
         """Return what to create, in the dialects that the server may know."""
-        instrument = instrument_of(link.wish, self._server.instrument)
+        instrument = instrument_of(link.spec, self._server.instrument)
         if self._server.url is None:
             dialects: tuple[Dialect, ...] = DIALECTS[:1]
         else:
             known = server_memory.known_dialect(tx, self._server.url)
-            dialects = dialects_to_try(known, link.wish, instrument)
+            dialects = dialects_to_try(known, link.spec, instrument)
         paid = payment_rows.paid_request_ids(tx, link.id)
         state = seller_rows.profile_state(tx, link.seller_id)
         seller = request_bodies.seller_of_create(state.profile, self._server.addresses)
@@ -155,7 +155,7 @@ class CreateHandler:
     ) -> None:
         """Store the dialect that worked, if the price is in another currency than is paid."""
         server = self._server
-        is_denominated = link.wish.currency != instrument_of(link.wish, server.instrument)
+        is_denominated = link.spec.currency != instrument_of(link.spec, server.instrument)
         if server.url is None or used is None or not is_denominated:
             return
         name = None if used is DIALECTS[0] else used.name
@@ -175,8 +175,8 @@ class CreateHandler:
             problem = errors.FieldProblem(failure.field, failure.message)
             self._refuse(tx, job, progress, errors.InvalidBody(failure.message, [problem]))
             return
-        wish = self._fail(tx, job, progress).wish
-        price = amounts.format_money(wish.amount, wish.currency, job.reply_to.language)
+        spec = self._fail(tx, job, progress).spec
+        price = amounts.format_money(spec.amount, spec.currency, job.reply_to.language)
         self._outcomes.send_text(
             tx, job, "service-other-price",
             charged=replies.escaped(failure.price if failure and failure.price else ""),
@@ -220,7 +220,7 @@ class CreateHandler:
         words = problem.message
         if isinstance(error, errors.EmailUnavailable):
             words = translations.t(job.reply_to.language, "email-unavailable")
-        form = partial(reopen, link.wish, field=problem.field, message=words)
+        form = partial(reopen, link.spec, field=problem.field, message=words)
         self._outcomes.ask(tx, job, link, form)
 
     async def _postpone(

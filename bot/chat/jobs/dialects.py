@@ -2,7 +2,7 @@
 
 HandCash's pages contradict each other, and a server may ignore a field that it doesn't know: the
 request then has another price than its seller's. So the price in the answer is compared with the
-wish, and if it differs, the next dialect is tried (docs/decisions/0039).
+spec, and if it differs, the next dialect is tried (docs/decisions/0039).
 """
 
 from __future__ import annotations
@@ -143,11 +143,11 @@ class Dialect:
     denomination: str
     has_seller: bool = True
 
-    def spell(self, wish: request_spec.RequestSpec, instrument: str) -> dict[str, str]:
+    def spell(self, spec: request_spec.RequestSpec, instrument: str) -> dict[str, str]:
         """Return the currency fields of a create; an equal denomination is left out."""
         fields = {self.instrument: instrument}
-        if wish.currency != instrument:
-            fields[self.denomination] = wish.currency
+        if spec.currency != instrument:
+            fields[self.denomination] = spec.currency
         return fields
 
 
@@ -163,19 +163,19 @@ _FIELDS = frozenset(name for one in DIALECTS for name in (one.instrument, one.de
 _WORDS = re.compile("currency|currencies|denominat", re.IGNORECASE)
 
 
-def instrument_of(wish: request_spec.RequestSpec, instrument: str | None) -> str:
+def instrument_of(spec: request_spec.RequestSpec, instrument: str | None) -> str:
     """Return the currency that payers pay in; `instrument` is the operator's setting."""
-    return wish.instrument or instrument or wish.currency
+    return spec.instrument or instrument or spec.currency
 
 
 def dialects_to_try(
-    known: str | None, wish: request_spec.RequestSpec, instrument: str
+    known: str | None, spec: request_spec.RequestSpec, instrument: str
 ) -> tuple[Dialect, ...]:
-    """Return the dialects that spell this wish differently, the `known` one first."""
+    """Return the dialects that spell this spec differently, the `known` one first."""
     ordered = sorted(DIALECTS, key=lambda one: one.name != known)
     different: dict[tuple[tuple[str, str], ...], Dialect] = {}
     for one in ordered:
-        different.setdefault(tuple(one.spell(wish, instrument).items()), one)
+        different.setdefault(tuple(one.spell(spec, instrument).items()), one)
     return tuple(different.values())
 
 
@@ -192,7 +192,7 @@ def is_about_spelling(problem: errors.FieldProblem) -> bool:
 
 
 class PriceCheck(Enum):
-    """Result of comparing the price of a request with the wish."""
+    """Result of comparing the price of a request with the spec."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -200,14 +200,14 @@ class PriceCheck(Enum):
 
 
 def check_price(
-    answer: remote_request.RemoteRequest, wish: request_spec.RequestSpec, instrument: str
+    answer: remote_request.RemoteRequest, spec: request_spec.RequestSpec, instrument: str
 ) -> PriceCheck:
-    """Compare the price in a server's answer, and what payers choose from, with the wish."""
+    """Compare the price in a server's answer, and what payers choose from, with the spec."""
     price = answer.price
     if price is None:
         return PriceCheck.MISSING
-    wished = Decimal(amounts.from_minor(wish.amount, wish.currency))
-    same = Decimal(price.amount) == wished and price.currency == wish.currency
-    same = same and answer.choice == wish.choice
-    paid_as_wished = price.instrument in (None, instrument)
-    return PriceCheck.RIGHT if same and paid_as_wished else PriceCheck.WRONG
+    wished = Decimal(amounts.from_minor(spec.amount, spec.currency))
+    same = Decimal(price.amount) == wished and price.currency == spec.currency
+    same = same and answer.choice == spec.choice
+    is_paid_as_asked = price.instrument in (None, instrument)
+    return PriceCheck.RIGHT if same and is_paid_as_asked else PriceCheck.WRONG

@@ -91,9 +91,9 @@ class EditHandler:
         if message.attempts >= GOODS_ATTEMPTS:
             raise error
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts)
-        text = None if job.is_told else "goods-service-down"
+        text = None if job.is_notified else "goods-service-down"
         lane = _goods_lane(job.link_id)
-        await self._outcomes.retry(message, replace(job, is_told=True), delay, text, lane=lane)
+        await self._outcomes.retry(message, replace(job, is_notified=True), delay, text, lane=lane)
         return True
 
     async def _find_out(
@@ -120,20 +120,20 @@ class EditHandler:
         """Store an edit that was made, and confirm it."""
         link, now = link_rows.get_link(tx, job.link_id), self._outcomes.now()
         change = request_changes.change_of(job)
-        wish = request_changes.apply_edit(link.wish, change)
-        link_rows.set_wish(tx, link.id, wish)
+        spec = request_changes.apply_edit(link.spec, change)
+        link_rows.set_spec(tx, link.id, spec)
         if request_fields.EDITS[change.field] is request_fields.PICTURE:
-            _replace_picture(tx, link, wish)
+            _replace_picture(tx, link, spec)
         if (
             request_fields.EDITS[change.field] is request_fields.ENDS
-            and request_changes.end_after(wish, now) == wish.ends_at
+            and request_changes.end_after(spec, now) == spec.ends_at
         ):
             link_rows.set_state(tx, link.id, link_rows.LIVE)
         is_goods = request_fields.EDITS[change.field] is request_fields.GOODS
         self._outcomes.save_answer(tx, link.id, answer, brings_goods=is_goods)
         values = (
-            request_changes.field_value(link.wish, change.field),
-            request_changes.field_value(wish, change.field),
+            request_changes.field_value(link.spec, change.field),
+            request_changes.field_value(spec, change.field),
         )
         audit_trail.record_edit(tx, link, change.field, values, now)
         self._outcomes.refresh(tx, link.id)
@@ -186,12 +186,12 @@ def _goods_lane(link_id: str) -> str:
 
 
 def _replace_picture(
-    tx: database.Transaction, link: link_rows.PaymentLink, wish: request_spec.RequestSpec
+    tx: database.Transaction, link: link_rows.PaymentLink, spec: request_spec.RequestSpec
 ) -> None:
-    if wish.image is not None:
-        seller_images.keep_image(tx, wish.image, link.seller_id)
-    if link.wish.image not in (None, wish.image):
-        seller_images.release_image(tx, link.wish.image)
+    if spec.image is not None:
+        seller_images.keep_image(tx, spec.image, link.seller_id)
+    if link.spec.image not in (None, spec.image):
+        seller_images.release_image(tx, link.spec.image)
 
 
 # The job that takes units out of a drop, which must not be made twice.
@@ -322,6 +322,6 @@ class UnitsHandler:
 
 
 def _count(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink) -> jobs.UnitCounts:
-    several = (link.wish.max_quantity or 1) > 1
+    several = (link.spec.max_quantity or 1) > 1
     counted = request_changes.count_units(answer, link.units_sold)
     return replace(counted, payments=link.paid_count, several=several)

@@ -210,7 +210,7 @@ class Outcomes:
         is_card = is_picture or post_rows.is_card(tx, reply_to.chat_id, reply_to.message_id)
         if link.state == link_rows.DELETED:
             text = translations.t(
-                reply_to.language, "listing-deleted", name=replies.escaped(link.wish.name)
+                reply_to.language, "listing-deleted", name=replies.escaped(link.spec.name)
             )
             reply = replies.Reply(text, picture=link.id if is_card else None)
         else:
@@ -244,7 +244,7 @@ class Outcomes:
         self, tx: database.Transaction, job: jobs.SellerJob, key: str, **values: object
     ) -> None:
         """Queue a text to the chat that the job came from; `name` is the request's."""
-        name = replies.escaped(link_rows.get_link(tx, job.link_id).wish.name)
+        name = replies.escaped(link_rows.get_link(tx, job.link_id).spec.name)
         self.send(
             tx, job, replies.Reply(translations.t(job.reply_to.language, key, name=name, **values))
         )
@@ -298,5 +298,5 @@ class Outcomes:
 def mark_deleted(tx: database.Transaction, link: link_rows.PaymentLink) -> None:
     """Mark a request as deleted, and release its picture."""
     link_rows.set_state(tx, link.id, link_rows.DELETED)
-    if link.wish.image is not None:
-        seller_images.release_image(tx, link.wish.image)
+    if link.spec.image is not None:
+        seller_images.release_image(tx, link.spec.image)

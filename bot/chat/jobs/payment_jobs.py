@@ -99,8 +99,8 @@ class ClaimHandler:
             await self._outcomes.finish(message, self.give_up)
             return
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
-        text = None if job.is_told else "claims-service-down"
-        await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
+        text = None if job.is_notified else "claims-service-down"
+        await self._outcomes.retry(message, replace(job, is_notified=True), delay, text)
 
     def _conclude(
         self, tx: database.Transaction, job: jobs.DecideClaim, decision: Decision
@@ -166,7 +166,7 @@ class MarkHandler:
         if marks is None:
             await self._outcomes.finish(message)
             return
-        is_reached = await self._outcomes.db.read(lambda tx: self._reaches_keeper(tx, ids))
+        is_reached = await self._outcomes.db.read(lambda tx: self._reaches_owner(tx, ids))
         body = mark_body(marks, job.mark, notify=not is_reached)
         try:
             client = self._client.keyed(message.id)
@@ -195,19 +195,19 @@ class MarkHandler:
             await self._outcomes.finish(message, self.give_up)
             return
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
-        text = None if job.is_told or job.mark == payment.HIDDEN else "marks-service-down"
-        await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
+        text = None if job.is_notified or job.mark == payment.HIDDEN else "marks-service-down"
+        await self._outcomes.retry(message, replace(job, is_notified=True), delay, text)
 
     def _explain(self, tx: database.Transaction, job: jobs.SendMark, key: str) -> None:
         """Notify the seller of a mark that never reached the buyer; not of hidden words."""
         if job.mark != payment.HIDDEN:
             self._outcomes.send_text(tx, job, key)
 
-    def _reaches_keeper(self, tx: database.Transaction, ids: tuple[str, str]) -> bool:
+    def _reaches_owner(self, tx: database.Transaction, ids: tuple[str, str]) -> bool:
         """Check whether a buyer in Telegram keeps the receipt, and has not blocked the bot."""
-        keeper = receipt_rows.owner_of(tx, *ids)
+        owner = receipt_rows.owner_of(tx, *ids)
         messages = self._outcomes.queues.messages
-        return keeper is not None and not lanes.is_paused(tx, messages, str(keeper.account_id))
+        return owner is not None and not lanes.is_paused(tx, messages, str(owner.account_id))
 
     def _conclude(
         self, tx: database.Transaction, job: jobs.SendMark, way: str, sent: payment.PaymentMarks
@@ -224,8 +224,8 @@ class MarkHandler:
             return
         if not payment_marks.announce(tx, key, job.mark, *sent.noted(job.mark)):
             return
-        receipts.notify_keeper(tx, outcomes.queues, key, EVENTS[job.mark], outcomes.now())
-        if self._reaches_keeper(tx, key):
+        receipts.notify_owner(tx, outcomes.queues, key, EVENTS[job.mark], outcomes.now())
+        if self._reaches_owner(tx, key):
             way = "telegram"
         outcomes.send_text(tx, job, f"marks-{job.mark}-{way}")
 
@@ -282,8 +282,8 @@ class ReceiptHandler:
     ) -> None:
         """Keep the receipt and queue what shows it; one of another account is not shown."""
         reply_to, now = job.reply_to, self._outcomes.now()
-        keeper = receipt_rows.ReceiptOwner(reply_to.chat_id, reply_to.language)
-        if receipt_rows.keep(tx, _key(job), keeper, receipt, now):
+        owner = receipt_rows.ReceiptOwner(reply_to.chat_id, reply_to.language)
+        if receipt_rows.keep(tx, _key(job), owner, receipt, now):
             self._put(tx, job, payloads.ReceiptMessage(*_key(job), reply_to.language))
             if receipts.telegram_file(tx, job.request_id):
                 self._put(
@@ -305,12 +305,12 @@ class ReceiptHandler:
         due_at = outcomes.now() + job_outcomes.RETRIES.delay_or_last(
             message.attempts, errors.requested_wait(error)
         )
-        state = outbox.NextAttempt(replace(job, is_told=True))
+        state = outbox.NextAttempt(replace(job, is_notified=True))
 
         def work(tx: database.Transaction) -> None:
             note = "the service does not answer"
             kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, following=state)
-            if kept and not job.is_told:
+            if kept and not job.is_notified:
                 self._reply(tx, job, "receipt-later")
 
         await outcomes.db.transaction_until_stored(work)

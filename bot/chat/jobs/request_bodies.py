@@ -49,17 +49,17 @@ def request_body(
 ) -> dict[str, Any]:
     """Return the body of create as at `now` (epoch ms), without the fields that are not set.
 
-    `instrument` is the operator's, for a wish that names none.
+    `instrument` is the operator's, for a spec that names none.
     """
-    wish = link.wish
+    spec = link.spec
     values = {
         field.wire.path: value
         for field in request_fields.FIELDS
         if field.wire and field.wire.path
-        for value in [field.sent(wish, addresses.images, now)]
+        for value in [field.sent(spec, addresses.images, now)]
         if value not in (None, "", [])
     }
-    currencies = dialect.spell(wish, dialects.instrument_of(wish, instrument))
+    currencies = dialect.spell(spec, dialects.instrument_of(spec, instrument))
     keep = {"keepUrl": addresses.keep} if addresses.keep else {}
     return _nested({**values, **currencies, **keep, _WEBHOOK: _webhook(link, addresses)})
 
@@ -100,7 +100,7 @@ def edit_body(
     if field.wire is None:
         raise ValueError(f"{change.field} is not sent")
     whole = field.wire.path.partition(".")[0]
-    after = request_changes.apply_edit(link.wish, change)
+    after = request_changes.apply_edit(link.spec, change)
     values = {
         other.wire.path: value
         for other in request_fields.FIELDS

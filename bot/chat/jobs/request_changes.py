@@ -1,4 +1,4 @@
-"""Rules of edits: which job an edit is, what it makes of a wish, and whether the server made it."""
+"""Rules of edits: which job an edit is, what it makes of a spec, and whether the server made it."""
 
 from __future__ import annotations
 
@@ -80,16 +80,16 @@ async def _send(
         case jobs.PauseRequest():
             await client.stop(request_id)
         case jobs.ResumeRequest():
-            ends_at = end_after(link.wish, now)
+            ends_at = end_after(link.spec, now)
             seconds = None if ends_at is None else request_spec.seconds_until(ends_at, now)
             await client.resume(request_id, seconds)
         case jobs.DeleteRequest():
             await client.delete(request_id)
 
 
-def end_after(wish: request_spec.RequestSpec, now: int) -> int | None:
+def end_after(spec: request_spec.RequestSpec, now: int) -> int | None:
     """Return the end (epoch ms) of a resumed request: an end in the past is none."""
-    return wish.ends_at if wish.ends_at is not None and wish.ends_at > now else None
+    return spec.ends_at if spec.ends_at is not None and spec.ends_at > now else None
 
 
 async def _find_out(
@@ -132,7 +132,7 @@ def _assumed(
     """Return the known answer with the change that the server confirmed."""
     if link.answer is None or isinstance(job, jobs.PauseRequest):
         return link.answer
-    return replace(link.answer, expires_at=end_after(link.wish, now), is_enabled=True)
+    return replace(link.answer, expires_at=end_after(link.spec, now), is_enabled=True)
 
 
 def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
@@ -147,7 +147,7 @@ def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, n
 def _is_wished(ends: int, link: link_rows.PaymentLink) -> bool:
     """Check whether it is the end that the seller wished for, by the server's clock or by ours."""
     known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
-    wished = link.wish.ends_at
+    wished = link.spec.ends_at
     return ends == known or (wished is not None and abs(ends - wished) <= CLOCK_TOLERANCE)
 
 
@@ -175,13 +175,13 @@ def text_of(change: flow.Change) -> str | None:
     return change.value if isinstance(change.value, str) else None
 
 
-def apply_edit(wish: request_spec.RequestSpec, change: flow.Change) -> request_spec.RequestSpec:
-    """Apply an edit to a wish; units that are removed are subtracted from its units."""
+def apply_edit(spec: request_spec.RequestSpec, change: flow.Change) -> request_spec.RequestSpec:
+    """Apply an edit to a spec; units that are removed are subtracted from its units."""
     field = request_fields.EDITS[change.field]
     value: Any = change.value
     if field.edit and field.edit.apply:
-        value = field.edit.apply(field_value(wish, change.field), value)
-    return replace(wish, **{field.attribute: value})
+        value = field.edit.apply(field_value(spec, change.field), value)
+    return replace(spec, **{field.attribute: value})
 
 
 def removal_problem(link: link_rows.PaymentLink, change: flow.Change) -> str | None:
@@ -192,7 +192,7 @@ def removal_problem(link: link_rows.PaymentLink, change: flow.Change) -> str | N
     left = units_left(link)
     if left is not None and number_of(change) > left:
         return "units-too-many"
-    return "units-all" if number_of(change) >= (link.wish.units or 0) else None
+    return "units-all" if number_of(change) >= (link.spec.units or 0) else None
 
 
 def units_left(link: link_rows.PaymentLink) -> int | None:
@@ -203,29 +203,29 @@ def units_left(link: link_rows.PaymentLink) -> int | None:
 
 def request_for_form(link: link_rows.PaymentLink, field: str) -> form.ExistingRequest:
     """Build the facts that a field's edit form shows: the units left, and the codes left."""
-    wish = link.wish
+    spec = link.spec
     if request_fields.EDITS[field] in (request_fields.UNITS, request_fields.GOODS):
-        wish = replace(wish, units=units_left(link) or wish.units)
+        spec = replace(spec, units=units_left(link) or spec.units)
     codes = link.answer.codes if link.answer else None
-    if codes is not None and wish.goods is not None and wish.goods.kind == request_spec.CODES:
-        left = replace(wish.goods, count=codes.left or None, first=None, last=None)
-        wish = replace(wish, goods=left)
-    return form.ExistingRequest(link.id, wish, link.poster_text)
+    if codes is not None and spec.goods is not None and spec.goods.kind == request_spec.CODES:
+        left = replace(spec.goods, count=codes.left or None, first=None, last=None)
+        spec = replace(spec, goods=left)
+    return form.ExistingRequest(link.id, spec, link.poster_text)
 
 
-def copy_wish(wish: request_spec.RequestSpec, now: int) -> request_spec.RequestSpec:
-    """Return the wish of a duplicate at `now` (epoch ms): without times that have passed.
+def copy_spec(spec: request_spec.RequestSpec, now: int) -> request_spec.RequestSpec:
+    """Return the spec of a duplicate at `now` (epoch ms): without times that have passed.
 
     Codes are for the buyers of one request alone, and a file is kept for one.
     """
-    starts_at = wish.starts_at if wish.starts_at is not None and wish.starts_at > now else None
-    goods = wish.goods if wish.goods is not None and wish.goods.kind == request_spec.TEXT else None
-    return replace(wish, starts_at=starts_at, ends_at=end_after(wish, now), goods=goods)
+    starts_at = spec.starts_at if spec.starts_at is not None and spec.starts_at > now else None
+    goods = spec.goods if spec.goods is not None and spec.goods.kind == request_spec.TEXT else None
+    return replace(spec, starts_at=starts_at, ends_at=end_after(spec, now), goods=goods)
 
 
-def field_value(wish: request_spec.RequestSpec, field: str) -> Any:
+def field_value(spec: request_spec.RequestSpec, field: str) -> Any:
     """Return the value of a field that can be edited."""
-    return getattr(wish, request_fields.EDITS[field].attribute)
+    return getattr(spec, request_fields.EDITS[field].attribute)
 
 
 def assume_edit(

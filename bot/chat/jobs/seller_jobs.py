@@ -315,14 +315,16 @@ class PayoutHandler:
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
         is_busy = isinstance(error, errors.Throttled)  # then it takes a moment longer, and no more
         state = outbox.NextAttempt(
-            replace(job, is_told=job.is_told or not is_busy), _lane(job), queue_policy.NOTICE
+            replace(job, is_notified=job.is_notified or not is_busy),
+            _lane(job),
+            queue_policy.NOTICE,
         )
         due_at = outcomes.now() + delay
 
         def work(tx: database.Transaction) -> None:
             note = "the service does not answer"
             kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, following=state)
-            if kept and not (job.is_told or is_busy):
+            if kept and not (job.is_notified or is_busy):
                 outcomes.answer(tx, job, self._text(job, "payout-waiting"))
 
         await outcomes.db.transaction_until_stored(work)

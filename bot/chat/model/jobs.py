@@ -203,12 +203,12 @@ class DeleteRequest(ChangeJob):
 class EditRequest(SellerJob):
     """Set a field of a request to a value; None clears it.
 
-    `is_told`: the seller knows that the service is down.
+    `is_notified`: the seller knows that the service is down.
     """
 
     field: str
     value: str | int | None = None
-    is_told: bool = False
+    is_notified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,34 +229,34 @@ class RemoveUnits(SellerJob):
 class AddCodes(SellerJob):
     """Add codes for the buyers of a request.
 
-    Asked for at `asked_at` (epoch ms). `is_told`: the seller knows that the service is down.
+    Asked for at `asked_at` (epoch ms). `is_notified`: the seller knows that the service is down.
     """
 
     codes: tuple[str, ...]
     asked_at: int
-    is_told: bool = False
+    is_notified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DecideClaim(SellerJob):
     """Confirm a claim at the service, or reject it.
 
-    Asked for at `asked_at` (epoch ms); the claim was in the state `before`. `is_told`: the seller
-    knows that the service is down.
+    Asked for at `asked_at` (epoch ms); the claim was in the state `before`. `is_notified`: the
+    seller knows that the service is down.
     """
 
     claim_id: str
     confirms: bool
     before: str
     asked_at: int
-    is_told: bool = False
+    is_notified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SendMark(SellerJob):
     """Send a payment's mark to the service as it stands then, or that there is none any more.
 
-    `mark` is of model/payment.py, asked for at `asked_at` (epoch ms); `is_told`: the seller
+    `mark` is of model/payment.py, asked for at `asked_at` (epoch ms); `is_notified`: the seller
     knows that the service is down.
     """
 
@@ -264,7 +264,7 @@ class SendMark(SellerJob):
     transaction_id: str
     mark: str
     asked_at: int
-    is_told: bool = False
+    is_notified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +284,7 @@ class ConnectAccount(AccountJob):
     """Check a payout account at the service, and save it unless it is a `dry_run`.
 
     `sealed` are the details that the seller typed, encrypted. The form `draft_id` waits for the
-    outcome while its answers have the checksum `token`. `is_told`: the seller knows that the
+    outcome while its answers have the checksum `token`. `is_notified`: the seller knows that the
     service does not answer.
     """
 
@@ -294,7 +294,7 @@ class ConnectAccount(AccountJob):
     draft_id: str
     token: str
     dry_run: bool
-    is_told: bool = False
+    is_notified: bool = False
 
     @property
     def asks_wallet(self) -> bool:
@@ -307,7 +307,7 @@ class RemoveAccount(AccountJob):
 
     reply_to: ReplyTo
     account_id: str
-    is_told: bool = False
+    is_notified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,14 +326,14 @@ class RefreshPayable(AccountJob):
 class KeepReceipt:
     """Fetch a receipt and keep it for the account of a private chat, which is then shown it.
 
-    Asked for at `asked_at` (epoch ms). `is_told`: the buyer knows that the service is down.
+    Asked for at `asked_at` (epoch ms). `is_notified`: the buyer knows that the service is down.
     """
 
     request_id: str
     transaction_id: str
     reply_to: ReplyTo
     asked_at: int
-    is_told: bool = False
+    is_notified: bool = False
 
 
 JOBS = payload_kinds.PayloadKinds(

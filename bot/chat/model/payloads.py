@@ -255,7 +255,7 @@ class PhotoDownload:
     """A photo that a seller sent for a form, still to be fetched.
 
     An empty `file_id` stands for the seller's profile photo. A `portrait` is made a small square.
-    It came with a line that was complete where there is a `wish`, the JSON of the request to create
+    It came with a line that was complete where there is a `spec`, the JSON of the request to create
     once the photo is here; `seller_name` as in the job that creates it.
     """
 
@@ -263,7 +263,7 @@ class PhotoDownload:
     draft_id: str
     seller_id: int
     portrait: bool = False
-    wish: str | None = None
+    spec: str | None = None
     seller_name: str | None = None
 
 

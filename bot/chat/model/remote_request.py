@@ -324,7 +324,7 @@ def read_checkout(data: Any) -> str:
 
 
 def amount_of_payment(
-    raw: Any, currency: Any, wish: request_spec.RequestSpec, quantity: int = 1
+    raw: Any, currency: Any, spec: request_spec.RequestSpec, quantity: int = 1
 ) -> PaidAmount:
     """Return the amount of a payment, from the `amount` and `currencyCode` that its server sent.
 
@@ -332,20 +332,20 @@ def amount_of_payment(
     that can't be read, since no form of an amount may withhold the payment from its seller, and 0
     where it sent none above 0. A number without a currency is in the price's.
     """
-    price = wish.amount * quantity
+    price = spec.amount * quantity
     if raw is None:
-        return PaidAmount(price, wish.currency)
+        return PaidAmount(price, spec.currency)
     named = _quoted(raw, currency)
     amount = _number(raw)
     if amount is not None and amount <= 0:
-        return PaidAmount(0, wish.currency, named)
-    code = wish.currency if currency is None else currency
+        return PaidAmount(0, spec.currency, named)
+    code = spec.currency if currency is None else currency
     if amount is None or not isinstance(code, str):
-        return PaidAmount(price, wish.currency, named)
+        return PaidAmount(price, spec.currency, named)
     try:
         return PaidAmount(amounts.to_minor(amount, code), code)
     except errors.MoneyError:
-        return PaidAmount(price, wish.currency, named)
+        return PaidAmount(price, spec.currency, named)
 
 
 def _number(raw: Any) -> Decimal | None:

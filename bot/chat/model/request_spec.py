@@ -25,7 +25,7 @@ MOST_SUGGESTIONS = 4
 class AmountChoice(Generic[N]):
     """The least and the largest amount, and what is suggested, in the order of the seller.
 
-    Amounts are in minor units in a wish, in major units (Decimal) in a draft, whose currency may
+    Amounts are in minor units in a spec, in major units (Decimal) in a draft, whose currency may
     be asked after them. `maximum` is None where only the bounds of the currency apply.
     """
 
@@ -62,14 +62,14 @@ def spelled(choice: AmountChoice[Decimal]) -> str:
 
 
 def in_minor(choice: AmountChoice[Decimal] | None, currency: str) -> AmountChoice[int] | None:
-    """Return a draft's choice as a wish has it, in minor units of the currency."""
+    """Return a draft's choice as a spec has it, in minor units of the currency."""
     return (
         None if choice is None else _each(choice, lambda amount: amounts.to_minor(amount, currency))
     )
 
 
 def in_major(choice: AmountChoice[int] | None, currency: str) -> AmountChoice[Decimal] | None:
-    """Return a wish's choice as a draft has it, in major units."""
+    """Return a spec's choice as a draft has it, in major units."""
     return (
         None if choice is None else _each(choice, lambda minor: amounts.from_minor(minor, currency))
     )
@@ -82,8 +82,8 @@ def _each(choice: AmountChoice[Any], convert: Callable[[Any], Any]) -> AmountCho
     )
 
 
-def read_wish_choice(found: Any) -> AmountChoice[int] | None:
-    """Return the choice of a stored wish, in minor units; None for anything else."""
+def read_spec_choice(found: Any) -> AmountChoice[int] | None:
+    """Return the choice of a stored spec, in minor units; None for anything else."""
     if not stored_json.fits(found, _CHOICE_SHAPE) or not all(
         stored_json.is_whole(each) for each in _amounts(found)
     ):
@@ -226,7 +226,7 @@ _MEASURE = re.compile(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOptions:
-    """The optional fields, which a draft and a wish share; None where a request has none.
+    """The optional fields, which a draft and a spec share; None where a request has none.
 
     `instrument` is the currency in which it is paid where the price is in another. `image` is the
     id of the picture, times are in epoch ms, `payer_fields` are of PAYER_FIELDS. A donation's
@@ -254,7 +254,7 @@ class RequestOptions:
 
 
 def options_of(request: RequestOptions) -> dict[str, Any]:
-    """Return the options of a draft or a wish, as keyword arguments of the other."""
+    """Return the options of a draft or a spec, as keyword arguments of the other."""
     return {field.name: getattr(request, field.name) for field in fields(RequestOptions)}
 
 
@@ -299,12 +299,12 @@ class RequestSpec(RequestOptions):
         return self.receivers or (Share(self.destination, self.amount, REST),)
 
     def to_json(self) -> str:
-        """Return the wish as JSON for `from_json`."""
+        """Return the spec as JSON for `from_json`."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> RequestSpec | None:
-        """Return the wish that `to_json` wrote; None for any other text."""
+        """Return the spec that `to_json` wrote; None for any other text."""
         found = stored_json.parsed(text)
         if not stored_json.fits(found, _SPEC_SHAPE) or (found["units"] is not None) != (
             found["kind"] == "drop"
@@ -313,7 +313,7 @@ class RequestSpec(RequestOptions):
         shares = tuple(Share(**share) for share in found["receivers"])
         if shares and sum(share.amount for share in shares) != found["amount"]:
             return None
-        choice = read_wish_choice(found["choice"])
+        choice = read_spec_choice(found["choice"])
         if (choice and choice.first) != (found["choice"] and found["amount"]):
             return None
         parsed_parts = {

@@ -71,7 +71,7 @@ class MissingPayments:
         self._outdated = await self._db.read(server_memory.observed_links)
 
     async def end(self) -> None:
-        """End a comparison that reached all requests: sightings that it did not repeat are over."""
+        """End a comparison that reached all requests: observations it did not repeat are over."""
         if outdated := self._outdated:
             await self._db.transaction(lambda tx: server_memory.delete_observations(tx, outdated))
 
@@ -148,7 +148,7 @@ class MissingPayments:
         """Record payments of which only the units are known, once they are confirmed.
 
         Units that were gone a while ago have had their webhooks since: payments recorded by now are
-        subtracted. A sighting from the future was made by a clock that was set back since.
+        subtracted. An observation from the future was made by a clock that was set back since.
         """
         self._outdated.discard(link.id)
         now = self._now()
@@ -160,10 +160,12 @@ class MissingPayments:
             missing = min(seen.sold, sold) - link.units_sold
             if missing > 0:
                 found = await self._recorder.record_missing(link.id, link.units_sold, missing)
-        sighting = server_memory.UnitGapObservation(
+        observation = server_memory.UnitGapObservation(
             sold, now
         )  # after the recording: a crash between them repeats nothing
-        await self._db.transaction(lambda tx: server_memory.save_observation(tx, link.id, sighting))
+        await self._db.transaction(
+            lambda tx: server_memory.save_observation(tx, link.id, observation)
+        )
         return found
 
 
@@ -174,12 +176,12 @@ def count_sold(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     """
     if answer.paid_count is not None:
         return link.units_sold + answer.paid_count - link.paid_count
-    if link.wish.kind == "oneoff":
+    if link.spec.kind == "oneoff":
         return int(_is_closed(answer, link, now))
-    totals = [total for total in (answer.total_units, link.wish.units) if total is not None]
+    totals = [total for total in (answer.total_units, link.spec.units) if total is not None]
     if not totals or answer.remaining_units is None:
         return 0
-    # The wish's units shrink when units are taken out; not every server lowers its total.
+    # The spec's units shrink when units are taken out; not every server lowers its total.
     return max(0, min(totals) - answer.remaining_units - answer.reserved_units)
 
 

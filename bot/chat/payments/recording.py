@@ -32,10 +32,10 @@ def goal_reached(
 ) -> tuple[int, int] | None:
     """Return what was raised and the goal if a payment reaches it, else None.
 
-    In the transaction that records the payment, with the takings after it: another payment of the
+    In the transaction that records the payment, with the revenue after it: another payment of the
     request waits for the row of these, so that no two of them reach one goal.
     """
-    goal, currency = link.wish.goal, link.wish.currency
+    goal, currency = link.spec.goal, link.spec.currency
     if goal is None or payment.settlement != revenue.EARNED or payment.currency != currency:
         return None
     raised = request_card.raised_in(sums, currency)
@@ -52,7 +52,7 @@ def _most_raised_before(
 ) -> int:
     """Return the highest sum before a payment; a sale counts until it is paid back."""
     moves = []
-    for row in revenue.sales(tx, link.id, link.wish.currency, payment.transaction_id):
+    for row in revenue.sales(tx, link.id, link.spec.currency, payment.transaction_id):
         amount, back_at = row["amount"], row["paid_back_at"]
         moves.append((row["received_at"], False, amount))
         if back_at is not None:
@@ -71,7 +71,7 @@ def payment_of(
     Its amount is the price. Of money that isn't a sale it is what arrived: that is owed, no more
     and no less.
     """
-    price = remote_request.amount_of_payment(paid.amount, paid.currency, link.wish, paid.quantity)
+    price = remote_request.amount_of_payment(paid.amount, paid.currency, link.spec, paid.quantity)
     amount, asked = (price.minor, price.currency), None
     arrived = paid.paid_by
     if arrived and (paid.underpaid or (paid.oversold and arrived.surplus(*amount))):
@@ -146,7 +146,7 @@ class RecorderInTransaction:
         *,
         repeated: bool = False,
     ) -> None:
-        if left is None and link.wish.units is not None:
+        if left is None and link.spec.units is not None:
             left = link_rows.get_link(self._tx, link.id).left
         answer = link.answer and _after(link.answer, payment, left)
         if answer is None or answer == link.answer:
@@ -288,28 +288,28 @@ class PaymentRecorder:
 
 def _placeholder(link: link_rows.PaymentLink) -> payment_rows.Payment:
     """Build a payment of which nothing is known but that it was made."""
-    wish, transaction = link.wish, f"{payment_rows.PLACEHOLDER}{link_rows.short_id(16)}"
+    spec, transaction = link.spec, f"{payment_rows.PLACEHOLDER}{link_rows.short_id(16)}"
     request_id = link.request_id or ""
-    return payment_rows.Payment(request_id, transaction, wish.amount, wish.currency, {}, found=True)
+    return payment_rows.Payment(request_id, transaction, spec.amount, spec.currency, {}, found=True)
 
 
 def _alert(
     link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
 ) -> payloads.AlertPayment:
     """Build the alert of a payment; `left` are the units left after it."""
-    wish = link.wish
-    price = (wish.amount * payment.quantity, wish.currency)
-    is_price = wish.choice is not None or (payment.amount, payment.currency) == price
+    spec = link.spec
+    price = (spec.amount * payment.quantity, spec.currency)
+    is_price = spec.choice is not None or (payment.amount, payment.currency) == price
     other = None if is_price else price
     return payloads.AlertPayment(
         link_id=link.id,
-        kind=wish.kind,
-        name=wish.name,
+        kind=spec.kind,
+        name=spec.name,
         amount=payment.amount,
         currency=payment.currency,
         payer=payment.payer,
         remaining_units=left,
-        total_units=wish.units,
+        total_units=spec.units,
         reserved_units=payment.reserved_units,
         oversold=payment.oversold,
         found=payment.found,
@@ -321,7 +321,7 @@ def _alert(
         quantity=payment.quantity,
         words=NO_WORDS if payment.is_hidden else payment.words,
         codes_waiting=payment.codes_waiting,
-        is_sent_by_hand=_is_sent_by_hand(wish, payment),
+        is_sent_by_hand=_is_sent_by_hand(spec, payment),
     )
 
 
@@ -330,10 +330,10 @@ def _needs_seller(payment: payment_rows.Payment) -> bool:
     return payment.oversold or payment.underpaid or payment.codes_waiting > 0
 
 
-def _is_sent_by_hand(wish: request_spec.RequestSpec, payment: payment_rows.Payment) -> bool:
+def _is_sent_by_hand(spec: request_spec.RequestSpec, payment: payment_rows.Payment) -> bool:
     """Check whether its seller may have to send what was sold: the service delivers no goods."""
     is_sale = not (payment.oversold or payment.underpaid)
-    return is_sale and wish.kind != "donation" and wish.goods is None
+    return is_sale and spec.kind != "donation" and spec.goods is None
 
 
 def _after(

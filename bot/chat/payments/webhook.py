@@ -164,7 +164,7 @@ def _claimed(data: Mapping[str, Any], link: link_rows.PaymentLink) -> claim_reco
     """Read a claim; without its time, a repetition could not be told from a new one."""
     request_id, checkout_id = _request_id(data, link), _id(data, "checkoutId")
     amount = remote_request.amount_of_payment(
-        data.get("amount"), data.get("currencyCode"), link.wish
+        data.get("amount"), data.get("currencyCode"), link.spec
     )
     kind, reference = data.get("kind"), data.get("reference")
     claimed_at = remote_request.any_time(data.get("claimedAt"))
@@ -197,7 +197,7 @@ def _count(value: Any) -> int:
 
 def _units(data: Mapping[str, Any], field: str, link: link_rows.PaymentLink) -> int | None:
     """Return a field's number of units; None if it is missing, impossible, or of no drop."""
-    sent, units = data.get(field), link.wish.units
+    sent, units = data.get(field), link.spec.units
     if units is None or not isinstance(sent, int) or isinstance(sent, bool):
         return None
     return sent if 0 <= sent <= units else None

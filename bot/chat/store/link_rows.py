@@ -45,7 +45,7 @@ class PaymentLink:
     chat_id: int
     token: str
     state: str
-    wish: request_spec.RequestSpec
+    spec: request_spec.RequestSpec
     request_id: str | None
     answer: remote_request.RemoteRequest | None
     paid_count: int
@@ -57,7 +57,7 @@ class PaymentLink:
     @property
     def left(self) -> int | None:
         """Count the units left of a drop by the recorded payments; None for the other kinds."""
-        units = self.wish.units
+        units = self.spec.units
         return None if units is None else max(0, units - self.units_sold)
 
 
@@ -67,7 +67,7 @@ def short_id(length: int) -> str:
 
 
 def add_link(
-    tx: database.Transaction, chat_id: int, seller_id: int, wish: request_spec.RequestSpec, now: int
+    tx: database.Transaction, chat_id: int, seller_id: int, spec: request_spec.RequestSpec, now: int
 ) -> str:
     """Store a request that is to be created; return its link's id."""
     link_id = short_id(10)
@@ -79,8 +79,8 @@ def add_link(
         chat=chat_id,
         token=secrets.token_urlsafe(24),
         state=CREATING,
-        wish=wish.to_json(),
-        folded_name=wish.name.casefold(),
+        wish=spec.to_json(),
+        folded_name=spec.name.casefold(),
         now=now,
     )
     return link_id
@@ -114,7 +114,7 @@ def pending_names(tx: database.Transaction, seller_id: int) -> list[str]:
         seller=seller_id,
         creating=CREATING,
     )
-    return [read_link(row).wish.name for row in rows]
+    return [read_link(row).spec.name for row in rows]
 
 
 async def links_by_id(db: database.Database, ids: Sequence[str]) -> dict[str, PaymentLink]:
@@ -137,10 +137,10 @@ def in_clause(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
     return f"({', '.join(f':{name}' for name in params) or 'NULL'})", params
 
 
-def set_wish(tx: database.Transaction, link_id: str, wish: request_spec.RequestSpec) -> None:
-    """Store a request's wish after an edit, with its name in the form that searches use."""
+def set_spec(tx: database.Transaction, link_id: str, spec: request_spec.RequestSpec) -> None:
+    """Store a request's spec after an edit, with its name in the form that searches use."""
     sql = "UPDATE listings SET wish = :wish, folded_name = :folded_name WHERE id = :id"
-    tx.execute(sql, id=link_id, wish=wish.to_json(), folded_name=wish.name.casefold())
+    tx.execute(sql, id=link_id, wish=spec.to_json(), folded_name=spec.name.casefold())
 
 
 def set_alerts(tx: database.Transaction, link_id: str, alerts: str) -> None:
@@ -172,9 +172,9 @@ def move_chat(tx: database.Transaction, old: int, new: int) -> None:
 
 
 def read_link(row: database.Row) -> PaymentLink:
-    """Parse a row of SELECT_LISTING; raises ValueError for a wish that can't be parsed."""
-    wish = request_spec.RequestSpec.from_json(row["wish"])
-    if wish is None:
+    """Parse a row of SELECT_LISTING; raises ValueError for a spec that can't be parsed."""
+    spec = request_spec.RequestSpec.from_json(row["wish"])
+    if spec is None:
         raise ValueError(f"listing {row['id']} can't be parsed")
     return PaymentLink(
         id=row["id"],
@@ -182,7 +182,7 @@ def read_link(row: database.Row) -> PaymentLink:
         chat_id=row["chat_id"],
         token=row["token"],
         state=row["state"],
-        wish=wish,
+        spec=spec,
         request_id=row["request_id"],
         answer=remote_request.RemoteRequest.from_json(exact_json.loads(row["answer"]))
         if row["answer"]

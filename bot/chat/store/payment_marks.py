@@ -129,7 +129,7 @@ def _read(tx: database.Transaction, row: database.Row) -> FoundPayment:
     link = link_rows.get_link(tx, row["listing_id"])
     is_listed = link.state in (link_rows.LIVE, link_rows.STOPPED)
     ids = (row["request_id"], row["transaction_id"])
-    payment, name = link_lists.read_payment(row), link.wish.name
+    payment, name = link_lists.read_payment(row), link.spec.name
     return FoundPayment(payment, link.id, name, is_listed, ids, row["checkout_id"])
 
 
@@ -220,7 +220,7 @@ def is_paid_back(tx: database.Transaction, checkout_id: str) -> bool:
 
 
 def _count(tx: database.Transaction, found: FoundPayment, number: int) -> None:
-    """Add a payment to what was paid back of its link's takings, or remove it (-1)."""
+    """Add a payment to what was paid back of its link's revenue, or remove it (-1)."""
     payment = found.payment
     settlement = revenue.UNDERPAID if payment.underpaid else revenue.OVERSOLD * payment.oversold
     money = revenue.Money(payment.amount, payment.currency, payment.quantity)

@@ -72,12 +72,12 @@ class Payment:
 
     @property
     def money(self) -> revenue.Money:
-        """Return what it adds to the takings."""
+        """Return what it adds to the revenue."""
         return revenue.Money(self.amount, self.currency, self.quantity)
 
     @property
     def settlement(self) -> int:
-        """Return what became of it, for the takings."""
+        """Return what became of it, for the revenue."""
         if self.underpaid:
             return revenue.UNDERPAID
         return revenue.OVERSOLD if self.oversold else revenue.EARNED

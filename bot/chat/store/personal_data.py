@@ -272,11 +272,11 @@ def export_record(
 
     `moment` formats epoch ms. What was paid is empty where the server doesn't say.
     """
-    wish = request_spec.RequestSpec.from_json(row["wish"])
+    spec = request_spec.RequestSpec.from_json(row["wish"])
     found = {
         "transactionId": row["transaction_id"],
         "paymentRequestId": row["request_id"],
-        "product": wish.name if wish else None,
+        "product": spec.name if spec else None,
         "receivedAt": moment(row["received_at"]),
         "amount": amounts.from_minor(row["amount"], row["currency"]),
         "currencyCode": row["currency"],

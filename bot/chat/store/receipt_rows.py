@@ -57,7 +57,7 @@ class KeptReceipt:
 
     id: str
     key: receipt.ReceiptKey
-    keeper: ReceiptOwner
+    owner: ReceiptOwner
     kept_at: int
     name: str
     amount: int
@@ -70,7 +70,7 @@ class KeptReceipt:
 def keep(
     tx: database.Transaction,
     key: receipt.ReceiptKey,
-    keeper: ReceiptOwner,
+    owner: ReceiptOwner,
     receipt: receipt.Receipt,
     now: int,
 ) -> bool:
@@ -80,8 +80,8 @@ def keep(
     """
     named = {
         "id": link_rows.short_id(10),
-        "account": keeper.account_id,
-        "language": keeper.language,
+        "account": owner.account_id,
+        "language": owner.language,
     }
     return bool(tx.execute(KEEP, **named, now=now, **_ids(key), **_shown(receipt)))
 
@@ -164,7 +164,7 @@ def _read(row: database.Row) -> KeptReceipt:
     return KeptReceipt(
         id=row["id"],
         key=receipt.ReceiptKey(row["request_id"], row["transaction_id"]),
-        keeper=ReceiptOwner(int(row["account_id"]), row["language"]),
+        owner=ReceiptOwner(int(row["account_id"]), row["language"]),
         kept_at=row["kept_at"],
         name=row["name"],
         amount=row["amount"],

@@ -55,12 +55,12 @@ class RevenueTotals:
     units_sold: int = 0
 
 
-NO_TAKINGS = RevenueTotals()
+NO_REVENUE = RevenueTotals()
 
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What a payment adds to the takings: an amount in minor units, paid for some units."""
+    """What a payment adds to the revenue: an amount in minor units, paid for some units."""
 
     amount: int
     currency: str
@@ -69,16 +69,16 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class LinkRevenue:
-    """The takings of a link within some time."""
+    """The revenue of a link within some time."""
 
     link: link_rows.PaymentLink
-    takings: RevenueTotals
+    totals: RevenueTotals
 
 
 def add_amount(
     tx: database.Transaction, link_id: str, money: Money, settlement: int, number: int = 1
 ) -> None:
-    """Add a payment to a link's takings, or remove it (`number` -1)."""
+    """Add a payment to a link's revenue, or remove it (`number` -1)."""
     billions, rest = tables.split_amount(number * money.amount)
     tx.execute(
         "INSERT INTO takings (listing_id, currency, settlement, billions, rest, payments, pieces)"
@@ -98,16 +98,16 @@ def add_amount(
 
 
 def revenue_totals(tx: database.Transaction, link_id: str) -> RevenueTotals:
-    """Return a link's takings."""
+    """Return a link's revenue."""
     rows = tx.query(
         "SELECT billions, rest, currency, settlement, payments, pieces FROM takings"
         " WHERE listing_id = :listing AND payments > 0 ORDER BY payments DESC, currency",
         listing=link_id,
     )
-    return _takings((row, row["settlement"]) for row in rows)
+    return _sum_up((row, row["settlement"]) for row in rows)
 
 
-def _takings(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
+def _sum_up(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
     """Sum up rows with `billions`, `rest`, `currency`, `payments` and `pieces`, by settlement."""
     sums: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     counts: dict[int, int] = defaultdict(int)
@@ -148,7 +148,7 @@ def sales(tx: database.Transaction, link_id: str, currency: str, but: str) -> li
 def revenue_between(
     tx: database.Transaction, seller_id: int, since: int, until: int
 ) -> list[LinkRevenue]:
-    """Return the takings of a seller's links from `since` until before `until` (epoch ms).
+    """Return the revenue of a seller's links from `since` until before `until` (epoch ms).
 
     The link with the most payments comes first; one that can't be parsed is left out.
     """
@@ -160,8 +160,8 @@ def revenue_between(
         if row["is_back"]:
             parts.append((row, row["settlement"] + PAID_BACK))
     found = [(_link(tx, link_id), parts) for link_id, parts in taken_by.items()]
-    read = [LinkRevenue(known, _takings(parts)) for known, parts in found if known]
-    return sorted(read, key=lambda one: -one.takings.earned_count)
+    read = [LinkRevenue(known, _sum_up(parts)) for known, parts in found if known]
+    return sorted(read, key=lambda one: -one.totals.earned_count)
 
 
 def _link(tx: database.Transaction, link_id: str) -> link_rows.PaymentLink | None:

@@ -287,8 +287,8 @@ def notification_email(tx: database.Transaction, seller_id: int) -> str | None:
         seller=seller_id,
         most=LINKS_WITH_EMAIL,
     )
-    wishes = (request_spec.RequestSpec.from_json(row["wish"]) for row in rows)
-    return next((wish.email for wish in wishes if wish and wish.email), None)
+    specs = (request_spec.RequestSpec.from_json(row["wish"]) for row in rows)
+    return next((spec.email for spec in specs if spec and spec.email), None)
 
 
 # SQL of sellers' payout accounts as the service last listed them, and of the links paid to them.
@@ -394,7 +394,7 @@ def links_without(
         seller=seller_id,
         live=link_rows.LIVE,
     )
-    prices = (link_rows.read_link(each).wish.currency for each in rows)
+    prices = (link_rows.read_link(each).spec.currency for each in rows)
     return sum(not any(one.takes(price) for one in accounts) for price in prices)
 
 

@@ -20,27 +20,29 @@ class UnitGapObservation:
 
 
 def find_observation(tx: database.Transaction, link_id: str) -> UnitGapObservation | None:
-    """Return the sighting of a link, None if there is none."""
+    """Return the observation of a link, None if there is none."""
     row = tx.one("SELECT sold, seen_at FROM sightings WHERE listing_id = :id", id=link_id)
     return UnitGapObservation(row["sold"], row["seen_at"]) if row else None
 
 
 def observed_links(tx: database.Transaction) -> set[str]:
-    """Return the ids of all links that have a sighting."""
+    """Return the ids of all links that have an observation."""
     return {str(row["listing_id"]) for row in tx.query("SELECT listing_id FROM sightings")}
 
 
-def save_observation(tx: database.Transaction, link_id: str, sighting: UnitGapObservation) -> None:
-    """Store the sighting of a link; it replaces an earlier one."""
+def save_observation(
+    tx: database.Transaction, link_id: str, observation: UnitGapObservation
+) -> None:
+    """Store the observation of a link; it replaces an earlier one."""
     sql = (
         "INSERT INTO sightings (listing_id, sold, seen_at) VALUES (:id, :sold, :seen_at)"
         " ON CONFLICT (listing_id) DO UPDATE SET sold = excluded.sold, seen_at = excluded.seen_at"
     )
-    tx.execute(sql, id=link_id, sold=sighting.sold, seen_at=sighting.seen_at)
+    tx.execute(sql, id=link_id, sold=observation.sold, seen_at=observation.seen_at)
 
 
 def delete_observations(tx: database.Transaction, link_ids: Iterable[str]) -> None:
-    """Delete the sightings of these links."""
+    """Delete the observations of these links."""
     for link_id in link_ids:
         tx.execute("DELETE FROM sightings WHERE listing_id = :id", id=link_id)
 

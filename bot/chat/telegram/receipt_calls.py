@@ -107,7 +107,7 @@ def _file(
     if found is None:
         return None
     method, file_id = found
-    return message_calls.Call(method, {"chat_id": kept.keeper.account_id}, file_id)
+    return message_calls.Call(method, {"chat_id": kept.owner.account_id}, file_id)
 
 
 def _render(
@@ -121,7 +121,7 @@ def _render(
     It is in the language that the account has now: a notice may come long after the receipt.
     """
     receipt_rows.update(tx, kept.key, receipt)
-    account = seller_rows.find_seller(tx, kept.keeper.account_id)
+    account = seller_rows.find_seller(tx, kept.owner.account_id)
     zone, language = (account.zone, account.language) if account else (None, payload.language)
     if isinstance(payload, payloads.ReceiptMessage):
         return payloads.new_message(

@@ -242,7 +242,7 @@ async def test_payer_data_that_equals_words_of_ours_breaks_no_message(chat: Chat
     """Another server's payers may give any words; the alerts of all the others go on."""
     link = chat.add_link(chat.add_person(), COFFEE, service_answer())
     words = {"email": "anna@mail.example", "a": "en", "b": "Alert", "c": "Coffee", "d": "usd"}
-    words |= {"e": link.id, "f": link.wish.kind, "g": "text"}
+    words |= {"e": link.id, "f": link.spec.kind, "g": "text"}
     record_payment(chat, link, "t1", words)
     record_payment(chat, link, "t2", {"email": "bob@mail.example"})
     reply = TextMessage("anna@mail.example", "en")

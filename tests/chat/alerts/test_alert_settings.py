@@ -36,8 +36,8 @@ def pay(
 ) -> None:
     def work(tx: Transaction) -> None:
         for number in numbers:
-            wish, request_id = link.wish, link.request_id or ""
-            paid = Payment(request_id, f"t{number}", wish.amount, wish.currency, {}, oversold)
+            spec, request_id = link.spec, link.request_id or ""
+            paid = Payment(request_id, f"t{number}", spec.amount, spec.currency, {}, oversold)
             paid = replace(paid, codes_waiting=waiting)
             RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, paid, None)
 
@@ -265,8 +265,8 @@ async def test_alerts_command_shows_only_the_persons_own(
 async def test_alerts_command_always_answers_one_message(
     chat: ChatHarness, sam: Person, sending: SenderHarness
 ) -> None:
-    wish = replace(COFFEE, name="&<" * 50)
-    link = chat.add_link(sam, wish, service_answer(id="l"))
+    spec = replace(COFFEE, name="&<" * 50)
+    link = chat.add_link(sam, spec, service_answer(id="l"))
     pay(chat, link, *range(40))
 
     def dead_letter(tx: Transaction) -> None:

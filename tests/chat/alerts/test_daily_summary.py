@@ -1,4 +1,4 @@
-"""The daily summary: takings by request, once a day at the seller's local time."""
+"""The daily summary: revenue by request, once a day at the seller's local time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVENING = 20 * 60
 DAY = 24 * 3600
 
 
-def wish(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "UTC") -> None:
+def spec(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "UTC") -> None:
     """Switch a seller's summary on, as the form does."""
 
     def save(tx: Transaction) -> None:
@@ -77,7 +77,7 @@ def at(chat: ChatHarness, shown: str, zone: str) -> None:
 
 
 def test_no_summary_is_early_or_unrequested(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     chat.add_link(chat.add_person("Pat"))
     chat.clock.advance(12 * 3600 - 1)
     assert put(chat) == []
@@ -88,9 +88,9 @@ def test_no_summary_is_early_or_unrequested(chat: ChatHarness, sam: Person) -> N
     assert put(chat) == []
 
 
-def test_a_summary_shows_takings_and_units_left_by_request(chat: ChatHarness, sam: Person) -> None:
+def test_a_summary_shows_revenue_and_units_left_by_request(chat: ChatHarness, sam: Person) -> None:
     """Sums by currency, the request with the most payments first, and the total."""
-    wish(chat, sam)
+    spec(chat, sam)
     pack = chat.add_link(sam, STICKERS, service_answer(id="s", total_units=3, remaining_units=3))
     coffee = chat.add_link(sam, replace(COFFEE, name="<Coffee>"), service_answer(id="c"))
     pay(chat, pack, 1)
@@ -106,11 +106,11 @@ def test_a_summary_shows_takings_and_units_left_by_request(chat: ChatHarness, sa
     ]
 
 
-def test_a_summary_shows_oversold_money_apart_from_the_takings(
+def test_a_summary_shows_oversold_money_apart_from_the_revenue(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """A request that only oversold has no line of takings, and no part in their total."""
-    wish(chat, sam)
+    """A request that only oversold has no line of revenue, and no part in their total."""
+    spec(chat, sam)
     coffee = chat.add_link(sam, COFFEE, service_answer(id="c"))
     mug = chat.add_link(sam, replace(STICKERS, name="Mug"), service_answer(id="m"))
     pay(chat, coffee, 1)
@@ -126,7 +126,7 @@ def test_a_summary_shows_oversold_money_apart_from_the_takings(
 
 
 def test_one_of_two_processes_queues_a_summary(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     chat.clock.advance(DAY)
     now = chat.clock()
 
@@ -138,7 +138,7 @@ def test_one_of_two_processes_queues_a_summary(chat: ChatHarness, sam: Person) -
 
 
 def test_a_summary_has_no_payments_of_other_sellers(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     pay(chat, chat.add_link(chat.add_person("Pat"), COFFEE, service_answer(id="c")), 1)
     chat.clock.advance(12 * 3600)
     assert put(chat) == ["📊 No payments in the last 24 hours."]
@@ -146,7 +146,7 @@ def test_a_summary_has_no_payments_of_other_sellers(chat: ChatHarness, sam: Pers
 
 def test_each_payment_is_in_one_summary(chat: ChatHarness, sam: Person) -> None:
     """However late the summary is queued: later payments are in the next one."""
-    wish(chat, sam)
+    spec(chat, sam)
     coffee = chat.add_link(sam, COFFEE, service_answer(id="c"))
     counts = []
     for number in range(6):
@@ -157,7 +157,7 @@ def test_each_payment_is_in_one_summary(chat: ChatHarness, sam: Person) -> None:
 
 
 def test_missed_summaries_are_sent_as_one(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     chat.clock.advance(5 * 24 * 3600)
     assert len(put(chat)) == 1
     assert put(chat) == []
@@ -182,7 +182,7 @@ def test_a_summary_keeps_its_local_time_across_summer_time(
     zone, before, minute, expected = case
     at(chat, before, zone)
     chat.clock.advance(-1)
-    wish(chat, sam, minute, zone)
+    spec(chat, sam, minute, zone)
     chat.clock.advance(1)
     assert len(put(chat)) == 1
     assert due_at(chat, zone) == expected
@@ -190,7 +190,7 @@ def test_a_summary_keeps_its_local_time_across_summer_time(
 
 def test_a_day_of_25_hours_omits_no_payment(chat: ChatHarness, sam: Person) -> None:
     at(chat, "2027-10-30 20:30", "Europe/Berlin")
-    wish(chat, sam, zone="Europe/Berlin")
+    spec(chat, sam, zone="Europe/Berlin")
     pay(chat, chat.add_link(sam, COFFEE, service_answer(id="c")), 1)
     at(chat, "2027-10-31 20:00", "Europe/Berlin")
     (text,) = put(chat)
@@ -198,7 +198,7 @@ def test_a_day_of_25_hours_omits_no_payment(chat: ChatHarness, sam: Person) -> N
 
 
 def test_a_paused_chat_collects_no_summaries(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     chat.db.run(lambda tx: lanes.pause(tx, chat.queues.messages, str(sam.id), "blocked"))
     for _ in range(3):
         chat.clock.advance(24 * 3600)
@@ -209,7 +209,7 @@ def test_a_paused_chat_collects_no_summaries(chat: ChatHarness, sam: Person) -> 
 
 
 def test_a_summary_in_quiet_hours_is_silent(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     chat.db.run(lambda tx: seller_rows.save_quiet(tx, sam.id, (19 * 60, 7 * 60)))
     chat.clock.advance(12 * 3600)
     put(chat)
@@ -221,7 +221,7 @@ def test_many_summaries_are_queued_in_batches(
 ) -> None:
     monkeypatch.setattr(daily_summary, "BATCH", 2)
     for number in range(5):
-        wish(chat, chat.add_person(f"Seller {number}"))
+        spec(chat, chat.add_person(f"Seller {number}"))
     chat.clock.advance(12 * 3600)
     done = [
         chat.db.run(lambda tx: daily_summary.enqueue_due(tx, chat.queues, chat.clock()))
@@ -232,7 +232,7 @@ def test_many_summaries_are_queued_in_batches(
 
 
 def test_summaries_continue_after_a_clock_that_ran_ahead(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     chat.clock.advance(400 * 24 * 3600)
     put(chat)
     chat.clock.advance(-400 * 24 * 3600)
@@ -241,14 +241,14 @@ def test_summaries_continue_after_a_clock_that_ran_ahead(chat: ChatHarness, sam:
 
 
 def test_a_zone_that_no_longer_exists_delays_no_summary(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     chat.db.run(lambda tx: seller_rows.save_zone(tx, sam.id, "Mars/Olympus"))
     chat.clock.advance(12 * 3600)
     assert len(put(chat)) == 1
 
 
 def test_a_summary_is_always_one_message(chat: ChatHarness, sam: Person) -> None:
-    wish(chat, sam)
+    spec(chat, sam)
     for number in range(daily_summary.MAX_LISTED + 3):
         link = chat.add_link(sam, replace(COFFEE, name="&" * 100), service_answer(id=f"c{number}"))
         pay(chat, link, number)

@@ -24,9 +24,9 @@ def mute(chat: ChatHarness, link: PaymentLink, mode: str) -> None:
 
 
 def drop(chat: ChatHarness, sam: Person, units: int = 3, number: int = 0) -> PaymentLink:
-    wish = replace(STICKERS, units=units)
+    spec = replace(STICKERS, units=units)
     told = service_answer(id=f"{number:024x}", total_units=units, remaining_units=units)
-    return chat.add_link(sam, wish, told)
+    return chat.add_link(sam, spec, told)
 
 
 def deliver(chat: ChatHarness, body: MessagePayload) -> None:

@@ -21,12 +21,12 @@ COFFEE = Receipt("Coffee", 750, "EUR", "paid", "")
 
 
 def keep(chat: ChatHarness, person: Person, *receipts: Receipt) -> None:
-    keeper = ReceiptOwner(person.id, "en")
+    owner = ReceiptOwner(person.id, "en")
 
     def store(tx: Transaction) -> None:
         for number, receipt in enumerate(receipts):
             key = ReceiptKey(REQUEST_ID, f"{number:024x}")
-            assert receipt_rows.keep(tx, key, keeper, receipt, chat.clock() + number)
+            assert receipt_rows.keep(tx, key, owner, receipt, chat.clock() + number)
 
     chat.db.run(store)
 

@@ -32,7 +32,7 @@ LINK = "abcdefghij"
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
 CARD = Card(
     LINK, "drop", "Sticker pack", "Ten", 250, "USD", 10, 7, 3, "active", URL,
-    takings=RevenueTotals(((750, "USD"),), 3),
+    totals=RevenueTotals(((750, "USD"),), 3),
 )  # fmt: skip
 SAM = Seller("en", zone="Europe/Berlin")
 
@@ -192,13 +192,13 @@ def test_each_message_on_a_page_of_payments_can_be_hidden() -> None:
 
 
 def test_oversold_payments_are_totalled_apart_in_the_list() -> None:
-    mixed = replace(CARD, takings=RevenueTotals(((500, "USD"),), 2, ((250, "USD"),), 1))
+    mixed = replace(CARD, totals=RevenueTotals(((500, "USD"),), 2, ((250, "USD"),), 1))
     lines = check(payments_page(mixed, [receipt()], (0, 1), SAM)).splitlines()
     assert lines[1:3] == [
         "Total: $5.00 from 2 payments",
         "⚠️ To refund: $2.50 (1 payment)",
     ]
-    owed = replace(CARD, takings=RevenueTotals((), 0, ((250, "USD"),), 1))
+    owed = replace(CARD, totals=RevenueTotals((), 0, ((250, "USD"),), 1))
     lines = check(payments_page(owed, [receipt()], (0, 1), SAM)).splitlines()
     assert lines[1] == "⚠️ To refund: $2.50 (1 payment)"
 
@@ -257,7 +257,7 @@ def test_payment_pages_have_buttons_only_to_existing_pages() -> None:
 def test_no_typed_text_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
     shown = replace(CARD, name=name, url=f"{URL}?{name}")
     sums = tuple((10**17, code) for code in ("USD", "EUR", "BTC", "JPY"))
-    full = replace(shown, takings=RevenueTotals(sums, 3, sums, 3))
+    full = replace(shown, totals=RevenueTotals(sums, 3, sums, 3))
     worst = receipt(payer=payer, oversold=True, found=True, in_doubt=True, amount=10**17)
     for language in languages():
         seller = replace(SAM, language=language)
@@ -281,7 +281,7 @@ def test_a_new_poster_text_leads_back_to_the_poster() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "is_told"),
+    ("field", "value", "is_notified"),
     [
         ("redirect", "https://a.example", True),
         ("thanks", "See you", True),
@@ -291,12 +291,12 @@ def test_a_new_poster_text_leads_back_to_the_poster() -> None:
     ],
 )
 def test_an_edit_that_brings_receipt_and_redirect_together_says_which_comes_first(
-    field: str, value: str | None, *, is_told: bool
+    field: str, value: str | None, *, is_notified: bool
 ) -> None:
     first = "Payers see their receipt first"
     both = replace(CARD, has_receipt_first=True)
     change = Change(LINK, field, value)
-    assert (first in menus.saved_reply(both, change, SAM, NOON).text) is is_told
+    assert (first in menus.saved_reply(both, change, SAM, NOON).text) is is_notified
     assert first not in menus.saved_reply(CARD, change, SAM, NOON).text
 
 

@@ -137,20 +137,20 @@ def test_a_card_that_cannot_be_paid_offers_the_way_back_beside_more(
     assert expected == [word for word, *_ in actions(reply.rows[-1:])]
 
 
-def test_takings_are_shown_by_currency_with_the_number_of_payments() -> None:
-    both = replace(DROP, takings=RevenueTotals(((625, "USD"), (100, "EUR")), 3))
+def test_revenue_are_shown_by_currency_with_the_number_of_payments() -> None:
+    both = replace(DROP, totals=RevenueTotals(((625, "USD"), (100, "EUR")), 3))
     assert "\n3 payments · $6.25 + €1.00\n" in check(seller_card(both, "en"))
     assert "\n3 Zahlungen · 6,25 $ + 1,00 €\n" in check(seller_card(both, "de"))
-    one = replace(ONE_OFF, status="completed", takings=RevenueTotals(((12000, "EUR"),), 1))
+    one = replace(ONE_OFF, status="completed", totals=RevenueTotals(((12000, "EUR"),), 1))
     assert "\n1 payment · €120.00\n" in check(seller_card(one, "en"))
 
 
 def test_oversold_money_is_not_earned_and_is_shown_apart_on_the_card() -> None:
     earned = RevenueTotals(((12000, "EUR"),), 1, ((12000, "EUR"),), 1)
-    one = replace(ONE_OFF, status="completed", paid_count=2, takings=earned)
+    one = replace(ONE_OFF, status="completed", paid_count=2, totals=earned)
     text = check(seller_card(one, "en"))
     assert "\n1 payment · €120.00\n⚠️ To refund: €120.00 (1 payment)\n" in text
-    nothing = replace(DONATION, takings=RevenueTotals((), 0, ((500, "USD"), (200, "EUR")), 2))
+    nothing = replace(DONATION, totals=RevenueTotals((), 0, ((500, "USD"), (200, "EUR")), 2))
     lines = check(seller_card(nothing, "de")).splitlines()
     assert lines[-2] == "⚠️ Zu erstatten: 5,00 $ + 2,00 € (2 Zahlungen)"
     assert not [line for line in lines if "Zahlungen ·" in line]
@@ -163,7 +163,7 @@ def test_the_fullest_card_fits_into_a_caption() -> None:
         DROP,
         name="😀" * 100,
         url=f"{URL}?{'x' * 440}",
-        takings=RevenueTotals(sums, 10**9, sums, 10**9),
+        totals=RevenueTotals(sums, 10**9, sums, 10**9),
         email=f"{'x' * 60}@b.example",
         email_state="unconfirmed",
         reserved_units=9,
@@ -290,7 +290,7 @@ def test_the_list_names_requests_that_are_being_created() -> None:
     assert check(list_page([DROP], 0, 1, "en", pending=["Coffee"])).endswith(f"\n{waiting}")
 
 
-def test_others_see_the_request_with_a_pay_button_and_no_takings() -> None:
+def test_others_see_the_request_with_a_pay_button_and_no_revenue() -> None:
     article = inline_article(replace(DONATION, description="For <us>"), "en")
     assert article.title == "Coffee"
     assert article.description == "$5.00 · For <us>"
@@ -317,7 +317,7 @@ def test_others_see_an_unpayable_request_without_a_pay_button(
     status: str, expected: str, brief: str
 ) -> None:
     article = inline_article(
-        replace(DROP, status=status, takings=RevenueTotals(((5, "USD"),), 1)), "en"
+        replace(DROP, status=status, totals=RevenueTotals(((5, "USD"),), 1)), "en"
     )
     assert expected in parsed(article.text).text
     assert article.description.startswith(f"$2.50 · {brief}")

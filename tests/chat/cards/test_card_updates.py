@@ -81,7 +81,7 @@ async def test_a_card_is_a_picture_and_recorded_as_a_post(
     assert lent == (card.photo, post["picture"])
 
 
-async def test_a_burst_of_payments_is_one_edit_with_units_left_and_takings(
+async def test_a_burst_of_payments_is_one_edit_with_units_left_and_revenue(
     cards: SharedCards, drop: PaymentLink
 ) -> None:
     card = await cards.card(drop)
@@ -350,8 +350,8 @@ async def test_a_drop_in_five_chats_is_sold_out_in_all_after_few_edits(
     )
     chat.world.limiter.limits = Limits()
     sam = chat.add_person("Sam")
-    wish = replace(STICKERS, units=200)
-    link = chat.add_link(sam, wish, service_answer(total_units=200, remaining_units=200))
+    spec = replace(STICKERS, units=200)
+    link = chat.add_link(sam, spec, service_answer(total_units=200, remaining_units=200))
     async with open_shared_cards(chat) as cards:
         card = await cards.card(link)
         chats = [sam.dialog(chat.add_person(f"P{number}")) for number in range(4)]

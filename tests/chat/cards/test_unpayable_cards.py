@@ -26,7 +26,7 @@ SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300, "60%"), Share("$ben
 
 
 @pytest.mark.parametrize(
-    ("wish", "words", "button"),
+    ("spec", "words", "button"),
     [
         (TO_ACCOUNTS, "Can't be paid yet", "Connect an account"),
         (COFFEE, "made for test money", "Duplicate"),
@@ -35,9 +35,9 @@ SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300, "60%"), Share("$ben
     ],
 )
 def test_a_request_that_no_account_takes_says_what_to_do(
-    chat: ChatHarness, sam: Person, wish: RequestSpec, words: str, button: str
+    chat: ChatHarness, sam: Person, spec: RequestSpec, words: str, button: str
 ) -> None:
-    card = card_of(chat.add_link(sam, wish, told=UNPAYABLE), chat.clock())
+    card = card_of(chat.add_link(sam, spec, told=UNPAYABLE), chat.clock())
     shown = seller_card(card, "en")
     assert words in shown.text
     assert any(label.endswith(button) for label in labels(shown.rows))

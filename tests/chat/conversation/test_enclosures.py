@@ -170,7 +170,7 @@ async def test_a_photo_with_a_complete_command_is_fetched_before_the_link_is_mad
     await chat.take()
     (wanted,) = photos(chat)
     assert wanted.file_id == largest(sent.content)
-    assert RequestSpec.from_json(wanted.wish or "") is not None
+    assert RequestSpec.from_json(wanted.spec or "") is not None
     assert (nothing_made(chat), chat.rows("drafts"), chat.texts) == (True, [], [])
 
 
@@ -181,8 +181,8 @@ async def test_two_lines_with_photos_wait_for_their_own(chat: ChatHarness, sam: 
     for line in LINES[:2]:
         sam.send_photo(photo(), line)
     await chat.take()
-    wishes = [RequestSpec.from_json(one.wish or "") for one in photos(chat)]
-    assert [wish and wish.name for wish in wishes] == ["Coffee", "E-book"]
+    specs = [RequestSpec.from_json(one.spec or "") for one in photos(chat)]
+    assert [spec and spec.name for spec in specs] == ["Coffee", "E-book"]
     assert chat.rows("drafts")[0]["body"] == before
 
 
@@ -337,7 +337,7 @@ async def test_a_command_that_comes_late_in_its_album_still_counts(
     await album(chat)
     await chat.intake.take([late])
     await album(chat)
-    assert [one.wish is not None for one in photos(chat)] == [True]
+    assert [one.spec is not None for one in photos(chat)] == [True]
 
 
 async def test_of_an_album_of_files_one_is_asked_about_as_one_of_several(
@@ -367,7 +367,7 @@ async def test_an_album_of_hundreds_that_wait_is_read_with_its_neighbours_alone(
     assert [body["update_id"] for body in near] == others[:NEAR_ALBUM]
     await chat.dialogue.handle(taken)
     await chat.take()
-    assert [one.wish is not None for one in photos(chat)] == [True] * 30
+    assert [one.spec is not None for one in photos(chat)] == [True] * 30
 
 
 async def test_two_albums_in_a_row_are_two_answers(chat: ChatHarness, sam: Person) -> None:
@@ -375,7 +375,7 @@ async def test_two_albums_in_a_row_are_two_answers(chat: ChatHarness, sam: Perso
         sam.send_album(("photo", "a.jpg", photo(), line), ("photo", "b.jpg", photo(), ""))
     await album(chat)
     await album(chat)
-    assert [one.wish is not None for one in photos(chat)] == [True, True]
+    assert [one.spec is not None for one in photos(chat)] == [True, True]
 
 
 @pytest.mark.parametrize(("kind", "name"), KINDS_OF_FILE)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 
-WISH = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
+SPEC = RequestSpec("donation", "Coffee", None, 500, "USD", None, "$anna")
 
 
 def act(chat: ChatHarness, sam: Person, *outcomes: FormResult) -> None:
@@ -69,10 +69,10 @@ async def test_the_next_summary_follows_its_hour_and_the_zone(
     assert (saved(chat, sam).summary, due()) == (None, None)
 
 
-async def test_the_picture_of_a_wish_is_kept(chat: ChatHarness, sam: Person) -> None:
+async def test_the_picture_of_a_spec_is_kept(chat: ChatHarness, sam: Person) -> None:
     image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
-    wish = replace(WISH, image=image)
-    act(chat, sam, FormResult(None, spec=wish))
+    spec = replace(SPEC, image=image)
+    act(chat, sam, FormResult(None, spec=spec))
     assert [row["kept"] for row in chat.rows("images")] == [1]
 
 

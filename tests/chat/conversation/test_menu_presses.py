@@ -73,16 +73,16 @@ async def test_a_field_that_nobody_knows_is_an_unknown_button(
 
 
 @pytest.mark.parametrize(
-    ("wish", "told", "key"),
+    ("spec", "told", "key"),
     [
         (COFFEE, {}, "toast-no-units"),
         (DROP, {"remaining_units": 0}, "toast-none-left"),
     ],
 )
 async def test_removing_units_of_a_request_without_units_is_answered_with_the_reason(
-    chat: ChatHarness, sam: Person, wish: Any, told: dict[str, int], key: str
+    chat: ChatHarness, sam: Person, spec: Any, told: dict[str, int], key: str
 ) -> None:
-    link = chat.add_link(sam, wish, service_answer(**told))
+    link = chat.add_link(sam, spec, service_answer(**told))
     await chat.presses(sam, f"edit:{link.id}:units")
     assert [one.text for one in chat.answers] == [t("en", key)]
     assert chat.rows("drafts") == []
@@ -98,7 +98,7 @@ async def test_an_edit_becomes_a_job(chat: ChatHarness, sam: Person) -> None:
     link = chat.add_link(sam, COFFEE, service_answer())
     await editing(chat, sam, link, "name", "Tea")
     assert chat.jobs == [EditRequest(link.id, ReplyTo(sam.id, "en"), "name", "Tea")]
-    assert chat.link(link.id).wish == COFFEE
+    assert chat.link(link.id).spec == COFFEE
 
 
 async def test_the_poster_text_is_stored_in_the_chat(chat: ChatHarness, sam: Person) -> None:

@@ -90,7 +90,7 @@ async def test_cards_show_the_raised_sum_at_once_without_a_call_of_the_service(
     chat, cards = steps.chat, steps.cards
     (row,) = chat.rows("listings")
     aimed = replace(STICKERS, goal=1_000)
-    chat.db.run(lambda tx: link_rows.set_wish(tx, row["id"], aimed))
+    chat.db.run(lambda tx: link_rows.set_spec(tx, row["id"], aimed))
     shared = await cards.share(steps.seller, steps.seller.dialog(pat))
     await steps.pay()
     await cards.work_later(10)

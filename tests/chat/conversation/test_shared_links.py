@@ -23,8 +23,8 @@ GONE = "Link not found."
 
 @pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
-    wish = replace(DROP, destination="$samssecret")
-    return chat.add_link(sam, wish, service_answer(total_units=5, remaining_units=5))
+    spec = replace(DROP, destination="$samssecret")
+    return chat.add_link(sam, spec, service_answer(total_units=5, remaining_units=5))
 
 
 async def follow(cards: SharedCards, person: Person, link_id: str) -> Message:
@@ -90,7 +90,7 @@ async def test_a_request_posted_into_the_bots_own_chat_is_no_message_of_its_sell
 async def test_a_visitor_of_a_link_sees_the_public_card(
     cards: SharedCards, pat: Person, drop: PaymentLink
 ) -> None:
-    """Picture, words and a way to pay; nothing of the takings, the seller, the destination."""
+    """Picture, words and a way to pay; nothing of the revenue, the seller, the destination."""
     await cards.pay(drop)
     card = await follow(cards, pat, drop.id)
     assert card.photo
@@ -148,7 +148,7 @@ async def test_the_reply_to_a_dead_link_gives_no_reason(
     person = sam if who == "Sam" else chat.add_person("Pat")
     said = await follow(cards, person, link.id if state else "aaaaaaaaaa")
     assert said.text.startswith(GONE)
-    assert link.wish.name not in said.text
+    assert link.spec.name not in said.text
 
 
 async def test_a_refresh_of_an_unknown_request_is_answered(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 DOWN = http_response(503)
-WISH = replace(DROP, name="Keys", goods=Goods(CODES, text="A1", count=1, first="A1", last="A1"))
+SPEC = replace(DROP, name="Keys", goods=Goods(CODES, text="A1", count=1, first="A1", last="A1"))
 
 
 def added(total: int, new: int, waiting: int = 0) -> bytes:
@@ -58,7 +58,7 @@ def jobs(chat: ChatHarness, peer: ScriptedServer, client: Client) -> ScriptedJob
 
 @pytest.fixture
 def link(chat: ChatHarness, sam: Person) -> PaymentLink:
-    return chat.add_link(sam, WISH, service_answer())
+    return chat.add_link(sam, SPEC, service_answer())
 
 
 async def add(jobs: ScriptedJobs, link: PaymentLink, *codes: str) -> None:
@@ -80,7 +80,7 @@ def keep_two(chat: ChatHarness) -> None:
 
 
 TOLD = [BuyerNotice(REQUEST_ID, f"{unit:024x}", "en", CODE) for unit in (3, 4)]
-"""The notices to the keepers of both receipts; one who still waits is sent nothing."""
+"""The notices to the owners of both receipts; one who still waits is sent nothing."""
 
 
 def notices(chat: ChatHarness) -> list[object]:
@@ -183,7 +183,7 @@ async def test_what_buyers_wait_for_is_not_removed(
     await jobs.work(http_response(409, exact_json.dumps(refusal).encode()))
     assert chat.texts[0] == t("en", "goods-awaited", name="Keys")
     assert "What does the buyer get after paying?" in chat.texts[1]
-    assert chat.link(link.id).wish.goods == WISH.goods
+    assert chat.link(link.id).spec.goods == SPEC.goods
     assert notices(chat) == []
 
 
@@ -247,7 +247,7 @@ async def test_no_call_has_more_codes_than_fit_into_its_body(
 async def test_buyers_of_a_deleted_request_get_their_codes_too(
     chat: ChatHarness, jobs: ScriptedJobs, sam: Person
 ) -> None:
-    gone = chat.add_link(sam, WISH, service_answer(), state=DELETED)
+    gone = chat.add_link(sam, SPEC, service_answer(), state=DELETED)
     keep_two(chat)
     await add(jobs, gone, "B2")
     missing = {"code": "notFound", "message": "No."}
@@ -269,10 +269,10 @@ async def test_an_edit_of_goods_is_repeated_until_it_is_answered(
     put(jobs, link, "goods", goods.to_json())
     await jobs.work(DOWN)
     assert chat.texts == [t("en", "goods-service-down", name="Keys")]
-    assert chat.link(link.id).wish.goods == WISH.goods
+    assert chat.link(link.id).spec.goods == SPEC.goods
     chat.clock.advance((jobs.waits or 0) / 1000)
     await jobs.work(http_response(200), shown(1))
-    assert chat.link(link.id).wish.goods == goods
+    assert chat.link(link.id).spec.goods == goods
     assert "Buyers now get: The key is 4711" in chat.texts[-1]
     assert [exact_json.loads(call.body) for call in jobs.peer.calls[:2]] == [
         {"delivery": {"text": "The key is 4711"}}
@@ -347,6 +347,6 @@ async def test_goods_that_are_edited_again_while_an_edit_is_repeated_are_the_new
     await jobs.work(http_response(200), answer, http_response(200), answer)
     sent = [exact_json.loads(call.body) for call in jobs.peer.calls if call.method == "PUT"]
     assert sent[-1] == {"delivery": {"text": "The key is 4712"}}
-    assert chat.link(link.id).wish.goods == right
+    assert chat.link(link.id).spec.goods == right
     assert jobs.waits is None
     assert "Buyers now get: The key is 4712" in chat.texts[-1]

@@ -32,7 +32,7 @@ def test_the_known_dialect_is_tried_first(known: str | None, names: list[str]) -
     assert [one.name for one in dialects_to_try(known, COFFEE, "BSV")] == names
 
 
-def test_dialects_that_spell_a_wish_alike_are_tried_once() -> None:
+def test_dialects_that_spell_a_spec_alike_are_tried_once() -> None:
     """A price in the instrument currency needs no denomination."""
     tried = dialects_to_try(None, COFFEE, "USD")
     assert [one.spell(COFFEE, "USD") for one in tried] == [

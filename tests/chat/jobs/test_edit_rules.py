@@ -1,4 +1,4 @@
-"""What an edit says to the service, what it makes of a wish, and how doubts are settled: tables."""
+"""What an edit says to the service, what it makes of a spec, and how doubts are settled: tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.chat.jobs.request_bodies import edit_body
 from bot.chat.jobs.request_changes import (
     apply_edit,
     assume_edit,
-    copy_wish,
+    copy_spec,
     count_units,
     is_edit_made,
     removal_problem,
@@ -35,9 +35,9 @@ HOOK = {
 LATER = NOON + 3_600_500
 
 
-def link(wish: RequestSpec = DROP, **told: Any) -> PaymentLink:
+def link(spec: RequestSpec = DROP, **told: Any) -> PaymentLink:
     known = service_answer(**told) if told else None
-    return PaymentLink("abcdefghij", 1, 1, "token", LIVE, wish, "r", known, 0, NOON)
+    return PaymentLink("abcdefghij", 1, 1, "token", LIVE, spec, "r", known, 0, NOON)
 
 
 def change(field: str, value: str | int | None) -> Change:
@@ -73,16 +73,16 @@ def test_each_field_is_sent_as_the_interface_has_it(
     ("field", "value"),
     [("name", "Tea"), ("description", None), ("picture", "x"), ("end", LATER), ("email", "a@b")],
 )
-def test_an_edit_changes_only_its_field_of_the_wish(field: str, value: str | int | None) -> None:
+def test_an_edit_changes_only_its_field_of_the_spec(field: str, value: str | int | None) -> None:
     other: dict[str, Any] = {EDITS[field].attribute: value}
     assert apply_edit(DROP, change(field, value)) == replace(DROP, **other)
 
 
 @pytest.mark.parametrize(("number", "left"), [(1, 4), (4, 1), (5, 1), (9, 1)])
-def test_removed_units_are_subtracted_from_the_wish_which_keeps_at_least_one(
+def test_removed_units_are_subtracted_from_the_spec_which_keeps_at_least_one(
     number: int, left: int
 ) -> None:
-    """A wish of 0 units could not be parsed any more."""
+    """A spec of 0 units could not be parsed any more."""
     assert apply_edit(DROP, change("units", number)).units == left
 
 
@@ -178,4 +178,4 @@ def test_a_duplicate_has_no_times_that_have_passed() -> None:
     """Otherwise it would have ended as soon as it is created."""
     past = replace(COFFEE, starts_at=NOON - 2, ends_at=NOON - 1)
     ahead = replace(COFFEE, starts_at=NOON + 1, ends_at=NOON + 2)
-    assert (copy_wish(past, NOON), copy_wish(ahead, NOON)) == (COFFEE, ahead)
+    assert (copy_spec(past, NOON), copy_spec(ahead, NOON)) == (COFFEE, ahead)

@@ -1,4 +1,4 @@
-"""Creating on a server without Idempotency-Key: one request a wish, whatever answer is lost."""
+"""Creating on a server without Idempotency-Key: one request a spec, whatever answer is lost."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def known(chat: ChatHarness, cloud: HandCashJobs) -> str | None:
     return chat.db.run(lambda tx: server_memory.known_dialect(tx, cloud.server.url))
 
 
-def is_sold_as_wished(cloud: HandCashJobs, link: PaymentLink) -> bool:
+def is_sold_as_asked(cloud: HandCashJobs, link: PaymentLink) -> bool:
     """Check that the server has one request, of the seller's price, and the seller its link."""
     only = cloud.server.only
     price = (sum(one["sendAmount"] for one in only.body["receivers"]), only.price_in)
@@ -52,7 +52,7 @@ async def test_a_dialect_that_the_server_ignores_is_followed_by_the_next(
     """The request for 5 BSV is deleted first; the seller gets only the card of 5 USD."""
     cloud.server.understands = CORRECTED
     await cloud.create(link)
-    assert is_sold_as_wished(cloud, link)
+    assert is_sold_as_asked(cloud, link)
     assert [call.method for call in cloud.server.calls] == ["POST", "DELETE", "GET", "POST"]
     assert len(cloud.server.deleted) == 1
     assert [body.method for body in chat.said] == ["sendPhoto"]
@@ -104,7 +104,7 @@ async def test_a_dialect_that_the_server_refuses_is_followed_by_the_next(
 ) -> None:
     cloud.server.understands, cloud.server.refused = understands, frozenset({refused})
     await cloud.create(link)
-    assert is_sold_as_wished(cloud, link)
+    assert is_sold_as_asked(cloud, link)
     assert cloud.server.deleted == {}
 
 
@@ -155,7 +155,7 @@ async def test_each_seller_is_warned_once_of_a_server_that_sends_no_prices(
     cloud.server.tells_prices = False
     untold = t("en", "service-price-unchecked")
     await cloud.create(link)
-    assert is_sold_as_wished(cloud, link)
+    assert is_sold_as_asked(cloud, link)
     assert chat.texts.count(untold) == 1
     await cloud.create(chat.add_link(sam, STICKERS))
     assert chat.texts.count(untold) == 1
@@ -190,7 +190,7 @@ async def test_a_price_that_cannot_be_fetched_now_is_fetched_later(
     assert cloud.shown(link) is None
     cloud.server.tells_prices = True
     await cloud.advance(LONG)
-    assert is_sold_as_wished(cloud, link)
+    assert is_sold_as_asked(cloud, link)
     assert t("en", "service-price-unchecked") not in chat.texts
 
 
@@ -199,7 +199,7 @@ async def test_a_blank_end_is_no_end(
 ) -> None:
     cloud.server.blank = True
     await cloud.create(link)
-    assert is_sold_as_wished(cloud, link)
+    assert is_sold_as_asked(cloud, link)
     cloud.put("refresh", link, **PLACE)
     await cloud.due()
     kept = chat.link(link.id).answer
@@ -235,7 +235,7 @@ async def test_one_request_of_the_sellers_price_stays_whichever_answer_is_lost(
     cloud.server.fail(method, *[FINE] * before, trouble)
     await cloud.create(link)
     await cloud.advance(LONG)
-    assert is_sold_as_wished(cloud, link)
+    assert is_sold_as_asked(cloud, link)
     assert cloud.waiting == []
 
 
@@ -255,7 +255,7 @@ async def test_one_request_of_the_sellers_price_stays_wherever_the_process_dies(
             await cloud.handler.perform(cloud.claim()[0])
     await cloud.advance(LONG)
     if understands == CORRECTED:
-        assert is_sold_as_wished(cloud, link)
+        assert is_sold_as_asked(cloud, link)
     else:
         assert (cloud.state(link), cloud.server.made) == (FAILED, {})
         assert chat.texts[-1] == OTHER

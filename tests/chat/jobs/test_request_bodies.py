@@ -33,14 +33,14 @@ WEBHOOK = {
 }
 
 
-def body(wish: RequestSpec, instrument: str | None = None, now: int = NOW) -> dict[str, object]:
-    link = PaymentLink("abcdefghij", 1, 1, "token", CREATING, wish, None, None, 0, NOW)
+def body(spec: RequestSpec, instrument: str | None = None, now: int = NOW) -> dict[str, object]:
+    link = PaymentLink("abcdefghij", 1, 1, "token", CREATING, spec, None, None, 0, NOW)
     made = request_body(link, ADDRESSES, instrument, now)
     CreateBody.model_validate(made)
     return made
 
 
-def test_a_plain_wish_sends_only_the_required_fields() -> None:
+def test_a_plain_spec_sends_only_the_required_fields() -> None:
     assert body(PLAIN) == {
         "product": {"name": "Coffee"},
         "instrumentCurrencyCode": "USD",
@@ -88,7 +88,7 @@ def test_receipts_are_kept_on_the_chat_page_of_the_demo() -> None:
     assert here.keep is None, "before the bot was reached"
 
 
-def test_a_full_wish_sends_each_field() -> None:
+def test_a_full_spec_sends_each_field() -> None:
     """Seconds are counted from now and rounded up: the interface counts them from creation."""
     assert body(FULL) == {
         "product": {
@@ -140,7 +140,7 @@ def test_the_service_accepts_as_many_receivers_as_one_message_holds() -> None:
     assert isinstance(portions, tuple)
     shares = divide_price(portions, 123_456, "USD")
     assert isinstance(shares, tuple)
-    wish = replace(PLAIN, amount=123_456, receivers=shares)
-    sent = body(RequestSpec.from_json(wish.to_json()) or PLAIN)
+    spec = replace(PLAIN, amount=123_456, receivers=shares)
+    sent = body(RequestSpec.from_json(spec.to_json()) or PLAIN)
     assert len(shares) == 1000
     assert len(exact_json.dumps(sent).encode()) <= MAX_BODY

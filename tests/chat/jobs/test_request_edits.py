@@ -54,7 +54,7 @@ async def test_an_edit_is_sent_stored_and_confirmed(
 ) -> None:  # fmt: skip
     after = await edited(cloud, link, field, value)
     changed: dict[str, Any] = {attribute: value}
-    assert after.wish == replace(link.wish, **changed)
+    assert after.spec == replace(link.spec, **changed)
     there: Any = cloud.server.only.body
     for name in place:
         there = there[name]
@@ -69,7 +69,7 @@ async def test_an_edit_is_sent_stored_and_confirmed(
 async def test_a_cleared_field_is_stored_and_confirmed(
     cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
-    assert (await edited(cloud, link, "description", None)).wish.description is None
+    assert (await edited(cloud, link, "description", None)).spec.description is None
     assert chat.texts[0].endswith(t("en", "cleared-description"))
 
 
@@ -78,7 +78,7 @@ async def test_a_picture_is_sent_by_its_address_and_kept(
 ) -> None:
     """Without the mark it would be swept with unused pictures."""
     image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
-    assert (await edited(cloud, link, "picture", image)).wish.image == image
+    assert (await edited(cloud, link, "picture", image)).spec.image == image
     assert cloud.server.only.body["product"]["imageUrl"] == f"{IMAGES}/{image}"
     assert [row["kept"] for row in chat.rows("images")] == [1]
 
@@ -91,7 +91,7 @@ async def test_a_replaced_picture_is_released_unless_another_request_uses_it(
         return [each for each in made if seller_images.keep_image(tx, each, sam.id)]
 
     own, both = chat.db.run(keep)
-    chat.add_link(sam, replace(link.wish, image=both))
+    chat.add_link(sam, replace(link.spec, image=both))
     for picture in (own, both, None):
         await edited(cloud, link, "picture", picture)
     kept = {row["id"]: row["kept"] for row in chat.rows("images")}
@@ -108,8 +108,8 @@ async def test_the_picture_of_a_deleted_request_is_swept_unless_another_uses_it(
         made = [seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
         for picture, wanting in zip(made, (link, *others), strict=False):
             seller_images.keep_image(tx, picture, sam.id)
-            link_rows.set_wish(tx, wanting.id, replace(wanting.wish, image=picture))
-        link_rows.set_wish(tx, others[1].id, replace(others[1].wish, image=made[1]))
+            link_rows.set_spec(tx, wanting.id, replace(wanting.spec, image=picture))
+        link_rows.set_spec(tx, others[1].id, replace(others[1].spec, image=made[1]))
         return made
 
     others = [await made(cloud, chat, sam, replace(DROP, name=name)) for name in ("Tea", "Cake")]
@@ -150,7 +150,7 @@ async def test_a_new_end_is_counted_from_its_sending(
     chat.clock.advance(60)
     await cloud.due()
     assert puts(cloud)[-1] == {"expirationInSeconds": DAY // 1000 - 60}
-    assert chat.link(link.id).wish.ends_at == end
+    assert chat.link(link.id).spec.ends_at == end
 
 
 @pytest.mark.parametrize("value", [None, DAY])
@@ -164,7 +164,7 @@ async def test_a_new_end_resumes_a_stopped_request(
     assert cloud.state(link) == STOPPED
     end = None if value is None else chat.clock() + value
     after = await edited(cloud, link, "end", end)
-    assert (after.state, after.wish.ends_at) == (LIVE, end)
+    assert (after.state, after.spec.ends_at) == (LIVE, end)
     assert cloud.server.only.closed(chat.clock() / 1000) is None
 
 
@@ -188,7 +188,7 @@ async def test_resuming_after_the_end_removes_it(
     cloud.put("resume", link)
     await cloud.due()
     after = chat.link(link.id)
-    assert (after.state, after.wish.ends_at) == (LIVE, None)
+    assert (after.state, after.spec.ends_at) == (LIVE, None)
     assert cloud.server.only.closed(chat.clock() / 1000) is None
 
 
@@ -207,7 +207,7 @@ async def test_a_refused_edit_shows_the_servers_words_and_asks_again(
     cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     after = await edited(cloud, link, "name", "S" * 26)
-    assert after.wish == link.wish
+    assert after.spec == link.spec
     assert "25 characters" in chat.texts[0]
     draft = exact_json.loads(chat.rows("drafts")[0]["body"])
     assert (draft["form"], draft["step"], draft["link_id"]) == ("edit", "name", link.id)
@@ -218,7 +218,7 @@ async def test_after_a_lost_answer_an_edit_is_found_by_fetching_the_request(
     cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, trouble: Trouble
 ) -> None:
     cloud.server.fail("PUT", trouble)
-    assert (await edited(cloud, link, "name", "Tea")).wish.name == "Tea"
+    assert (await edited(cloud, link, "name", "Tea")).spec.name == "Tea"
     assert (chat.texts, len(puts(cloud))) == ([saved("name", name="Tea", value="Tea")], 1)
 
 
@@ -226,7 +226,7 @@ async def test_an_edit_that_was_not_made_is_not_confirmed(
     cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     cloud.server.fail("PUT", BROKEN)
-    assert (await edited(cloud, link, "name", "Tea")).wish == link.wish
+    assert (await edited(cloud, link, "name", "Tea")).spec == link.spec
     assert chat.texts == [t("en", "edit-unchanged", name="Coffee")]
 
 
@@ -237,7 +237,7 @@ async def test_an_unknown_outcome_is_not_confirmed(
     cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, trouble: Trouble, key: str
 ) -> None:
     cloud.server.down(trouble)
-    assert (await edited(cloud, link, "name", "Tea")).wish == link.wish
+    assert (await edited(cloud, link, "name", "Tea")).spec == link.spec
     assert chat.texts == [t("en", key)]
 
 
@@ -255,7 +255,7 @@ async def test_an_edit_that_was_cut_short_is_sent_again(
     put(cloud, link, "name", "Tea")
     cloud.crash()
     await cloud.due()
-    assert chat.link(link.id).wish.name == "Tea"
+    assert chat.link(link.id).spec.name == "Tea"
 
 
 async def test_a_check_for_cards_notifies_nobody(
@@ -327,7 +327,7 @@ async def test_wrong_credentials_or_an_unreachable_server_change_nothing(
     await calling.due()
     await nobody.close()
     assert chat.texts == [t("en", "service-closed"), t("en", "service-not-done")]
-    assert chat.link(link.id).wish == link.wish
+    assert chat.link(link.id).spec == link.spec
 
 
 async def test_the_webhook_is_sent_along_with_the_mail_address(

@@ -1,4 +1,4 @@
-"""Calls of the service: one request a wish, whatever is lost, and the seller always told."""
+"""Calls of the service: one request a spec, whatever is lost, and the seller always told."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def asking(chat: ChatHarness) -> AsyncIterator[ScriptedJobs]:
         await client.close()
 
 
-async def test_create_sends_the_wish_as_the_interface_has_it(
+async def test_create_sends_the_spec_as_the_interface_has_it(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person
 ) -> None:
     link = chat.add_link(sam, STICKERS)
@@ -75,16 +75,16 @@ async def test_create_sends_the_wish_as_the_interface_has_it(
 
 
 @pytest.mark.parametrize(
-    ("wish", "expiration"), [(COFFEE, "never"), (PAINTING, "onPaymentCompleted")]
+    ("spec", "expiration"), [(COFFEE, "never"), (PAINTING, "onPaymentCompleted")]
 )
 async def test_only_a_drop_sends_units_and_an_empty_description_is_left_out(
-    asking: ScriptedJobs, chat: ChatHarness, sam: Person, wish: RequestSpec, expiration: str
+    asking: ScriptedJobs, chat: ChatHarness, sam: Person, spec: RequestSpec, expiration: str
 ) -> None:
-    await asking.ask("create", chat.add_link(sam, wish), create_answer(wish))
+    await asking.ask("create", chat.add_link(sam, spec), create_answer(spec))
     body = exact_json.loads(asking.peer.calls[0].body)
     assert body["expirationType"] == expiration
     assert "totalUnits" not in body
-    assert body["product"] == {"name": wish.name}
+    assert body["product"] == {"name": spec.name}
     assert "denominationCurrencyCode" not in body
 
 
@@ -111,8 +111,8 @@ async def test_another_instrument_makes_the_price_a_denomination(
 async def test_amounts_are_sent_exactly(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, *, minor: int, currency: str, amount: str
 ) -> None:
-    wish = RequestSpec("donation", "Coffee", None, minor, currency, None, "$anna")
-    await asking.ask("create", chat.add_link(sam, wish), create_answer(wish))
+    spec = RequestSpec("donation", "Coffee", None, minor, currency, None, "$anna")
+    await asking.ask("create", chat.add_link(sam, spec), create_answer(spec))
     (receiver,) = exact_json.loads(asking.peer.calls[0].body)["receivers"]
     assert receiver["sendAmount"] == Decimal(amount)
 

@@ -37,10 +37,10 @@ async def link(cloud: HandCashJobs, chat: ChatHarness, sam: Person) -> PaymentLi
 
 
 def left(link: PaymentLink) -> tuple[int | None, int | None, int | None]:
-    """Return the wish's units, and the server's remaining and total units."""
+    """Return the spec's units, and the server's remaining and total units."""
     told = link.answer
     return (
-        link.wish.units,
+        link.spec.units,
         told.remaining_units if told else None,
         told.total_units if told else None,
     )
@@ -147,7 +147,7 @@ async def test_a_removal_with_a_lost_answer_is_made_once(
     cloud.server.fail("PUT", trouble)
     await edited(cloud, link, "units", 2)
     await cloud.advance(20)
-    assert chat.link(link.id).wish.units == 5
+    assert chat.link(link.id).spec.units == 5
     assert chat.texts == [t("en", "units-doubted", name="Coffee")]
     cloud.server.release()
     await cloud.server.until(lambda: cloud.server.only.remaining == 3)
@@ -262,7 +262,7 @@ async def test_payments_meanwhile_do_not_count_as_removed_units(
     payment = Payment(cloud.server.only.id, "t1", 250, "USD", {})
     await chat.recorder.record(chat.link(link.id), payment, None)
     await cloud.advance(SETTLING / 1000 + 60)
-    assert chat.link(link.id).wish.units == 5
+    assert chat.link(link.id).spec.units == 5
     assert chat.texts[-1] == t("en", "edit-unchanged", name="Coffee")
 
 

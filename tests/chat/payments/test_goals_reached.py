@@ -56,8 +56,8 @@ class Fund:
 
     def aim(self, goal: int | None) -> None:
         """Change the goal."""
-        wish = replace(self.chat.link(self.link.id).wish, goal=goal)
-        self.chat.db.run(lambda tx: link_rows.set_wish(tx, self.link.id, wish))
+        spec = replace(self.chat.link(self.link.id).spec, goal=goal)
+        self.chat.db.run(lambda tx: link_rows.set_spec(tx, self.link.id, spec))
 
     def pay_back(self, number: str) -> None:
         self._mark(number, lambda tx, it: payment_marks.set_mark(tx, it, PAID_BACK, self._now()))
@@ -82,8 +82,8 @@ class Fund:
 @pytest.fixture
 def fund(chat: ChatHarness, sam: Person) -> Fund:
     choice: AmountChoice[int] = AmountChoice(1, (500,))
-    wish = replace(COFFEE, name="Drums", currency="EUR", choice=choice, goal=GOAL)
-    return Fund(chat, chat.add_link(sam, wish, service_answer()))
+    spec = replace(COFFEE, name="Drums", currency="EUR", choice=choice, goal=GOAL)
+    return Fund(chat, chat.add_link(sam, spec, service_answer()))
 
 
 async def test_the_payment_that_brings_the_sum_to_the_goal_says_so(fund: Fund) -> None:

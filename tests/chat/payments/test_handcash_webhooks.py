@@ -79,8 +79,8 @@ async def test_the_applications_secret_is_never_kept_nor_logged(
 async def test_an_alert_shows_the_price_of_a_currency_without_decimals(
     chat: ChatHarness, sam: Person
 ) -> None:
-    wish = RequestSpec("donation", "Tea", None, 500, "JPY", None, "$anna")
+    spec = RequestSpec("donation", "Tea", None, 500, "JPY", None, "$anna")
     async with client(serve(chat, None)) as http:
-        handcash = WebhookSender(chat, http, chat.add_link(sam, wish, service_answer()))
+        handcash = WebhookSender(chat, http, chat.add_link(sam, spec, service_answer()))
         assert await handcash.send(json.dumps(HANDCASH).encode()) == 200
     assert "¥500" in chat.texts[0]

@@ -35,8 +35,8 @@ THREE = PAID | {"quantity": 3, "amount": 7.50, "remainingUnits": 2}
 
 @pytest.fixture
 def drop(chat: ChatHarness, sam: Person) -> PaymentLink:
-    wish = replace(DROP, max_quantity=3)
-    return chat.add_link(sam, wish, service_answer(total_units=5, remaining_units=5))
+    spec = replace(DROP, max_quantity=3)
+    return chat.add_link(sam, spec, service_answer(total_units=5, remaining_units=5))
 
 
 async def send(chat: ChatHarness, link: PaymentLink, body: dict[str, Any]) -> None:

@@ -81,8 +81,8 @@ async def test_a_paid_double_is_left_to_the_operator(
     case: tuple[RequestSpec, dict[str, Any]],
 ) -> None:
     """It is logged once, not at each comparison."""
-    wish, fields = case
-    link = chat.add_link(sam, wish, service_answer())
+    spec, fields = case
+    link = chat.add_link(sam, spec, service_answer())
     with capture_logs() as logs:
         for _ in range(2):
             await looks(chat, looking, peer, item(link, OTHER, **fields))

@@ -182,7 +182,7 @@ async def test_failures_of_many_requests_are_a_failure_of_the_server(
     assert len(peer.calls) == 1 + reconciler.MOST_FAILURES + 1
 
 
-async def test_sightings_before_a_failure_are_remembered(
+async def test_observations_before_a_failure_are_remembered(
     chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
 ) -> None:
     link = chat.add_link(sam, DROP, service_answer())

@@ -36,7 +36,7 @@ def record(
 
 
 def test_a_payment_behind_others_is_nine_statements(chat: ChatHarness, sam: Person) -> None:
-    """Link, placeholders, payment, takings added and read, cards, seller, and two of the put."""
+    """Link, placeholders, payment, revenue added and read, cards, seller, and two of the put."""
     link = chat.add_link(sam, COFFEE, service_answer(remaining_units=None))
     assert len(record(chat, link, 1, 2)) == 9
 

@@ -14,12 +14,12 @@ from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answe
 from tests.support.service_harness import NOON
 
 
-def link(wish: RequestSpec, state: str = LIVE) -> PaymentLink:
-    return PaymentLink("abc", 1, 1, "token", state, wish, None, None, 0, NOON)
+def link(spec: RequestSpec, state: str = LIVE) -> PaymentLink:
+    return PaymentLink("abc", 1, 1, "token", state, spec, None, None, 0, NOON)
 
 
 @pytest.mark.parametrize(
-    ("wish", "fields", "number"),
+    ("spec", "fields", "number"),
     [
         (COFFEE, {}, 0),
         (COFFEE, {"is_enabled": False}, 0),
@@ -50,13 +50,13 @@ def link(wish: RequestSpec, state: str = LIVE) -> PaymentLink:
     ],
 )
 def test_sold_units_are_counted_from_the_servers_answer(
-    wish: RequestSpec, fields: dict[str, Any], number: int
+    spec: RequestSpec, fields: dict[str, Any], number: int
 ) -> None:
     """By its count, else by units gone and not reserved, else by the reason why it is closed.
 
-    Units that were taken out are off the wish, and off the total of some servers.
+    Units that were taken out are off the spec, and off the total of some servers.
     """
-    assert count_sold(service_answer(**fields), link(wish), NOON) == number
+    assert count_sold(service_answer(**fields), link(spec), NOON) == number
 
 
 def test_a_stopped_one_off_does_not_count_as_paid() -> None:

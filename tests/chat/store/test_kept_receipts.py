@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.chat.cards.receipts import CODE, SENT, notify_keeper, notify_waiting
+from bot.chat.cards.receipts import CODE, SENT, notify_owner, notify_waiting
 from bot.chat.model.payloads import BuyerNotice
 from bot.chat.model.receipt import DeliveredGoods, Receipt, ReceiptKey, Units
 from bot.chat.store import personal_data, receipt_rows
@@ -19,14 +19,14 @@ WAITS = replace(RECEIPT, units=Units(3, 4, 5), delivery=DeliveredGoods(waits=Tru
 
 
 def keep(
-    chat: ChatHarness, keeper: ReceiptOwner, key: ReceiptKey = KEY, receipt: Receipt = RECEIPT
+    chat: ChatHarness, owner: ReceiptOwner, key: ReceiptKey = KEY, receipt: Receipt = RECEIPT
 ) -> bool:
     chat.clock.advance(0.001)
-    return chat.db.run(lambda tx: receipt_rows.keep(tx, key, keeper, receipt, chat.clock()))
+    return chat.db.run(lambda tx: receipt_rows.keep(tx, key, owner, receipt, chat.clock()))
 
 
-def page(chat: ChatHarness, keeper: ReceiptOwner, start: int = 0) -> list[str]:
-    found = chat.db.run(lambda tx: receipt_rows.page(tx, keeper.account_id, 2, start))
+def page(chat: ChatHarness, owner: ReceiptOwner, start: int = 0) -> list[str]:
+    found = chat.db.run(lambda tx: receipt_rows.page(tx, owner.account_id, 2, start))
     return [one.key.transaction_id[0] for one in found]
 
 
@@ -51,7 +51,7 @@ def test_receipts_are_listed_newest_first_by_pages(chat: ChatHarness) -> None:
     assert chat.db.run(lambda tx: receipt_rows.count(tx, ANN.account_id)) == 3
 
 
-def test_only_its_keeper_removes_a_receipt(chat: ChatHarness) -> None:
+def test_only_its_owner_removes_a_receipt(chat: ChatHarness) -> None:
     keep(chat, ANN)
     (row,) = chat.rows("kept_receipts")
     assert not chat.db.run(lambda tx: receipt_rows.remove(tx, row["id"], BOB.account_id))
@@ -77,11 +77,11 @@ def test_an_erasure_by_age_covers_a_receipt_that_was_kept_later_than_it_was_paid
     assert [row["transaction_id"] for row in found] == [KEY.transaction_id]
 
 
-def test_a_notice_goes_to_the_keeper_alone_and_holds_nothing_of_the_receipt(
+def test_a_notice_goes_to_the_owner_alone_and_holds_nothing_of_the_receipt(
     chat: ChatHarness,
 ) -> None:
     def notify() -> bool:
-        return chat.db.run(lambda tx: notify_keeper(tx, chat.queues, KEY, SENT, chat.clock()))
+        return chat.db.run(lambda tx: notify_owner(tx, chat.queues, KEY, SENT, chat.clock()))
 
     assert not notify()
     assert chat.said == []

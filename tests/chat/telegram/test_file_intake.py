@@ -31,7 +31,7 @@ async def shop(chat: ChatHarness, new_database: Callable[[], str]) -> AsyncItera
 
 
 def goods_of(shop: GoodsShop, link: PaymentLink) -> Goods | None:
-    return shop.chat.link(link.id).wish.goods
+    return shop.chat.link(link.id).spec.goods
 
 
 async def test_a_file_of_20_mb_is_delivered_byte_for_byte(shop: GoodsShop) -> None:
@@ -65,7 +65,7 @@ async def test_a_command_with_a_file_sells_that_file(shop: GoodsShop) -> None:
     create = chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
     await chat.presses(shop.sam, create)
     (row,) = chat.rows("listings")
-    goods = chat.link(row["id"]).wish.goods
+    goods = chat.link(row["id"]).spec.goods
     assert goods is not None
     assert (goods.kind, goods.name, goods.sent_as) == (FILE, "book.pdf", "document")
     stored = await shop.market.service.db.query("SELECT id FROM files")

@@ -129,9 +129,9 @@ async def test_a_complete_command_with_a_photo_becomes_a_request_with_that_pictu
     assert studio.chat.rows("listings") == []
     await studio.fetch()
     (row,) = studio.chat.rows("listings")
-    wish = RequestSpec.from_json(row["wish"])
-    assert wish is not None
-    assert (wish.name, [wish.image]) == ("Painting", studio.kept)
+    spec = RequestSpec.from_json(row["wish"])
+    assert spec is not None
+    assert (spec.name, [spec.image]) == ("Painting", studio.kept)
     reply_to = ReplyTo(studio.sam.id, "en")
     assert studio.chat.jobs == [CreateRequest(row["id"], reply_to, seller_name="Sam")]
     assert studio.chat.rows("images")[0]["kept"] == 1
@@ -180,9 +180,9 @@ async def test_create_waits_for_a_photo_under_way(studio: Studio) -> None:
     create = studio.chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
     await studio.chat.presses(studio.sam, create)
     (row,) = studio.chat.rows("listings")
-    wish = RequestSpec.from_json(row["wish"])
-    assert wish is not None
-    assert [wish.image] == studio.kept
+    spec = RequestSpec.from_json(row["wish"])
+    assert spec is not None
+    assert [spec.image] == studio.kept
 
 
 @pytest.mark.parametrize("sent", [photo(), photo((800, 60))], ids=["good", "useless"])
@@ -201,9 +201,9 @@ async def test_a_photo_of_a_paused_form_is_not_awaited_once_it_is_here(
     create = studio.chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
     await studio.chat.presses(studio.sam, create)
     (row,) = studio.chat.rows("listings")
-    wish = RequestSpec.from_json(row["wish"])
-    assert wish is not None
-    assert ([wish.image] if wish.image else []) == studio.kept
+    spec = RequestSpec.from_json(row["wish"])
+    assert spec is not None
+    assert ([spec.image] if spec.image else []) == studio.kept
 
 
 async def test_a_useless_photo_of_a_paused_form_is_explained(studio: Studio) -> None:

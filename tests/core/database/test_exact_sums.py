@@ -1,4 +1,4 @@
-"""Sums of takings are exact, however large they are."""
+"""Sums of revenue are exact, however large they are."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AMOUNTS = [MAX_MINOR, MAX_MINOR - 1, 1, 999_999_999, 1_000_000_000]
 
 @pytest.fixture
 def big_link(chat: ChatHarness) -> PaymentLink:
-    """A link whose takings need more than 64 bits."""
+    """A link whose revenue need more than 64 bits."""
     link = chat.add_link(chat.add_person("Sam"), COFFEE, service_answer())
 
     def record(tx: Transaction) -> None:
@@ -33,16 +33,16 @@ def big_link(chat: ChatHarness) -> PaymentLink:
     return link
 
 
-def test_takings_of_a_link_are_exact(chat: ChatHarness, big_link: PaymentLink) -> None:
+def test_revenue_of_a_link_are_exact(chat: ChatHarness, big_link: PaymentLink) -> None:
     taken = chat.db.run(lambda tx: revenue.revenue_totals(tx, big_link.id))
     assert taken == RevenueTotals(((sum(AMOUNTS), "USD"),), len(AMOUNTS), units_sold=len(AMOUNTS))
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
-def test_takings_of_a_day_are_exact(chat: ChatHarness, big_link: PaymentLink) -> None:
+def test_revenue_of_a_day_are_exact(chat: ChatHarness, big_link: PaymentLink) -> None:
     now, seller = chat.clock(), big_link.seller_id
     (day,) = chat.db.run(lambda tx: revenue.revenue_between(tx, seller, now, now + 1))
-    assert day.takings == RevenueTotals(
+    assert day.totals == RevenueTotals(
         ((sum(AMOUNTS), "USD"),), len(AMOUNTS), units_sold=len(AMOUNTS)
     )
 

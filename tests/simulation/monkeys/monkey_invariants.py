@@ -154,13 +154,13 @@ def _shared(product: SimulatedProduct) -> Iterator[str]:
         for text, markup in _versions(message):
             all_of_it = f"{text} {json.dumps(markup)}"
             foreign = {*PUBLIC.findall(all_of_it)} - {own}
-            if foreign or PRIVATE.search(all_of_it) or _tells_takings(text):
+            if foreign or PRIVATE.search(all_of_it) or _tells_revenue(text):
                 yield f"{message.sender.first_name} posted {all_of_it}"
 
 
 def _public_card(seller: Seller, text: str, markup: Any) -> Iterator[str]:
-    """Check that another person's card shows no takings and offers no changes."""
-    if _tells_takings(text):
+    """Check that another person's card shows no revenue and offers no changes."""
+    if _tells_revenue(text):
         yield f"{seller.mark.public} reads what somebody took: {text}"
     rows = (markup or {}).get("inline_keyboard", [])
     for button in (button for row in rows for button in row):
@@ -169,8 +169,8 @@ def _public_card(seller: Seller, text: str, markup: Any) -> Iterator[str]:
             yield f"{seller.mark.public} is offered {action} of somebody else's: {text}"
 
 
-def _tells_takings(text: str) -> bool:
-    return any(takings.search(text) for takings in _said(*TAKINGS))
+def _tells_revenue(text: str) -> bool:
+    return any(pattern.search(text) for pattern in _said(*TAKINGS))
 
 
 @cache

@@ -25,7 +25,7 @@ def found(
     chat: ChatHarness, person: Person, text: str, limit: int = 9, start: int = 0
 ) -> list[str]:
     links = chat.db.run(lambda tx: link_lists.search_links(tx, person.id, text, limit, start))
-    return [link.wish.name for link in links]
+    return [link.spec.name for link in links]
 
 
 @pytest.mark.parametrize("text", ["%", "_", "!", "0%", "a_b", "!%"])
@@ -69,4 +69,4 @@ def test_the_list_counts_and_pages_live_and_stopped_requests(
     chat.add_link(sam, COFFEE)
     assert chat.db.run(lambda tx: link_lists.count_links(tx, sam.id)) == 4
     page = chat.db.run(lambda tx: link_lists.links_page(tx, sam.id, 2, 1))
-    assert [link.wish.name for link in page] == ["Nr. 2", "Nr. 1"]
+    assert [link.spec.name for link in page] == ["Nr. 2", "Nr. 1"]

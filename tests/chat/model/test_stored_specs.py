@@ -1,4 +1,4 @@
-"""Wishes as they are stored: read as they were written, or not at all."""
+"""Specs as they are stored: read as they were written, or not at all."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FULL = RequestSpec(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("wish", [COFFEE, FULL])
-def test_a_wish_is_read_as_it_was_written(wish: RequestSpec) -> None:
-    assert RequestSpec.from_json(wish.to_json()) == wish
+@pytest.mark.parametrize("spec", [COFFEE, FULL])
+def test_a_spec_is_read_as_it_was_written(spec: RequestSpec) -> None:
+    assert RequestSpec.from_json(spec.to_json()) == spec
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_wish_is_read_as_it_was_written(wish: RequestSpec) -> None:
         {"currency": "XXX"}, {"units": 5}, {"kind": "drop"}, {"destination": None},
     ],
 )  # fmt: skip
-def test_a_wish_that_is_not_sound_is_none(change: dict[str, object]) -> None:
+def test_a_spec_that_is_not_sound_is_none(change: dict[str, object]) -> None:
     assert RequestSpec.from_json(COFFEE.to_json()) == COFFEE
     assert RequestSpec.from_json(replace(COFFEE, **change).to_json()) is None  # type: ignore[arg-type]
 
@@ -49,11 +49,11 @@ def test_a_wish_that_is_not_sound_is_none(change: dict[str, object]) -> None:
         {"choice": ()},
     ],
 )  # fmt: skip
-def test_a_wish_whose_options_are_not_sound_is_none(change: dict[str, object]) -> None:
+def test_a_spec_whose_options_are_not_sound_is_none(change: dict[str, object]) -> None:
     assert RequestSpec.from_json(replace(FULL, **change).to_json()) is None  # type: ignore[arg-type]
 
 
-def test_a_wish_of_another_shape_is_none() -> None:
+def test_a_spec_of_another_shape_is_none() -> None:
     """Nothing is filled in and nothing is ignored."""
     stored = json.loads(FULL.to_json())
     for name in stored:
