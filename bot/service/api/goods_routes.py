@@ -68,11 +68,16 @@ async def upload(
     media_type = request.headers.get("content-type", "")
     if media_type.lower().startswith("multipart/"):
         raise errors.UnsupportedMediaType("Send the file itself as the body, not a form.")
+    owner = callers.owner_of(request)
+    try:
+        name = contents.check_name(name)
+    except ValueError as error:
+        raise changes.invalid_field("name", str(error)) from None
     file = files.NewFile(
         id=request_commands.new_id(caller.now),
         app_id=caller.app_id,
-        owner=callers.owner_of(request),
-        name=_checked_name(name),
+        owner=owner,
+        name=name,
         media_type=contents.read_media_type(media_type),
         size=request_body.announced(request, files.MOST_BYTES),
     )
@@ -81,13 +86,6 @@ async def upload(
         parts = request_body.parts(request, files.PART, files.MOST_BYTES)
         stored = await files.store_upload(service.db, file, parts, service.now, key)
     return responses.json(goods_and_payouts.file_answer(stored))
-
-
-def _checked_name(name: str) -> str:
-    try:
-        return contents.check_name(name)
-    except ValueError as error:
-        raise changes.invalid_field("name", str(error)) from None
 
 
 @router.post(

@@ -395,7 +395,7 @@ def _amounts(
     void = page_state in OVER and bool(_confirmed_by(checkout))  # the next quote will differ
     return {
         "amount": page_texts.money_text(total, terms.currency, locale.tag),
-        "pieces": page_texts.quantity_text(locale, total, terms.currency, checkout.quantity),
+        "quantity": page_texts.quantity_text(locale, total, terms.currency, checkout.quantity),
         "paid": given if differs and not void else None,
         "due": page_texts.money_text(checkout.quote.amount, checkout.quote.currency, locale.tag),
         "rate": None if void else page_values.rate_text(locale, terms.currency, checkout.quote),

@@ -116,7 +116,7 @@ def _render(
     more = page_texts.layout_values(locale, request, url, service.operator_contact) | {
         **ways,
         "quote": page_values.exchange_text(locale, request, offer.quote),
-        "manners": service.payment_context.rails.scenarios,
+        "scenarios": service.payment_context.rails.scenarios,
         "about": page_values.about(locale, request),
         "shared": page_values.link_preview(locale, request, url),
     }

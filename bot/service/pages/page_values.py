@@ -104,7 +104,7 @@ def pay_page(
         "picture": _picture(request),
         "amount": amount,
         "amount_size": next((size for most, size in AMOUNT_SIZES if len(amount) <= most), "small"),
-        "former": _price_before_discount(locale, terms),
+        "price_before_discount": _price_before_discount(locale, terms),
         **live_part(locale, request, now, form.refused),
         "scripted": True,
         "uncharged": False,
@@ -117,7 +117,7 @@ def pay_page(
         "another": form.claimed is not None or form.typed.get("another") == "yes",
         **order,
         "wrong": {name: problems.get(name) for name in inputs},
-        "manner": form.typed.get("manner"),
+        "scenario": form.typed.get("manner"),
         "way": form.typed.get("way"),
     }
 

@@ -203,7 +203,7 @@ def receipt_page(
         "thanks": linked(request.terms.thanks or "") if is_kept else (),
         "goods": goods,
         **{name: goods[name] for name in ("watch", "again", "slowest", "refresh")},
-        "pieces": page_texts.quantity_text(
+        "quantity": page_texts.quantity_text(
             locale, payment.amount, payment.currency, payment.quantity
         ),
         "payer_name": order.masked_name(payment.words.name),
