@@ -14,7 +14,13 @@ from bot.service.requests import request
 
 
 class CheckoutState(StrEnum):
-    """State of a checkout."""
+    """State of a checkout; LATE and OVERSOLD are paid after it held no unit any more.
+
+    OPENING waits for the wallet's invoice, CLAIMED for the seller to confirm the payer's word; it
+    may hold no unit, and then is OVERSOLD where none is left once it's confirmed.
+    """
+
+    # The docstring is the description in the OpenAPI document.
 
     OPENING = "opening"
     """It waits for the wallet's invoice."""

@@ -30,6 +30,30 @@ def references(value: Any) -> set[str]:
     return set().union(*map(references, value)) if isinstance(value, list) else set()
 
 
+async def test_states_and_kinds_keep_their_published_descriptions(service: ServiceHarness) -> None:
+    """They are docstrings of the model, where nobody expects that they are published."""
+    schemas = (await document(service))["components"]["schemas"]
+    found = {name: schema["description"] for name, schema in schemas.items() if "enum" in schema}
+    assert found == {
+        "CheckoutState": (
+            "State of a checkout; LATE and OVERSOLD are paid after it held no unit any more.\n\n"
+            "OPENING waits for the wallet's invoice, CLAIMED for the seller to confirm the payer's"
+            " word; it\nmay hold no unit, and then is OVERSOLD where none is left once it's"
+            " confirmed."
+        ),
+        "DeliveryKind": "What a payer gets after payment.",
+        "DeliveryProgress": "Whether a payer has everything that was bought.",
+        "DetailError": (
+            "What is wrong with a field; the chat has a text for each in every language."
+        ),
+        "Kind": "`expirationType`: how often the request can be paid.",
+        "NotificationState": (
+            "State of a delivery. DEAD: given up; JOINED: sent in another delivery's letter.\n\n"
+            "ENDED: not sent, because the recipient wants or may get no letters."
+        ),
+    }
+
+
 async def test_every_call_is_there_with_its_answers(service: ServiceHarness) -> None:
     spec = await document(service)
     calls = {
