@@ -13,7 +13,7 @@ from bot.service.payouts.payout_account import BANK, LIGHTNING, LNBITS, PayoutAc
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import (
     Arrived,
-    Asked,
+    Charge,
     Connected,
     Opened,
     PayWith,
@@ -40,25 +40,25 @@ class Wallet:
     test_money: bool = False
     opens: Opened | Unavailable | None = None
     amount: int | None = None
-    asked: list[str] = field(default_factory=list)
+    charge: list[str] = field(default_factory=list)
 
     async def connect(self, details: Mapping[str, object]) -> Connected:
         raise NotImplementedError
 
-    def open_offline(self, asked: Asked) -> Opened | None:
-        return Opened(asked.reference, poll_times=()) if self.kind == BANK else None
+    def open_offline(self, charge: Charge) -> Opened | None:
+        return Opened(charge.reference, poll_times=()) if self.kind == BANK else None
 
-    async def open(self, asked: Asked) -> Opened | Unavailable:
+    async def open(self, charge: Charge) -> Opened | Unavailable:
         made = Opened(
-            f"hash-{asked.checkout_id}",
-            PayWith(f"lnbc-{asked.checkout_id}"),
+            f"hash-{charge.checkout_id}",
+            PayWith(f"lnbc-{charge.checkout_id}"),
             poll_times=None if self.automatic else (),
         )
         return self.opens or made
 
-    async def poll(self, asked: Asked, opened: Opened) -> PollAnswer:
-        self.asked.append(opened.external_id)
-        assert opened.external_id == f"hash-{asked.checkout_id}"
+    async def poll(self, charge: Charge, opened: Opened) -> PollAnswer:
+        self.charge.append(opened.external_id)
+        assert opened.external_id == f"hash-{charge.checkout_id}"
         return Waiting() if self.amount is None else Arrived(self.amount)
 
     def host(self, details: Mapping[str, object]) -> str:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails import wallet_http
-from bot.service.rails.rail import Asked, Opened, PollAnswer, Rail, Unavailable
+from bot.service.rails.rail import Charge, Opened, PollAnswer, Rail, Unavailable
 from tests.support.asgi_server import serve_asgi
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
 from tests.support.service_harness import Clock
@@ -206,7 +206,7 @@ class WalletShop:
     details: dict[str, Any] = field(default_factory=dict)
 
     async def open(self, **changed: Any) -> Opened | Unavailable:
-        return await self.rail.open(asked(self.details, self.clock(), **changed))
+        return await self.rail.open(charge(self.details, self.clock(), **changed))
 
     async def opened(self) -> Opened:
         found = await self.open()
@@ -220,12 +220,12 @@ class WalletShop:
         return found.reason
 
     async def poll(self, opened: Opened) -> PollAnswer:
-        return await self.rail.poll(asked(self.details, self.clock()), opened)
+        return await self.rail.poll(charge(self.details, self.clock()), opened)
 
 
-def asked(wallet_details: dict[str, Any], now: int, **changed: Any) -> Asked:
-    """Return what a rail is asked for 21 satoshi, for a quarter of an hour."""
-    plain = Asked(
+def charge(wallet_details: dict[str, Any], now: int, **changed: Any) -> Charge:
+    """Return a charge of 21 satoshi, for a quarter of an hour."""
+    plain = Charge(
         checkout_id="checkout-1",
         amount=21,
         currency="SAT",

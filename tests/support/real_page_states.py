@@ -16,7 +16,7 @@ from bot.service.checkouts.opening import OPENINGS, OpeningHandler
 from bot.service.payouts import account_rows
 from bot.service.rails.bank import BankRail
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Arrived, Asked, Opened, PayWith, Rails, Unavailable
+from bot.service.rails.rail import Arrived, Charge, Opened, PayWith, Rails, Unavailable
 from bot.service.requests.request import ExchangeRate
 from tests.support import real_rails
 from tests.support.browser_payer import open_service_on_port
@@ -64,13 +64,13 @@ class MedianExchange(SandboxExchange):
 class WalletRail(ScriptedRail):
     """A wallet whose invoices have the length of real ones."""
 
-    async def open(self, asked: Asked) -> Opened | Unavailable:
-        self.asked.append(asked)
+    async def open(self, charge: Charge) -> Opened | Unavailable:
+        self.asked.append(charge)
         if self.unavailable is not None:
             return self.unavailable
         poll_times = None if self.automatic else ()
-        hash_of = asked.checkout_id.ljust(64, "0")
-        return Opened(hash_of, PayWith(f"{INVOICE}{asked.checkout_id}"), poll_times=poll_times)
+        hash_of = charge.checkout_id.ljust(64, "0")
+        return Opened(hash_of, PayWith(f"{INVOICE}{charge.checkout_id}"), poll_times=poll_times)
 
 
 @dataclass

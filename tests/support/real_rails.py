@@ -12,7 +12,7 @@ from bot.core.errors import FieldProblem, InvalidBody
 from bot.service.payouts import account_rows
 from bot.service.payouts.payout_account import BANK, LIGHTNING
 from bot.service.rails.rail import (
-    Asked,
+    Charge,
     Connected,
     Opened,
     PayWith,
@@ -59,7 +59,7 @@ class ScriptedRail:
     opening_gate: asyncio.Event | None = None
     begun_opening: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     begun: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[Charge] = field(default_factory=list)
     opens: list[Opened | Unavailable | Exception] = field(default_factory=list)
     polls: list[PollAnswer | Exception] = field(default_factory=list)
     unavailable: Unavailable | None = None
@@ -83,30 +83,30 @@ class ScriptedRail:
             scheme=details.get("scheme", ""),
         )
 
-    def open_offline(self, asked: Asked) -> Opened | None:
+    def open_offline(self, charge: Charge) -> Opened | None:
         if self.kind != BANK:
             return None
-        self.asked.append(asked)
-        pay_with = PayWith(qr_text=f"BCD {asked.reference}", fields=(("iban", "DE89"),))
-        return Opened(asked.reference, pay_with, poll_times=())
+        self.asked.append(charge)
+        pay_with = PayWith(qr_text=f"BCD {charge.reference}", fields=(("iban", "DE89"),))
+        return Opened(charge.reference, pay_with, poll_times=())
 
-    async def open(self, asked: Asked) -> Opened | Unavailable:
-        self.asked.append(asked)
+    async def open(self, charge: Charge) -> Opened | Unavailable:
+        self.asked.append(charge)
         self.begun_opening.release()
         if self.opening_gate is not None:
             await self.opening_gate.wait()
-        if self.host(asked.details) in self.hung_hosts:
+        if self.host(charge.details) in self.hung_hosts:
             await asyncio.Event().wait()
         if self.unavailable is not None:
             return self.unavailable
-        made = Opened(f"hash-{asked.checkout_id}", PayWith(f"lnbc{asked.checkout_id}"))
+        made = Opened(f"hash-{charge.checkout_id}", PayWith(f"lnbc{charge.checkout_id}"))
         answer = self.opens.pop(0) if self.opens else made
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    async def poll(self, asked: Asked, opened: Opened) -> PollAnswer:
-        del asked, opened
+    async def poll(self, charge: Charge, opened: Opened) -> PollAnswer:
+        del charge, opened
         answer = self.polls.pop(0) if self.polls else Waiting()
         if isinstance(answer, Exception):
             raise answer

@@ -261,14 +261,14 @@ class Checkout:
         """Return the external id of its payment."""
         return self.external_id or f"{self.kind}-{self.id}"
 
-    def asked(
+    def charge(
         self,
         memo: str,
         details: dict[str, Any],
         scenario: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE,
-    ) -> rail.Asked:
+    ) -> rail.Charge:
         """Return what its rail is asked, for the product's name and the account's details."""
-        return rail.Asked(
+        return rail.Charge(
             checkout_id=self.id,
             amount=self.quote.amount,
             currency=self.quote.currency,

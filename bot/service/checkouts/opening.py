@@ -110,8 +110,8 @@ class OpeningHandler:
             reason=answer.reason, detail=answer.detail,
         )  # fmt: skip
 
-    def _read(self, tx: database.Transaction, checkout_id: str) -> tuple[str, rail.Asked] | None:
-        """Return the kind and what to ask, None if nobody waits for the checkout any more."""
+    def _read(self, tx: database.Transaction, checkout_id: str) -> tuple[str, rail.Charge] | None:
+        """Return the kind and the charge, None if nobody waits for the checkout any more."""
         now = self._now()
         checkout = checkout_rows.find(tx, checkout_id)
         if checkout is None or checkout.state(now) is not CheckoutState.OPENING:
@@ -120,8 +120,8 @@ class OpeningHandler:
         request = request_rows.find_ever(tx, checkout.request_id, now)
         if not account or request is None or checkout.kind not in self._context.rails.kinds:
             return None
-        asked = checkout.asked(request.terms.product.name, self._context.details_of(account))
-        return checkout.kind, replace(asked, hint_url=self._context.hint_url(checkout_id))
+        charge = checkout.charge(request.terms.product.name, self._context.details_of(account))
+        return checkout.kind, replace(charge, hint_url=self._context.hint_url(checkout_id))
 
     def _closed_for(self, tx: database.Transaction, host: str) -> int:
         """Return the milliseconds for which a host asks for no calls."""
@@ -130,14 +130,14 @@ class OpeningHandler:
         now = self._now()
         return groups.read_budget(tx, self._budget, host, now).closed_until - now
 
-    async def _open(self, kind: str, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
+    async def _open(self, kind: str, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
         try:
             async with asyncio.timeout(OPEN_SECONDS):
-                return await self._context.rails.of(kind).open(asked)
+                return await self._context.rails.of(kind).open(charge)
         except TimeoutError:
             return rail.Unavailable("slow", "no answer in time")
         except Exception:
-            log.exception("opening failed", checkout=asked.checkout_id, kind=kind)
+            log.exception("opening failed", checkout=charge.checkout_id, kind=kind)
             return rail.Unavailable("refused")
 
     def _settle(

@@ -241,7 +241,7 @@ def _begin(
         words=form.words,
         **_paid_to(tx, account, form),
     )
-    opened = rail.open_offline(checkout.asked(request.terms.product.name, details, form.scenario))
+    opened = rail.open_offline(checkout.charge(request.terms.product.name, details, form.scenario))
     at_once = _is_at_once(context, form)
     if opened is not None:
         state = CheckoutState.PAID if at_once else CheckoutState.OPEN

@@ -287,7 +287,7 @@ class PaymentPoller:
         rail = self._context.rails.of(checkout.kind)
         try:
             async with asyncio.timeout(POLL_SECONDS):
-                found = await rail.poll(checkout.asked("", details), checkout.as_opened())
+                found = await rail.poll(checkout.charge("", details), checkout.as_opened())
         except TimeoutError:
             found = Waiting("no answer in time")
         except Exception:

@@ -1,4 +1,9 @@
-"""Banks: a code and a reference to pay with, and the seller's word that the money came."""
+"""The rail of bank transfers: codes and references to pay with; the seller confirms the money.
+
+Payers' bank apps read the codes from a QR picture: EPC069-12 version 2 (SEPA), the static BR Code
+of Pix, the link of UPI, and the Swiss QR code. Each names the payee, the amount and the reference,
+in the characters of its format.
+"""
 
 from __future__ import annotations
 
@@ -15,37 +20,30 @@ from bot.core.money import amounts
 from bot.service.payouts import payout_account
 from bot.service.rails import bank_accounts, rail
 
-# References: what a payer writes on a bank transfer, so that the seller finds the payment.
-#
-# A reference is a creditor reference of ISO 11649 (`RF`, two check digits) with six characters of
-# our own: ten in all, which fit each format of a bank code. The apps of many banks check it, so
-# that a mistyped one is noticed before the money leaves.
+REFERENCE_ALPHABET = "23456789CDFHJKMNPQRTVWXY"
+"""No two characters look alike, and without vowels they form no words."""
 
-
-ALPHABET = "23456789CDFHJKMNPQRTVWXY"
-"""No two characters look alike, and without vowels there are no words."""
-
-LENGTH = 6
-PREFIX = "RF"
+REFERENCE_LENGTH = 6
+REFERENCE_PREFIX = "RF"
 
 
 def new_reference() -> str:
-    """Return a random reference such as `RF564K7MXQ`: one of 190 million."""
-    body = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
-    return f"{PREFIX}{mod_97_10.calc_check_digits(body + PREFIX)}{body}"
+    """Return a random reference such as `RF564K7MXQ`, one of 190 million.
+
+    The payer writes it on the transfer, so that the seller finds the payment. It is a creditor
+    reference of ISO 11649: `RF`, two check digits, and characters of our own. Its ten characters
+    fit each format of a bank code. Many banks' apps check it, so that the payer notices a typo
+    before the money leaves.
+    """
+    body = "".join(secrets.choice(REFERENCE_ALPHABET) for _ in range(REFERENCE_LENGTH))
+    return f"{REFERENCE_PREFIX}{mod_97_10.calc_check_digits(body + REFERENCE_PREFIX)}{body}"
 
 
-# Bank codes: the texts that payers' bank apps read from a QR picture.
-#
-# EPC069-12 version 2 (SEPA), the static BR Code of Pix, the link of UPI, the Swiss QR code. Each
-# names the payee, the amount and the reference; texts are folded to what the format takes.
-
-
-MOST = 999_999_999_99
-"""Minor units: the most that EPC and Swiss codes can ask for. All four currencies have cents."""
+MOST_AMOUNT = 999_999_999_99
+"""Minor units, the most that EPC and Swiss codes can ask for; all four currencies have cents."""
 
 PIX_NAME, PIX_CITY = 25, 15
-"""Characters that a BR Code has room for; the payer's app shows the whole name of the key."""
+"""Characters that fit in a BR Code; the payer's app shows the full name from the key."""
 
 _SLASHES = re.compile(r"/{2,}")
 
@@ -53,11 +51,12 @@ _SLASHES = re.compile(r"/{2,}")
 def pay_with(
     details: Mapping[str, Any], amount: int, currency: str, reference: str
 ) -> rail.PayWith:
-    """Return the code's text and what a payer may copy instead, in the order of typing.
+    """Return the code's text, and what a payer may copy instead, in the order of typing.
 
-    `details` are those of `accounts.connect`, `amount` minor units up to MOST. The fields are
-    `code` (the whole text, only where banks have a place to paste it: Pix), `key`, `id`, `holder`,
-    `address` (lines), `city`, `iban` (without spaces), `bic`, `amount` (`12.30`) and `reference`.
+    `details` come from `bank_accounts.connect`; `amount` is at most MOST_AMOUNT minor units. The
+    fields are `code` (the whole text, for Pix, whose apps have a place to paste it), `key`, `id`,
+    `holder`, `address` (lines), `city`, `iban` (without spaces), `bic`, `amount` (`12.30`) and
+    `reference`.
     """
     price = f"{amounts.from_minor(amount, currency):f}"
     text, shown = _BUILDERS[details["scheme"]](details, price, currency, reference)
@@ -70,10 +69,10 @@ def pay_with(
 def _epc(
     details: Mapping[str, Any], price: str, currency: str, reference: str
 ) -> tuple[str, dict[str, str]]:
-    """Build an EPC code with charset 1, UTF-8; nothing follows the last element that is given.
+    """Build an EPC code with charset 1, UTF-8.
 
-    The reference is free text, which every bank passes on, and not the structured one, for which
-    many apps have no field.
+    The reference is free text, which every bank passes on; many apps have no field for the
+    structured one.
     """
     iban, bic = details["iban"], details.get("bic", "")
     german = iban[:2] in bank_accounts.GERMAN
@@ -89,8 +88,8 @@ def _pix(
 ) -> tuple[str, dict[str, str]]:
     """Build a static BR Code, whose transaction id is the reference."""
     account = _tlv("00", "br.gov.bcb.pix") + _tlv("01", details["key"])
-    name = _cut(details["name"], bank_accounts.PIX_CHARACTERS, PIX_NAME)
-    city = _cut(details["city"], bank_accounts.PIX_CHARACTERS, PIX_CITY)
+    name = _fitted(details["name"], bank_accounts.PIX_CHARACTERS, PIX_NAME)
+    city = _fitted(details["city"], bank_accounts.PIX_CHARACTERS, PIX_CITY)
     parts = [
         *(_tlv("00", "01"), _tlv("26", account), _tlv("52", "0000"), _tlv("53", "986")),
         *(_tlv("54", price), _tlv("58", "BR"), _tlv("59", name), _tlv("60", city)),
@@ -107,8 +106,8 @@ def _tlv(tag: str, value: str) -> str:
     return f"{tag}{len(value):02}{value}"
 
 
-def _cut(text: str, taken: re.Pattern[str], room: int) -> str:
-    """Return the folded text, cut to the format's room: some letters become two."""
+def _fitted(text: str, taken: re.Pattern[str], room: int) -> str:
+    """Return the folded text, cut to `room` characters; folding makes two of some letters."""
     return (bank_accounts.fold(text, taken) or "")[:room].strip()
 
 
@@ -128,15 +127,15 @@ def _upi(
 def _swiss(
     details: Mapping[str, Any], price: str, currency: str, reference: str
 ) -> tuple[str, dict[str, str]]:
-    """Build a Swiss QR code (SPC 0200, Guidelines 2.3), its reference a creditor reference.
+    """Build a Swiss QR code (SPC 0200, Guidelines 2.3) with a creditor reference.
 
-    The address is structured, as it has to be since November 2025; the debtor is left open.
+    The address is structured, as required since November 2025; the debtor is left open.
     """
     address = details["address"]
     creditor = [
-        _cut(details["name"], bank_accounts.SWISS_CHARACTERS, bank_accounts.LONGEST_NAME),
+        _fitted(details["name"], bank_accounts.SWISS_CHARACTERS, bank_accounts.LONGEST_NAME),
         *(
-            _cut(address[name], bank_accounts.SWISS_CHARACTERS, most)
+            _fitted(address[name], bank_accounts.SWISS_CHARACTERS, most)
             for name, most in bank_accounts.ADDRESS.items()
         ),
         address["country"],
@@ -154,7 +153,7 @@ _BUILDERS = {"sepa": _epc, "pix": _pix, "upi": _upi, "swiss": _swiss}
 
 
 class BankRail:
-    """Bank transfers, of which no one but the seller learns."""
+    """Bank transfers: only the seller learns of their money."""
 
     kind = payout_account.BANK
     test_money = False
@@ -163,24 +162,24 @@ class BankRail:
         """Check an account as banks do. Raises InvalidBody."""
         return bank_accounts.connect(details)
 
-    def open_offline(self, asked: rail.Asked) -> rail.Opened | None:
-        """Return the code, None for an amount that codes can't ask for."""
-        if asked.amount > MOST:
+    def open_offline(self, charge: rail.Charge) -> rail.Opened | None:
+        """Return the code, None if codes can't ask for the amount."""
+        if charge.amount > MOST_AMOUNT:
             return None
-        shown = pay_with(asked.details, asked.amount, asked.currency, asked.reference)
-        return rail.Opened(asked.reference, shown, poll_times=())
+        shown = pay_with(charge.details, charge.amount, charge.currency, charge.reference)
+        return rail.Opened(charge.reference, shown, poll_times=())
 
-    async def open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
-        """Return why `open_offline` could not open it."""
-        return self.open_offline(asked) or rail.Unavailable("tooLarge", f"more than {MOST}")
+    async def open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
+        """Return why `open_offline` could not open the checkout."""
+        return self.open_offline(charge) or rail.Unavailable("tooLarge", f"more than {MOST_AMOUNT}")
 
-    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
-        """Return that nothing is known: the seller confirms."""
-        del asked, opened
+    async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
+        """Return that nothing is known: the seller confirms payments."""
+        del charge, opened
         return rail.Waiting()
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return '': no host is asked."""
+        """Return "": no host is asked."""
         del details
         return ""
 

@@ -12,7 +12,7 @@ SWISS = "swiss"
 """The scheme whose codes have a cross and a size of their own."""
 
 SIDE, CROSS, QUIET = 46, 7, 5
-"""Millimetres of the Swiss code, its cross and the white around it, whatever the version is (SIX,
+"""Millimetres of the Swiss code, its cross and the margin, whatever the code's version (SIX,
 Implementation Guidelines QR-bill 2.3, chapter 6)."""
 
 LEAST_VERSION = 14
@@ -22,7 +22,7 @@ BORDER = 8
 """Modules, more than QUIET in each version that a Swiss text needs (up to 14)."""
 
 _UNITS = 19
-"""Parts of the cross's side: a white frame, a black square and in it the white cross."""
+"""Parts of the cross's side: a white frame, a black square, and in it the white cross."""
 
 _FRAME, _LENGTH, _WIDTH = 0.7, 11, 3.3
 _INCH = 25.4

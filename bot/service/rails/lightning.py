@@ -262,9 +262,9 @@ class LightningAddressRail(wallet_http.HttpRail):
         """Return the host that makes invoices, often another than that of the address."""
         return details.get("host") or super().host(details)
 
-    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
         """Ask the verify address; a settled invoice with a preimage of another is a lie."""
-        del asked
+        del charge
         try:
             found = await self._read(opened.poll_details["verify"], read_verification)
         except wallet_http.FAILURES as error:
@@ -314,9 +314,9 @@ class LightningAddressRail(wallet_http.HttpRail):
                 raise
             raise wallet_http.failure(wallet_http.lane(url), answer.status) from None
 
-    async def _open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
-        offer = await self._read(asked.details["url"], read_offer)
-        msat = asked.amount * invoices.MSAT
+    async def _open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
+        offer = await self._read(charge.details["url"], read_offer)
+        msat = charge.amount * invoices.MSAT
         if msat < offer.least:
             return rail.Unavailable(
                 "tooSmall", f"the wallet takes {offer.least} millisatoshi or more"
@@ -325,8 +325,8 @@ class LightningAddressRail(wallet_http.HttpRail):
             return rail.Unavailable(
                 "tooLarge", f"the wallet takes {offer.most} millisatoshi or less"
             )
-        offered, made = await self._invoice(offer, asked.amount, asked.memo)
-        if asked.details["verify"] and not offered.verify:  # nobody would learn of the money
+        offered, made = await self._invoice(offer, charge.amount, charge.memo)
+        if charge.details["verify"] and not offered.verify:  # nobody would learn of the money
             return rail.Unavailable("refused", "the wallet no longer reports payments")
         return rail.Opened(
             made.payment_hash,

@@ -58,17 +58,17 @@ class LNbitsRail(wallet_http.HttpRail):
             raise _refusal(where, error) from None
         return rail.Connected(self.kind, known, where, ("SAT",), automatic=True)
 
-    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
         """Ask the wallet for the payment of its invoice."""
         try:
-            answer = await self._get(asked.details, f"payments/{opened.external_id}")
+            answer = await self._get(charge.details, f"payments/{opened.external_id}")
         except wallet_http.FAILURES as error:
             return wallet_http.unanswered(error)
         if answer.status == HTTPStatus.NOT_FOUND:
             return rail.Gone("the wallet does not know the invoice")
         if answer.status != HTTPStatus.OK:
             return rail.Waiting(f"the wallet answers {answer.status}")
-        return _read_payment(answer.fields, asked, opened)
+        return _read_payment(answer.fields, charge, opened)
 
     def _typed(self, details: Mapping[str, Any]) -> tuple[str, str]:
         """Return address and key as typed. Raises InvalidBody with the problems of both."""
@@ -115,30 +115,30 @@ class LNbitsRail(wallet_http.HttpRail):
                 info=[_problem("key", payout_account.DetailError.SPENDING_KEY, told)]
             )
 
-    async def _create(self, asked: rail.Asked) -> wallet_http.WalletReply:
+    async def _create(self, charge: rail.Charge) -> wallet_http.WalletReply:
         """Create an invoice, without a webhook where LNbits does not permit ours."""
         body = {
             "out": False,
-            "amount": asked.amount,
+            "amount": charge.amount,
             "unit": "sat",
-            "memo": asked.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
-            "expiry": invoices.expiry(asked.lapses_at, self._now()),
-            "external_id": asked.checkout_id,
+            "memo": charge.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
+            "expiry": invoices.expiry(charge.lapses_at, self._now()),
+            "external_id": charge.checkout_id,
         }
-        if not asked.hint_url:
-            return await self._post(asked.details, body)
-        answer = await self._post(asked.details, body | {"webhook": asked.hint_url})
+        if not charge.hint_url:
+            return await self._post(charge.details, body)
+        answer = await self._post(charge.details, body | {"webhook": charge.hint_url})
         if answer.status == HTTPStatus.BAD_REQUEST:
-            return await self._post(asked.details, body)
+            return await self._post(charge.details, body)
         return answer
 
-    async def _open(self, asked: rail.Asked) -> rail.Opened:
+    async def _open(self, charge: rail.Charge) -> rail.Opened:
         """Ask for an invoice that lapses with the checkout."""
-        fields = _accepted(await self._create(asked))
+        fields = _accepted(await self._create(charge))
         text = fields.get("bolt11") or fields.get("payment_request")
         if not isinstance(text, str):
             raise errors.BadAnswer("the answer holds no invoice")
-        made = invoices.check_invoice(text, asked.amount, self._now())
+        made = invoices.check_invoice(text, charge.amount, self._now())
         if fields.get("payment_hash") != made.payment_hash:
             raise errors.InvoiceError("the payment hash is not the invoice's")
         wallet = str(fields.get("wallet_id") or "")
@@ -200,7 +200,7 @@ def _reason(answer: wallet_http.WalletReply) -> str:
 
 
 def _read_payment(
-    fields: Mapping[str, Any], asked: rail.Asked, opened: rail.Opened
+    fields: Mapping[str, Any], charge: rail.Charge, opened: rail.Opened
 ) -> rail.PollAnswer:
     """Return what LNbits says of a payment, if it is that of our invoice in our wallet."""
     details = fields.get("details")
@@ -209,7 +209,7 @@ def _read_payment(
     ours = {
         "payment_hash": opened.external_id,
         "wallet_id": opened.poll_details.get("wallet") or details.get("wallet_id"),
-        "external_id": details.get("external_id") and asked.checkout_id,
+        "external_id": details.get("external_id") and charge.checkout_id,
     }
     for name, value in ours.items():
         if details.get(name) != value:

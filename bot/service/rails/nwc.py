@@ -258,19 +258,19 @@ class NwcRail:
             payout_account.NWC, sealed, connection.label, ("SAT",), automatic=True
         )
 
-    def open_offline(self, asked: rail.Asked) -> None:
+    def open_offline(self, charge: rail.Charge) -> None:
         """Return None: the wallet makes the invoice."""
 
-    async def open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
+    async def open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
         """Ask for an invoice of the exact amount that ends with the reservation."""
         params = {
-            "amount": asked.amount * invoices.MSAT,
-            "description": asked.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
-            "expiry": invoices.expiry(asked.lapses_at, self._now()),
+            "amount": charge.amount * invoices.MSAT,
+            "description": charge.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
+            "expiry": invoices.expiry(charge.lapses_at, self._now()),
         }
         try:
-            result = await self._call(asked, nostr_wallet.Call("make_invoice", params, _ONCE))
-            made = invoices.check_invoice(str(result.get("invoice")), asked.amount, self._now())
+            result = await self._call(charge, nostr_wallet.Call("make_invoice", params, _ONCE))
+            made = invoices.check_invoice(str(result.get("invoice")), charge.amount, self._now())
         except errors.Throttled as error:
             return rail.Unavailable("slow", str(error), errors.requested_wait(error))
         except (errors.Unreachable, TimeoutError) as error:
@@ -285,15 +285,15 @@ class NwcRail:
             )
         return rail.Opened(made.payment_hash, rail.PayWith(made.text), made.lapses_at)
 
-    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
         """Ask for the invoice's state; a wallet that says it unclearly is asked for its list."""
         try:
             params = {"payment_hash": opened.external_id}
-            found = await self._call(asked, nostr_wallet.Call("lookup_invoice", params, _TWICE))
-            ended = self._now() >= (opened.lapses_at or asked.lapses_at)
+            found = await self._call(charge, nostr_wallet.Call("lookup_invoice", params, _TWICE))
+            ended = self._now() >= (opened.lapses_at or charge.lapses_at)
             answer = read_lookup(found, opened.external_id, ended=ended)
             if answer is None:
-                answer = await self._poll_list(asked, opened)
+                answer = await self._poll_list(charge, opened)
         except nostr_wallet.WalletError as error:
             return rail.Gone(str(error)) if error.code == "NOT_FOUND" else rail.Waiting(str(error))
         except errors.Throttled as error:
@@ -321,15 +321,15 @@ class NwcRail:
         """Close the connections to relays."""
         await self._relays.close()
 
-    async def _poll_list(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def _poll_list(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
         """Search the wallet's list of payments, which has only those that arrived."""
-        made = asked.created_at // 1000
+        made = charge.created_at // 1000
         params = {"from": made - 600, "until": made + 600, "type": "incoming", "limit": 20}
-        found = await self._call(asked, nostr_wallet.Call("list_transactions", params, _ONCE))
+        found = await self._call(charge, nostr_wallet.Call("list_transactions", params, _ONCE))
         return read_list(found, opened.external_id)
 
-    async def _call(self, asked: rail.Asked, call: nostr_wallet.Call) -> dict[str, Any]:
-        connection, scheme = self._read(asked.details)
+    async def _call(self, charge: rail.Charge, call: nostr_wallet.Call) -> dict[str, Any]:
+        connection, scheme = self._read(charge.details)
         async with asyncio.timeout(SECONDS):
             return await self._wallets.call(connection, scheme, call)
 

@@ -1,6 +1,6 @@
-"""Rails: a rail moves the money of one kind of payout account.
+"""A rail moves the money of one kind of payout account: it opens checkouts and polls for money.
 
-It opens checkouts and polls for their money has arrived (see rails/rail.py).
+Amounts are minor units of the payer's currency (`SAT` has none), times are UTC epoch ms.
 """
 
 from __future__ import annotations
@@ -10,14 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-# What a rail is asked and what it answers: values without any I/O.
-#
-# A rail moves the money of one kind of payout account. Amounts are minor units of the payer's
-# currency (`SAT` has none), times are UTC epoch ms.
-
 
 class SandboxScenario(StrEnum):
-    """How test money arrives, for the payer to choose; every case that a real rail has."""
+    """How test money arrives, for the payer to choose; covers every case of real rails."""
 
     AT_ONCE = "atOnce"
     LATER = "later"
@@ -29,64 +24,75 @@ class SandboxScenario(StrEnum):
 
     @property
     def is_at_once(self) -> bool:
-        """Return whether the money is here when the form is posted."""
+        """True if the money is here when the form is posted."""
         return self in {SandboxScenario.AT_ONCE, SandboxScenario.TWICE}
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A payout account that was validated and, where there is a wallet, probed.
-
-    `details` is what the rail needs later, normalized; it is sealed. `currencies` are those that
-    its money moves in. `label` names it without its secret (`DE89…3000`), `scheme` the format of
-    the bank code ('' for other kinds); `automatic` says whether the rail learns of payments itself.
-    """
+    """A payout account that was validated, and probed if it has a wallet."""
 
     kind: str
     details: dict[str, Any] = field(repr=False)
+    """What the rail needs later, normalized. It is stored encrypted."""
+
     label: str
+    """Names the account without its secret: `DE89…3000`."""
+
     currencies: tuple[str, ...]
+    """Currencies in which its money moves."""
+
     automatic: bool
+    """True if the rail learns of payments itself."""
+
     scheme: str = ""
+    """Format of the bank code, "" for other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a rail is asked to open: `amount` of `currency`, to arrive before `lapses_at`.
-
-    `details` are those of `Connected`. `reference` is what a payer writes on a bank transfer,
-    `memo` the product's name, `hint_url` where a wallet may announce the payment.
-    """
+class Charge:
+    """What a rail is asked to collect for a checkout."""
 
     checkout_id: str
     amount: int
     currency: str
     memo: str
+    """The product's name."""
+
     reference: str
+    """What the payer writes on a bank transfer."""
+
     created_at: int
     lapses_at: int
+    """When the money should have arrived."""
+
     details: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The details of the account, as in `Connected`."""
+
     hint_url: str | None = None
+    """Where a wallet may announce the payment."""
+
     scenario: SandboxScenario = SandboxScenario.AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
 class PayWith:
-    """What the payer pays with: a Lightning invoice, or the text of a bank code's QR picture.
-
-    `fields` are the names and values that a payer may copy instead, such as `("iban", "DE89…")`.
-    """
+    """What the payer pays with: an invoice or a bank code."""
 
     lightning_invoice: str | None = None
     qr_text: str | None = None
+    """Text of the bank code's QR picture."""
+
     fields: tuple[tuple[str, str], ...] = ()
+    """Names and values that a payer may copy instead, such as `("iban", "DE89…")`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Money that arrived; `amount` is None where the rail can't tell another than was asked."""
+    """Money that arrived."""
 
     amount: int | None = None
+    """None if the rail knows no other amount than that of the charge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +125,20 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why a rail could not open a checkout; `detail` is for the log, without a secret.
-
-    `reason` is one of `slow`, `refused`, `lied`, `tooSmall` and `tooLarge`. `again_in`: seconds
-    after which the wallet may be asked again, as it was not asked at all; None if it was.
-    """
+    """Why a rail could not open a checkout."""
 
     reason: str
+    """`slow`, `refused`, `lied`, `tooSmall` or `tooLarge`."""
+
     detail: str = ""
+    """For the log, without a secret."""
+
     again_in: float | None = None
+    """Seconds after which the wallet may be asked; None if it was asked."""
 
 
 class InvalidWalletAnswer(StrEnum):
-    """What can't be true of a wallet's answer, as the operator reads it in the log."""
+    """Why a wallet's answer is not believed, as the operator reads it in the log."""
 
     OTHER_INVOICE = "otherInvoice"
     PREIMAGE = "preimage"
@@ -140,15 +147,16 @@ class InvalidWalletAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Nothing has arrived yet, or the wallet could not say; `detail` is for the log.
-
-    `lie`: the wallet says that money arrived, and its answer is not believed. `again_in`: seconds
-    after which the wallet may be asked again, as it was not asked at all; None if it was.
-    """
+    """Nothing has arrived yet, or the wallet could not say."""
 
     detail: str = ""
+    """For the log."""
+
     invalid_answer: InvalidWalletAnswer | None = None
+    """Set if the wallet says that money arrived, but isn't believed."""
+
     again_in: float | None = None
+    """Seconds after which the wallet may be asked; None if it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +170,15 @@ PollAnswer: TypeAlias = Waiting | Arrived | Gone
 
 
 class Rail(Protocol):
-    """A kind of money, and how it is asked for and found."""
+    """What every rail does."""
 
     @property
     def kind(self) -> str:
-        """Return the kind of its accounts, under which its payments are stored."""
+        """The kind of its accounts; payments are stored with it."""
 
     @property
     def test_money(self) -> bool:
-        """Return whether its money is not real, which the page then writes."""
+        """True if its money is not real; the page says so."""
 
     async def connect(self, details: Mapping[str, Any]) -> Connected:
         """Validate what a seller typed, and probe the wallet.
@@ -178,23 +186,23 @@ class Rail(Protocol):
         Raises InvalidBody with the problems of `details.<field>`.
         """
 
-    def open_offline(self, asked: Asked) -> Opened | None:
-        """Open a checkout without I/O, in the transaction that reserves its unit.
+    def open_offline(self, charge: Charge) -> Opened | None:
+        """Open a checkout without I/O, in the transaction that reserves its units.
 
-        None where a wallet has to be asked: `open` does.
+        Return None if `open` has to ask a wallet.
         """
 
-    async def open(self, asked: Asked) -> Opened | Unavailable:
+    async def open(self, charge: Charge) -> Opened | Unavailable:
         """Ask the wallet for an invoice, for at most ten seconds."""
 
-    async def poll(self, asked: Asked, opened: Opened) -> PollAnswer:
+    async def poll(self, charge: Charge, opened: Opened) -> PollAnswer:
         """Ask the wallet for the money, for at most ten seconds.
 
-        Raises nothing for what a peer does.
+        Raises nothing, whatever the wallet does.
         """
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return the wallet's host, '' without one: a slow wallet delays no other."""
+        """Return the wallet's host, "" without a wallet: a slow host delays no other."""
 
     async def close(self) -> None:
         """Close its connections."""
@@ -208,12 +216,12 @@ class Rails:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Return the kinds that are offered."""
+        """The kinds that are offered."""
         return tuple(self._rails)
 
     @property
     def test_money(self) -> bool:
-        """Return whether payers pay with test money."""
+        """True if payers pay with test money."""
         return any(rail.test_money for rail in self._rails.values())
 
     @property
@@ -222,7 +230,7 @@ class Rails:
         return tuple(SandboxScenario) if self.test_money else ()
 
     def of(self, kind: str) -> Rail:
-        """Return the rail of a kind. Raises KeyError for one that is not offered."""
+        """Return the rail of a kind. Raises KeyError if it is not offered."""
         return self._rails[kind]
 
     async def close(self) -> None:

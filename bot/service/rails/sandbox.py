@@ -10,7 +10,7 @@ from bot.service.payouts import payout_account
 from bot.service.rails import rail
 
 DELAY = 5_000
-"""Milliseconds until test money arrives when it does not arrive at once."""
+"""Milliseconds until test money arrives if it doesn't arrive at once."""
 
 
 class SandboxRail:
@@ -24,27 +24,28 @@ class SandboxRail:
         del details
         raise errors.InvalidBody("This server takes test money, which needs no payout account.")
 
-    def open_offline(self, asked: rail.Asked) -> rail.Opened:
-        """Return a checkout with its reference, or an id made of its own, polled when due."""
+    def open_offline(self, charge: rail.Charge) -> rail.Opened:
+        """Return a checkout that is polled when its money arrives."""
+        is_underpaid = charge.scenario is rail.SandboxScenario.UNDERPAID
         return rail.Opened(
-            external_id=asked.reference or f"{self.kind}-{asked.checkout_id}",
-            poll_details=_arriving(asked),
-            poll_times=_poll_times(asked),
-            claimed=asked.scenario is rail.SandboxScenario.CLAIMED,
-            arrived=rail.Arrived() if asked.scenario.is_at_once else None,
+            external_id=charge.reference or f"{self.kind}-{charge.checkout_id}",
+            poll_details={"amount": max(1, charge.amount // 2)} if is_underpaid else {},
+            poll_times=_poll_times(charge),
+            claimed=charge.scenario is rail.SandboxScenario.CLAIMED,
+            arrived=rail.Arrived() if charge.scenario.is_at_once else None,
         )
 
-    async def open(self, asked: rail.Asked) -> rail.Opened:
+    async def open(self, charge: rail.Charge) -> rail.Opened:
         """Return what `open_offline` does."""
-        return self.open_offline(asked)
+        return self.open_offline(charge)
 
-    async def poll(self, asked: rail.Asked, opened: rail.Opened) -> rail.PollAnswer:
+    async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
         """Return the money: it is polled for only when it has arrived."""
-        del asked
+        del charge
         return rail.Arrived(opened.poll_details.get("amount"))
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return '': there is no wallet."""
+        """Return "": there is no wallet."""
         del details
         return ""
 
@@ -52,21 +53,12 @@ class SandboxRail:
         """Return at once: there is no connection."""
 
 
-def _arriving(asked: rail.Asked) -> dict[str, Any]:
-    """Return the amount that arrives where it is another than was asked: half of it."""
-    return (
-        {"amount": max(1, asked.amount // 2)}
-        if asked.scenario is rail.SandboxScenario.UNDERPAID
-        else {}
-    )
-
-
-def _poll_times(asked: rail.Asked) -> tuple[int, ...]:
-    """Return when the money is reported afterwards, in epoch ms."""
-    if asked.scenario in {
-        rail.SandboxScenario.LATER,
-        rail.SandboxScenario.TWICE,
-        rail.SandboxScenario.UNDERPAID,
-    }:
-        return (asked.created_at + DELAY,)
-    return (asked.lapses_at + DELAY,) if asked.scenario is rail.SandboxScenario.LATE else ()
+def _poll_times(charge: rail.Charge) -> tuple[int, ...]:
+    match charge.scenario:
+        case (
+            rail.SandboxScenario.LATER | rail.SandboxScenario.TWICE | rail.SandboxScenario.UNDERPAID
+        ):
+            return (charge.created_at + DELAY,)
+        case rail.SandboxScenario.LATE:
+            return (charge.lapses_at + DELAY,)
+    return ()

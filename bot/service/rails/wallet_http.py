@@ -297,16 +297,16 @@ class HttpRail(ABC):
         """Return the wallet's host and port."""
         return lane(details["url"])
 
-    def open_offline(self, asked: rail.Asked) -> rail.Opened | None:
+    def open_offline(self, charge: rail.Charge) -> rail.Opened | None:
         """Return None: the wallet has to be asked."""
-        del asked
+        del charge
         return None
 
-    async def open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
+    async def open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
         """Ask the wallet for an invoice, within the limit of all its calls together."""
         try:
             async with time_limit():
-                return await self._open(asked)
+                return await self._open(charge)
         except errors.InvoiceError as error:
             return rail.Unavailable("lied", str(error))
         except errors.Throttled as error:  # the call changed nothing
@@ -316,7 +316,7 @@ class HttpRail(ABC):
             return rail.Unavailable("slow" if slow else "refused", str(error))
 
     @abstractmethod
-    async def _open(self, asked: rail.Asked) -> rail.Opened | rail.Unavailable:
+    async def _open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
         """Ask for the invoice. Raises one of FAILURES."""
 
 

@@ -15,7 +15,7 @@ from bot.service.checkouts.paying import PaymentForm, PaymentProgress
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments.settling import PaymentContext
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Arrived, Asked, Opened, Rail, Rails, SandboxScenario
+from bot.service.rails.rail import Arrived, Charge, Opened, Rail, Rails, SandboxScenario
 from bot.service.rails.sandbox import SandboxRail
 from tests.support import checkout_steps
 from tests.support.service_harness import DROP, NOON, ServiceHarness
@@ -134,8 +134,8 @@ async def test_a_payment_that_fails_half_way_leaves_nothing(service: ServiceHarn
     """Unit, checkout, payment and webhook commit together or not at all."""
 
     class Broken(SandboxRail):
-        def open_offline(self, asked: Asked) -> Opened:
-            raise OSError(asked.checkout_id)
+        def open_offline(self, charge: Charge) -> Opened:
+            raise OSError(charge.checkout_id)
 
     made = await service.create(**DROP, **HOOK)
     form = PaymentForm(made["id"], "t" * 32, {})
@@ -150,8 +150,8 @@ async def test_a_settlement_is_stored_once(service: ServiceHarness) -> None:
     """`(rail, external_id)` is unique: the transaction of a second payment is undone."""
 
     class Repeating(SandboxRail):
-        def open_offline(self, asked: Asked) -> Opened:
-            del asked
+        def open_offline(self, charge: Charge) -> Opened:
+            del charge
             return Opened("the-same", arrived=Arrived())
 
     made, same = await service.create(**DROP), context(Repeating())

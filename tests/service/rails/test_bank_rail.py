@@ -7,20 +7,20 @@ import pytest
 from bot.core.errors import InvalidBody
 from bot.service.rails import bank
 from bot.service.rails.bank import BankRail
-from bot.service.rails.rail import Asked, Unavailable, Waiting
+from bot.service.rails.rail import Charge, Unavailable, Waiting
 from tests.service.rails.test_accounts import SEPA
 from tests.support.bank_codes import read_epc
 
 RAIL = BankRail()
 
 
-async def asked(amount: int = 1230) -> Asked:
+async def charge(amount: int = 1230) -> Charge:
     details = (await RAIL.connect(SEPA)).details
-    return Asked("c1", amount, "EUR", "Coffee", "RF19234567", 0, 1000, details)
+    return Charge("c1", amount, "EUR", "Coffee", "RF19234567", 0, 1000, details)
 
 
 async def test_a_checkout_opens_at_once_with_its_code_and_is_never_polled() -> None:
-    ask = await asked()
+    ask = await charge()
     opened = RAIL.open_offline(ask)
     assert opened
     assert (opened.external_id, opened.poll_times, opened.arrived) == (ask.reference, (), None)
@@ -33,8 +33,8 @@ async def test_a_checkout_opens_at_once_with_its_code_and_is_never_polled() -> N
 
 
 async def test_an_amount_that_no_code_can_ask_for_is_refused() -> None:
-    assert RAIL.open_offline(await asked(bank.MOST))
-    ask = await asked(bank.MOST + 1)
+    assert RAIL.open_offline(await charge(bank.MOST_AMOUNT))
+    ask = await charge(bank.MOST_AMOUNT + 1)
     assert RAIL.open_offline(ask) is None
     refused = await RAIL.open(ask)
     assert isinstance(refused, Unavailable)

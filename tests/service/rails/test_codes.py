@@ -46,7 +46,7 @@ EXPECTED = {
     | {"name": "Zoë", **ADDRESS, "country": "CH", "amount": "12.30", "currency": "CHF"}
     | {"referenceType": "SCOR", "reference": REFERENCE, "message": "", "end": "EPD"},
 }
-AMOUNTS = st.integers(1, bank.MOST)
+AMOUNTS = st.integers(1, bank.MOST_AMOUNT)
 LATIN = "ÀÇÉÑÖØŁŐŞĦŻßæđıĳŉſ"
 NAMES = st.text(
     st.sampled_from("aZ09 /-?:().,'+&" + LATIN + "Ωψού" + "Жщя" + "–’🍰\u200d\u0301½№"),
@@ -126,7 +126,7 @@ def test_epc_keeps_what_a_name_would_break() -> None:
     """A line break in a name starts no line, and a name of accents alone is no empty line."""
     text = code(SEPA | {"name": "Shop\nEUR1\r\nRF00"}, 500, "EUR")
     assert read_epc(text)["name"] == "Shop EUR1 RF00"
-    long = code(SEPA | {"name": "ü" * 70, "bic": "COBADEFFXXX"}, bank.MOST, "EUR")
+    long = code(SEPA | {"name": "ü" * 70, "bic": "COBADEFFXXX"}, bank.MOST_AMOUNT, "EUR")
     assert read_epc(long)["name"] == "ue" * 35
     assert read_epc(long)["bic"] == "COBADEFFXXX"
     assert len(long.encode()) <= 331
@@ -162,7 +162,7 @@ def test_pix_is_what_another_writer_writes(
 def test_the_longest_pix_key_leaves_room() -> None:
     key = f"{'a' * 60}@{'b' * 13}.br"
     longest = PIX | {"key": key, "name": "x" * 70, "city": "São José dos Campos"}
-    read = read_pix(code(longest, bank.MOST, "BRL"))
+    read = read_pix(code(longest, bank.MOST_AMOUNT, "BRL"))
     assert len(key) == bank_accounts.LONGEST
     assert (read["key"], read["city"], read["name"]) == (key, "Sao Jose dos Ca", "x" * 25)
 

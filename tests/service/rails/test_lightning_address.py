@@ -31,7 +31,7 @@ from tests.support.lightning_wallet import (
     UNFINISHED,
     LnurlService,
     WalletShop,
-    asked,
+    charge,
     redirect_to,
     serve_wallet,
     shorten_unfinished,
@@ -568,7 +568,7 @@ async def test_a_stored_verify_address_is_checked_again_when_it_is_dialled(shop:
 
 async def test_a_host_that_is_no_longer_allowed_is_not_called(shop: Shop) -> None:
     strict = LightningAddressRail(AllowList(), shop.clock)
-    found = await strict.open(asked(shop.details, shop.clock()))
+    found = await strict.open(charge(shop.details, shop.clock()))
     await strict.close()
     assert isinstance(found, Unavailable)
     assert found.reason == "refused"
@@ -576,4 +576,4 @@ async def test_a_host_that_is_no_longer_allowed_is_not_called(shop: Shop) -> Non
 
 
 async def test_an_invoice_has_to_be_asked_for(shop: Shop) -> None:
-    assert shop.rail.open_offline(asked(shop.details, shop.clock())) is None
+    assert shop.rail.open_offline(charge(shop.details, shop.clock())) is None

@@ -32,7 +32,7 @@ from tests.support.lightning_wallet import (
     WALLET_ID,
     LNbitsStandIn,
     WalletShop,
-    asked,
+    charge,
     serve_wallet,
     shorten_unfinished,
     text_answer,
@@ -350,7 +350,7 @@ async def test_a_broken_answer_opens_nothing(
 
 async def test_a_host_that_is_no_longer_allowed_is_not_called(shop: Shop) -> None:
     strict = LNbitsRail(AllowList(), shop.clock)
-    found = await strict.open(asked(shop.details, shop.clock()))
+    found = await strict.open(charge(shop.details, shop.clock()))
     await strict.close()
     assert isinstance(found, Unavailable)
     assert shop.wallet.asked == []
@@ -467,7 +467,7 @@ async def test_an_error_is_waited_through(shop: Shop, status: int) -> None:
 
 
 async def test_an_invoice_has_to_be_asked_for(shop: Shop) -> None:
-    assert shop.rail.open_offline(asked(shop.details, shop.clock())) is None
+    assert shop.rail.open_offline(charge(shop.details, shop.clock())) is None
 
 
 async def test_a_wallet_that_repeats_the_key_does_not_get_it_shown_or_logged(shop: Shop) -> None:

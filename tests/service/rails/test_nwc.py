@@ -14,7 +14,7 @@ from bot.core.errors import InvalidBody
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails import nwc
 from bot.service.rails.nwc import NwcRail
-from bot.service.rails.rail import Arrived, Asked, Gone, Opened, PollAnswer, Unavailable, Waiting
+from bot.service.rails.rail import Arrived, Charge, Gone, Opened, PollAnswer, Unavailable, Waiting
 from tests.support.free_ports import free_port
 from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
@@ -52,10 +52,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nwc, "SECONDS", 0.3)
 
 
-def ask(wallet: NwcWallet, amount: int = 21, encryption: str = "nip44_v2") -> Asked:
+def ask(wallet: NwcWallet, amount: int = 21, encryption: str = "nip44_v2") -> Charge:
     details = {"connection": wallet.connection, "encryption": encryption}
     at = now()
-    return Asked("c1", amount, "SAT", "Lemonade", "", at, at + LIFE, details)
+    return Charge("c1", amount, "SAT", "Lemonade", "", at, at + LIFE, details)
 
 
 async def opened(rail: NwcRail, wallet: NwcWallet) -> Opened:
@@ -165,8 +165,9 @@ async def test_an_invoice_is_asked_for_with_amount_name_and_end(
 
 
 async def test_a_long_name_is_cut_between_characters(rail: NwcRail, wallet: NwcWallet) -> None:
-    asked = ask(wallet)
-    long = Asked("c", 1, "SAT", "🍋" * 200, "", asked.created_at, asked.lapses_at, asked.details)
+    charge = ask(wallet)
+    lifetime = (charge.created_at, charge.lapses_at)
+    long = Charge("c", 1, "SAT", "🍋" * 200, "", *lifetime, charge.details)
     assert isinstance(await rail.open(long), Opened)
     assert wallet.heard[0]["params"]["description"] == "🍋" * 75
 
