@@ -1,8 +1,8 @@
-"""The calls that rails make of hosts: each takes from its host's budget first.
+"""Every call of a host is taken from the host's budget first.
 
-A claimed opening or poll has taken its first call with its claim. What it needs beyond that waits
-for a slot of its own, so that it comes to an end; probes, and calls of other hosts than the
-wallet's, go when their purpose has room. All of them give up after a few seconds.
+A claimed opening or poll has taken its first call with its claim. Any further call waits for a slot
+of its own, so that the message comes to an end. Probes, and calls of other hosts than the
+wallet's, wait until their purpose has room. All of them give up after a few seconds.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Claimed:
-    """What a claimed message may call: `left` calls of its host are taken already."""
+    """What a claimed message may call."""
 
     host: str
     purpose: str
     left: int = 1
+    """Calls of the host that the claim has taken already."""
 
 
 _claimed: ContextVar[Claimed | None] = ContextVar("claimed", default=None)
@@ -36,7 +37,7 @@ _claimed: ContextVar[Claimed | None] = ContextVar("claimed", default=None)
 
 @contextmanager
 def claimed(host: str, purpose: str) -> Iterator[None]:
-    """Make the calls inside those of a claimed message, whose claim took one of its host."""
+    """Count the calls in the block as those of a claimed message, whose claim took the first."""
     token = _claimed.set(Claimed(host, purpose))
     try:
         yield
@@ -59,12 +60,11 @@ class HostCalls:
         self._closed: dict[str, int] = {}
 
     async def take(self, host: str) -> None:
-        """Wait until a call of a host may go. Raises Throttled where that takes too long."""
+        """Wait until a host may be called. Raises Throttled if that takes too long."""
         mine = _claimed.get()
         closed_for = self._closed.get(host, 0) - self._now()
-        if (
-            0 < closed_for <= host_budgets.LONGEST_CLOSED
-        ):  # of a clock that was ahead it may be longer
+        # A clock that was ahead may have closed it for longer, which doesn't count.
+        if 0 < closed_for <= host_budgets.LONGEST_CLOSED:
             raise _refusal(host, closed_for)
         self._closed.pop(host, None)
         if mine is not None and mine.host == host and mine.left:
@@ -84,7 +84,7 @@ class HostCalls:
             raise errors.Throttled(f"{host} is not called: {error}") from None
 
     async def close(self, host: str, seconds: float) -> None:
-        """Call a host no more for so many seconds, as it asks."""
+        """Stop calling a host for the seconds that it asks for."""
         wait = min(int(seconds * 1000), host_budgets.LONGEST_CLOSED)
         until = self._now() + wait
         if not until <= self._closed.get(host, 0) <= self._now() + host_budgets.LONGEST_CLOSED:
@@ -93,18 +93,18 @@ class HostCalls:
         await self._db.transaction_until_stored(lambda tx: self._close(tx, host, until))
 
     def _take(self, tx: database.Transaction, host: str, reserves: str | None) -> int:
-        """Take a call; return the ms until it may go, 0 for now.
+        """Take a call from the budget, and return the ms until it may be made.
 
-        One that is reserved is taken all the same, unless it would have to wait for too long.
+        If that is in the future, nothing is taken, except for a purpose that `reserves` its call
+        and doesn't have to wait for too long.
         """
         groups.lock_budget(tx, host)
         now, purpose = self._now(), reserves or host_budgets.OTHER
         usage = groups.read_budget(tx, self._budget, host, now)
-        at = (
-            self._budget.starts_at(usage, now)
-            if reserves
-            else self._budget.opens_at(usage, purpose, now)
-        )
+        if reserves:
+            at = self._budget.starts_at(usage, now)
+        else:
+            at = self._budget.opens_at(usage, purpose, now)
         if at > now and (not reserves or at > now + host_budgets.LONGEST_WAIT):
             tx.count("host_calls", purpose, "delayed")
             return at - now

@@ -1,4 +1,4 @@
-"""Read the fields of a Lightning invoice that decide whether it is the one that was asked for.
+"""Lightning invoices: read them, and check those of a wallet against what it was asked for.
 
 The format is BOLT 11 of the Lightning specifications: a human-readable part with network and
 amount, then words of five bits with time, tagged fields, signature and a checksum, as in BIP 173.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from bot.core import errors
 
 LONGEST = 3_381
-"""Characters. Wallets write 200 to 1,500; our QR codes take 3,391 with the scheme."""
+"""Characters of an invoice. Wallets write 200 to 1,500; our QR codes take 3,391 with the scheme."""
 
 _ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _VALUES = {char: value for value, char in enumerate(_ALPHABET)}
@@ -26,7 +26,7 @@ _BITS = 5
 _TIME, _SIGNATURE, _CHECKSUM = 7, 104, 6  # words
 _TAG_HEAD = 3
 _HASH = 52
-"""Words of 32 bytes; a field of another length is to be skipped."""
+"""Words of 32 bytes; a hash of another length is skipped."""
 
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _DEFAULT_EXPIRY = 3_600  # seconds
@@ -35,17 +35,19 @@ _LONGEST_EXPIRY = 10 * 365 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class Invoice:
-    """An invoice as written: `amount` in millisatoshi, None where the payer chooses it.
-
-    `network` is `bc` for Bitcoin itself; times are UTC epoch ms, the hash is lower-case hex.
-    """
+    """An invoice; times in epoch ms."""
 
     text: str
     network: str
+    """`bc` is Bitcoin itself."""
+
     amount: int | None
+    """Millisatoshi, None if the payer chooses."""
+
     created_at: int
     lapses_at: int
     payment_hash: str
+    """Lower-case hex."""
 
 
 def decode(text: str) -> Invoice:
@@ -85,7 +87,7 @@ def _amount(number: str | None, unit: str) -> int | None:
 
 
 def _checksum(head: str, words: list[int]) -> int:
-    """Return the checksum over both parts, which is 1 where it is right."""
+    """Return the checksum over both parts, which is 1 if the invoice is intact."""
     spread = [ord(char) >> _BITS for char in head] + [0] + [ord(char) & 31 for char in head]
     check = 1
     for value in spread + words:
@@ -97,7 +99,7 @@ def _checksum(head: str, words: list[int]) -> int:
 
 
 def _tagged_fields(words: list[int]) -> dict[str, list[int]]:
-    """Return the words of each field by its tag; of a tag given twice, the first counts."""
+    """Return the words of each field by its tag; the first field of a tag counts."""
     fields: dict[str, list[int]] = {}
     at = 0
     while at < len(words):
@@ -123,37 +125,36 @@ def _hash(words: list[int]) -> str:
     return (_number(words) >> 4).to_bytes(32, "big").hex()
 
 
-# Check an invoice of a wallet against what the wallet was asked for.
-
+# Invoices of wallets.
 
 MSAT = 1_000
 """Millisatoshi in a satoshi."""
 
 MOST = 21_000_000 * 100_000_000 * MSAT
-"""Millisatoshi that will ever exist: a wallet that names more breaks the database."""
+"""Millisatoshi that will ever exist; a larger number might not fit into the database."""
 
 MAINNET = "bc"
 CLOCK_SKEW = 600_000
-"""Milliseconds by which a wallet's clock may differ; an invoice of longer ago is an old one."""
+"""Milliseconds by which a wallet's clock may differ; an older invoice is reused."""
 
 LEAST_LIFE = 30_000
 """Milliseconds that a payer needs at least to pay."""
 
 LIFE_TO_ASK = 2 * LEAST_LIFE
-"""Milliseconds that an invoice shall last at least: a wallet may answer slowly, and round down."""
+"""Milliseconds to ask for at least: a wallet may answer slowly, and round down."""
 
 _HEX_32_BYTES = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def expiry(lapses_at: int, now: int) -> int:
-    """Return the seconds to ask a wallet for, until a reservation lapses at `lapses_at`."""
+    """Return the lifetime to ask a wallet for, in seconds, until `lapses_at`."""
     return -(-max(lapses_at - now, LIFE_TO_ASK) // 1000)
 
 
 def check_invoice(text: str, satoshi: int, now: int) -> Invoice:
-    """Return a wallet's invoice, if it asks for exactly this amount and can be paid from now on.
+    """Return a wallet's invoice if it is new, asks for exactly this amount, and can be paid.
 
-    Raises InvoiceError, whose message is for the log and holds nothing of the wallet's own words.
+    Raises InvoiceError, whose message is for the log and repeats no words of the wallet.
     """
     invoice = decode(text)
     if invoice.network != MAINNET:
@@ -171,7 +172,7 @@ def check_invoice(text: str, satoshi: int, now: int) -> Invoice:
 
 
 def fits(preimage: str, payment_hash: str) -> bool:
-    """Return whether a preimage in hex is the one that the payment hash was made of."""
+    """True if a preimage in hex belongs to the payment hash."""
     if not _HEX_32_BYTES.fullmatch(preimage):
         return False
     return hashlib.sha256(bytes.fromhex(preimage)).hexdigest() == payment_hash

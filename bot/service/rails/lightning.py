@@ -1,4 +1,9 @@
-"""The rail of Lightning addresses: LNURL-pay, with the verify address where the wallet has one."""
+"""The rail of Lightning addresses: LNURL-pay, with the wallet's verify address if it has one.
+
+Addresses are read as people type and paste them (LUD-16), answers as services write them (LUD-06,
+LUD-12, LUD-16, LUD-21). HTTP statuses have no meaning there (LUD-01): an error is the field
+`status`. Unknown fields are skipped, because services add their own.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +20,8 @@ from bot.core.text import sanitize
 from bot.service.payouts import payout_account
 from bot.service.rails import invoices, rail, wallet_http
 
-# Read Lightning addresses as people type and paste them (LUD-16).
-
-
 FIELD = "details.address"
-LONGEST = 320  # characters
+LONGEST_ADDRESS = 320  # characters
 
 _USER = re.compile(r"(?![.]+$)[a-z0-9._-]{1,64}(\+[a-z0-9._-]{1,64})?", re.ASCII)
 _HOST = re.compile(r"(?P<host>[^\s/?#@:\\\[\]]+|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?")
@@ -29,11 +31,12 @@ _EXAMPLE = "It looks like an email address, such as maria@wallet.example."
 
 @dataclass(frozen=True, slots=True)
 class LightningAddress:
-    """A user at a host, both in lower case; `port` None is that of the scheme."""
+    """A user at a host, both in lower case."""
 
     user: str
     host: str
     port: int | None = None
+    """None for the default port of the scheme."""
 
     def __str__(self) -> str:
         """Return the address as its seller knows it."""
@@ -45,24 +48,24 @@ class LightningAddress:
         return self.host if self.port is None else f"{self.host}:{self.port}"
 
     def url(self, scheme: str) -> str:
-        """Return where the service says what it takes."""
+        """Return the URL whose answer is the service's offer."""
         return f"{scheme}://{self.server}/.well-known/lnurlp/{self.user}"
 
 
 def parse_address(text: str) -> LightningAddress:
     """Read `maria@wallet.example`, in any case and with `lightning:` before it.
 
-    Raises InvalidBody with what is wrong; whether the host may be reached is checked elsewhere.
+    Raises InvalidBody. Whether the host may be called is checked elsewhere.
     """
     plain = _SCHEME.sub("", sanitize.typed(text).lower().removeprefix("⚡").strip(), count=1)
     if not plain:
         raise address_refusal(
             payout_account.DetailError.MISSING, f"Enter the Lightning address. {_EXAMPLE}"
         )
-    if len(plain) > LONGEST:
+    if len(plain) > LONGEST_ADDRESS:
         raise address_refusal(
             payout_account.DetailError.TOO_LONG,
-            f"That's {len(plain)} characters; the limit is {LONGEST}.",
+            f"That's {len(plain)} characters; the limit is {LONGEST_ADDRESS}.",
         )
     user, at, server = plain.rpartition("@")
     if not at:
@@ -87,7 +90,7 @@ def parse_address(text: str) -> LightningAddress:
 
 
 def address_refusal(wrong: payout_account.DetailError, message: str) -> errors.InvalidBody:
-    """Return the error for an address that can't be used."""
+    """Return the refusal of an address that can't be used."""
     return errors.InvalidBody(info=[errors.FieldProblem(FIELD, message, wrong.value)])
 
 
@@ -104,40 +107,42 @@ def _without_at(plain: str) -> errors.InvalidBody:
     )
 
 
-# Read the answers of LNURL-pay services (LUD-06, LUD-12, LUD-16, LUD-21).
-#
-# HTTP statuses have no meaning there (LUD-01): an error is the field `status`. Unknown fields are
-# skipped, because services add their own.
-
-
 LONGEST_REASON = 200  # characters
 LONGEST_URL = 2_000  # characters
 MOST_COMMENT = 2_000  # characters
-_MOST = 10**20
-"""Millisatoshi, more than all there are: a longer number fills memory, logs and messages."""
+_TOO_MUCH = 10**20
+"""Millisatoshi, more than there are: a longer number fills memory, logs and messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayOffer:
-    """What a service takes: `least` and `most` in millisatoshi, comments of so many characters."""
+    """What a service takes."""
 
     callback: str
+    """URL that answers with an invoice."""
+
     least: int
+    """Millisatoshi."""
+
     most: int
+    """Millisatoshi."""
+
     comment_length: int
+    """Characters of a comment, 0 if it takes none."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedInvoice:
-    """An invoice, unread; `verify` is the address that reports its payment, if there is one."""
+    """An invoice as the service writes it, not decoded."""
 
     text: str
     verify: str | None
+    """URL that reports its payment, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A service's word on an invoice; preimage and invoice are None where it names none."""
+    """What a service says about an invoice; None for what it doesn't say."""
 
     settled: bool
     preimage: str | None
@@ -157,7 +162,7 @@ def read_offer(answer: Mapping[str, Any]) -> PayOffer:
 
 
 def callback_url(offer: PayOffer, msat: int, comment: str) -> str:
-    """Return the address that answers with an invoice; the service's own query stays as it is."""
+    """Return the URL that answers with an invoice; the service's own query stays as it is."""
     query = {"amount": str(msat)}
     if offer.comment_length and comment:
         query["comment"] = comment[: offer.comment_length]
@@ -192,9 +197,13 @@ def _check_status(answer: Mapping[str, Any]) -> None:
 def _whole(value: Any, missing: int | None = None) -> int:
     if value is None and missing is not None:
         return missing
-    if isinstance(value, Decimal) and -_MOST < value < _MOST and value == value.to_integral_value():
+    if (
+        isinstance(value, Decimal)
+        and -_TOO_MUCH < value < _TOO_MUCH
+        and value == value.to_integral_value()
+    ):
         value = int(value)
-    if type(value) is not int or not -_MOST < value < _MOST:
+    if type(value) is not int or not -_TOO_MUCH < value < _TOO_MUCH:
         raise errors.BadAnswer("an amount of the answer is no whole number")
     return value
 
@@ -219,8 +228,8 @@ Read = TypeVar("Read")
 class LightningAddressRail(wallet_http.HttpRail):
     """Asks the wallet of a Lightning address for invoices; `allow` is RAIL_ALLOW.
 
-    A wallet that announces a verify address is asked there for the payment; of any other, the
-    seller confirms payments.
+    A wallet that announces a verify address is asked there for the payment; for any other wallet
+    the seller confirms payments.
     """
 
     kind = payout_account.LIGHTNING
@@ -241,7 +250,8 @@ class LightningAddressRail(wallet_http.HttpRail):
         offer = None
         try:
             url, offer = await self._find(wanted)
-            offered, _ = await self._invoice(offer, -(-offer.least // invoices.MSAT), "")
+            least = -(-offer.least // invoices.MSAT)
+            offered, _ = await self._invoice(offer, least, "")
             await self._try_verify(offered)
         except wallet_http.FAILURES as error:
             raise _refusal(wanted.server, error, is_found=offer is not None) from None
@@ -259,11 +269,11 @@ class LightningAddressRail(wallet_http.HttpRail):
         )
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return the host that makes invoices, often another than that of the address."""
+        """Return the host that makes invoices, which often differs from the address's."""
         return details.get("host") or super().host(details)
 
     async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
-        """Ask the verify address; a settled invoice with a preimage of another is a lie."""
+        """Ask the verify address; a preimage of another invoice is not believed."""
         del charge
         try:
             found = await self._read(opened.poll_details["verify"], read_verification)
@@ -283,9 +293,10 @@ class LightningAddressRail(wallet_http.HttpRail):
         return rail.Arrived()
 
     async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:
-        """Return where the wallet says what it takes, and its answer.
+        """Return the URL of the wallet's offer, and the offer.
 
-        A host that may use http is asked so first; its answer counts if there is none over https.
+        A host that may use http is first asked over http. Its error counts if it can't be reached
+        over https.
         """
         plain: errors.PeerError | None = None
         if self._http.permits(wanted.host):
@@ -305,7 +316,7 @@ class LightningAddressRail(wallet_http.HttpRail):
             raise plain from None
 
     async def _read(self, url: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
-        """Ask an address and read its answer, whose HTTP status counts if it makes no sense."""
+        """Ask a URL and read its answer; its HTTP status only counts if it makes no sense."""
         answer = await self._http.get(url)
         try:
             return read(answer.fields)
@@ -347,21 +358,22 @@ class LightningAddressRail(wallet_http.HttpRail):
         return offered, invoices.check_invoice(offered.text, satoshi, self._now())
 
     async def _try_verify(self, offered: OfferedInvoice) -> None:
-        """Raise ForbiddenAddress and Moved for a verify address that can never be asked.
+        """Raise ForbiddenAddress or Moved if the verify address can never be asked.
 
-        Any answer will do: some wallets know an invoice only once its payment has begun.
+        Any other answer will do: some wallets know an invoice only once its payment has begun.
         """
-        if offered.verify:
-            try:
-                await self._http.get(offered.verify)
-            except wallet_http.Moved:
-                raise
-            except errors.PeerError:
-                return
+        if offered.verify is None:
+            return
+        try:
+            await self._http.get(offered.verify)
+        except wallet_http.Moved:
+            raise
+        except errors.PeerError:
+            return
 
 
 def _refusal(server: str, error: Exception, *, is_found: bool) -> errors.InvalidBody:
-    """Return what the seller reads; `server` is a part of what the seller typed."""
+    """Return the refusal to show the seller; `server` is a part of what they typed."""
     match error:
         case errors.InvoiceError():
             wrong = payout_account.DetailError.WRONG_INVOICE
@@ -372,11 +384,8 @@ def _refusal(server: str, error: Exception, *, is_found: bool) -> errors.Invalid
                 f"There's no Lightning address with this name at {server}. Check the spelling."
             )
         case _:
-            told = (
-                f"{server} doesn't answer as a Lightning wallet does. Check the part after the @."
-            )
             wrong, message = wallet_http.host_problem(server, error) or (
                 payout_account.DetailError.NOT_LNURL,
-                told,
+                f"{server} doesn't answer as a Lightning wallet does. Check the part after the @.",
             )
     return address_refusal(wrong, message)

@@ -1,8 +1,8 @@
 """The rail of LNbits: invoices of the seller's own wallet, with a key that can't spend.
 
 Checked against LNbits 1.6.2. `GET /payments/{hash}` answers any key, so only an answer with
-`details` is the wallet's own; `failed` is what LNbits says of a lapsed invoice, which may still be
-paid; webhooks are unsigned and come twice, so they are hints.
+`details` comes from the key's own wallet. LNbits says `failed` of a lapsed invoice, which may still
+be paid. Its webhooks are unsigned and come twice, so they are only hints.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from bot.service.rails import invoices, rail, wallet_http
 LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
 LONGEST_URL = 200  # characters
 LONGEST_REASON = 200  # characters
-LONGEST_WALLET = 200  # characters of an id that is stored with each checkout; LNbits writes 32
-WHERE = (
+LONGEST_WALLET = 200  # characters of a wallet's id, which each checkout stores; LNbits writes 32
+WHERE_THE_KEY_IS = (
     "In LNbits, open the wallet, then “Node URL, API keys and API docs”, and copy the"
     " Invoice/read key."
 )
 _KEY = re.compile(r"[0-9A-Za-z_-]{16,128}")
 _NO_PAGE = "Not Found"
-"""What others say who are made of the same framework as LNbits."""
+"""What other servers with LNbits' framework answer."""
 
 _BROKEN = frozenset([500, 502, 503, 504])
-"""Statuses of a server with a problem; of others, such as 520, LNbits explains the reason."""
+"""Statuses of a broken server; with others, such as 520, LNbits gives the reason."""
 
 _OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
-"""Pages of LNbits, whose address a seller may copy instead."""
+"""Paths of LNbits' pages: a seller may copy the address of one."""
 
 
 class LNbitsRail(wallet_http.HttpRail):
@@ -78,45 +78,49 @@ class LNbitsRail(wallet_http.HttpRail):
         if not _KEY.fullmatch(key):
             problems.append(
                 _problem(
-                    "key", payout_account.DetailError.KEY_FORM, f"That isn't an LNbits key. {WHERE}"
+                    "key",
+                    payout_account.DetailError.KEY_FORM,
+                    f"That isn't an LNbits key. {WHERE_THE_KEY_IS}",
                 )
             )
         plain = _with_scheme(url) if isinstance(url, str) else ""
         try:
             self._http.check(plain)
         except errors.ForbiddenAddress:
-            told = "Enter the public address of your LNbits, such as https://lnbits.example."
-            problems.append(_problem("url", payout_account.DetailError.URL_FORM, told))
+            message = "Enter the public address of your LNbits, such as https://lnbits.example."
+            problems.append(_problem("url", payout_account.DetailError.URL_FORM, message))
         if problems:
             raise errors.InvalidBody(info=problems)
         return _base(plain), key
 
     async def _refuse_spender(self, known: Mapping[str, Any]) -> None:
-        """Raise InvalidBody unless LNbits says that the key can make invoices and nothing more.
+        """Raise InvalidBody unless LNbits says that the key can only make invoices.
 
-        The second call asks for a payment without naming an invoice: LNbits checks the kind of
-        the key first, so it pays nothing with any key.
+        The second call asks for a payment without an invoice. LNbits checks the kind of the key
+        first, so it pays nothing whatever the key is.
         """
         wallet = await self._get(known, "wallet")
         if wallet.status == HTTPStatus.NOT_FOUND and _reason(wallet) == _NO_PAGE:
             raise wallet_http.Missing("no such page")
         if wallet.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
-            told = f"LNbits doesn't know this key. {WHERE}"
+            message = f"LNbits doesn't know this key. {WHERE_THE_KEY_IS}"
             raise errors.InvalidBody(
-                info=[_problem("key", payout_account.DetailError.UNKNOWN_KEY, told)]
+                info=[_problem("key", payout_account.DetailError.UNKNOWN_KEY, message)]
             )
         if "balance" not in _accepted(wallet):
             raise errors.BadAnswer("the answer is no wallet")
         refused = await self._post(known, {"out": True})
         limited = refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
         if "id" in wallet.fields or not limited or "key required" not in _reason(refused):
-            told = f"This key can spend your money. Enter the invoice key instead. {WHERE}"
+            message = (
+                f"This key can spend your money. Enter the invoice key instead. {WHERE_THE_KEY_IS}"
+            )
             raise errors.InvalidBody(
-                info=[_problem("key", payout_account.DetailError.SPENDING_KEY, told)]
+                info=[_problem("key", payout_account.DetailError.SPENDING_KEY, message)]
             )
 
     async def _create(self, charge: rail.Charge) -> wallet_http.WalletReply:
-        """Create an invoice, without a webhook where LNbits does not permit ours."""
+        """Create an invoice, without a webhook if LNbits doesn't permit ours."""
         body = {
             "out": False,
             "amount": charge.amount,
@@ -167,7 +171,7 @@ def _with_scheme(typed: str) -> str:
 
 
 def _base(url: str) -> str:
-    """Return the address of an LNbits without what follows it on its own pages."""
+    """Return the address of an LNbits without the path of one of its pages."""
     where = webhook_addresses.endpoint(url)
     return str(replace(where, path=_OWN_PATHS.split(where.path)[0].rstrip("/")))
 
@@ -202,7 +206,7 @@ def _reason(answer: wallet_http.WalletReply) -> str:
 def _read_payment(
     fields: Mapping[str, Any], charge: rail.Charge, opened: rail.Opened
 ) -> rail.PollAnswer:
-    """Return what LNbits says of a payment, if it is that of our invoice in our wallet."""
+    """Return what LNbits says about the payment of our invoice in our wallet."""
     details = fields.get("details")
     if not isinstance(details, dict):
         return rail.Waiting("the wallet does not accept the key any more")
@@ -223,7 +227,7 @@ def _read_payment(
 
 
 def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> rail.PollAnswer:
-    """Return what came in: an amount below zero went out, and some wallets know no preimage."""
+    """Return what came in; a negative amount went out, and some wallets know no preimage."""
     if type(amount) is not int or not invoices.MSAT <= amount <= invoices.MOST:
         return rail.Waiting("the payment did not come in", rail.InvalidWalletAnswer.AMOUNT)
     known = isinstance(preimage, str) and preimage.strip("0")
@@ -239,7 +243,7 @@ def _problem(name: str, wrong: payout_account.DetailError, message: str) -> erro
 
 
 def _refusal(where: str, error: Exception) -> errors.InvalidBody:
-    """Return what the seller reads of a wallet that can't be used."""
+    """Return the refusal to show the seller."""
     match error:
         case errors.InvoiceError():
             raise error
@@ -250,9 +254,8 @@ def _refusal(where: str, error: Exception) -> errors.InvalidBody:
                 " in a browser and enter the address that it shows there."
             )
         case _:
-            told = f"There's no LNbits at {where}. Check the address."
             wrong, message = wallet_http.host_problem(where, error) or (
                 payout_account.DetailError.NOT_LNBITS,
-                told,
+                f"There's no LNbits at {where}. Check the address.",
             )
     return errors.InvalidBody(info=[_problem("url", wrong, message)])

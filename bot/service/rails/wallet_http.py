@@ -1,8 +1,8 @@
-"""The HTTP client for wallets that sellers name; nothing that a wallet does can harm more than it.
+"""The HTTP client for wallets that sellers name, and what the rails of such wallets share.
 
-Hosts of RAIL_ALLOW may be private and may use http; all others are public and use https. A wallet
-whose domain has moved may redirect twice, to another such address; a call that carries a key is
-never redirected.
+Nothing that a wallet does harms other wallets. Hosts of RAIL_ALLOW may be private and may use http;
+all others must be public and use https. A wallet whose domain has moved may redirect twice, to
+addresses under the same rules; a call that carries a key is never redirected.
 """
 
 from __future__ import annotations
@@ -29,20 +29,22 @@ SECONDS = 10.0
 """Limit of a call, and of all calls of one opening together, however slowly the answer drips."""
 
 LONGEST_ANSWER = 64 * 1024  # bytes
-MOST_PIECES = 1_000
-"""Chunks of an answer: one of a byte each costs a thousand times as much to read."""
+MOST_CHUNKS = 1_000
+"""Chunks of an answer: chunks of a single byte cost a thousand times as much to read."""
 
 MOST_REDIRECTS = 2
 _BAD_LOCATION = "Invalid URL in location header"
-"""How httpx refuses an answer for a Location that it can't read."""
+"""How httpx refuses an answer whose Location it can't read."""
 
 LONGEST_URL = 2_000
-"""Characters of an address that a wallet names."""
+"""Characters of a URL that a wallet names."""
 
 DEPTH = 20
+"""Nesting of an answer's JSON."""
+
 CONNECTIONS = 600
-"""More than there are openings, polls and probes at once, which have bounds of their own: with
-fewer, wallets that stay silent would hold the connections that others' calls wait for."""
+"""More than all openings, polls and probes that can be under way, which have their own bounds. With
+fewer, silent wallets would hold the connections that calls of other wallets wait for."""
 
 HEADERS = {
     "User-Agent": "payment-request-bot",
@@ -53,7 +55,7 @@ UNNAMED_SECONDS = 15
 """Seconds without a call after a 429 that names no time."""
 
 FAILURES = (errors.PeerError, errors.ForbiddenAddress, errors.InvoiceError)
-"""What a wallet can do wrong; the messages hold no secret."""
+"""What can go wrong at a wallet; the messages contain no secret."""
 
 
 class NoSuchHost(errors.NotReached):
@@ -61,7 +63,7 @@ class NoSuchHost(errors.NotReached):
 
 
 class NotSecure(errors.NotReached):
-    """No connection: no TLS, or a certificate that is not valid."""
+    """No connection: no TLS, or an invalid certificate."""
 
 
 class BrokenOff(errors.Unreachable):
@@ -69,15 +71,15 @@ class BrokenOff(errors.Unreachable):
 
 
 class Missing(errors.BadAnswer):
-    """404 or 410, without the answer of a wallet."""
+    """404 or 410, but no wallet's answer."""
 
 
 class Denied(errors.BadAnswer):
-    """Another 4xx, without the answer of a wallet."""
+    """Another 4xx, but no wallet's answer."""
 
 
 class Moved(errors.BadAnswer):
-    """A redirect that is not followed: one too many, or to an address that may not be called."""
+    """A redirect that isn't followed: one too many, or to an address that may not be called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class WalletReply:
 
 
 class WalletHttp:
-    """Calls wallets; `allow` is RAIL_ALLOW, `calls` has the budgets of hosts, None without any."""
+    """Calls wallets; `allow` is RAIL_ALLOW, `calls` has the budgets of hosts, if there are any."""
 
     def __init__(
         self, allow: webhook_addresses.AllowList, calls: host_calls.HostCalls | None = None
@@ -114,20 +116,20 @@ class WalletHttp:
         await self._client.aclose()
 
     def permits(self, host: str) -> bool:
-        """Return whether the operator has allowed the host as written, whatever it resolves to."""
+        """True if the operator has allowed the host as written, whatever it resolves to."""
         address = webhook_addresses.literal_address(host)
         listed = address is not None and self._allow.permits_address(address)
         return listed or self._allow.permits_host(host)
 
     def check(self, url: str) -> str:
-        """Return the address if it may be called. Raises ForbiddenAddress."""
+        """Return the URL if it may be called. Raises ForbiddenAddress."""
         host = webhook_addresses.check_url(url, self._allow)
         if not url.lower().startswith("https:") and not self.permits(host):
             raise errors.ForbiddenAddress(f"{host} is not called over plain http")
         return url
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> WalletReply:
-        """Return a JSON object; redirects are followed where no `headers` could carry a key along.
+        """Return a JSON object. With `headers`, which may contain a key, no redirect is followed.
 
         Raises ForbiddenAddress and PeerError.
         """
@@ -156,7 +158,7 @@ class WalletHttp:
         raise Moved(f"{lane(str(request.url))} redirects to another address")
 
     async def _send(self, request: httpx.Request) -> WalletReply | str:
-        """Return a JSON object, or where a redirect leads."""
+        """Return a JSON object, or the target of a redirect."""
         where = webhook_addresses.endpoint(str(request.url))
         server = f"{where.host}:{where.port}"
         if self._calls:
@@ -186,19 +188,19 @@ class WalletHttp:
 
 
 def _asked_wait(response: httpx.Response) -> int:
-    """Return the seconds for which a host asks for no calls; a date counts by the host's clock."""
+    """Return the seconds for which a host asks for no calls; dates are read by the host's clock."""
     if response.status_code not in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         return 0
     now = http_client.read_date(response.headers.get("date")) or time.time()
     wait = http_client.read_retry_after(response.headers.get("retry-after"), int(now * 1000))
-    return wait or (
-        UNNAMED_SECONDS if response.status_code != HTTPStatus.SERVICE_UNAVAILABLE else 0
-    )
+    if not wait and response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+        return UNNAMED_SECONDS
+    return wait
 
 
 @asynccontextmanager
 async def time_limit() -> AsyncIterator[None]:
-    """Limit what happens inside to SECONDS. Raises Unreachable."""
+    """Limit the block to SECONDS. Raises Unreachable."""
     try:
         async with asyncio.timeout(SECONDS):
             yield
@@ -207,24 +209,24 @@ async def time_limit() -> AsyncIterator[None]:
 
 
 def lane(url: str) -> str:
-    """Return the host and port of an address: calls there delay no other's."""
+    """Return the host and port of a URL: a slow one delays no other."""
     where = webhook_addresses.endpoint(url)
     return f"{where.host}:{where.port}"
 
 
 async def _read(response: httpx.Response) -> bytes:
-    body, pieces = b"", 0
+    body, chunks = b"", 0
     async for chunk in response.aiter_raw():
-        body, pieces = body + chunk, pieces + 1
-        if pieces > MOST_PIECES:
-            raise errors.BadAnswer(f"the answer comes in more than {MOST_PIECES} pieces")
+        body, chunks = body + chunk, chunks + 1
+        if chunks > MOST_CHUNKS:
+            raise errors.BadAnswer(f"the answer comes in more than {MOST_CHUNKS} pieces")
         if len(body) > LONGEST_ANSWER:
             raise errors.BadAnswer(f"the answer is longer than {LONGEST_ANSWER} bytes")
     return body
 
 
 def _target(request: httpx.Request, response: httpx.Response) -> str:
-    """Return where a redirect leads; '' for nowhere, which may not be called."""
+    """Return the target of a redirect; "", which may not be called, if it can't be read."""
     location = response.headers.get("location", "")
     try:
         return str(request.url.join(location)) if 0 < len(location) <= LONGEST_URL else ""
@@ -233,7 +235,7 @@ def _target(request: httpx.Request, response: httpx.Response) -> str:
 
 
 def _unconnected(server: str, error: BaseException) -> errors.NotReached:
-    """Return why there is no connection, which is the first cause that is known."""
+    """Return why there is no connection, from the first known cause."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, guarded_transport.NameNotFound):
@@ -245,7 +247,7 @@ def _unconnected(server: str, error: BaseException) -> errors.NotReached:
 
 
 def failure(server: str, status: int, wait: int = 0) -> errors.PeerError:
-    """Return what an answer that is not a wallet's means; `wait` in seconds, as the host asks."""
+    """Return the error of an answer that no wallet gives; the host asks for `wait` seconds."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return errors.Throttled(f"{server} answers 429: too many calls", wait)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -269,13 +271,10 @@ def _parsed(server: str, status: int, body: bytes, wait: int) -> WalletReply:
     raise failure(server, status, wait)
 
 
-# What the rails of wallets with an HTTP interface have in common.
-
-
 class HttpRail(ABC):
     """A rail that asks the wallet at `details.url`; `allow` is RAIL_ALLOW, `now` in epoch ms.
 
-    `calls` has the budgets of hosts, None without any.
+    `calls` has the budgets of hosts, None for no budgets.
     """
 
     test_money = False
@@ -327,7 +326,7 @@ def unanswered(error: Exception) -> rail.Waiting:
 
 
 def host_problem(server: str, error: Exception) -> tuple[payout_account.DetailError, str] | None:
-    """Return what a seller does about a wallet's server; None for an answer that is no wallet's."""
+    """Return what a seller can do about a wallet's server; None if that isn't known."""
     later = "Try again later."
     match error:
         case errors.ForbiddenAddress():
@@ -343,11 +342,15 @@ def host_problem(server: str, error: Exception) -> tuple[payout_account.DetailEr
                 f"There's no server at {server}. Check the spelling.",
             )
         case NotSecure():
-            told = "has no valid certificate, so it can't be trusted. Ask whoever runs it."
-            return payout_account.DetailError.HOST_UNSAFE, f"{server} {told}"
+            return (
+                payout_account.DetailError.HOST_UNSAFE,
+                f"{server} has no valid certificate, so it can't be trusted. Ask whoever runs it.",
+            )
         case errors.NotReached():
-            told = f"{server} can't be reached: it takes no connections. {later}"
-            return payout_account.DetailError.HOST_CLOSED, told
+            return (
+                payout_account.DetailError.HOST_CLOSED,
+                f"{server} can't be reached: it takes no connections. {later}",
+            )
         case BrokenOff():
             return (
                 payout_account.DetailError.HOST_BROKEN,
@@ -374,9 +377,9 @@ def host_problem(server: str, error: Exception) -> tuple[payout_account.DetailEr
                 f"{server} lets nobody ask for it: {error}.",
             )
         case Moved():
-            told = f"{server} redirects to an address that can't be used."
+            what = f"{server} redirects to an address that can't be used."
             return (
                 payout_account.DetailError.HOST_MOVED,
-                f"{told} Ask your wallet for your current address.",
+                f"{what} Ask your wallet for your current address.",
             )
     return None
