@@ -99,7 +99,7 @@ def _read_facts(
         deployment,
         sum(one.number for one in queries.count_waiting(tx) if one.queue in mail_queues),
         any(FEEDBACK in text for text in newest_updates),
-        money_checks.MoneyFacts(account_rows.count_by_kind(tx), exchange_rates.newest(tx)),
+        money_checks.MoneyFacts(account_rows.count_by_kind(tx), exchange_rates.newest_answer(tx)),
     )
 
 

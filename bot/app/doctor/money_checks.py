@@ -121,7 +121,7 @@ def _describe_outage(failed: Mapping[str, str]) -> str:
 async def _ask(url: str) -> dict[str, Decimal] | str:
     """Return a source's prices, or what is wrong with it."""
     try:
-        return await rates_job.ask(url)
+        return await rates_job.fetch_prices(url)
     except errors.PeerError as error:
         return str(error)
 

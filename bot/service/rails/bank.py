@@ -75,7 +75,7 @@ def _epc(
     structured one.
     """
     iban, bic = details["iban"], details.get("bic", "")
-    german = iban[:2] in bank_accounts.GERMAN
+    german = iban[:2] in bank_accounts.GERMAN_COUNTRIES
     name = bank_accounts.fold(details["name"], bank_accounts.SEPA_CHARACTERS, german=german) or ""
     # EPC217-08, section 6.2: no double slash, and none at the ends.
     name = _SLASHES.sub("/", name).strip("/ ")[: bank_accounts.LONGEST_NAME].strip("/ ")
@@ -136,7 +136,7 @@ def _swiss(
         _fitted(details["name"], bank_accounts.SWISS_CHARACTERS, bank_accounts.LONGEST_NAME),
         *(
             _fitted(address[name], bank_accounts.SWISS_CHARACTERS, most)
-            for name, most in bank_accounts.ADDRESS.items()
+            for name, most in bank_accounts.ADDRESS_LENGTHS.items()
         ),
         address["country"],
     ]

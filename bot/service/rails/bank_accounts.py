@@ -1,6 +1,6 @@
-"""Bank accounts: what a seller types, checked and brought into the form that codes need.
+"""Bank accounts: what a seller types, checked and normalized for bank codes.
 
-A scheme is the format of the code: each has its fields, its currencies and its masked label.
+A scheme is the format of the code. Each has its fields, its currencies and its masked label.
 """
 
 from __future__ import annotations
@@ -27,18 +27,15 @@ from bot.core.text import contacts, sanitize
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
 
-# Characters that bank formats take, and how other letters are written with them.
-#
-# Banks refuse or mangle what their formats don't know, so a code has the folded text; pages show
-# the true one. Greek and Bulgarian follow the conversion table EPC217-08 of the European Payments
-# Council.
-
+# Characters. Banks refuse or mangle what their formats don't know, so codes contain the folded
+# text; pages show the original. Greek and Bulgarian follow EPC217-08, the conversion table of the
+# European Payments Council.
 
 SEPA_CHARACTERS = re.compile(r"[A-Za-z0-9/?:().,'+ -]")
 """The Latin character set of SEPA messages (EPC217-08, section 6.1)."""
 
 PIX_CHARACTERS = re.compile(r"[A-Za-z0-9$%*+./: -]")
-"""What banks take in the texts of a BR Code, of the EMV set "ANS"."""
+"""The characters of the EMV set "ANS" that banks take in the texts of a BR Code."""
 
 SWISS_CHARACTERS = re.compile(r"[\x20-\x7e\xa0-\u017fȘșȚț€]")
 """The Latin characters of the Swiss QR code (SIX, Guidelines QR-bill 2.3, section 4.1.1)."""
@@ -53,8 +50,8 @@ _DATA = Path(__file__).with_name("letters.json")
 def fold(text: str, taken: re.Pattern[str], *, german: bool = False) -> str | None:
     """Return a text on one line with only the characters `taken`, without accents if need be.
 
-    With `german`, `ü` becomes `ue` and not `u`. Letters and digits of scripts that have no
-    conversion can't be left out: the result is then None, as it is for a text without any.
+    With `german`, `ü` becomes `ue` and not `u`. Return None if a letter or digit has no
+    conversion, or if there is none at all.
     """
     parts = []
     for char in _GREEK_OU.sub("u", unicodedata.normalize("NFC", text)):
@@ -67,7 +64,7 @@ def fold(text: str, taken: re.Pattern[str], *, german: bool = False) -> str | No
 
 
 def _folded(char: str, taken: re.Pattern[str], *, german: bool) -> str:
-    """Return what a character is written as, '' if that is nothing."""
+    """Return how a character is written, "" if it can't be."""
     if taken.fullmatch(char):
         return char
     table = _table() | _GERMAN if german else _table()
@@ -85,13 +82,12 @@ def _spelled(char: str, table: dict[str, str]) -> str | None:
 
 @cache
 def _table() -> dict[str, str]:
-    """Return what each lower-case letter and each mark is written as."""
+    """Return how each lower-case letter and each mark is written."""
     table: dict[str, str] = json.loads(_DATA.read_text("utf-8"))
     return table
 
 
-# IBANs: checked as banks do, by country, length, structure and check digits.
-
+# IBANs, checked as banks do: by country, length, structure and check digits.
 
 _SEPA = (
     "AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GI GR HR HU IE IS IT LI LT LU LV MC MD ME MK MT"
@@ -101,7 +97,7 @@ SEPA_COUNTRIES = frozenset(_SEPA.split())
 """Countries whose accounts receive SEPA transfers (European Payments Council, EPC409-09, 2025)."""
 
 SWISS_COUNTRIES = frozenset({"CH", "LI"})
-GERMAN = frozenset({"DE", "AT", "CH", "LI"})
+GERMAN_COUNTRIES = frozenset({"DE", "AT", "CH", "LI"})
 """Countries where `ü` without its dots is written `ue`."""
 
 _FORM = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{1,30}")
@@ -111,10 +107,9 @@ _TYPO = "Compare it with a bank statement."
 
 
 def check_iban(text: str) -> str:
-    """Return an IBAN without spaces, of any country.
+    """Return an IBAN of any country, without spaces. Raises BadDetail.
 
-    Raises BadDetail. The banks of a
-    country are not looked up: new ones would be refused.
+    The bank is not looked up: new banks would be refused.
     """
     number = iban.compact(text)
     if not _FORM.fullmatch(number):
@@ -148,12 +143,12 @@ def check_iban(text: str) -> str:
 
 
 def country_name(number: str) -> str:
-    """Return the English name of an IBAN's country, its code for one without a name."""
+    """Return the English name of an IBAN's country, its code if it has no name."""
     return str(Locale("en").territories.get(number[:2], number[:2]))
 
 
 def is_qr_iban(number: str) -> bool:
-    """Return whether a Swiss IBAN takes only payments with a QR reference (SIX, section 4.2.2)."""
+    """True if a Swiss IBAN only takes payments with a QR reference (SIX, section 4.2.2)."""
     return number[:2] in SWISS_COUNTRIES and int(number[4:9]) in _QR_BANKS
 
 
@@ -162,17 +157,16 @@ def grouped_iban(number: str) -> str:
     return iban.format(number)
 
 
-# Pix keys: the five kinds by which Brazilian accounts are found.
+# Pix keys: five kinds of names for Brazilian accounts.
 
-
-LONGEST = 77
+LONGEST_PIX_KEY = 77
 """Characters of a key (Banco Central do Brasil, Manual of the BR Code)."""
 
 _NATIONAL_DIGITS = range(10, 12)
 _BRAZIL = "55"
 _CPF_DIGITS = 11
 _RANDOM = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
-_KINDS = (
+_PIX_KEY_KINDS = (
     "A Pix key is a CPF, a CNPJ, a phone number that starts with +55, an email address or a random"
     " key."
 )
@@ -189,9 +183,9 @@ class KeyKind(StrEnum):
 
 
 def check_pix_key(text: str) -> tuple[KeyKind, str]:
-    """Return the kind of a key and the key in the one spelling that codes have.
+    """Return the kind of a key, and the key as codes spell it. Raises BadDetail.
 
-    Eleven digits are a CPF: a phone number starts with `+`. Raises BadDetail.
+    Eleven digits are a CPF: a phone number starts with `+`.
     """
     if "@" in text:
         return KeyKind.EMAIL, _email(text)
@@ -210,7 +204,7 @@ def check_pix_key(text: str) -> tuple[KeyKind, str]:
             "That isn't a CPF: its check digits don't match. If it's a phone number, start it with"
             " +55.",
         )
-    raise payout_account.BadDetail(payout_account.DetailError.PIX_KEY, _KINDS)
+    raise payout_account.BadDetail(payout_account.DetailError.PIX_KEY, _PIX_KEY_KINDS)
 
 
 def _email(text: str) -> str:
@@ -220,10 +214,10 @@ def _email(text: str) -> str:
             payout_account.DetailError.PIX_EMAIL,
             "That isn't an email address. Enter the key as your bank's app shows it.",
         )
-    if len(address) > LONGEST:
+    if len(address) > LONGEST_PIX_KEY:
         raise payout_account.BadDetail(
             payout_account.DetailError.TOO_LONG,
-            f"That's {len(address)} characters; the limit is {LONGEST}.",
+            f"That's {len(address)} characters; the limit is {LONGEST_PIX_KEY}.",
         )
     return address.lower()
 
@@ -239,14 +233,16 @@ def _phone(text: str) -> str:
     return f"+{number}"
 
 
+# Details: the fields that a seller types.
+
 LONGEST_NAME = 70
-"""Characters of a holder's name in EPC and Swiss codes; the other formats cut theirs."""
+"""Characters of a holder's name in EPC and Swiss codes; the other formats cut names."""
 
 LONGEST_ID, LONGEST_CITY = 100, 60
 SHORTEST_IBAN = 15
-ADDRESS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35}
-"""Fields of a Swiss holder's address, with their lengths (SIX, section 4.3.1); the country, a code
-of two letters, follows them."""
+ADDRESS_LENGTHS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35}
+"""Characters of each field of a Swiss holder's address (SIX, section 4.3.1), which a country's code
+of two letters follows."""
 
 _NEEDED = {
     "name": "Enter the account holder's name exactly as the bank has it.",
@@ -269,11 +265,12 @@ _QR_IBAN = (
 
 @dataclass(frozen=True, slots=True)
 class _Scheme:
-    """How one scheme reads details; `label` masks them."""
+    """How one scheme reads details."""
 
     currencies: tuple[str, ...]
     read: Callable[[_Fields], dict[str, Any]]
     label: Callable[[dict[str, Any]], str]
+    """Masks the details."""
 
 
 class _Fields:
@@ -286,20 +283,20 @@ class _Fields:
         self.problems: list[errors.FieldProblem] = []
 
     def text(self, name: str, most: int, *, needed: bool = True, code: bool = False) -> str:
-        """Return a field's text on one line, '' with a problem if it is missing or too long.
+        """Return a field's text on one line; "" and add a problem if it is missing or too long.
 
-        That of a `code` is in plain characters.
+        The text of a `code` is reduced to plain characters.
         """
         self._known.add(name)
         value = self._details.get(name, "")
         typed = value.translate(sanitize.INVISIBLE_MARKS) if isinstance(value, str) else ""
         line = sanitize.typed(typed, digits="@" not in typed) if code else " ".join(typed.split())
         if not line and (needed or value not in ("", None)):
-            told = _NEEDED.get(name, "Send it as text, or leave it out.")
-            self.problem(name, payout_account.DetailError.MISSING, told)
+            message = _NEEDED.get(name, "Send it as text, or leave it out.")
+            self.problem(name, payout_account.DetailError.MISSING, message)
         elif len(line) > most:
-            told = f"That's {len(line)} characters; the limit is {most}."
-            self.problem(name, payout_account.DetailError.TOO_LONG, told)
+            message = f"That's {len(line)} characters; the limit is {most}."
+            self.problem(name, payout_account.DetailError.TOO_LONG, message)
         elif line.isprintable():
             return line
         else:
@@ -309,14 +306,14 @@ class _Fields:
         return ""
 
     def foldable(self, name: str, most: int, taken: re.Pattern[str], *, needed: bool = True) -> str:
-        """Return a text that can be written with the characters of the format."""
+        """Return a text; add a problem if it can't be written with the characters of the format."""
         line = self.text(name, most, needed=needed)
         if line and fold(line, taken) is None:
             self.problem(name, payout_account.DetailError.NOT_LATIN, _LATIN)
         return line
 
     def checked(self, name: str, check: Callable[[str], Any]) -> Any:
-        """Return what `check` makes of a text, None with the problem that it raises."""
+        """Return what `check` makes of a text; None and add a problem if it raises one."""
         line = self.text(name, LONGEST_ID, code=True)
         try:
             return check(line) if line else None
@@ -325,7 +322,7 @@ class _Fields:
             return None
 
     def below(self, name: str) -> _Fields:
-        """Return the fields of an object, whose problems are kept here."""
+        """Return the fields of an object; their problems are added here."""
         self._known.add(name)
         value = self._details.get(name)
         fields = _Fields(value if isinstance(value, dict) else {}, f"{self._path}.{name}")
@@ -333,7 +330,7 @@ class _Fields:
         return fields
 
     def refuse_others(self) -> None:
-        """Add a problem for each field that nobody has asked for."""
+        """Add a problem for each unknown field."""
         self.problems += payout_account.unknown_fields(self._details, self._known, self._path)
 
     def problem(self, name: str, wrong: payout_account.DetailError, message: str) -> None:
@@ -341,7 +338,7 @@ class _Fields:
 
 
 def connect(details: Mapping[str, Any]) -> rail.Connected:
-    """Return the account that these details name, checked as banks do.
+    """Check the details of an account as banks do, and return the account.
 
     `scheme` is one of SCHEMES: sepa `{iban, name, bic?}`, pix `{key, name, city}`, upi
     `{id, name}`, swiss `{iban, name, address {street?, houseNumber?, postalCode, town, country?}}`.
@@ -376,8 +373,8 @@ def _read_sepa(fields: _Fields) -> dict[str, Any]:
     }
     bic = fields.text("bic", LONGEST_ID, needed=False, code=True).replace(" ", "").upper()
     if bic and not _BIC.fullmatch(bic):
-        told = "A BIC has 8 or 11 letters and digits. You can leave it out."
-        fields.problem("bic", payout_account.DetailError.BIC_FORM, told)
+        message = "A BIC has 8 or 11 letters and digits. You can leave it out."
+        fields.problem("bic", payout_account.DetailError.BIC_FORM, message)
     return read | ({"bic": bic} if bic else {})
 
 
@@ -438,10 +435,10 @@ def _swiss_iban(text: str) -> str:
 
 
 def _address(fields: _Fields, number: str | None) -> dict[str, str]:
-    """Read the structured address, in the IBAN's country if it names none."""
+    """Read the structured address; the IBAN's country is the default."""
     found = {
         name: fields.foldable(name, most, SWISS_CHARACTERS, needed=name in _NEEDED)
-        for name, most in ADDRESS.items()
+        for name, most in ADDRESS_LENGTHS.items()
     }
     named = fields.text("country", LONGEST_ID, needed=False, code=True).upper()
     country = named or (number or "CH")[:2]
@@ -456,7 +453,7 @@ def _address(fields: _Fields, number: str | None) -> dict[str, str]:
 
 
 def _mask(text: str) -> str:
-    """Return the ends of a number or an address, enough for its owner to know it."""
+    """Return the ends of a number or an address, so that its owner recognizes it."""
     name, mark, host = text.rpartition("@")
     if mark:
         return f"{name[:2]} … @{host}"
@@ -474,4 +471,4 @@ SCHEMES = {
     "upi": _Scheme(("INR",), _read_upi, lambda read: _mask(read["id"])),
     "swiss": _Scheme(("CHF", "EUR"), _read_swiss, lambda read: _mask(read["iban"])),
 }
-"""The schemes of banks, in the order that they are offered in."""
+"""The schemes of banks, in the order in which they are offered."""

@@ -1,7 +1,8 @@
-"""Exchange rates, each with its source and time.
+"""Exchange rates: the answers of public sources, their median, and the rates of checkouts.
 
-The sandbox's rates are those of `rates.json` beside this file: invented figures, marked as such on
-every payment.
+A rate is never a guess. The largest group of fresh sources that agree counts if it is a majority:
+one broken source of three is left out, and two sources that contradict each other sell nothing.
+The sandbox's rates are invented figures, and marked as such on every payment.
 """
 
 from __future__ import annotations
@@ -23,20 +24,18 @@ from bot.core.money import amounts
 from bot.core.text import phrases
 from bot.service.requests import request
 
-# The median of the sources that are fresh and agree; a price is never a guess.
-#
-# The largest group of sources that agree counts if it is a majority: one broken source of three
-# is left out, and two sources that contradict each other sell nothing.
-
+if TYPE_CHECKING:
+    Pairs: TypeAlias = Iterable[tuple[Any, Any]]
+    Prices: TypeAlias = Mapping[str, Decimal]
 
 FRESH = 10 * 60_000
 """Milliseconds after which a price is no longer used."""
 
 MOST_SPREAD = Decimal("0.02")
-"""Of the median, by which the highest price may exceed the lowest."""
+"""How far the highest price may exceed the lowest, as a fraction of the median."""
 
 LEAST_SOURCES = 2
-"""Fresh sources that are needed where as many are configured."""
+"""Fresh sources that are needed, if as many are configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,34 +49,36 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Median:
-    """The median price, of which sources, as of the oldest of them; `spread` is a fraction.
-
-    `outliers` are the fresh prices that are too far from it and have no part in it.
-    """
+    """The median price of one bitcoin."""
 
     price: Decimal
     sources: tuple[str, ...]
     at: int
+    """Time of its oldest price, in epoch ms."""
+
     spread: Decimal
+    """Distance of its highest and lowest price, as a fraction."""
+
     outliers: tuple[Price, ...] = ()
+    """The fresh prices that are too far away to be a part of it."""
 
     @property
     def agrees(self) -> bool:
-        """Return whether the sources are close enough to each other to sell at the median."""
+        """True if the sources are close enough to each other to sell at the median."""
         return self.spread <= MOST_SPREAD
 
     @property
     def source(self) -> str:
-        """Return who publishes it."""
+        """Return who publishes it, as people read it."""
         return phrases.rate_source(self.sources)
 
 
 def median(prices: Sequence[Price], now: int, configured: int) -> Median | None:
-    """Return the median of the fresh prices that agree, None if there are too few fresh ones.
+    """Return the median of the fresh prices that agree, None if too few are fresh.
 
-    Where no majority agrees it is the median of all, which says so: see `agrees`. `configured` is
-    the number of sources that the operator named. A price from the future is as stale as an old
-    one: a clock was set back.
+    If no majority agrees, return the median of all, which doesn't agree. `configured` is the number
+    of sources that the operator named. A price from the future is as stale as an old one, because
+    a clock was set back.
     """
     fresh = sorted((one for one in prices if abs(now - one.at) <= FRESH), key=lambda one: one.price)
     least = max(1, min(configured, LEAST_SOURCES))
@@ -92,7 +93,7 @@ def median(prices: Sequence[Price], now: int, configured: int) -> Median | None:
 
 
 def _of_group(fresh: Sequence[Price], start: int, end: int) -> Median:
-    """Return the median of some of the prices, which are sorted; the others are outliers."""
+    """Return the median of some of the sorted prices; the others are outliers."""
     group = fresh[start:end]
     low, high = group[(len(group) - 1) // 2].price, group[len(group) // 2].price
     middle = low if low == high else (low + high) / 2
@@ -102,24 +103,18 @@ def _of_group(fresh: Sequence[Price], start: int, end: int) -> Median:
     return Median(middle, names, min(one.at for one in group), spread, outliers)
 
 
-# What public sources of exchange rates answer: the price of one bitcoin in many currencies.
-#
-# A source is known by the shape of its answer, and called by its host. Nothing of an answer is
-# trusted: what is no plausible price of a known currency is left out.
-
-
-if TYPE_CHECKING:
-    Pairs: TypeAlias = Iterable[tuple[Any, Any]]
+# Answers of public sources: the price of one bitcoin in many currencies. A source is known by the
+# shape of its answer, and named by its host. Whatever is no plausible price is left out.
 
 BITCOIN, SATOSHI = "BTC", "SAT"
-LEAST, MOST = Decimal("0.000001"), Decimal(10) ** 15
+LEAST_PRICE, MOST_PRICE = Decimal("0.000001"), Decimal(10) ** 15
 """Bounds of a plausible price of one bitcoin, in any currency."""
 
 LONGEST_PRICE = 40
 """Characters of a price, as text."""
 
 _CONTEXT = Context(prec=26)
-"""More digits than any source has, and so few that the mean of two prices is exact."""
+"""More digits than any source has, but few enough for an exact mean of two prices."""
 
 DEPTH = 10
 _PREFIX = re.compile(r"^(api|www)\.")
@@ -144,18 +139,19 @@ def read_prices(body: bytes) -> dict[str, Decimal]:
     else:
         raise errors.BadAnswer("no known form of rates for BTC")
     known = amounts.currencies() - {BITCOIN, SATOSHI}
-    prices = {
-        code: price
-        for code, value in pairs
-        if isinstance(code, str) and code in known and (price := _price(value)) is not None
-    }
+    prices = {}
+    for code, value in pairs:
+        if isinstance(code, str) and code in known:
+            price = _price(value)
+            if price is not None:
+                prices[code] = price
     if not prices:
         raise errors.BadAnswer("no price of a known currency")
     return prices
 
 
 def _price(value: Any) -> Decimal | None:
-    """Return a plausible price, None for anything else. A float never gets here."""
+    """Return a plausible price, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
         return None
     text = str(value)
@@ -165,7 +161,7 @@ def _price(value: Any) -> Decimal | None:
         price = _CONTEXT.create_decimal(text)
     except InvalidOperation:
         return None
-    return price if price.is_finite() and LEAST <= price <= MOST else None
+    return price if price.is_finite() and LEAST_PRICE <= price <= MOST_PRICE else None
 
 
 def _coinbase(answer: Any) -> Pairs | None:
@@ -188,12 +184,12 @@ def _kraken(answer: Any) -> Pairs | None:
     result = _field(answer, "result", dict)
     if not result:
         return None
-    pairs = [(_KRAKEN_PAIR.fullmatch(name), ticker) for name, ticker in result.items()]
-    return [
-        (found[1] or found[2], trade[0])
-        for found, ticker in pairs
-        if found and (trade := _field(ticker, "c", list))
-    ]
+    pairs = []
+    for name, ticker in result.items():
+        found, trade = _KRAKEN_PAIR.fullmatch(name), _field(ticker, "c", list)
+        if found and trade:
+            pairs.append((found[1] or found[2], trade[0]))
+    return pairs
 
 
 def _yadio(answer: Any) -> Pairs | None:
@@ -203,69 +199,67 @@ def _yadio(answer: Any) -> Pairs | None:
 
 
 def _field(value: Any, name: str, kind: type) -> Any:
-    """Return a field of this type, None if there is none."""
+    """Return a field of this type, None without one."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, kind) else None
 
 
-# SQL of exchange rates: the newest price of one bitcoin by source and currency.
+# Stored prices: the newest answer of each source.
 
-
-if TYPE_CHECKING:
-    Prices: TypeAlias = Mapping[str, Decimal]
-
-INSERT = """
+INSERT_PRICE = """
     INSERT INTO exchange_rates (source, currency, price, at)
     VALUES (:source, :currency, :price, :at)
 """
-DROP = "DELETE FROM exchange_rates WHERE source = :source"
-NEWEST = "SELECT MAX(at) AS at FROM exchange_rates"
-READ = "SELECT source, currency, price, at FROM exchange_rates"
+FORGET_PRICES = "DELETE FROM exchange_rates WHERE source = :source"
+NEWEST_ANSWER = "SELECT MAX(at) AS at FROM exchange_rates"
+READ_PRICES = "SELECT source, currency, price, at FROM exchange_rates"
 
 
-def replace(tx: database.Transaction, source: str, prices: Prices, now: int) -> None:
-    """Store the prices that a source has answered at `now`, and forget its older ones."""
-    tx.execute(DROP, source=source)
+def store_prices(tx: database.Transaction, source: str, prices: Prices, now: int) -> None:
+    """Store the prices of a source's answer, and forget its older ones."""
+    tx.execute(FORGET_PRICES, source=source)
     for currency, price in prices.items():
-        tx.execute(INSERT, source=source, currency=currency, price=str(price), at=now)
+        tx.execute(INSERT_PRICE, source=source, currency=currency, price=str(price), at=now)
 
 
-def read(tx: database.Transaction) -> dict[str, tuple[int, dict[str, Decimal]]]:
+def read_stored(tx: database.Transaction) -> dict[str, tuple[int, dict[str, Decimal]]]:
     """Return, for each source, when it answered last (epoch ms) and its prices."""
     found: dict[str, tuple[int, dict[str, Decimal]]] = {}
-    for row in tx.query(READ):
+    for row in tx.query(READ_PRICES):
         _, prices = found.setdefault(row["source"], (row["at"], {}))
         prices[row["currency"]] = Decimal(row["price"])
     return found
 
 
-def newest(tx: database.Transaction) -> int | None:
+def newest_answer(tx: database.Transaction) -> int | None:
     """Return when a source answered last (epoch ms), None if none has."""
-    (row,) = tx.query(NEWEST)
+    (row,) = tx.query(NEWEST_ANSWER)
     at: int | None = row["at"]
     return at
 
 
-DIGITS = 28
-"""Significant digits of a crossed rate, more than the largest amount needs."""
+# Rates of checkouts.
+
+RATE_DIGITS = 28
+"""Significant digits of a rate, more than the largest amount needs."""
 
 _DATA = Path(__file__).with_name("rates.json")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Exchange(Protocol):
-    """A source of exchange rates."""
+    """What a checkout asks for the rate of its price."""
 
     def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
         """Return how many units of the instrument one unit of the denomination buys.
 
-        Returns None for one currency; raises MoneyError unknownCurrency. Called within a
-        transaction, so it does no I/O.
+        Return None if they are the same currency. Raises MoneyError unknownCurrency. Called within
+        a transaction, so it does no I/O.
         """
 
 
 class SandboxExchange:
-    """The rates of the packaged table, crossed over the US dollar."""
+    """The rates of `rates.json`, crossed over the US dollar."""
 
     def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
         """Return the table's rate, which never changes."""
@@ -291,25 +285,22 @@ def _table() -> tuple[str, int, dict[str, Decimal]]:
 
 
 def crossed(bought: Decimal, sold: Decimal) -> Decimal:
-    """Divide two prices in the same currency, rounded up to DIGITS.
+    """Divide two prices in the same currency, rounded up to RATE_DIGITS.
 
     Rounded down, a product of exactly a whole or half minor unit would fall below it.
     """
-    context = Context(prec=DIGITS, rounding=ROUND_UP)
+    context = Context(prec=RATE_DIGITS, rounding=ROUND_UP)
     return Decimal(f"{context.divide(bought, sold).normalize(context):f}")
 
 
-# The rates that a checkout is quoted at, from memory: the job puts them there.
-
-
-UNITS = {BITCOIN: Decimal(1), SATOSHI: Decimal(10**8)}
-"""What one bitcoin is, in the currencies that are paid."""
+BITCOIN_IN = {BITCOIN: Decimal(1), SATOSHI: Decimal(10**8)}
+"""One bitcoin in each currency that wallets pay."""
 
 
 class StoredRates:
-    """Converts prices to bitcoin at the median of `sources`, which are names; `now` in epoch ms.
+    """Converts prices to bitcoin at the median of the named sources; `now` in epoch ms.
 
-    It does no I/O, and may be asked from any thread.
+    Rates come from memory, where the job puts them (rates_job.py). Any thread may ask.
     """
 
     def __init__(self, sources: Sequence[str], now: Callable[[], int]) -> None:
@@ -318,25 +309,25 @@ class StoredRates:
         self._prices: Mapping[str, tuple[int, Mapping[str, Decimal]]] = {}
 
     def replace(self, prices: Mapping[str, tuple[int, Mapping[str, Decimal]]]) -> None:
-        """Take over when each source answered last, and its prices."""
+        """Replace the prices: by source, the time of its answer (epoch ms) and the answer."""
         self._prices = {name: prices[name] for name in self._sources if name in prices}
 
     def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
         """Return what one unit of a price's currency is in bitcoin or satoshi.
 
-        Raises MoneyError unknownCurrency if the rate is unknown, stale, or if the sources are too
-        far apart, and for every other instrument.
+        Raises MoneyError unknownCurrency if the rate is unknown or stale, if the sources are too
+        far apart, and for any other instrument.
         """
         if denomination == instrument:
             return None
-        units = UNITS.get(instrument)
+        units = BITCOIN_IN.get(instrument)
         if units is None:
             raise errors.MoneyError(
                 "unknownCurrency", f"Nothing is converted to {instrument[: amounts.MAX_TEXT]}"
             )
-        if denomination in UNITS:
+        if denomination in BITCOIN_IN:
             return request.ExchangeRate(
-                crossed(units, UNITS[denomination]), phrases.BY_DEFINITION, self._now()
+                crossed(units, BITCOIN_IN[denomination]), phrases.BY_DEFINITION, self._now()
             )
         found = self.median(denomination)
         if found is None or not found.agrees:
@@ -346,7 +337,7 @@ class StoredRates:
         return request.ExchangeRate(crossed(units, found.price), found.source, found.at)
 
     def median(self, currency: str) -> Median | None:
-        """Return the median price of one bitcoin, None where too few sources are fresh."""
+        """Return the median price of one bitcoin, None if too few sources are fresh."""
         prices = [
             Price(source, known[currency], at)
             for source, (at, known) in self._prices.items()
@@ -355,7 +346,7 @@ class StoredRates:
         return median(prices, self._now(), len(self._sources))
 
     def medians(self) -> dict[str, Median]:
-        """Return the median of each currency that enough fresh sources have."""
+        """Return the median of each currency with enough fresh sources."""
         currencies = sorted({code for _, known in self._prices.values() for code in known})
         return {code: found for code in currencies if (found := self.median(code))}
 
@@ -364,7 +355,7 @@ class StoredRates:
         return sum(1 for found in self.medians().values() if found.agrees)
 
     def outlying(self) -> dict[str, list[str]]:
-        """Return, for each source, the currencies whose prices are used without it."""
+        """Return for each source the currencies in which its price is an outlier."""
         found: dict[str, list[str]] = {name: [] for name in self._sources}
         for currency, agreed in self.medians().items():
             for outlier in agreed.outliers:
@@ -372,5 +363,5 @@ class StoredRates:
         return found
 
     def answered(self) -> dict[str, int | None]:
-        """Return when each source answered last, None for never."""
+        """Return when each source answered last (epoch ms), None if it never did."""
         return {name: self._prices.get(name, (None, {}))[0] for name in self._sources}

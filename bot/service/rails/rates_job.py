@@ -1,6 +1,6 @@
 """The job that keeps exchange rates fresh: it asks each source every minute or two.
 
-Prices are stored, so that a restart goes on with them. One replica asks, and all read what it has
+Prices are stored, so that a restarted process has them. One replica asks, and all read what it
 stored.
 """
 
@@ -28,19 +28,19 @@ SHORTEST_WAIT, LONGEST_WAIT = 60.0, 120.0
 """Seconds between two rounds, chosen at random: many installations ask the same sources."""
 
 READ_SECONDS = 60.0
-"""Seconds after which a replica reads what the asking one has stored: far less than prices last."""
+"""Seconds between two reads of what another replica stored: far less than prices last."""
 
 QUIET = 3_600_000
-"""Milliseconds that prices have to agree until their next disagreement is news for the log."""
+"""Milliseconds for which prices have to agree before their next disagreement is logged."""
 
 RECENT = 55_000
-"""Milliseconds: a source that another process has asked since is not asked again."""
+"""Milliseconds for which a source isn't asked again after another process has asked it."""
 
 SECONDS = 10.0
-"""Limit of a call, however slowly the answer drips."""
+"""Limit of a call, however slowly the answer comes."""
 
 LONGEST_ANSWER = 256 * 1024
-"""Bytes; the longest of the known sources has some 30,000."""
+"""Bytes; the longest answer of a known source has some 30,000."""
 
 HEADERS = {
     "User-Agent": "payment-request-bot",
@@ -64,9 +64,9 @@ class RatesJob:
         self._urls = {exchange_rates.name_of(url): url for url in urls}
         self._now = now
         self._failing: set[str] = set()
-        # by source, and "" for all: currencies in which they disagree, and when they did last
+        # By source, and "" for all: the currencies in which it disagrees, and when it last did.
         self._disagreeing: dict[str, tuple[set[str], int]] = {}
-        rates.replace(db.run(exchange_rates.read))
+        rates.replace(db.run(exchange_rates.read_stored))
 
     async def run(self) -> None:
         """Ask the sources until cancelled; an error is a line in the log."""
@@ -75,18 +75,18 @@ class RatesJob:
             await asyncio.sleep(random.uniform(SHORTEST_WAIT, LONGEST_WAIT))  # noqa: S311 - no secret
 
     async def follow(self) -> None:
-        """Read what another replica has stored, until cancelled; for a replica that doesn't ask."""
+        """Read what another replica stores, until cancelled; for a replica that doesn't ask."""
         while True:
             await asyncio.sleep(READ_SECONDS)
             await _attempt(self.read)
 
     async def read(self) -> None:
-        """Take over the stored prices. Raises StorageError."""
-        self._rates.replace(await self._db.read(exchange_rates.read))
+        """Use the stored prices. Raises StorageError."""
+        self._rates.replace(await self._db.read(exchange_rates.read_stored))
 
     async def tick(self) -> None:
-        """Ask each source that nobody has asked for a minute, all at once. Raises StorageError."""
-        stored = await self._db.read(exchange_rates.read)
+        """Ask each source that wasn't asked for a minute, all at once. Raises StorageError."""
+        stored = await self._db.read(exchange_rates.read_stored)
         self._rates.replace(stored)
         due = [
             name
@@ -98,22 +98,22 @@ class RatesJob:
         self._log_disagreements()
 
     async def _refresh(self, name: str) -> None:
-        """Ask one source and store its prices; log its first failure, and the end of them."""
+        """Ask one source and store its prices; log its first failure, and its recovery."""
         try:
-            prices = await ask(self._urls[name])
+            prices = await fetch_prices(self._urls[name])
         except errors.PeerError as error:
             if name not in self._failing:
                 log.warning("no exchange rates from a source", source=name, reason=str(error))
             self._failing.add(name)
             return
-        replace = partial(exchange_rates.replace, source=name, prices=prices, now=self._now())
+        replace = partial(exchange_rates.store_prices, source=name, prices=prices, now=self._now())
         await self._db.transaction(replace)
         if name in self._failing:
             log.info("exchange rates from a source again", source=name)
             self._failing.remove(name)
 
     def _log_disagreements(self) -> None:
-        """Log each price that is not used, and each currency that isn't converted, once."""
+        """Log each unused price and each currency that isn't converted, once."""
         medians = self._rates.medians()
         disputed = [code for code, median in medians.items() if not median.agrees]
         for source, currencies in {**self._rates.outlying(), "": disputed}.items():
@@ -147,7 +147,7 @@ async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
         log.exception("exchange rates wait")
 
 
-async def ask(url: str) -> dict[str, Decimal]:
+async def fetch_prices(url: str) -> dict[str, Decimal]:
     """Return what a source asks for one bitcoin, by currency. Raises PeerError."""
     try:
         async with asyncio.timeout(SECONDS), _client(url) as client:
@@ -162,7 +162,7 @@ async def ask(url: str) -> dict[str, Decimal]:
 
 
 def _client(url: str) -> httpx.AsyncClient:
-    """Return a client of its own: a connection would not be kept from minute to minute."""
+    """Return a new client: a connection would not last from minute to minute."""
     return httpx.AsyncClient(
         timeout=SECONDS,
         follow_redirects=False,

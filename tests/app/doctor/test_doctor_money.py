@@ -181,9 +181,11 @@ async def test_real_money_at_the_packaged_table_s_rates_is_reported() -> None:
 async def test_the_examination_reads_accounts_and_rates_of_the_database(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
     with closing(open_database(url)) as database:
-        stored = partial(exchange_rates.replace, source="x", prices={"EUR": Decimal(5)}, now=NOW)
+        stored = partial(
+            exchange_rates.store_prices, source="x", prices={"EUR": Decimal(5)}, now=NOW
+        )
         database.run(stored)
-        assert database.run(exchange_rates.newest) == NOW
+        assert database.run(exchange_rates.newest_answer) == NOW
     found = await examine(
         config.load(database_url=url, port=int(free_port()), rails="bank"),
         lambda: int(time.time() * 1000),

@@ -163,7 +163,7 @@ def test_the_longest_pix_key_leaves_room() -> None:
     key = f"{'a' * 60}@{'b' * 13}.br"
     longest = PIX | {"key": key, "name": "x" * 70, "city": "São José dos Campos"}
     read = read_pix(code(longest, bank.MOST_AMOUNT, "BRL"))
-    assert len(key) == bank_accounts.LONGEST
+    assert len(key) == bank_accounts.LONGEST_PIX_KEY
     assert (read["key"], read["city"], read["name"]) == (key, "Sao Jose dos Ca", "x" * 25)
 
 

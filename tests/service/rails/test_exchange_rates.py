@@ -89,7 +89,7 @@ def test_crossed_rates_are_of_28_digits(denomination: str, instrument: str) -> N
     table = TABLE["perDollar"]
     exact = Fraction(table[instrument]) / Fraction(table[denomination])
     off = Fraction(rate_of(denomination, instrument).rate) / exact - 1
-    assert 0 <= off < Fraction(1, 10 ** (exchange_rates.DIGITS - 1))
+    assert 0 <= off < Fraction(1, 10 ** (exchange_rates.RATE_DIGITS - 1))
 
 
 @pytest.mark.parametrize(
