@@ -1,4 +1,8 @@
-"""Encryption between two keys: NIP-44 version 2, and NIP-04 for wallets that know nothing newer."""
+"""Nostr without I/O: keys, events, and encryption between two keys.
+
+Keys are secp256k1 with Schnorr signatures (BIP 340), public keys 64 hex digits. Encryption is
+NIP-44 version 2, or NIP-04 for older wallets.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +23,20 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from bot.core import errors
 
-# Keys of Nostr: secp256k1 with Schnorr signatures (BIP 340), public keys as 64 hex digits.
-
-
 HEX64 = re.compile(r"[0-9a-f]{64}")
 """32 bytes as Nostr writes them: keys and ids of events."""
 
 _EVEN = b"\x02"
-"""Prefix of a compressed point. A shared secret is an x, which is the same for both parities."""
+"""Prefix of a compressed point. A shared secret is an x, the same for both parities."""
 
 
 class SecretKey:
-    """A secret key that never shows itself; `public` is the key that belongs to it."""
+    """A secret key that no log or traceback shows, with its `public` key."""
 
     __slots__ = ("_key", "public")
 
     def __init__(self, secret: str) -> None:
-        """Read 64 hex digits. Raises ValueError, without the secret, if they are no key."""
+        """Read 64 hex digits. Raises ValueError, without the secret, if they aren't a key."""
         if not HEX64.fullmatch(secret):
             raise ValueError("a secret key has 64 hex digits")
         try:
@@ -58,7 +59,7 @@ class SecretKey:
 
 
 def is_public_key(text: str) -> bool:
-    """Return whether the text is 64 hex digits of a point on the curve."""
+    """True if the text is 64 hex digits of a point on the curve."""
     if not HEX64.fullmatch(text):
         return False
     try:
@@ -69,15 +70,14 @@ def is_public_key(text: str) -> bool:
 
 
 def is_signed(public: str, signature: str, digest: bytes) -> bool:
-    """Return whether the key signed the 32 bytes; False for whatever is no key or signature."""
+    """True if the key signed the 32 bytes; False for an invalid key or signature."""
     try:
         return PublicKeyXOnly(bytes.fromhex(public)).verify(bytes.fromhex(signature), digest)
     except ValueError:
         return False
 
 
-# Events of Nostr and the filters that ask for them (NIP-01).
-
+# Events, and the filters that ask for them (NIP-01).
 
 Tags = tuple[tuple[str, ...], ...]
 
@@ -86,11 +86,13 @@ _FIELDS = ("id", "pubkey", "created_at", "kind", "tags", "content", "sig")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event whose id and signature hold; `created_at` in Unix seconds."""
+    """An event with a valid id and signature."""
 
     id: str
     pubkey: str
     created_at: int
+    """Unix seconds."""
+
     kind: int
     tags: Tags
     content: str
@@ -106,14 +108,15 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which events a relay is asked for; `tags` are names and the values of which one must be."""
+    """Which events a relay is asked for."""
 
     kind: int
     author: str
     tags: tuple[tuple[str, str], ...] = field(default=())
+    """Names and values of tags, all of which an event must have."""
 
     def matches(self, event: Event) -> bool:
-        """Return whether it is an event that was asked for: a relay may send any other."""
+        """True if the event was asked for: a relay may send any other."""
         return (
             event.kind == self.kind
             and event.pubkey == self.author
@@ -121,21 +124,21 @@ class Filter:
         )
 
     def as_json(self) -> dict[str, Any]:
-        # Of stored events, the newest: a wallet may have stored thousands, which would count as a
-        # flood of its relay, and cost everybody else there the connection.
+        # Only the newest stored event: a wallet may have stored thousands, which would count as a
+        # flood from its relay, and end everybody's connection to it.
         asked = {"kinds": [self.kind], "authors": [self.author], "limit": 1}
         return asked | {f"#{name}": [value] for name, value in self.tags}
 
 
 def sign_event(key: SecretKey, kind: int, tags: Tags, content: str, created_at: int) -> Event:
-    """Make an event of our own."""
+    """Make and sign an event."""
     digest = _digest(key.public, created_at, kind, tags, content)
     sig = key.sign(digest)
     return Event(digest.hex(), key.public, created_at, kind, tags, content, sig)
 
 
 def read_event(data: Any) -> Event:
-    """Read an event that a relay sent. Raises BadAnswer unless its id and signature hold."""
+    """Read an event that a relay sent. Raises BadAnswer unless its id and signature are valid."""
     if not _is_well_formed(data):
         raise errors.BadAnswer("The event has a field that is missing or of the wrong type.")
     fields = {name: data[name] for name in _FIELDS} | {"tags": tuple(map(tuple, data["tags"]))}
@@ -172,11 +175,13 @@ def _digest(pubkey: str, created_at: int, kind: int, tags: Tags, content: str) -
     return hashlib.sha256(text.encode()).digest()
 
 
+# Encryption.
+
 MAX_PLAIN = 65_535
-"""Bytes of a text that its two bytes of length can tell (NIP-44)."""
+"""Bytes of a text, whose length has two bytes (NIP-44)."""
 
 MAX_SEALED = 87_472
-"""Characters of the longest sealed text; nothing longer is decoded."""
+"""Characters of the longest encrypted text; nothing longer is decoded."""
 
 _VERSION = b"\x02"
 _LEAST_SEALED, _LEAST_RAW = 132, 99
@@ -184,11 +189,11 @@ _NONCE, _MAC = 32, 32
 _SMALLEST_PAD = 32
 _SMALL_CHUNKS = 256
 _KEYS = 76
-"""Bytes of the keys of one message: 32 of ChaCha20, 12 of its nonce, 32 of the HMAC."""
+"""Bytes of one message's keys: 32 for ChaCha20, 12 for its nonce, 32 for the HMAC."""
 
 
 class Scheme(StrEnum):
-    """A scheme by the name that a wallet's info event uses (NIP-47)."""
+    """An encryption by its name in a wallet's info event (NIP-47)."""
 
     NIP44 = "nip44_v2"
     NIP04 = "nip04"
@@ -199,7 +204,7 @@ class Scheme(StrEnum):
 
 
 class Cryptor:
-    """Seals and opens texts between two keys, given the secret that they share."""
+    """Encrypts and decrypts texts between two keys, which share a secret."""
 
     __slots__ = ("_conversation_key", "_shared")
 
@@ -214,7 +219,7 @@ class Cryptor:
         return seal_nip04(self._shared, text, os.urandom(16))
 
     def open(self, sealed: str) -> str:
-        """Decrypt by the looks of the text: a wallet may answer in another scheme than asked.
+        """Decrypt in the scheme that the text has: a wallet may answer in another than asked.
 
         Raises BadAnswer.
         """
@@ -234,7 +239,7 @@ def conversation_key(shared: bytes) -> bytes:
 
 
 def seal_nip44(key: bytes, text: str, nonce: bytes) -> str:
-    """Encrypt a text of 1 to MAX_PLAIN bytes; a nonce of 32 bytes is used once."""
+    """Encrypt a text of 1 to MAX_PLAIN bytes; use a nonce of 32 bytes only once."""
     plain = text.encode()
     if not 1 <= len(plain) <= MAX_PLAIN:
         raise ValueError("a text has 1 to 65,535 bytes")
@@ -246,7 +251,7 @@ def seal_nip44(key: bytes, text: str, nonce: bytes) -> str:
 
 
 def open_nip44(key: bytes, sealed: str) -> str:
-    """Decrypt. Raises ValueError for another version, a wrong MAC and wrong padding."""
+    """Decrypt. Raises ValueError for another version, a wrong MAC or wrong padding."""
     if not _LEAST_SEALED <= len(sealed) <= MAX_SEALED:
         raise ValueError("size")
     raw = base64.b64decode(sealed, validate=True)
@@ -264,7 +269,7 @@ def open_nip44(key: bytes, sealed: str) -> str:
 
 
 def padded_length(size: int) -> int:
-    """Return the bytes that a text of `size` bytes is padded to, which hides its exact length."""
+    """Return the length to which a text of `size` bytes is padded, to hide its exact length."""
     if size <= _SMALLEST_PAD:
         return _SMALLEST_PAD
     power = 1 << (size - 1).bit_length()
@@ -273,7 +278,7 @@ def padded_length(size: int) -> int:
 
 
 def seal_nip04(shared: bytes, text: str, iv: bytes) -> str:
-    """Encrypt by AES-256-CBC, whose key is the shared secret itself."""
+    """Encrypt with AES-256-CBC; the key is the shared secret itself."""
     padder = padding.PKCS7(128).padder()
     encryptor = Cipher(algorithms.AES(shared), modes.CBC(iv)).encryptor()
     box = encryptor.update(padder.update(text.encode()) + padder.finalize())
@@ -300,5 +305,5 @@ def _message_keys(key: bytes, nonce: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _chacha20(key: bytes, nonce: bytes, data: bytes) -> bytes:
-    """Encrypt or decrypt from block 0; `cryptography` takes the block's number before the nonce."""
+    """Encrypt or decrypt from block 0; `cryptography` wants the block's number before the nonce."""
     return Cipher(algorithms.ChaCha20(key, bytes(4) + nonce), mode=None).encryptor().update(data)

@@ -1,4 +1,8 @@
-"""Calls of a wallet by Nostr Wallet Connect (NIP-47)."""
+"""Calls of a wallet by Nostr Wallet Connect (NIP-47).
+
+A seller connects a wallet by a string: `nostr+walletconnect://WALLET?relay=URL&secret=KEY`. It is a
+key to the wallet, so it is stored encrypted and never shown again.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,14 @@ from bot.core.text import contacts, sanitize
 from bot.service.payouts import payout_account
 from bot.service.rails import nostr, relay_connection, relays
 
-# Connection strings of Nostr Wallet Connect: `nostr+walletconnect://WALLET?relay=URL&secret=KEY`.
-#
-# A string is a key to a wallet. It is sealed in the database and never shown again.
-
-
 _SCHEMES = ("nostr+walletconnect", "nostrwalletconnect")
-"""The second is what wallets wrote before; both occur with and without the two slashes."""
+"""Older wallets write the second; both occur with and without the two slashes."""
 
-LONGEST = 2_000
-"""Characters of a string; wallets write about 250."""
+LONGEST_CONNECTION = 2_000
+"""Characters of a connection string; wallets write about 250."""
 
 MOST_RELAYS = 3
-"""Relays of a string that are used: each is asked at the same time, and wallets name one or two."""
+"""Relays of a string to use, all at the same time; wallets name one or two."""
 
 _HTTP = {"wss": "https", "ws": "http"}
 
@@ -37,12 +36,17 @@ class BadConnection(payout_account.BadDetail):
 
 @dataclass(frozen=True, slots=True)
 class WalletConnection:
-    """A connection to a wallet: its public key, its relays, and our key, which signs for us."""
+    """A connection to a wallet."""
 
     wallet: str
+    """Public key of the wallet."""
+
     relays: tuple[str, ...]
     key: nostr.SecretKey
+    """Our key, which signs the calls."""
+
     address: str = ""
+    """Lightning address of the wallet, "" if it names none."""
 
     @property
     def relay_host(self) -> str:
@@ -50,9 +54,9 @@ class WalletConnection:
 
     @property
     def label(self) -> str:
-        """Return what names it to its owner: the wallet's Lightning address, or relay and key.
+        """Return the name that its owner sees: the wallet's Lightning address, or relay and key.
 
-        The key is the public half of ours; the wallet's own may be the same for all its users.
+        The key is the public half of ours; the wallet's may be the same for all its users.
         """
         return self.address or f"{self.relay_host} · {self.key.public[:4]}…{self.key.public[-4:]}"
 
@@ -61,7 +65,7 @@ def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletCon
     """Read a string as a wallet shows it. Raises BadConnection."""
     text = sanitize.typed(text)
     scheme, _, rest = text.partition(":")
-    if scheme.lower() not in _SCHEMES or len(text) > LONGEST:
+    if scheme.lower() not in _SCHEMES or len(text) > LONGEST_CONNECTION:
         raise BadConnection(
             payout_account.DetailError.CONNECTION_FORM,
             "This isn't a wallet connection. Copy the whole text that starts with "
@@ -77,7 +81,8 @@ def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletCon
         )
     relays = [value for name, value in fields if name == "relay"]
     key = _read_key(values.get("secret", ""))
-    return WalletConnection(wallet, _read_relays(relays, allow), key, _read_name(values))
+    address = contacts.ascii_address(values.get("lud16", "")) or ""
+    return WalletConnection(wallet, _read_relays(relays, allow), key, address)
 
 
 def _read_key(secret: str) -> nostr.SecretKey:
@@ -89,10 +94,6 @@ def _read_key(secret: str) -> nostr.SecretKey:
             "The secret in this connection is missing or damaged. "
             "Copy the whole text from your wallet.",
         ) from None
-
-
-def _read_name(values: dict[str, str]) -> str:
-    return contacts.ascii_address(values.get("lud16", "")) or ""
 
 
 def _read_relays(urls: list[str], allow: webhook_addresses.AllowList) -> tuple[str, ...]:
@@ -128,20 +129,22 @@ def _check_relay(url: str, allow: webhook_addresses.AllowList) -> None:
         )
 
 
+# Calls.
+
 INFO, REQUEST, RESPONSE = 13194, 23194, 23195
 """Kinds of events."""
 
 INFO_SECONDS = 2.0
-"""Seconds for the info event, which relays store; they forget it after days."""
+"""Seconds to wait for the info event, which relays store for some days."""
 
 TOO_FAST = "rate-limited"
-"""How a relay begins its refusal where too much is asked of it (NIP-01)."""
+"""How a relay's refusal starts if it was asked too often (NIP-01)."""
 
 CLOSED_SECONDS = 15
-"""Seconds without a call of a relay after that: it names no time."""
+"""Seconds without a call of a relay after such a refusal, which names no time."""
 
 EXPIRES_AFTER = 60
-"""Seconds after which a request is worthless; some wallets refuse one that does not tell."""
+"""Seconds after which a request expires; some wallets refuse requests that don't expire."""
 
 UNKNOWN_SCHEME = "UNSUPPORTED_ENCRYPTION"
 
@@ -153,11 +156,11 @@ class Calls(Protocol):
         """Wait until a call may go. Raises Throttled."""
 
     async def close(self, host: str, seconds: float) -> None:
-        """Call a host no more for so many seconds."""
+        """Stop calling a host for so many seconds."""
 
 
 class WalletError(errors.PeerError):
-    """An error that the wallet answered; `code` is one of NIP-47's, or the wallet's own."""
+    """An error that the wallet answered; `code` is from NIP-47 or the wallet's own."""
 
     def __init__(self, code: str) -> None:
         super().__init__(f"the wallet answered {code}")
@@ -166,15 +169,14 @@ class WalletError(errors.PeerError):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A method of a wallet and its parameters.
-
-    `patience` are the seconds of each try. A wallet or relay that was just restarted lost the
-    request, and drops one that it knows: so each try is a new event, and what only reads has two.
-    """
+    """A method of a wallet and its parameters."""
 
     method: str
     params: dict[str, Any]
     patience: Sequence[float]
+    """Seconds of each try. A wallet or relay that has just restarted has lost the request, and
+    drops an event that it knows. So each try is a new event; only calls that change nothing have
+    two."""
 
 
 class Wallets:
@@ -190,7 +192,7 @@ class Wallets:
     async def find_scheme(self, connection: WalletConnection) -> nostr.Scheme:
         """Return the best encryption that the wallet announces.
 
-        Without an announcement it is NIP-04, as NIP-47 says; `call` finds out if that is wrong.
+        Without an announcement it is NIP-04 (NIP-47); `call` notices if that is wrong.
         """
         newest: nostr.Event | None = None
         urls = await self._take_calls(connection)
@@ -208,14 +210,16 @@ class Wallets:
                             newest = max(newest or event, event, key=lambda info: info.created_at)
         except TimeoutError:
             pass
-        return _scheme_of(newest)
+        tags = newest.values("encryption") if newest else ()
+        schemes = tags[0].replace(",", " ").split() if tags else ()  # in any order
+        return nostr.Scheme.NIP44 if nostr.Scheme.NIP44 in schemes else nostr.Scheme.NIP04
 
     async def call(
         self, connection: WalletConnection, scheme: nostr.Scheme, call: Call
     ) -> dict[str, Any]:
         """Return the wallet's result.
 
-        Raises Unreachable for silence, WalletError for an error and BadAnswer for nonsense.
+        Raises Unreachable if it is silent, WalletError for an error, BadAnswer for nonsense.
         """
         try:
             return await self._call(connection, scheme, call)
@@ -253,7 +257,7 @@ class Wallets:
     async def _answer(
         self, connection: WalletConnection, event: nostr.Event, seconds: float
     ) -> nostr.Event:
-        """Return the first event that the wallet signed as the answer to this very request."""
+        """Return the first event that the wallet signed as the answer to this request."""
         tags = (("p", connection.key.public), ("e", event.id))
         where = nostr.Filter(RESPONSE, connection.wallet, tags)
         refused: dict[str, str] = {}
@@ -277,7 +281,7 @@ class Wallets:
             raise errors.Unreachable(f"no answer within {seconds:g} seconds") from None
 
     async def _take_calls(self, connection: WalletConnection) -> list[str]:
-        """Return the relays that may be asked now. Raises Throttled where none may."""
+        """Return the relays that may be asked now. Raises Throttled if none may."""
         urls: list[str] = []
         for url in connection.relays:
             try:
@@ -295,15 +299,8 @@ def _host(url: str) -> str:
     return urlsplit(url).hostname or ""
 
 
-def _scheme_of(info: nostr.Event | None) -> nostr.Scheme:
-    """Return the best scheme of an info event; wallets write them in any order."""
-    tags = info.values("encryption") if info else ()
-    schemes = tags[0].replace(",", " ").split() if tags else ()
-    return nostr.Scheme.NIP44 if nostr.Scheme.NIP44 in schemes else nostr.Scheme.NIP04
-
-
 def _result_of(text: str, method: str) -> dict[str, Any]:
-    """Read a decrypted answer; an early error names no method."""
+    """Read a decrypted answer. Some errors name no method."""
     try:
         answer = exact_json.loads(text)
     except exact_json.JsonError:
@@ -320,6 +317,6 @@ def _result_of(text: str, method: str) -> dict[str, Any]:
 
 
 def _code(code: Any) -> str:
-    """Return a code that can be logged: others' text is not."""
+    """Return a code that can be logged, unlike any other text of the wallet."""
     known = isinstance(code, str) and code.isascii() and code.replace("_", "").isalpha()
     return code[:40] if known else "OTHER"

@@ -1,4 +1,7 @@
-"""A seller's own wallet, by Nostr Wallet Connect with a key that can only receive."""
+"""The rail of wallets by Nostr Wallet Connect (NIP-47), with a key that can only receive.
+
+Nothing in a wallet's answer is trusted.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,6 @@ from bot.service.rails import (
     relays,
 )
 
-# What answers of a wallet by Nostr Wallet Connect mean (NIP-47); nothing of them is trusted.
-
 
 class ImpossibleAnswer(errors.BadAnswer):
     """An answer about a payment that can't be true."""
@@ -39,7 +40,7 @@ _HARMLESS = frozenset(
     ]
 )
 _HARMLESS_PREFIXES = ("get_", "list_", "lookup_")
-"""Methods that move no money out. A list of the harmful ones would miss tomorrow's."""
+"""Methods that move no money out. A list of harmful methods would miss new ones."""
 
 _NO_MONEY = ("testnet", "testnet4", "signet", "regtest", "mutinynet")
 """Networks whose coins are worth nothing."""
@@ -47,7 +48,7 @@ _NO_MONEY = ("testnet", "testnet4", "signet", "regtest", "mutinynet")
 _ENDED = frozenset(["expired", "failed"])
 _OPEN = frozenset(["pending", "accepted"])
 _ZEROS = "0" * 64
-"""What LNbits gives for a preimage that it does not know."""
+"""LNbits' preimage if it knows none."""
 
 _RECEIVE_ONLY = (
     "Make a new connection in your wallet that may only create and look up invoices, "
@@ -96,13 +97,13 @@ _REFUSALS = {
 
 
 def refusal_of(code: str) -> errors.FieldProblem:
-    """Return what to do about an error that the wallet answered to `get_info`."""
+    """Return what a seller can do about the wallet's error code to `get_info`."""
     failed = f"Your wallet answered with an error ({code}). Try again later."
     return _REFUSALS.get(code, wallet_problem(payout_account.DetailError.WALLET_FAILED, failed))
 
 
 def reason_of(error: errors.BotError) -> str:
-    """Return why no invoice was made: `slow` where asking again may help, else `refused`."""
+    """Return why no invoice was made: `slow` if asking again may help, else `refused`."""
     is_busy = isinstance(error, nostr_wallet.WalletError) and error.code == "RATE_LIMITED"
     return "slow" if is_busy else "refused"
 
@@ -112,7 +113,12 @@ def problem_of(info: dict[str, Any]) -> errors.FieldProblem | None:
     methods = info.get("methods")
     if not isinstance(methods, list) or not all(isinstance(name, str) for name in methods):
         return _TELLS_NOTHING
-    if spending := [name for name in methods if not _is_harmless(name)]:
+    spending = [
+        name
+        for name in methods
+        if name not in _HARMLESS and not name.startswith(_HARMLESS_PREFIXES)
+    ]
+    if spending:
         named = spending[0] if spending[0].replace("_", "").isalnum() else "an unknown method"
         return wallet_problem(
             payout_account.DetailError.SPENDING_CONNECTION,
@@ -120,25 +126,21 @@ def problem_of(info: dict[str, Any]) -> errors.FieldProblem | None:
             f"Remove it in your wallet. {_RECEIVE_ONLY}",
         )
     if missing := [name for name in NEEDED if name not in methods]:
-        told = f"This connection can't be paid to: it lacks {' and '.join(missing)}."
+        message = f"This connection can't be paid to: it lacks {' and '.join(missing)}."
         return wallet_problem(
-            payout_account.DetailError.RECEIVES_NOTHING, f"{told} {_RECEIVE_ONLY}"
+            payout_account.DetailError.RECEIVES_NOTHING, f"{message} {_RECEIVE_ONLY}"
         )
     if info.get("network") in _NO_MONEY:
-        told = "This wallet is on a test network. Connect one that receives real bitcoin."
-        return wallet_problem(payout_account.DetailError.TEST_NETWORK, told)
+        message = "This wallet is on a test network. Connect one that receives real bitcoin."
+        return wallet_problem(payout_account.DetailError.TEST_NETWORK, message)
     return None
 
 
-def _is_harmless(method: str) -> bool:
-    return method in _HARMLESS or method.startswith(_HARMLESS_PREFIXES)
-
-
 def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rail.PollAnswer | None:
-    """Return what `lookup_invoice` says; None where it can mean a payment or the invoice's end.
+    """Return what `lookup_invoice` says; None if it can mean a payment or the invoice's end.
 
-    Raises ImpossibleAnswer. `state` is optional. Without it, `settled_at` is also set for an
-    invoice that has `ended` unpaid.
+    The wallet's `state` is optional. Without it, `settled_at` is also set for an invoice that has
+    `ended` unpaid. Raises ImpossibleAnswer.
     """
     if found.get("payment_hash") != payment_hash or found.get("type") not in (None, "incoming"):
         raise ImpossibleAnswer(
@@ -153,7 +155,7 @@ def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rai
 
 
 def read_list(found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
-    """Return what `list_transactions` says, which lists only what has arrived.
+    """Return what `list_transactions` says, which only lists what arrived.
 
     Raises ImpossibleAnswer.
     """
@@ -173,9 +175,9 @@ def _of_state(state: str, found: dict[str, Any], payment_hash: str) -> rail.Poll
 
 
 def _arrived(found: dict[str, Any], payment_hash: str) -> rail.Arrived:
-    """Return the money. Raises ImpossibleAnswer for an impossible one.
+    """Return the money. Raises ImpossibleAnswer for an impossible amount or another's preimage.
 
-    A preimage that is not the invoice's is a lie, none is not: some wallets can't tell it.
+    A missing preimage is fine: some wallets don't know it.
     """
     amount, preimage = found.get("amount"), found.get("preimage")
     if amount is not None and (
@@ -194,20 +196,20 @@ def _arrived(found: dict[str, Any], payment_hash: str) -> rail.Arrived:
 
 
 SECONDS = 9.5
-"""Limit of everything that is done at once; callers wait for ten."""
+"""Limit of all calls of one step together; callers wait for ten."""
 
 _TWICE = (4.5, 4.5)
-"""Patience of what only reads, in seconds of each try."""
+"""Seconds of each try of a call that changes nothing."""
 
 _ONCE = (9.0,)
-"""Patience of what makes an invoice: a slow wallet would make two."""
+"""Seconds of the only try to make an invoice: a slow wallet would make two."""
 
 LONGEST_MEMO = 300
 """Bytes of an invoice's description; BOLT 11 has room for 639."""
 
 
 class NwcRail:
-    """Asks wallets over relays; `now` is in epoch ms, `calls` has the budgets of hosts."""
+    """Asks wallets over relays; `now` in epoch ms, `calls` has the budgets of hosts."""
 
     kind = payout_account.NWC
     test_money = False
@@ -262,7 +264,7 @@ class NwcRail:
         """Return None: the wallet makes the invoice."""
 
     async def open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
-        """Ask for an invoice of the exact amount that ends with the reservation."""
+        """Ask for an invoice of the exact amount, which ends with the reservation."""
         params = {
             "amount": charge.amount * invoices.MSAT,
             "description": charge.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
@@ -286,7 +288,7 @@ class NwcRail:
         return rail.Opened(made.payment_hash, rail.PayWith(made.text), made.lapses_at)
 
     async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
-        """Ask for the invoice's state; a wallet that says it unclearly is asked for its list."""
+        """Ask for the invoice's state; if the answer is unclear, ask for the list of payments."""
         try:
             params = {"payment_hash": opened.external_id}
             found = await self._call(charge, nostr_wallet.Call("lookup_invoice", params, _TWICE))
@@ -310,7 +312,7 @@ class NwcRail:
         return answer
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return relay and key: wallets share relays, and a slow wallet delays no other."""
+        """Return relay and key: wallets share relays, but a slow wallet delays no other."""
         try:
             connection, _ = self._read(details)
         except nostr_wallet.BadConnection:

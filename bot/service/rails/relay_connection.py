@@ -1,4 +1,4 @@
-"""One connection to a relay (NIP-01), shared by everybody who asks something there."""
+"""One connection to a relay (NIP-01), which all calls over the relay share."""
 
 from __future__ import annotations
 
@@ -28,50 +28,53 @@ if TYPE_CHECKING:
 
 
 MAX_FRAME = 576 * 1024
-"""Bytes of a message: the largest events that relays take have 512 KiB. A longer one can't be
-skipped, and ends the connection of all; what is long for its subscription is dropped unread."""
+"""Bytes of a message: the largest events that relays take have 512 KiB. A longer message can't be
+skipped, and ends the connection."""
 
 DIAL_SECONDS = 6.0
-"""Seconds for look-up, TCP, TLS and WebSocket, of the ten that a whole ask may take."""
+"""Seconds for look-up, TCP, TLS and WebSocket, of the ten that a whole call may take."""
 
 PING_SECONDS = 20.0
-"""Seconds between pings, and until a connection without an answer to one is given up."""
-
-FRAMES_PER_ASK, BYTES_PER_ASK = 25, 160 * 1024
-"""What may come for one subscription, which needs three messages. Beyond it is closed alone: the
-events are its wallet's, and the connection is shared with other wallets."""
-
-FRAGMENT_COST = 64
-"""Bytes that a frame counts for beside its own: relays send a message in fragments of 4 KiB, and
-one in fragments of a byte takes as much time as a long one."""
-
-LATE_FRAMES, LATE_BYTES = 4_000, 16 * 1024 * 1024
-"""What may come for one subscription until the relay has read that it is closed; each is dropped
-unread. A relay that sends more is cut off."""
-
-MOST_FRAMES, MOST_BYTES = 400, 16 * BYTES_PER_ASK
-"""What may come for no subscription, such as pings and notices: as many more for each ask as that
-may have, up to the most. A relay that sends more is cut off."""
-
-MOST_ENDED = 200
-"""Subscriptions that are remembered after their end: what is on its way is counted for them."""
-
-PIECE = 4 * 1024
-"""Bytes that are parsed before frames are counted: 80,000 pings, which fit into what is received
-at once, would stop the event loop for a second."""
+"""Seconds between pings, and until a connection without an answer to a ping is given up."""
 
 SILENT_SECONDS = 3.0
-"""Seconds of an ask without a single message, after which the connection counts as dead: half-open
-ones are noticed by pings only later."""
+"""Seconds of an ask without any message after which the connection counts as dead: pings notice
+half-open connections only later."""
+
+# Limits of what a relay sends. An ask needs three messages. A wallet whose events are too many only
+# loses its own asks, because other wallets share the connection; a relay that sends too much is cut
+# off.
+
+FRAMES_PER_ASK, BYTES_PER_ASK = 25, 160 * 1024
+"""What may come for one subscription, before it is closed alone."""
+
+FRAGMENT_COST = 64
+"""Bytes that each frame counts in addition to its own: relays send a message in fragments of 4 KiB,
+and a message in fragments of a byte takes as much time as a long one."""
+
+LATE_FRAMES, LATE_BYTES = 4_000, 16 * 1024 * 1024
+"""What may come for a closed subscription until the relay has read that it is closed. It is dropped
+unread."""
+
+MOST_FRAMES, MOST_BYTES = 400, 16 * BYTES_PER_ASK
+"""The most that may come for no subscription, such as pings and notices; each ask adds its own
+limit up to this."""
+
+MOST_ENDED = 200
+"""Ended subscriptions to remember, so that what is still on its way is counted for them."""
+
+PIECE = 4 * 1024
+"""Bytes to parse before frames are counted: 80,000 pings, which can be received at once, would stop
+the event loop for a second."""
 
 MOST_HEARD = 32
-"""Events that wait for their asker; what comes beyond is dropped."""
+"""Events that wait for their asker; further ones are dropped."""
 
 NOISE = "the wallet sent more than was asked for"
 FLOOD = "the relay sent more than was asked for"
 
 _NAME = re.compile(rb'\s*\[\s*"(?:EVENT|EOSE|CLOSED|OK)"\s*,\s*"([0-9a-f]{16,64})"')
-"""The subscription or event that a message is about, read without parsing the message."""
+"""Finds the subscription or event that a message is about, without parsing the message."""
 
 
 @dataclass(slots=True)
@@ -82,14 +85,14 @@ class Budget:
     size: int
 
     def spend(self, size: int, frames: int = 1) -> bool:
-        """Count what came; return whether the budget had room for it."""
+        """Count what came; return False if the budget had no room for it."""
         self.frames -= frames
         self.size -= size
         return self.frames >= 0 and self.size >= 0
 
 
 class MeteredConnection(ClientConnection):
-    """A WebSocket that drops the frames that `admit` refuses, before anything is done for them."""
+    """A WebSocket that drops frames that `admit` refuses, before anything is done for them."""
 
     def __init__(self, *args: Any, admit: Admit, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -119,10 +122,11 @@ class NoMore:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A relay did not take the ask, or can't be reached; `why` is its text, at most 200 long."""
+    """A relay did not take the ask, or can't be reached."""
 
     url: str
     why: str
+    """The relay's text, at most 200 characters."""
 
 
 Heard = nostr.Event | NoMore | Refusal
@@ -130,11 +134,16 @@ Heard = nostr.Event | NoMore | Refusal
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question to relays: what to send, which events answer it, and where they are put."""
+    """A question to relays."""
 
     where: nostr.Filter
+    """Which events answer it."""
+
     event: nostr.Event | None
+    """What to send, None to only listen."""
+
     heard: asyncio.Queue[Heard]
+    """Where answers are put."""
 
     def tell(self, heard: Heard) -> None:
         with suppress(asyncio.QueueFull):
@@ -142,10 +151,10 @@ class Ask:
 
 
 class Subscription:
-    """An ask at one relay, None once it is `over`, and what may still come for it."""
+    """An ask at one relay, and what may still come for it."""
 
     def __init__(self, ask: Ask) -> None:
-        self.ask: Ask | None = ask
+        self.ask: Ask | None = ask  # None once it is over
         self.wallet = ask.where.author
         self.problem = ""
         self.over = asyncio.Event()
@@ -153,14 +162,14 @@ class Subscription:
         self.late = Budget(LATE_FRAMES, LATE_BYTES)
 
     def end(self, problem: str) -> None:
-        """End the ask, whose problem is the first one."""
+        """End the ask; the first problem stays."""
         self.problem = self.problem or problem
         self.ask = None
         self.over.set()
 
 
 def guarded_dial(dialler: guarded_transport.GuardedDialler, tls: ssl.SSLContext) -> Dial:
-    """Return how a relay is dialled: past no address guard, no redirect and no proxy."""
+    """Return a function that dials relays behind the address guard, without redirect or proxy."""
 
     async def dial(url: str, admit: Admit) -> ClientConnection:
         parts = urlsplit(url)
@@ -193,9 +202,9 @@ def guarded_dial(dialler: guarded_transport.GuardedDialler, tls: ssl.SSLContext)
 
 
 class RelayConnection:
-    """A connection with one task, which dials and then reads until the relay goes or `end`.
+    """A connection with one task, which dials, then reads until the relay goes or `end`.
 
-    `noisy` is called with the wallet's key where too much comes for one of its subscriptions.
+    `noisy` is called with a wallet's key if too much comes for one of its subscriptions.
     """
 
     def __init__(self, url: str, dial: Dial, noisy: Callable[[str], None]) -> None:
@@ -203,7 +212,7 @@ class RelayConnection:
         self.asks = 0
         self._dial = dial
         self._noisy = noisy
-        # by the subscription's own name, and by the id of the event that was sent for it
+        # By the subscription's name, and by the id of the event that was sent for it.
         self._asked: dict[str, Subscription] = {}
         self._ended: deque[tuple[str, ...]] = deque()
         self._spare = Budget(MOST_FRAMES, MOST_BYTES)
@@ -220,9 +229,9 @@ class RelayConnection:
         return not self._problem
 
     async def ask(self, ask: Ask) -> None:
-        """Send the question and put what answers it, until this call is cancelled.
+        """Send the question and queue the answers, until this call is cancelled.
 
-        Raises Unreachable when the relay can't be reached or goes, or the wallet is too noisy.
+        Raises Unreachable if the relay can't be reached or goes, or the wallet is too noisy.
         """
         await self._ready.wait()
         if self._problem:
@@ -251,20 +260,20 @@ class RelayConnection:
                         await self._send(["CLOSE", name])
 
     def _remember(self, names: tuple[str, ...]) -> None:
-        """Keep an ended subscription for what is still on its way, and forget the oldest."""
+        """Keep an ended subscription for what is still on its way; forget the oldest."""
         self._ended.append(names)
         if len(self._ended) > MOST_ENDED:
             for name in self._ended.popleft():
                 self._asked.pop(name, None)
 
     def silence(self, wallet: str) -> None:
-        """End what is asked of a wallet here, and nothing else."""
+        """End the asks about one wallet."""
         for subscription in self._asked.values():
             if subscription.ask and subscription.wallet == wallet:
                 subscription.end(NOISE)
 
     def end(self, problem: str) -> None:
-        """Close the connection at once; whoever still asks hears that the relay is gone."""
+        """Close the connection at once; all asks end with an error."""
         self._problem = self._problem or problem
         if self._socket:
             self._socket.transport.abort()
@@ -277,7 +286,9 @@ class RelayConnection:
                 self._socket = await self._dial(self.url, self._admit)
             self._ready.set()
             async for frame in self._socket:
-                self._hear(frame)
+                # A relay isn't trusted: an answer that can't be read counts as not sent.
+                with suppress(exact_json.JsonError, errors.BadAnswer):
+                    self._dispatch(exact_json.loads(frame, depth=5))
         except (
             OSError,
             EOFError,
@@ -302,9 +313,9 @@ class RelayConnection:
             raise errors.Unreachable(f"the relay is gone: {type(error).__name__}") from error
 
     def _admit(self, frame: Frame) -> bool:
-        """Return whether a frame is read; count it for the subscription that it is about.
+        """Count a frame for the subscription that it is about; return False to drop it.
 
-        Fragments count for the message that they belong to, pings for the connection.
+        Fragments count for their message, pings for the connection.
         """
         self._frames += 1
         starts = frame.opcode in (Opcode.TEXT, Opcode.BINARY)
@@ -319,7 +330,7 @@ class RelayConnection:
         return self.usable and not (of_message and self._dropping)
 
     def _count(self, about: Subscription | None, size: int, messages: int) -> None:
-        """Count a frame; what is too much ends its subscription, or the connection."""
+        """Count a frame; a limit that is exceeded ends the subscription or the connection."""
         if about is None:
             if not self._spare.spend(size):
                 self.end(FLOOD)
@@ -329,12 +340,6 @@ class RelayConnection:
         if not about.budget.spend(size + FRAGMENT_COST, messages) and about.problem != NOISE:
             about.problem = NOISE
             self._noisy(about.wallet)
-
-    def _hear(self, frame: str | bytes) -> None:
-        try:
-            self._dispatch(exact_json.loads(frame, depth=5))
-        except (exact_json.JsonError, errors.BadAnswer):
-            return  # as if it had not come: a relay is trusted with nothing
 
     def _dispatch(self, message: Any) -> None:
         match message:
@@ -359,5 +364,5 @@ def _text(parts: list[Any]) -> str:
 
 
 def _printable(words: str) -> str:
-    """Return others' words as they can be logged."""
+    """Return a relay's words as they can be logged."""
     return "".join(char for char in words[:200] if char.isprintable())

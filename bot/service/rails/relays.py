@@ -1,4 +1,4 @@
-"""The connections to relays: few, shared, and closed when nobody has asked for a while."""
+"""The connections to relays: few, shared, and closed after a while without asks."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from bot.core import errors
 from bot.core.net import webhook_addresses
 from bot.service.rails import nostr, relay_connection
 
-ASKS = 16
+ASKS_PER_CONNECTION = 16
 """Simultaneous asks on a connection: relays commonly allow twenty subscriptions."""
 
 MOST_CONNECTIONS = 200
-"""Simultaneous connections to all relays: some 200 MiB, if all of them send their largest."""
+"""Simultaneous connections to all relays: some 200 MiB if all send their largest message."""
 
 ZONE_CONNECTIONS = 40
-"""Of these, to relays of one zone: its owner can invent names, all of which stay silent."""
+"""Of these, connections to one zone, whose owner can invent any number of silent relays."""
 
 IDLE_SECONDS = 30.0
 """Seconds without an ask after which a connection is closed."""
 
 NOISY_SECONDS = 300.0
-"""Seconds in which a wallet is not asked at a relay, after it sent more than was asked for."""
+"""Seconds for which a wallet isn't asked at a relay after it sent more than was asked for."""
 
 log = structlog.get_logger()
 
 
 def zone_of(url: str) -> str:
-    """Return what the owner of a relay's name has: its last two labels, or its address."""
+    """Return the zone of a relay: the last two labels of its name, or its address."""
     return webhook_addresses.zone_of(urlsplit(url).hostname or "")
 
 
@@ -45,7 +45,7 @@ class Relays:
         self._idle = idle
         self._open: dict[str, list[relay_connection.RelayConnection]] = {}
         self._ends: dict[relay_connection.RelayConnection, asyncio.TimerHandle] = {}
-        # by relay and wallet's key: until when it is not asked there, the oldest first
+        # By relay and wallet's key: until when the wallet isn't asked there, the oldest first.
         self._noisy: dict[tuple[str, str], float] = {}
 
     @property
@@ -56,9 +56,9 @@ class Relays:
     async def asking(
         self, urls: Sequence[str], where: nostr.Filter, event: nostr.Event | None = None
     ) -> AsyncIterator[asyncio.Queue[relay_connection.Heard]]:
-        """Ask several relays at the same time; yield the queue of all that they answer.
+        """Ask several relays at the same time, until the block ends; yield the queue of answers.
 
-        The relays are left when the block ends. One that can't be reached is a Refusal.
+        A relay that can't be reached counts as a Refusal.
         """
         ask = relay_connection.Ask(where, event, asyncio.Queue(relay_connection.MOST_HEARD))
         tasks = [asyncio.create_task(self._ask(url, ask)) for url in urls]
@@ -95,7 +95,7 @@ class Relays:
         if self._noisy.get((url, wallet), 0) > asyncio.get_running_loop().time():
             raise errors.Unreachable(relay_connection.NOISE)
         for connection in self._open.get(url, ()):
-            if connection.usable and connection.asks < ASKS:
+            if connection.usable and connection.asks < ASKS_PER_CONNECTION:
                 if timer := self._ends.pop(connection, None):
                     timer.cancel()
                 return connection
@@ -106,7 +106,7 @@ class Relays:
         return connection
 
     def _silence(self, url: str, wallet: str) -> None:
-        """Ask a wallet nothing at a relay for a while; others there notice nothing."""
+        """Stop asking a wallet at a relay for a while; other wallets there aren't affected."""
         now = asyncio.get_running_loop().time()
         self._noisy = {known: until for known, until in self._noisy.items() if until > now}
         self._noisy[url, wallet] = now + NOISY_SECONDS
@@ -116,7 +116,7 @@ class Relays:
         log.warning("a wallet sends too much", relay=host, wallet=wallet, seconds=NOISY_SECONDS)
 
     def _make_room(self, zone: str) -> None:
-        """Make room for a connection to a zone. Raises Unreachable where all are in use."""
+        """Make room for a connection to a zone. Raises Unreachable if all are in use."""
         of_zone = sum(len(each) for url, each in self._open.items() if zone_of(url) == zone)
         if of_zone >= ZONE_CONNECTIONS:
             self._end_an_idle_one(one for one in self._ends if zone_of(one.url) == zone)
