@@ -136,11 +136,14 @@ def compose(
     if address is None:
         raise errors.MailRefused("notifications.email is no email address", final=True)
     stop = f"{origin.public_url}{notification.STOP_PATH}{target.stop}"
+    domain = links.ascii_domain(urlsplit(origin.public_url).hostname or "")
+    if not domain or "." not in domain:  # it is not unique in the world
+        domain = from_.domain
     letter = EmailMessage(mail.encoded_headers())
     letter["Subject"] = mail.encode_text(words["subject"], "Subject")
     letter["From"], letter["To"] = mail.encode_mailbox(from_, "From"), address
     letter["Date"] = moment(at)
-    letter["Message-ID"] = f"<{target.id}@{_unique_domain(origin.public_url) or from_.domain}>"
+    letter["Message-ID"] = f"<{target.id}@{domain}>"
     letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
     letter["List-Unsubscribe"] = f"<{request.ascii_url(stop)}>"
     letter["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
@@ -353,12 +356,6 @@ def _line(text: str) -> str:
 def moment(at: int) -> datetime:
     """Convert epoch ms to a datetime in UTC, to the second."""
     return datetime.fromtimestamp(at // 1000, UTC)
-
-
-def _unique_domain(public_url: str) -> str | None:
-    """Return the domain of PUBLIC_URL, None if it isn't unique in the world."""
-    domain = links.ascii_domain(urlsplit(public_url).hostname or "")
-    return domain if domain and "." in domain else None
 
 
 @cache

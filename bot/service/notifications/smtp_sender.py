@@ -124,10 +124,12 @@ class Mailer:
             _close_now(client)
 
     def _client(self) -> SMTP:
-        server = self._server
+        server, own_name = self._server, socket.gethostname()
+        if not links.ascii_domain(own_name) or "." not in own_name:
+            own_name = "[127.0.0.1]"  # DNS would find a name, but can hang (RFC 5321, 4.1.4)
         return SMTP(
             hostname=server.host, port=server.port, use_tls=server.tls, start_tls=False,
-            tls_context=self._context, timeout=self._timeout, local_hostname=_own_name(),
+            tls_context=self._context, timeout=self._timeout, local_hostname=own_name,
         )  # fmt: skip
 
     async def _greet(self, client: SMTP) -> None:
@@ -215,12 +217,6 @@ def _close_now(client: SMTP) -> None:
     client.close()
     if transport is not None:
         transport.abort()
-
-
-def _own_name() -> str:
-    """Return our name for EHLO without DNS, which can hang (RFC 5321 section 4.1.4)."""
-    name = socket.gethostname()
-    return name if links.ascii_domain(name) and "." in name else "[127.0.0.1]"
 
 
 def _password_spellings(server: mail.SmtpServer) -> list[str]:

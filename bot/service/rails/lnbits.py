@@ -83,7 +83,10 @@ class LNbitsRail(wallet_http.HttpRail):
                     f"That isn't an LNbits key. {WHERE_THE_KEY_IS}",
                 )
             )
-        plain = _with_scheme(url) if isinstance(url, str) else ""
+        plain = ""
+        if isinstance(url, str):
+            plain = links.typed(url)[:LONGEST_URL]
+            plain = plain if "://" in plain else f"https://{plain}"
         try:
             self._http.check(plain)
         except errors.ForbiddenAddress:
@@ -163,11 +166,6 @@ class LNbitsRail(wallet_http.HttpRail):
         url = f"{known['url']}/api/v1/payments"
         headers = {"X-Api-Key": known["key"]}
         return _without_key(await self._http.post(url, body, headers), known)
-
-
-def _with_scheme(typed: str) -> str:
-    plain = links.typed(typed)[:LONGEST_URL]
-    return plain if "://" in plain else f"https://{plain}"
 
 
 def _base(url: str) -> str:

@@ -147,11 +147,16 @@ def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rai
             rail.InvalidWalletAnswer.OTHER_INVOICE, "the wallet answered about another invoice"
         )
     state = found.get("state")
-    if isinstance(state, str):
-        return _of_state(state.lower(), found, payment_hash)
-    if not found.get("settled_at"):
-        return rail.Waiting()
-    return None if ended else _arrived(found, payment_hash)
+    if not isinstance(state, str):
+        if not found.get("settled_at"):
+            return rail.Waiting()
+        return None if ended else _arrived(found, payment_hash)
+    state = state.lower()
+    if state == "settled":
+        return _arrived(found, payment_hash)
+    if state in _ENDED:
+        return rail.Gone(f"the wallet says {state}")
+    return rail.Waiting("" if state in _OPEN else "the wallet says an unknown state")
 
 
 def read_list(found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
@@ -164,14 +169,6 @@ def read_list(found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
         if isinstance(entry, dict) and entry.get("payment_hash") == payment_hash:
             return _arrived(entry, payment_hash) if entry.get("settled_at") else rail.Waiting()
     return rail.Gone("the invoice ended without a payment")
-
-
-def _of_state(state: str, found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
-    if state == "settled":
-        return _arrived(found, payment_hash)
-    if state in _ENDED:
-        return rail.Gone(f"the wallet says {state}")
-    return rail.Waiting("" if state in _OPEN else "the wallet says an unknown state")
 
 
 def _arrived(found: dict[str, Any], payment_hash: str) -> rail.Arrived:

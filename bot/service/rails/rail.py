@@ -226,7 +226,7 @@ class Rails:
 
     @property
     def scenarios(self) -> tuple[SandboxScenario, ...]:
-        """Return how a payer may have the money arrive; nothing where it is real."""
+        """How a payer may let the money arrive; () for real money."""
         return tuple(SandboxScenario) if self.test_money else ()
 
     def of(self, kind: str) -> Rail:
