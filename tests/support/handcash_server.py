@@ -29,7 +29,7 @@ import httpx
 from tests.support.handcash_dialect import Refusal, check, check_name, echoed, iso, read, written
 from tests.support.http_messages import HttpRequest, http_response, read_request
 from tests.support.scripted_server import CUT, SECONDS
-from tests.support.server_failures import Trouble
+from tests.support.server_failures import ServerFailure
 
 REQUESTS_PATH = "/v3/paymentRequests"
 RETRIES = (0.05, 0.1, 0.2, 0.4)
@@ -99,8 +99,8 @@ class HandCash:
     tells_prices: bool = True
     blank: bool = False
     """Whether it writes "" for an end that there is none of, instead of leaving it out."""
-    _troubles: dict[str, deque[Trouble]] = field(default_factory=lambda: defaultdict(deque))
-    _down: Trouble | None = None
+    _failures: dict[str, deque[ServerFailure]] = field(default_factory=lambda: defaultdict(deque))
+    _down: ServerFailure | None = None
     _gate: asyncio.Event = field(default_factory=asyncio.Event)
     _hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -112,13 +112,13 @@ class HandCash:
         (made,) = self.made.values()
         return made
 
-    def fail(self, method: str, *troubles: Trouble) -> None:
+    def fail(self, method: str, *failures: ServerFailure) -> None:
         """Fail the next calls of this method, one after the other."""
-        self._troubles[method].extend(troubles)
+        self._failures[method].extend(failures)
 
-    def down(self, trouble: Trouble | None) -> None:
+    def down(self, failure: ServerFailure | None) -> None:
         """Fail every call from now on; None ends it."""
-        self._down = trouble
+        self._down = failure
 
     def release(self) -> None:
         """Release all calls that are held; later ones are held again."""
@@ -231,17 +231,17 @@ class HandCash:
 
     async def _go(self, asked: HttpRequest) -> bytes:
         """Perform a call as far as its failure allows."""
-        planned = self._troubles[asked.method]
-        trouble = self._down or (planned.popleft() if planned else Trouble(works=True))
+        planned = self._failures[asked.method]
+        failure = self._down or (planned.popleft() if planned else ServerFailure(works=True))
         answer = (
-            self._answer(asked) if trouble.works and (trouble.late or not trouble.holds) else b""
+            self._answer(asked) if failure.works and (failure.late or not failure.holds) else b""
         )
-        if trouble.holds:
+        if failure.holds:
             await self._gate.wait()
-            answer = answer or (self._answer(asked) if trouble.works else CUT)
+            answer = answer or (self._answer(asked) if failure.works else CUT)
             async with self.news:
                 self.news.notify_all()
-        return answer if trouble.answer is None else trouble.answer
+        return answer if failure.answer is None else failure.answer
 
     def _answer(self, asked: HttpRequest) -> bytes:
         try:

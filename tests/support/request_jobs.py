@@ -39,7 +39,7 @@ from tests.support.handcash_server import HandCash, Made, handcash
 from tests.support.http_messages import http_response
 from tests.support.outbox_queue import bodies, handle_all
 from tests.support.scripted_server import ScriptedServer
-from tests.support.server_failures import SILENT, Trouble
+from tests.support.server_failures import SILENT, ServerFailure
 
 RECEIVER = "http://bot.internal/webhooks/payments"
 IMAGES = "https://bot.example.org/images"
@@ -170,9 +170,9 @@ class HandCashJobs(RequestJobs):
         super().__init__(chat, client, instrument="BSV", url=server.url)
         self.server = server
 
-    async def create(self, link: PaymentLink, *troubles: Trouble) -> None:
+    async def create(self, link: PaymentLink, *failures: ServerFailure) -> None:
         """Make the first try, with what goes wrong at it."""
-        self.server.fail("POST", *troubles)
+        self.server.fail("POST", *failures)
         self.put("create", link)
         await self.due()
 

@@ -15,14 +15,14 @@ from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, STICKERS, ChatHarness
 from tests.support.request_jobs import PLACE, HandCashJobs
-from tests.support.server_failures import BROKEN, FAILING, HTML, LOST, Trouble, busy
+from tests.support.server_failures import BROKEN, FAILING, HTML, LOST, ServerFailure, busy
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 
 TYPED, CORRECTED, SAMPLE = "denominationCurrencyCode", "currency", "denominatedIn"
-FINE = Trouble(works=True)
+FINE = ServerFailure(works=True)
 LONG = (SETTLING + TIDYING) / 1000 * 2
 OTHER = t(
     "en", "service-other-price", name="Coffee", charged="5.00 BSV", price="$5.00", left="no"
@@ -124,7 +124,7 @@ async def test_a_request_that_the_server_does_not_delete_is_reported(
     cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
 ) -> None:
     cloud.server.understands = "nothing"
-    cloud.server.fail("DELETE", *[Trouble(REFUSES)] * 3)
+    cloud.server.fail("DELETE", *[ServerFailure(REFUSES)] * 3)
     await cloud.create(link)
     assert cloud.state(link) == FAILED
     (text,) = chat.texts
@@ -174,18 +174,18 @@ async def test_a_later_dialect_counts_only_if_the_server_sends_the_price(
 
 
 @pytest.mark.parametrize("understands", [TYPED, CORRECTED])
-@pytest.mark.parametrize("trouble", [LOST, FAILING, busy(5)])
+@pytest.mark.parametrize("failure", [LOST, FAILING, busy(5)])
 async def test_a_price_that_cannot_be_fetched_now_is_fetched_later(
     cloud: HandCashJobs,
     chat: ChatHarness,
     link: PaymentLink,
     *,
-    trouble: Trouble,
+    failure: ServerFailure,
     understands: str,
 ) -> None:
     """This server sends prices in its list only; no card shows $5.00 for a request of 5 BSV."""
     cloud.server.understands, cloud.server.tells_prices = understands, False
-    cloud.server.fail("GET", trouble)
+    cloud.server.fail("GET", failure)
     await cloud.create(link)
     assert cloud.shown(link) is None
     cloud.server.tells_prices = True
@@ -224,15 +224,15 @@ async def test_a_paid_request_is_never_deleted_for_its_price(
 CUTS = [LOST, BROKEN, FAILING, HTML, busy(5)]
 
 
-@pytest.mark.parametrize("trouble", CUTS, ids=range(len(CUTS)))
+@pytest.mark.parametrize("failure", CUTS, ids=range(len(CUTS)))
 @pytest.mark.parametrize(
     ("method", "before"), [("POST", 0), ("POST", 1), ("DELETE", 0), ("GET", 0), ("GET", 1)]
 )
 async def test_one_request_of_the_sellers_price_stays_whichever_answer_is_lost(
-    cloud: HandCashJobs, link: PaymentLink, *, method: str, before: int, trouble: Trouble
+    cloud: HandCashJobs, link: PaymentLink, *, method: str, before: int, failure: ServerFailure
 ) -> None:
     cloud.server.understands = CORRECTED
-    cloud.server.fail(method, *[FINE] * before, trouble)
+    cloud.server.fail(method, *[FINE] * before, failure)
     await cloud.create(link)
     await cloud.advance(LONG)
     assert is_sold_as_asked(cloud, link)

@@ -17,7 +17,7 @@ from bot.core.text.translations import t
 from tests.support.chat_harness import DROP, ChatHarness
 from tests.support.http_messages import http_response
 from tests.support.request_jobs import IMAGES, PLACE, RECEIVER, HandCashJobs, RequestJobs
-from tests.support.server_failures import BROKEN, FAILING, HTML, LOST, Trouble, busy
+from tests.support.server_failures import BROKEN, FAILING, HTML, LOST, ServerFailure, busy
 from tests.support.service_edits import edited, made, put, puts, saved
 
 if TYPE_CHECKING:
@@ -213,11 +213,13 @@ async def test_a_refused_edit_shows_the_servers_words_and_asks_again(
     assert (draft["form"], draft["step"], draft["link_id"]) == ("edit", "name", link.id)
 
 
-@pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
+@pytest.mark.parametrize(
+    "failure", [LOST, ServerFailure(HTML.answer, works=True)], ids=["cut", "html"]
+)
 async def test_after_a_lost_answer_an_edit_is_found_by_fetching_the_request(
-    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, trouble: Trouble
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, failure: ServerFailure
 ) -> None:
-    cloud.server.fail("PUT", trouble)
+    cloud.server.fail("PUT", failure)
     assert (await edited(cloud, link, "name", "Tea")).spec.name == "Tea"
     assert (chat.texts, len(puts(cloud))) == ([saved("name", name="Tea", value="Tea")], 1)
 
@@ -231,12 +233,12 @@ async def test_an_edit_that_was_not_made_is_not_confirmed(
 
 
 @pytest.mark.parametrize(
-    ("trouble", "key"), [(FAILING, "service-silent"), (busy(9), "service-not-done")]
+    ("failure", "key"), [(FAILING, "service-silent"), (busy(9), "service-not-done")]
 )
 async def test_an_unknown_outcome_is_not_confirmed(
-    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, trouble: Trouble, key: str
+    cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, failure: ServerFailure, key: str
 ) -> None:
-    cloud.server.down(trouble)
+    cloud.server.down(failure)
     assert (await edited(cloud, link, "name", "Tea")).spec == link.spec
     assert chat.texts == [t("en", key)]
 
@@ -292,7 +294,7 @@ async def test_the_answer_after_a_refusal_is_the_new_value(
 ) -> None:
     """It also works after `emailUnavailable`: the operator may have fixed that by then."""
     code, field, said = refusal
-    cloud.server.fail("PUT", Trouble(http_response(400, {"code": code, "message": "No."})))
+    cloud.server.fail("PUT", ServerFailure(http_response(400, {"code": code, "message": "No."})))
     await edited(cloud, link, field, "https://a.test/" if field == "redirect" else "a@b.test")
     assert chat.texts[0] == t("en", "service-refused", words="No.")
     chat.clear_messages()
@@ -308,7 +310,7 @@ async def test_a_refusal_that_no_other_value_helps_asks_nothing(
     cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness
 ) -> None:
     refusal = {"code": "notLimited", "message": "No drop."}
-    cloud.server.fail("PUT", Trouble(http_response(409, refusal)))
+    cloud.server.fail("PUT", ServerFailure(http_response(409, refusal)))
     await edited(cloud, link, "name", "Tea")
     assert (chat.texts, chat.rows("drafts")) == (
         [t("en", "service-refused", words="No drop.")],

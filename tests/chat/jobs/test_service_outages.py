@@ -27,7 +27,7 @@ from tests.support.server_failures import (
     HTML,
     LOST,
     WRONG,
-    Trouble,
+    ServerFailure,
     busy,
     redirect,
 )
@@ -42,12 +42,12 @@ def link(chat: ChatHarness) -> PaymentLink:
 ODD = [HTML, EMPTY, WRONG, *(redirect(code, "http://x.test/") for code in (301, 302, 307))]
 
 
-@pytest.mark.parametrize("trouble", ODD, ids=range(len(ODD)))
+@pytest.mark.parametrize("failure", ODD, ids=range(len(ODD)))
 async def test_answers_of_another_server_are_retried_and_tell_the_operator_the_fix(
-    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, trouble: Trouble
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, failure: ServerFailure
 ) -> None:
     """A maintenance page passes by itself, a wrong address does not: nothing is given up."""
-    cloud.server.down(trouble)
+    cloud.server.down(failure)
     with capture_logs() as logs:
         await cloud.create(link)
         await cloud.advance(200)
@@ -63,8 +63,8 @@ async def test_each_kind_of_failure_has_one_text_and_the_end_another(
     cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink
 ) -> None:
     await cloud.create(link, FAILING)
-    for trouble in (HTML, FAILING, busy(1), HTML, BROKEN):
-        cloud.server.down(trouble)
+    for failure in (HTML, FAILING, busy(1), HTML, BROKEN):
+        cloud.server.down(failure)
         await cloud.advance(90)
     chat.clock.advance(PATIENCE / 1000)
     await cloud.due()
@@ -97,7 +97,7 @@ async def test_wrong_credentials_end_a_create_with_a_clear_text(
     cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, status: int
 ) -> None:
     with capture_logs() as logs:
-        await cloud.create(link, Trouble(http_response(status)))
+        await cloud.create(link, ServerFailure(http_response(status)))
     assert chat.texts == [service_text("locked")]
     assert (cloud.state(link), cloud.waiting) == (FAILED, [])
     assert [line["fix"] for line in logs] == ["check APP_ID and APP_SECRET"]

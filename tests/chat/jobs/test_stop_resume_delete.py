@@ -14,7 +14,16 @@ from bot.core.text.translations import t
 from tests.support.chat_harness import ChatHarness
 from tests.support.http_messages import http_response
 from tests.support.request_jobs import PLACE, HandCashJobs, RequestJobs, service_text
-from tests.support.server_failures import BROKEN, FAILING, HTML, LOST, SILENT, SLOW, Trouble, busy
+from tests.support.server_failures import (
+    BROKEN,
+    FAILING,
+    HTML,
+    LOST,
+    SILENT,
+    SLOW,
+    ServerFailure,
+    busy,
+)
 
 CHANGES = [
     ("stop", "PUT", LIVE, STOPPED),
@@ -52,15 +61,17 @@ def shown(chat: ChatHarness, link: PaymentLink) -> str:
 
 
 @pytest.mark.parametrize(("call", "method", "before", "after"), CHANGES)
-@pytest.mark.parametrize("trouble", [LOST, Trouble(HTML.answer, works=True)], ids=["cut", "html"])
+@pytest.mark.parametrize(
+    "failure", [LOST, ServerFailure(HTML.answer, works=True)], ids=["cut", "html"]
+)
 async def test_after_a_lost_answer_a_change_is_found_by_fetching_the_request(
-    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, trouble: Trouble, *,
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, failure: ServerFailure, *,
     call: str, method: str, before: str, after: str,
 ) -> None:  # fmt: skip
     await standing(cloud, link, before)
     if call == "resume":  # the first form of it is refused by this server
-        cloud.server.fail(method, Trouble(works=True))
-    cloud.server.fail(method, trouble)
+        cloud.server.fail(method, ServerFailure(works=True))
+    cloud.server.fail(method, failure)
     await asked(cloud, call, link)
     assert (cloud.state(link), len(chat.said)) == (after, 1)
     gone = after == DELETED
@@ -152,7 +163,7 @@ async def test_a_request_that_is_active_at_the_server_is_not_stopped_here(
 ) -> None:
     """The answer to its resume was lost, and the fetch after it failed."""
     await standing(cloud, link, STOPPED)
-    cloud.server.fail("PUT", Trouble(works=True), LOST)
+    cloud.server.fail("PUT", ServerFailure(works=True), LOST)
     cloud.server.fail("GET", BROKEN)
     await asked(cloud, "resume", link)
     assert (cloud.state(link), chat.texts) == (STOPPED, [service_text("silent")])
@@ -222,11 +233,11 @@ async def test_a_throttled_change_is_not_followed_by_a_fetch(
 
 
 @pytest.mark.parametrize(
-    "trouble", [FAILING, HTML, Trouble(http_response(302, Location="http://x.test"))]
+    "failure", [FAILING, HTML, ServerFailure(http_response(302, Location="http://x.test"))]
 )
 async def test_a_card_that_cannot_be_refreshed_is_shown_as_last_known(
-    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, trouble: Trouble
+    cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, failure: ServerFailure
 ) -> None:
-    cloud.server.down(trouble)
+    cloud.server.down(failure)
     await asked(cloud, "card", link)
     assert chat.texts == [service_text("stale"), shown(chat, link)]

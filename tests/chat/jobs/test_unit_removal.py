@@ -20,7 +20,7 @@ from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, DROP, VAULT, ChatHarness
 from tests.support.request_jobs import HandCashJobs, RequestJobs
 from tests.support.sender_harness import SenderHarness
-from tests.support.server_failures import BROKEN, LOST, SLOW, Trouble
+from tests.support.server_failures import BROKEN, LOST, SLOW, ServerFailure
 from tests.support.service_edits import edited, made, put, puts, saved
 from tests.support.service_harness import LOOPBACK, make_service
 
@@ -134,17 +134,17 @@ async def test_removed_units_never_count_as_sold(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("trouble", [LOST, SLOW], ids=["lost", "late"])
+@pytest.mark.parametrize("failure", [LOST, SLOW], ids=["lost", "late"])
 async def test_a_removal_with_a_lost_answer_is_made_once(
     cloud: HandCashJobs,
     link: PaymentLink,
     chat: ChatHarness,
-    trouble: Trouble,
+    failure: ServerFailure,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server may be at work for long: nothing is reported before the settling time."""
     monkeypatch.setattr("bot.chat.jobs.job_outcomes.TIME_LIMIT", 1.0)
-    cloud.server.fail("PUT", trouble)
+    cloud.server.fail("PUT", failure)
     await edited(cloud, link, "units", 2)
     await cloud.advance(20)
     assert chat.link(link.id).spec.units == 5
