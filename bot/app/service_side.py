@@ -1,4 +1,4 @@
-"""The embedded payment request service, with its deliveries of webhooks and letters."""
+"""The embedded payment request service, and the sending of its webhooks and letters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 NOTIFICATIONS_KEPT = 30 * 24 * 3600 * 1000
-"""Milliseconds for which settled deliveries can be looked up."""
+"""Milliseconds for which settled notifications can be looked up."""
 
 CHECKOUTS_KEPT = 30 * 24 * 3600 * 1000
 """Milliseconds within which test money may still be reported for a checkout that was given up."""

@@ -128,7 +128,7 @@ ATTEMPTS = (
 
 
 def payments_table(scope: erasure.Scope) -> erasure.PersonalTable:
-    """Return the table of payments, which erases their deliveries too.
+    """Return the table of payments, which erases their notifications too.
 
     Payers stay counted by their number (payments/payment_rows.py).
     """
@@ -236,7 +236,7 @@ def numbers_of(tx: database.Transaction, payment_id: str) -> frozenset[str]:
 
 
 def _erase_notifications(tx: database.Transaction, row: database.Row) -> None:
-    """Erase the payer from a payment's deliveries, and the whole of what endpoints answered."""
+    """Erase the payer from a payment's notifications, and the whole of what endpoints answered."""
     gone = erasure.ErasedValues.of(erasure.find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
         if owed["channel"] == notification.Channel.RECEIPT:

@@ -54,7 +54,7 @@ class LetterHarness(MailRound):
             assert paid.status_code == 303
 
     async def states(self) -> list[tuple[str, str | None]]:
-        """Return state and note of each delivery in order."""
+        """Return state and note of each notification in order."""
         rows = await self.service.db.query(
             "SELECT o.state, o.note FROM deliveries d JOIN outbox o ON o.id = d.id ORDER BY d.id"
         )

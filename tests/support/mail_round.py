@@ -11,7 +11,7 @@ from tests.support.service_harness import ServiceHarness
 
 
 class MailRound:
-    """The service, the mail server, and the letters of one delivery between them."""
+    """The service, the mail server, and the letters that one sender sends between them."""
 
     def __init__(
         self,

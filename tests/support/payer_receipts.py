@@ -77,7 +77,7 @@ class ReceiptHarness(MailRound):
         return found
 
     async def rows(self) -> list[Row]:
-        """Return each receipt's delivery with the state of its message."""
+        """Return each receipt's notification with the state of its message."""
         return await self.service.db.query(
             "SELECT d.*, o.state, o.note, o.body, o.lane FROM deliveries d"
             " JOIN outbox o ON o.id = d.id WHERE d.channel = 'receipt' ORDER BY d.id"

@@ -195,7 +195,7 @@ async def test_a_sweep_settles_the_members_of_a_dead_letter(
 
 @pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_a_sweep_reads_only_joined_notifications(db: Database) -> None:
-    """Deliveries are stored for a month, and payments wait for the sweep's transaction."""
+    """Notifications are stored for a month, and payments wait for the sweep's transaction."""
     plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {notification_rows.STRANDED}"))
     scans = [row["detail"] for row in plan if row["detail"].startswith("SCAN")]
     assert scans == ["SCAN outbox USING INDEX outbox_joined"]

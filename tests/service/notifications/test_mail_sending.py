@@ -66,7 +66,7 @@ def log(service: ServiceHarness, row: Row) -> list[Attempt]:
 async def test_a_payment_is_reported_to_the_named_address(
     service: ServiceHarness, post: MailServerStub
 ) -> None:
-    """Its Message-ID has the delivery's id."""
+    """Its Message-ID has the notification's id."""
     await owe(service)
     row = await attempt(service, mails(service, post.server()).job)
     (letter,) = post.letters

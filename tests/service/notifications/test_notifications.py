@@ -1,4 +1,4 @@
-"""Deliveries: queued with the payment, each attempt stored, and swept."""
+"""Notifications: queued with the payment, each attempt stored, and swept."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def a_payment(request_id: str, number: int, **fields: Any) -> Payment:
 async def owed(
     service: ServiceHarness, number: int = 1, /, *, made: str = "", **fields: Any
 ) -> str:
-    """Queue the deliveries of a payment; return the request's id."""
+    """Queue the notifications of a payment; return the request's id."""
     request_id = made or (await service.create(**(DROP | BOTH)))["id"]
 
     def work(tx: Transaction) -> None:
@@ -236,7 +236,7 @@ async def test_the_operator_sees_the_notifications_of_every_application(
 
 
 def dead_letter(service: ServiceHarness, *ids: str) -> None:
-    """Make these deliveries dead letters, with an attempt each; release the others."""
+    """Make these notifications dead letters, with an attempt each; release the others."""
 
     def work(tx: Transaction) -> None:
         for queue in (WEBHOOKS, MAILS):
@@ -302,7 +302,7 @@ def test_an_unknown_notification_is_not_found(service: ServiceHarness) -> None:
 async def test_notifications_settled_long_ago_are_deleted_with_their_attempts(
     service: ServiceHarness,
 ) -> None:
-    """Waiting deliveries, however old, and those settled since stay."""
+    """Waiting notifications, however old, and those settled since stay."""
     made = await owed(service, 1)
     await owed(service, 2, made=made)
     service.clock.advance(1)

@@ -1,4 +1,4 @@
-"""Transactions about letters, deliveries and sweeps that overlap on PostgreSQL."""
+"""Transactions about letters, notifications and sweeps that overlap on PostgreSQL."""
 
 from __future__ import annotations
 

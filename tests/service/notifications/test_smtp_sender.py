@@ -142,7 +142,7 @@ async def test_a_letter_refused_for_good_is_not_tried_again(command: str) -> Non
 
 @pytest.mark.parametrize("command", ["RCPT", "DATA"])
 async def test_a_refusal_does_not_repeat_the_recipient(command: str) -> None:
-    """Servers repeat it in answers; those are stored with the delivery, and the log has none."""
+    """Servers repeat it in answers, which are stored with the notification but not logged."""
     async with mail_server(answers={command: "550 5.1.1 <seller@example.org>: unknown"}) as post:
         error = await refusal(post.server())
     assert "seller" not in error.reason

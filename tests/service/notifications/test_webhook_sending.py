@@ -338,7 +338,7 @@ async def test_each_outcome_is_one_line_in_the_log_without_secrets(
 async def test_a_payment_has_the_time_of_its_transaction(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forms overtake each other before the writer; their deliveries sort by transaction.
+    """Forms overtake each other before the writer; their webhooks sort by transaction.
 
     The clock is read there, not when the form arrives.
     """
