@@ -325,61 +325,55 @@ def unanswered(error: Exception) -> rail.Waiting:
     return rail.Waiting(str(error), again_in=again_in)
 
 
+_HOST_PROBLEMS: dict[type[Exception], tuple[payout_account.DetailError, str]] = {
+    errors.ForbiddenAddress: (
+        payout_account.DetailError.HOST_PRIVATE,
+        "{server} can't be used: it isn't a public address.",
+    ),
+    errors.PeerRefusal: (payout_account.DetailError.HOST_SAYS, "{server} says: {error}"),
+    NoSuchHost: (
+        payout_account.DetailError.HOST_UNKNOWN,
+        "There's no server at {server}. Check the spelling.",
+    ),
+    NotSecure: (
+        payout_account.DetailError.HOST_UNSAFE,
+        "{server} has no valid certificate, so it can't be trusted. Ask whoever runs it.",
+    ),
+    errors.NotReached: (
+        payout_account.DetailError.HOST_CLOSED,
+        "{server} can't be reached: it takes no connections. Try again later.",
+    ),
+    BrokenOff: (
+        payout_account.DetailError.HOST_BROKEN,
+        "{server} ended the connection without an answer. Try again later.",
+    ),
+    errors.Unreachable: (
+        payout_account.DetailError.HOST_SILENT,
+        "{server} didn't answer in time. Try again later.",
+    ),
+    errors.Throttled: (
+        payout_account.DetailError.HOST_BUSY,
+        "{server} is busy. Wait a minute, then try again.",
+    ),
+    errors.Overloaded: (
+        payout_account.DetailError.HOST_BROKEN,
+        "{server} has a problem of its own: {error}. Try again later.",
+    ),
+    Denied: (payout_account.DetailError.HOST_DENIES, "{server} lets nobody ask for it: {error}."),
+    Moved: (
+        payout_account.DetailError.HOST_MOVED,
+        (
+            "{server} redirects to an address that can't be used."
+            " Ask your wallet for your current address."
+        ),
+    ),
+}
+"""The first class that an error has counts, so special ones come first."""
+
+
 def host_problem(server: str, error: Exception) -> tuple[payout_account.DetailError, str] | None:
-    """Return what a seller can do about a wallet's server; None if that isn't known."""
-    later = "Try again later."
-    match error:
-        case errors.ForbiddenAddress():
-            return (
-                payout_account.DetailError.HOST_PRIVATE,
-                f"{server} can't be used: it isn't a public address.",
-            )
-        case errors.PeerRefusal():
-            return payout_account.DetailError.HOST_SAYS, f"{server} says: {error}"
-        case NoSuchHost():
-            return (
-                payout_account.DetailError.HOST_UNKNOWN,
-                f"There's no server at {server}. Check the spelling.",
-            )
-        case NotSecure():
-            return (
-                payout_account.DetailError.HOST_UNSAFE,
-                f"{server} has no valid certificate, so it can't be trusted. Ask whoever runs it.",
-            )
-        case errors.NotReached():
-            return (
-                payout_account.DetailError.HOST_CLOSED,
-                f"{server} can't be reached: it takes no connections. {later}",
-            )
-        case BrokenOff():
-            return (
-                payout_account.DetailError.HOST_BROKEN,
-                f"{server} ended the connection without an answer. {later}",
-            )
-        case errors.Unreachable():
-            return (
-                payout_account.DetailError.HOST_SILENT,
-                f"{server} didn't answer in time. {later}",
-            )
-        case errors.Throttled():
-            return (
-                payout_account.DetailError.HOST_BUSY,
-                f"{server} is busy. Wait a minute, then try again.",
-            )
-        case errors.Overloaded():
-            return (
-                payout_account.DetailError.HOST_BROKEN,
-                f"{server} has a problem of its own: {error}. {later}",
-            )
-        case Denied():
-            return (
-                payout_account.DetailError.HOST_DENIES,
-                f"{server} lets nobody ask for it: {error}.",
-            )
-        case Moved():
-            what = f"{server} redirects to an address that can't be used."
-            return (
-                payout_account.DetailError.HOST_MOVED,
-                f"{what} Ask your wallet for your current address.",
-            )
+    """Return what a seller can do about a wallet's server, None if that isn't known."""
+    for kind, (problem, message) in _HOST_PROBLEMS.items():
+        if isinstance(error, kind):
+            return problem, message.format(server=server, error=error)
     return None
