@@ -17,50 +17,55 @@ OUTDATED = "outdated"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A request as its seller sees it.
-
-    `amount` is in minor units. `status` is active, scheduled, expired, stopped, completed (a
-    paid one-off), soldOut, noPayoutAccount (its seller has no account that takes the price),
-    outdated or deleted. `reserved_units` are in open checkouts. `url` is empty until the server has
-    answered. `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is the seller's.
-    `totals` are for the seller's eyes only. `image` is the id of the seller's picture.
-    `email_state` is unconfirmed, confirmed or ended, None where the address for payment
-    notifications needs no confirmation. `seller` is the profile that payers see, `codes` are those
-    that buyers get. A request that `is_embedded` is one of the embedded service. `raised` counts
-    towards the `goal`, in minor units; `choice` is what payers choose the amount from. A buyer of a
-    drop takes up to `max_quantity` at once, and gets what `delivers` names. `has_receipt_first`:
-    its payers see their receipt before they go on to the web address.
-    """
+    """A request as its seller sees it; times in epoch ms."""
 
     link_id: str
     kind: str
     name: str
     description: str | None
     amount: int
+    """In minor units."""
     currency: str
     total_units: int | None
     remaining_units: int | None
     paid_count: int | None
     status: str
+    """active, scheduled, expired, stopped, completed (a paid one-off), soldOut, noPayoutAccount
+    (its seller has no account that takes the price), outdated or deleted."""
     url: str
+    """Empty until the server has answered."""
     reserved_units: int = 0
+    """Units in open checkouts."""
     starts_at: int | None = None
+    """In the future."""
     ends_at: int | None = None
     zone: str | None = None
+    """The seller's."""
     totals: revenue.RevenueTotals = revenue.NO_REVENUE
+    """For the seller's eyes only."""
     image: str | None = None
+    """Id of the seller's picture."""
     email: str | None = None
     email_state: str | None = None
+    """unconfirmed, confirmed or ended; None if the address needs no confirmation."""
     email_confirmed_at: int | None = None
     seller: drafts.Profile = drafts.NO_PROFILE
+    """The profile that payers see."""
     codes: request_spec.CodeCounts | None = None
+    """The codes that buyers get."""
     is_embedded: bool = True
+    """A request of the embedded service."""
     choice: request_spec.AmountChoice[int] | None = None
+    """What payers choose the amount from."""
     goal: int | None = None
+    """In minor units, like `raised`."""
     raised: int = 0
     max_quantity: int | None = None
+    """The most units of a drop that a buyer takes at once."""
     delivers: str | None = None
+    """The kind of goods that buyers get."""
     has_receipt_first: bool = False
+    """Payers see their receipt before they go on to the web address."""
 
 
 def card_of(

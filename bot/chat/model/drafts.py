@@ -17,30 +17,29 @@ MAX_ABOUT = 160
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What payers see of a seller: nothing while there is no `name`.
-
-    `image` is the id of the picture, `about` a line about them, `contact` an @username, an email
-    address or a link, `accent` a name in core/brand.py.
-    """
+    """What payers see of a seller: nothing while there is no `name`."""
 
     name: str | None = None
     image: str | None = None
+    """Id of the picture."""
     about: str | None = None
+    """A line about them."""
     contact: str | None = None
+    """An @username, an email address or a link."""
     accent: str | None = None
+    """A name in core/brand.py."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileHints:
-    """What the profile's forms offer beside the stored profile; none of it is stored.
-
-    `name` is the person's at Telegram, `contacts` are their @username and the address of their
-    email notifications, `page` is their newest pay page.
-    """
+    """What the profile's forms offer beside the stored profile; none of it is stored."""
 
     name: str | None = None
+    """The person's name at Telegram."""
     contacts: tuple[str, ...] = ()
+    """Their @username and the address of their email notifications."""
     page: str | None = None
+    """Their newest pay page."""
 
 
 NO_PROFILE, NO_HINTS = Profile(), ProfileHints()
@@ -56,19 +55,20 @@ PROFILE_STEPS = {f"seller{name}": name for name in PROFILE_FIELDS}
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file in a message of Telegram; `sent_as` is its field of the message (Bot API, Message).
-
-    `size` in bytes and `name` are those that Telegram names; `album_id` is None for a message of
-    its own. `has_words`: the message has a caption.
-    """
+    """A file in a message of Telegram."""
 
     file_id: str
     sent_as: str
+    """Its field of the message (Bot API, Message)."""
     name: str
+    """As Telegram names it."""
     media_type: str
     size: int | None = None
+    """Bytes, by Telegram."""
     album_id: str | None = None
+    """None for a message of its own."""
     has_words: bool = False
+    """The message has a caption."""
 
     @property
     def is_picture(self) -> bool:
@@ -78,12 +78,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """What came with the words of a message.
-
-    `photo` is the file_id of a picture, which may be a `file` too. Neither: it has no use here.
-    """
+    """What came with the words of a message; both fields are None if it has no use here."""
 
     photo: str | None = None
+    """The file_id of a picture, which may be a `file` too."""
     file: Attachment | None = None
 
     @property
@@ -94,13 +92,12 @@ class Enclosure:
 
 @dataclass(frozen=True, slots=True)
 class PayoutService:
-    """The service at which sellers are paid; `host` is None for the embedded one.
-
-    `rails` are the kinds of real money that the embedded one takes, empty for test money.
-    """
+    """The service at which sellers are paid."""
 
     host: str | None = None
+    """None for the embedded service."""
     rails: tuple[str, ...] = ()
+    """Kinds of real money that the embedded one takes; empty for test money."""
 
     @classmethod
     def at(cls, url: str | None, rails: tuple[str, ...] = ()) -> PayoutService:
@@ -123,28 +120,30 @@ TEST_MONEY = PayoutService()
 
 @dataclass(frozen=True, slots=True)
 class Seller:
-    """The settings of a seller; `currency` is the last one used.
-
-    `prices` are the last ones, in minor units with their currency. `zone` is an IANA name. `quiet`
-    hours begin and end, and the `summary` comes, at these minutes of the zone's day. `paid_at` is
-    not stored: it follows from the configuration. `hints` are known only while an update of the
-    seller is handled. With real money the `destination` names the seller's payout `accounts`, the
-    first one asked first, and `pays_later` is set once a seller without any chose to make payment
-    links that can't be paid yet.
-    """
+    """The settings of a seller."""
 
     language: str
     destination: str | None = None
+    """With real money, the name of the payout `accounts`."""
     currency: str | None = None
+    """The last one used."""
     prices: tuple[tuple[int, str], ...] = ()
+    """The last ones, in minor units with their currency."""
     zone: str | None = None
+    """An IANA name."""
     quiet: tuple[int, int] | None = None
+    """Minutes of the zone's day at which quiet hours begin and end."""
     summary: int | None = None
+    """Minute of the zone's day at which the summary comes."""
     paid_at: PayoutService = TEST_MONEY
+    """Not stored: it follows from the configuration."""
     profile: Profile = NO_PROFILE
     hints: ProfileHints = NO_HINTS
+    """Known only while an update of the seller is handled."""
     accounts: tuple[payout.PayoutAccount, ...] = ()
+    """Payout accounts of real money, in the order in which they are asked."""
     pays_later: bool = False
+    """True once a seller without accounts chose to make payment links that can't be paid yet."""
 
     @property
     def has_destination(self) -> bool:
@@ -160,58 +159,59 @@ class Seller:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What one of several receivers gets, as the seller typed it.
-
-    `measure` is `60%` of the price, `2.50` of its currency's major units, REST for what the others
-    leave, or empty for an equal share.
-    """
+    """What one of several receivers gets, as the seller typed it."""
 
     destination: str
     measure: str
+    """`60%` of the price, `2.50` major units, REST, or empty for an equal share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft(request_spec.RequestOptions):
-    """A form under way; None is a question still open, or an option that is not set.
-
-    `form` is `new`, `line`, `settings`, `payout`, `payback` or `edit`, `step` the question that was
-    asked last. `amount` is in major units, since its currency may be asked after it; with a
-    `choice`, in major units too, payers choose it.
-    `asks_destination` is whether the destination is one of the numbered steps. `paused` is the new
-    form that this shorter one interrupts. `link_id` is the request that an edit is about,
-    `poster_text` the text on its poster. With `in_menu` an answer leads back to "More options".
-    `step_after_zone` is the step that waits for the time zone. `payment` is the key of the payment
-    that was paid back. `readings` are what a message of goods may mean, while its seller is asked.
-    `file` came with other words; its seller is still to be asked whether buyers get it. So many
-    photos of a new request as `photos_due` says are being fetched.
-    `way`, `answers` and `found` belong to a payout account: its way, what its
-    seller typed, and what the service found. A form that `must_resume` takes no text until its
-    seller presses Continue. `touched_at` (epoch ms) is set on a draft that was stored.
-    """
+    """A form under way; None is a question still open, or an option that is not set."""
 
     id: str
     form: str
+    """`new`, `line`, `settings`, `payout`, `payback`, `edit` or `codes`."""
     step: str
+    """The question that was asked last."""
     kind: str | None = None
     name: str | None = None
     description: str | None = None
     amount: Decimal | None = None
+    """In major units: its currency may be asked after it."""
     currency: str | None = None
     units: int | None = None
     asks_destination: bool = False
+    """True if the destination is one of the numbered steps."""
     paused: Draft | None = None
+    """The new form that this shorter one interrupts."""
     receivers: tuple[Portion, ...] = ()
     link_id: str | None = None
+    """The link that is edited, or gets codes."""
     poster_text: str | None = None
+    """The text on its poster."""
     in_menu: bool = False
+    """An answer leads back to "More options"."""
     step_after_zone: str | None = None
+    """The step that waits for the time zone."""
     payment: str | None = None
+    """Key of the payment that was paid back."""
     readings: tuple[request_spec.Goods, ...] = ()
+    """What a message of goods may mean, while its seller is asked."""
     way: str | None = None
+    """Of a payout account."""
     answers: tuple[payout.PayoutAnswer, ...] = ()
+    """What the seller typed for a payout account."""
     found: payout.PayoutAccount | None = None
+    """The payout account that the service found."""
     file: Attachment | None = None
+    """A file that came with other words, while its seller is asked whether buyers get it."""
     photos_due: int = 0
+    """Number of photos that are being fetched."""
     choice: request_spec.AmountChoice[Decimal] | None = None
+    """The amounts that payers choose from, in major units."""
     must_resume: bool = False
+    """Take no text until the seller presses Continue."""
     touched_at: int | None = field(default=None, compare=False)
+    """Set on a draft that was stored, in epoch ms."""

@@ -14,14 +14,12 @@ from bot.core.outbox import payload_kinds
 
 @dataclass(frozen=True, slots=True)
 class ReplyTo:
-    """The chat that gets a job's outcome, and the message whose button was pressed.
-
-    `message_id` is None where the outcome is a new message, or the message is too old to edit.
-    """
+    """The chat that gets a job's outcome, and the message whose button was pressed."""
 
     chat_id: int
     language: str
     message_id: int | None = None
+    """None if the outcome is a new message, or the message is too old to edit."""
     is_picture: bool = False
 
 
@@ -36,20 +34,20 @@ class DialectFailure:
 
 @dataclass(frozen=True, slots=True)
 class CreateProgress:
-    """Knowledge from the earlier attempts at a create.
-
-    `lost` creates were sent without a known outcome, the last at `lost_at` (epoch ms).
-    `sent_texts` are the keys of the texts that the seller has had, `failed` the names of the
-    dialects that failed, `failure` is the outcome of the first of those, and `doomed` are the ids
-    of requests of another price, which have to be deleted.
-    """
+    """Knowledge from the earlier attempts at a create."""
 
     lost: int = 0
+    """Number of creates that were sent without a known outcome."""
     lost_at: int | None = None
+    """When the last of them was sent, in epoch ms."""
     sent_texts: tuple[str, ...] = ()
+    """Keys of the texts that the seller has had."""
     failed: tuple[str, ...] = ()
+    """Names of the dialects that failed."""
     failure: DialectFailure | None = None
+    """Outcome of the first dialect that failed."""
     doomed: tuple[str, ...] = ()
+    """Ids of requests of another price, which have to be deleted."""
 
     def corrected(self, now: int) -> CreateProgress:
         """Move a loss in the future to `now`: it was stored before the clock was set back."""
@@ -78,18 +76,18 @@ class CreateProgress:
 
 @dataclass(frozen=True, slots=True)
 class UnitCounts:
-    """A drop's units by its server: in all, unsold, and the number of payments.
-
-    The payments that the chat had recorded then bought `recorded` units; `payments` is their
-    number, None where each bought one. `several`: a payment may buy more than one.
-    """
+    """A drop's units by its server."""
 
     total: int | None
     unsold: int | None
     paid: int | None
+    """Number of payments that the server counts."""
     recorded: int
+    """Units bought by the payments that the chat had recorded then."""
     payments: int | None = None
+    """Number of those payments; None if each bought one unit."""
     several: bool = False
+    """True if a payment may buy more than one unit."""
 
     @property
     def number(self) -> int:
@@ -141,13 +139,11 @@ class ChangeJob(CardJob):
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest(SellerJob):
-    """Create the request of a link, and send its card.
-
-    `seller_name` is the seller's name at Telegram, proposed for the profile after the first one.
-    """
+    """Create the request of a link, and send its card."""
 
     progress: CreateProgress = CreateProgress()
     seller_name: str | None = None
+    """The seller's name at Telegram, proposed for the profile after the first request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +160,14 @@ class CheckRequest(Job):
 class SendProfile(Job):
     """Send its seller's profile to the service with a link's request, and refresh its posts.
 
-    Without effect once the profile has another `version`. A job that `goes_on` queues the same for
-    the seller's request before this one, so that one at a time is under way, however many; `sent`
-    counts those before it.
+    No effect once the profile has another `version`.
     """
 
     version: int
     goes_on: bool = False
+    """Queue the same job for the seller's next older request: one at a time is under way."""
     sent: int = 0
+    """Number of requests before this one that got the profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,70 +197,65 @@ class DeleteRequest(ChangeJob):
 
 @dataclass(frozen=True, slots=True)
 class EditRequest(SellerJob):
-    """Set a field of a request to a value; None clears it.
-
-    `is_notified`: the seller knows that the service is down.
-    """
+    """Set a field of a request to a value; None clears it."""
 
     field: str
     value: str | int | None = None
     is_notified: bool = False
+    """The seller knows that the service is down."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoveUnits(SellerJob):
-    """Take a number of units out of a drop: count them, remove them, and count again in doubt.
-
-    `before` is the first count. The removal was sent without a known outcome at `lost_at` (epoch
-    ms), and `checks` times it was not known afterwards.
-    """
+    """Take a number of units out of a drop: count them, remove them, and count again in doubt."""
 
     number: int
     before: UnitCounts | None = None
+    """The first count."""
     lost_at: int | None = None
+    """When the removal was sent without a known outcome, in epoch ms."""
     checks: int = 0
+    """Number of checks since then that did not show the outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddCodes(SellerJob):
-    """Add codes for the buyers of a request.
-
-    Asked for at `asked_at` (epoch ms). `is_notified`: the seller knows that the service is down.
-    """
+    """Add codes for the buyers of a request."""
 
     codes: tuple[str, ...]
     asked_at: int
+    """Epoch ms."""
     is_notified: bool = False
+    """The seller knows that the service is down."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecideClaim(SellerJob):
-    """Confirm a claim at the service, or reject it.
-
-    Asked for at `asked_at` (epoch ms); the claim was in the state `before`. `is_notified`: the
-    seller knows that the service is down.
-    """
+    """Confirm a claim at the service, or reject it."""
 
     claim_id: str
     confirms: bool
+    """False rejects it."""
     before: str
+    """The state that the claim was in."""
     asked_at: int
+    """Epoch ms."""
     is_notified: bool = False
+    """The seller knows that the service is down."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendMark(SellerJob):
-    """Send a payment's mark to the service as it stands then, or that there is none any more.
-
-    `mark` is of model/payment.py, asked for at `asked_at` (epoch ms); `is_notified`: the seller
-    knows that the service is down.
-    """
+    """Send a payment's mark to the service as it stands then, or that it was taken back."""
 
     request_id: str
     transaction_id: str
     mark: str
+    """One of the marks in model/payment.py."""
     asked_at: int
+    """Epoch ms."""
     is_notified: bool = False
+    """The seller knows that the service is down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,20 +272,19 @@ class AccountJob:
 
 @dataclass(frozen=True, slots=True)
 class ConnectAccount(AccountJob):
-    """Check a payout account at the service, and save it unless it is a `dry_run`.
-
-    `sealed` are the details that the seller typed, encrypted. The form `draft_id` waits for the
-    outcome while its answers have the checksum `token`. `is_notified`: the seller knows that the
-    service does not answer.
-    """
+    """Check a payout account at the service, and save it unless it is a `dry_run`."""
 
     reply_to: ReplyTo
     way: str
     sealed: str
+    """The details that the seller typed, encrypted."""
     draft_id: str
+    """The form that waits for the outcome."""
     token: str
+    """Checksum of the form's answers: the outcome is dropped once they change."""
     dry_run: bool
     is_notified: bool = False
+    """The seller knows that the service does not answer."""
 
     @property
     def asks_wallet(self) -> bool:
@@ -312,28 +302,25 @@ class RemoveAccount(AccountJob):
 
 @dataclass(frozen=True, slots=True)
 class RefreshPayable(AccountJob):
-    """Bring a seller's requests up to date whose payability may have changed, some at a time.
-
-    Those made before the one with the id `before`, the newest first; `unpayable`: only those that
-    could not be paid for want of an account.
-    """
+    """Bring a seller's requests up to date whose payability may have changed, some at a time."""
 
     unpayable: bool
+    """Only requests that could not be paid because no account fits."""
     before: str | None = None
+    """Id of the link after which to go on, newest first; None starts with the newest."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeepReceipt:
-    """Fetch a receipt and keep it for the account of a private chat, which is then shown it.
-
-    Asked for at `asked_at` (epoch ms). `is_notified`: the buyer knows that the service is down.
-    """
+    """Fetch a receipt and keep it for the account of a private chat, which is then shown it."""
 
     request_id: str
     transaction_id: str
     reply_to: ReplyTo
     asked_at: int
+    """Epoch ms."""
     is_notified: bool = False
+    """The buyer knows that the service is down."""
 
 
 JOBS = payload_kinds.PayloadKinds(

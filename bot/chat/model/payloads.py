@@ -18,21 +18,19 @@ DELETION = "deleteMessage"
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """A text in HTML with its InlineKeyboardMarkup.
-
-    It is a new message, or takes the place of the text, or the caption of the picture, that
-    `message_id` has now; that is 0 in the lane of a message posted inline. `is_passing`: it is
-    deleted, not left without buttons, once its form goes on. `claim_id` is the claim that it shows.
-    """
+    """A text in HTML with its InlineKeyboardMarkup, new or in the place of an earlier one."""
 
     text: str
     language: str
     keyboard: dict[str, Any] | None = None
     message_id: int | None = None
+    """The message whose text or caption is replaced; 0 in the lane of an inline message."""
     is_caption: bool = False
     is_silent: bool = False
     is_passing: bool = False
+    """Delete the message once its form goes on, instead of only removing its buttons."""
     claim_id: str | None = None
+    """The claim that the message shows."""
 
     @property
     def method(self) -> str:
@@ -43,19 +41,18 @@ class TextMessage:
 
 @dataclass(frozen=True, slots=True)
 class CardMessage:
-    """A request's card, as its seller sees it or `is_public`: as others do.
-
-    It is a new message, or takes the place of the card that `message_id` is. What it shows is read
-    when it is sent. `menu` is the menu that is open on the seller's card. `is_text`: Telegram has
-    refused its picture.
-    """
+    """A request's card, new or in the place of an earlier one; it is read when it is sent."""
 
     link_id: str
     language: str
     message_id: int | None = None
+    """The card to replace."""
     is_public: bool = False
+    """As others see it, not its seller."""
     menu: str | None = None
+    """The menu that is open on the seller's card."""
     is_text: bool = False
+    """Telegram has refused its picture."""
 
     @property
     def method(self) -> str:
@@ -64,38 +61,35 @@ class CardMessage:
 
 @dataclass(frozen=True, slots=True)
 class PosterFile:
-    """A request's poster as a file; `design` such as `print-dark.pdf`."""
+    """A request's poster as a file."""
 
     link_id: str
     language: str
     design: str
+    """Such as `print-dark.pdf`."""
     file_name: str
     method: ClassVar[str] = "sendDocument"
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """The edit that brings a post up to date (chat/store/post_rows.py).
-
-    It `tries_picture` that Telegram has refused.
-    """
+    """The edit that brings a post up to date (chat/store/post_rows.py)."""
 
     post_id: str
     tries_picture: bool = False
+    """Try the picture again that Telegram has refused."""
     method: ClassVar[str] = "editMessageMedia"
 
 
 @dataclass(frozen=True, slots=True)
 class ButtonRemoval:
-    """The removal of the buttons of a question that is answered or left.
-
-    A passing message is deleted instead, unless it is `kept`: Telegram no longer deletes it.
-    Nothing is sent if the message no longer has the text with the key `shown`.
-    """
+    """The removal of the buttons of a question that is answered or left."""
 
     message_id: int
     shown: str
+    """Key of the text; nothing is sent if the message has another one by now."""
     kept: bool = False
+    """Don't delete the message, even a passing one: Telegram no longer allows it."""
     method: ClassVar[str] = "editMessageReplyMarkup"
 
 
@@ -109,67 +103,69 @@ class SecretRemoval:
 
 @dataclass(frozen=True, slots=True)
 class AlertPayment:
-    """A payment as its seller is told of it; `amount` in minor units of `currency`.
-
-    `payer` has what the payer was asked for, values of any JSON type. `remaining_units` and
-    `reserved_units` are those after the payment. Of the `count` payments of the request with it,
-    `refund_count` were oversold and brought `to_refund`, the others `together`, by currency.
-    `found`: the reconciler found it, no webhook brought it. `repeated`: an alert may have been sent
-    before. `price` is that of the request where another amount came, and what was asked for an
-    underpaid one; `named` is the amount as the server wrote it where it can't be read.
-    `transaction_id` is None where it is not known. `settled_count` oversold payments were paid back
-    already. `underpaid`: the amount is what arrived, and nothing was sold. `paid_by` is how it was
-    paid, where the server says so, and `at` (epoch ms) the time of its record. `claim_id` is the
-    claim by which its seller may accept an underpaid one. The amount is that of `quantity` units.
-    `words` are the payer's, as long as the seller hasn't hidden them; `codes_waiting` units are
-    sold and wait for a code; `is_sent_by_hand`: its seller may have something to send. `reached` is
-    what was raised, and the goal, in minor units, if this payment reached it.
-    """
+    """A payment in an alert to its seller; `amount` in minor units of `currency`."""
 
     link_id: str
     kind: str
     name: str
     amount: int
+    """What the payer paid for all units; what arrived, if `underpaid`."""
     currency: str
     payer: dict[str, Any] = field(default_factory=dict)
+    """What the payer was asked for, values of any JSON type."""
     remaining_units: int | None = None
+    """After the payment, like `reserved_units`."""
     total_units: int | None = None
     reserved_units: int = 0
     oversold: bool = False
     found: bool = False
+    """The reconciler found it: no webhook brought it."""
     repeated: bool = False
+    """An alert may have been sent before."""
     together: tuple[tuple[int, str], ...] = ()
+    """Sums by currency of the payments of the request that were not oversold."""
     count: int = 0
+    """Payments of the request, with this one."""
     to_refund: tuple[tuple[int, str], ...] = ()
+    """Sums by currency of the oversold payments."""
     refund_count: int = 0
+    """Number of the oversold payments."""
     named: str | None = None
+    """The amount as the server wrote it, if it can't be read."""
     price: tuple[int, str] | None = None
+    """The price of the request if another amount came; what was asked, if `underpaid`."""
     transaction_id: str | None = None
     settled_count: int = 0
+    """Oversold payments that were paid back already."""
     underpaid: bool = False
+    """Less arrived than was asked: nothing was sold."""
     paid_by: payment.PaidBy | None = None
     at: int | None = None
+    """When it was recorded, in epoch ms."""
     claim_id: str | None = None
+    """The claim by which its seller may accept underpaid money."""
     quantity: int = 1
     words: payment.PayerWords = payment.NO_WORDS
+    """The payer's, unless the seller has hidden them."""
     codes_waiting: int = 0
+    """Units that are sold and wait for a code."""
     is_sent_by_hand: bool = False
+    """Its seller may have something to send."""
     reached: tuple[int, int] | None = None
+    """What was raised, and the goal, in minor units, if this payment reached it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A message about one payment, or a digest of several; `is_single` is never joined to others.
-
-    Its text is written when it is sent. It takes the place of `message_id`, the claim that its
-    seller confirmed there, if there is one.
-    """
+    """A message about one payment, or a digest of several; its text is written when it is sent."""
 
     payments: tuple[AlertPayment, ...]
     language: str
     is_silent: bool = False
     is_single: bool = False
+    """Never joined to other alerts."""
     message_id: int | None = None
+    """The message of the claim that its seller confirmed there, which the alert replaces."""
 
     @property
     def method(self) -> str:
@@ -192,14 +188,12 @@ class ClaimAlert:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDigest:
-    """The claims of a link without messages of their own; what waits is read when it is sent.
-
-    `is_new`: a new message, which takes the place of the one before it. Else that one is edited.
-    """
+    """The claims of a link without messages of their own, read when the digest is sent."""
 
     link_id: str
     language: str
     is_new: bool = False
+    """Send a new message in the place of the one before it; otherwise edit that one."""
     is_silent: bool = False
 
     @property
@@ -211,8 +205,7 @@ class ClaimDigest:
 class ReceiptMessage:
     """A receipt for the buyer who keeps it, or the file that was delivered with it.
 
-    It is fetched when it is sent: what was delivered is not stored here. The service has not
-    answered since `tried_since` (epoch ms).
+    It is fetched when it is sent: what was delivered is not stored here.
     """
 
     request_id: str
@@ -220,6 +213,7 @@ class ReceiptMessage:
     language: str
     is_file: bool = False
     tried_since: int | None = None
+    """The service has not answered since then, in epoch ms."""
 
     @property
     def method(self) -> str:
@@ -228,16 +222,15 @@ class ReceiptMessage:
 
 @dataclass(frozen=True, slots=True)
 class BuyerNotice:
-    """News about a kept receipt, fetched when it is sent; `event` is one of cards/receipts.py.
-
-    The service has not answered since `tried_since` (epoch ms).
-    """
+    """News about a kept receipt, fetched when it is sent."""
 
     request_id: str
     transaction_id: str
     language: str
     event: str
+    """One of the events in cards/receipts.py."""
     tried_since: int | None = None
+    """The service has not answered since then, in epoch ms."""
     method: ClassVar[str] = "sendMessage"
 
 
@@ -252,32 +245,29 @@ class CallbackAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PhotoDownload:
-    """A photo that a seller sent for a form, still to be fetched.
-
-    An empty `file_id` stands for the seller's profile photo. A `portrait` is made a small square.
-    It came with a line that was complete where there is a `spec`, the JSON of the request to create
-    once the photo is here; `seller_name` as in the job that creates it.
-    """
+    """A photo that a seller sent for a form, still to be fetched."""
 
     file_id: str
+    """Empty for the seller's profile photo."""
     draft_id: str
     seller_id: int
     portrait: bool = False
+    """Make it a small square."""
     spec: str | None = None
+    """JSON of the request to create once the photo is here, if its line was complete."""
     seller_name: str | None = None
+    """As in `CreateRequest`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileDownload:
-    """A file that a seller sent for a form, still to be fetched and kept by the service.
-
-    Of a file `for_codes` only the codes in it are wanted.
-    """
+    """A file that a seller sent for a form, still to be fetched and kept by the service."""
 
     file: drafts.Attachment
     draft_id: str
     seller_id: int
     for_codes: bool = False
+    """Only the codes in the file are wanted."""
 
 
 MessagePayload = (

@@ -155,20 +155,20 @@ LONGEST_TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class PaidBy:
-    """A payer's side of a payment; `amount` in minor units of `currency` is what arrived.
-
-    `reference` is the bank transfer's, or the invoice. One unit of the price's currency bought
-    `rate` units of this one, by `source`; both are None where the two are the same. `rated_at` in
-    epoch ms.
-    """
+    """A payer's side of a payment."""
 
     kind: str
     amount: int
+    """What arrived, in minor units of `currency`."""
     currency: str
     reference: str | None = None
+    """The bank transfer's reference, or the invoice."""
     rate: str | None = None
+    """Units of `currency` for one unit of the price's; None if the two are the same."""
     source: str | None = None
+    """Where the rate is from; None without a rate."""
     rated_at: int | None = None
+    """Epoch ms."""
 
     def asked(self, price: int, currency: str) -> int | None:
         """Return what was asked for a price in minor units, None where it can't be computed."""

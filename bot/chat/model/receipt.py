@@ -32,27 +32,30 @@ class ReceiptKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The numbers of the units that a payment took, the first to the last; `total` of the drop."""
+    """The numbers of the units that a payment took, the first to the last."""
 
     first: int
     last: int
     total: int | None = None
+    """Units of the drop."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveredFile:
-    """A file that a payer may download at `url`; `size` in bytes."""
+    """A file that a payer may download."""
 
     name: str
     size: int
+    """Bytes."""
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveredGoods:
-    """What a payment brings: a text, a file or codes; while it `waits`, some codes are missing."""
+    """What a payment brings: a text, a file or codes."""
 
     waits: bool = False
+    """True while some codes are missing."""
     text: str | None = None
     file: DeliveredFile | None = None
     codes: tuple[str, ...] = ()
@@ -60,17 +63,16 @@ class DeliveredGoods:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A receipt; `amount` in minor units, times in epoch ms.
-
-    `status` is PAID, OVERSOLD or PAID_BACK. `url` is the receipt's page. `delivery` is None where
-    the request delivers nothing.
-    """
+    """A receipt; times in epoch ms."""
 
     product: str
     amount: int
+    """In minor units."""
     currency: str
     status: str
+    """PAID, OVERSOLD or PAID_BACK."""
     url: str
+    """The receipt's page."""
     seller: str | None = None
     completed_at: int | None = None
     quantity: int = 1
@@ -81,6 +83,7 @@ class Receipt:
     paid_back_at: int | None = None
     paid_back_note: str | None = None
     delivery: DeliveredGoods | None = None
+    """None if the request delivers nothing."""
 
     @property
     def awaited_unit(self) -> int | None:

@@ -126,26 +126,20 @@ _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 @dataclass(frozen=True, slots=True)
 class ServerPrice:
-    """The price of a request at its server; `amount` is a decimal number in major units.
-
-    `instrument` is the currency in which it is paid, None where the server does not name it.
-    """
+    """The price of a request at its server."""
 
     amount: str
+    """A decimal number in major units."""
     currency: str
     instrument: str | None = None
+    """The currency in which it is paid; None if the server does not name it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteRequest:
     """A payment request at its server (interface, section 2.2); times in epoch ms.
 
-    `reserved_units` are held by open checkouts, `paid_count` is the number of payments.
-    `email_state` and `email_confirmed_at` are about the address that gets letters about payments.
-    All of these, `status` and `price` are None where the server does not send them. One that
-    `is_embedded` came from the embedded service, which alone sends what follows: what payers choose
-    from, the `goal` and what was `raised` of it, in minor units of the price's currency, the
-    most that a buyer takes at once, and what buyers get, with their `codes`.
+    Fields that the server does not send are None.
     """
 
     id: str
@@ -156,18 +150,26 @@ class RemoteRequest:
     enabled_at: int | None
     expires_at: int | None
     link_id: str | None
+    """As the server echoes it."""
     reserved_units: int = 0
+    """Units held by open checkouts."""
     paid_count: int | None = None
+    """Number of payments."""
     status: str | None = None
     email_state: str | None = None
+    """State of the address that gets letters about payments."""
     email_confirmed_at: int | None = None
     price: ServerPrice | None = None
     is_embedded: bool = False
+    """True if the embedded service sent it, which alone sends the fields below."""
     choice: request_spec.AmountChoice[int] | None = None
     goal: int | None = None
+    """In minor units of the price's currency, like `raised`."""
     raised: int | None = None
     max_quantity: int | None = None
+    """The most units that a buyer takes at once."""
     delivers: str | None = None
+    """The kind of goods that buyers get."""
     codes: request_spec.CodeCounts | None = None
 
     @property
@@ -204,16 +206,14 @@ class RemoteRequest:
 
 @dataclass(frozen=True, slots=True)
 class ServerPayment:
-    """A payment in the server's list; `completed_at` in epoch ms.
-
-    `amount` and `currency` are raw: `amount_of_payment` reads them. It is the sum of `quantity`
-    units. `is_hidden`: the payer's words are not to be shown.
-    """
+    """A payment in the server's list."""
 
     transaction_id: str
     amount: Any
+    """Raw, like `currency`: `amount_of_payment` reads them. The sum of `quantity` units."""
     currency: Any
     completed_at: int | None
+    """Epoch ms."""
     oversold: bool = False
     payer: dict[str, Any] = field(default_factory=dict)
     underpaid: bool = False
@@ -222,18 +222,17 @@ class ServerPayment:
     quantity: int = 1
     words: payment.PayerWords = payment.NO_WORDS
     is_hidden: bool = False
+    """The payer's words are not to be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaidAmount:
-    """An amount in minor units of `currency`.
-
-    `named` quotes the server where it sent no amount that can have been paid.
-    """
+    """An amount in minor units of `currency`."""
 
     minor: int
     currency: str
     named: str | None = None
+    """Quotes the server if it sent no amount that can have been paid."""
 
 
 def read_request(data: Any, *, is_embedded: bool = False) -> RemoteRequest:

@@ -36,34 +36,33 @@ _JOINERS = "\u200d\ufe0f"
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button with exactly one effect.
-
-    A press sends `action` back, opens `url` or copies `copy`; `share` is the text of an inline
-    query that starts in a chat of the person's choice. `style` is SUCCESS or DANGER where the
-    button has a colour.
-    """
+    """A button with exactly one effect."""
 
     label: str
     action: Action | None = None
+    """Sent back by a press."""
     url: str | None = None
+    """Opened by a press."""
     copy: str | None = None
+    """Text that a press copies."""
     share: str | None = None
+    """Text of an inline query that starts in a chat of the person's choice."""
     style: str | None = None
+    """SUCCESS or DANGER if the button has a colour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message in Telegram's HTML; `picture` is the id of the link whose card it is.
-
-    `menu` is the menu that is open on the card (chat/cards/menus.py). `is_passing`: the message
-    only says that something is under way, and is deleted once the form goes on.
-    """
+    """A message in Telegram's HTML."""
 
     text: str
     rows: Rows = ()
     picture: str | None = None
+    """Id of the link whose card it is."""
     menu: str | None = None
+    """The menu that is open on the card (chat/cards/menus.py)."""
     is_passing: bool = False
+    """It only says that something is under way, and is deleted once the form goes on."""
 
 
 @dataclass(frozen=True, slots=True)

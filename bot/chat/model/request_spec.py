@@ -25,13 +25,14 @@ MOST_SUGGESTIONS = 4
 class AmountChoice(Generic[N]):
     """The least and the largest amount, and what is suggested, in the order of the seller.
 
-    Amounts are in minor units in a spec, in major units (Decimal) in a draft, whose currency may
-    be asked after them. `maximum` is None where only the bounds of the currency apply.
+    Amounts are in minor units in a spec, in major units (Decimal) in a draft, whose currency may be
+    asked after them.
     """
 
     minimum: N
     suggested: tuple[N, ...] = ()
     maximum: N | None = None
+    """None if only the bounds of the currency apply."""
 
     @property
     def first(self) -> N:
@@ -137,23 +138,23 @@ MAX_FILE = 20 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Goods:
-    """What each buyer gets.
-
-    A `text` is the same for everybody; the text of codes has them one a line. A file, also one of
-    codes, is kept by the service as `file_id`. `telegram_id` is Telegram's file_id of the message
-    that it came in, `sent_as` the field of that message: `document`, `photo` and the like. `count`
-    is the number of codes, of which `first` and `last` are shown to their seller.
-    """
+    """What each buyer gets."""
 
     kind: str
     text: str | None = None
+    """The same for everybody; of codes, one a line."""
     file_id: str | None = None
+    """The service's id of a file, also of one with codes."""
     name: str | None = None
     size: int | None = None
     telegram_id: str | None = None
+    """Telegram's file_id of the message that it came in."""
     sent_as: str | None = None
+    """The field of that message: `document`, `photo` and the like."""
     count: int | None = None
+    """Number of codes."""
     first: str | None = None
+    """The first code, which is shown to the seller, as is `last`."""
     last: str | None = None
 
     @property
@@ -226,26 +227,27 @@ _MEASURE = re.compile(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOptions:
-    """The optional fields, which a draft and a spec share; None where a request has none.
-
-    `instrument` is the currency in which it is paid where the price is in another. `image` is the
-    id of the picture, times are in epoch ms, `payer_fields` are of PAYER_FIELDS. A donation's
-    `goal` is in minor units of the price's currency. A buyer of a drop may take up to
-    `max_quantity` at once. `thanks` are the seller's words after a payment. `goods`
-    are what each buyer gets.
-    """
+    """The optional fields, which a draft and a spec share; None if a request has none."""
 
     instrument: str | None = None
+    """The currency in which it is paid, if the price is in another."""
     image: str | None = None
+    """Id of the picture."""
     starts_at: int | None = None
+    """Epoch ms, like `ends_at`."""
     ends_at: int | None = None
     payer_fields: tuple[str, ...] = ()
+    """Of PAYER_FIELDS."""
     redirect_url: str | None = None
     email: str | None = None
     goal: int | None = None
+    """Of a donation, in minor units of the price's currency."""
     max_quantity: int | None = None
+    """The most units of a drop that a buyer may take at once."""
     thanks: str | None = None
+    """The seller's words after a payment."""
     goods: Goods | None = None
+    """What each buyer gets."""
 
     @property
     def has_receipt_first(self) -> bool:
@@ -265,33 +267,33 @@ def seconds_until(moment: int, now: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one receiver gets of each payment; `amount` in minor units of the price's currency.
-
-    `measure` is what the seller typed (`60%`), so that a duplicate divides another price alike.
-    """
+    """What one receiver gets of each payment."""
 
     destination: str
     amount: int
+    """In minor units of the price's currency."""
     measure: str
+    """What the seller typed (`60%`), so that a duplicate divides another price alike."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSpec(RequestOptions):
-    """A finished request; `amount` in minor units, `units` for a drop only.
-
-    All of the amount goes to `destination`, or to `receivers` where there are several, whose
-    amounts add up to it. With a `choice`, payers choose the amount, and `amount` is its first.
-    """
+    """A finished request, as its seller wants it."""
 
     kind: str
     name: str
     description: str | None
     amount: int
+    """In minor units; with a `choice`, its first amount."""
     currency: str
     units: int | None
+    """Of a drop only."""
     destination: str
+    """Gets all of the amount, if there are no `receivers`."""
     receivers: tuple[Share, ...] = ()
+    """Their amounts add up to `amount`."""
     choice: AmountChoice[int] | None = None
+    """The amounts that payers choose from."""
 
     @property
     def shares(self) -> tuple[Share, ...]:

@@ -58,13 +58,7 @@ DIGEST = (
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim; `amount` in minor units is the payer's side, times in epoch ms.
-
-    The unit is held until `lapses_at`. `message_id` is the claim's own message in the seller's
-    chat, `answered_in` the same once its button was pressed there. `alone`: 1 if it has a message
-    of its own, 0 if it is in its link's digest. The payer's network has `unproven` unconfirmed
-    claims of the request.
-    """
+    """A payer's word that money was sent; times in epoch ms."""
 
     id: str
     checkout_id: str
@@ -73,17 +67,23 @@ class Claim:
     seller_id: int
     kind: str
     amount: int
+    """What the payer pays, in minor units."""
     currency: str
     reference: str | None
     state: str
     claimed_at: int
     lapses_at: int
+    """The unit is held until then."""
     message_id: int | None = None
+    """The claim's own message in the seller's chat."""
     answered_in: int | None = None
+    """The same, once its button was pressed there."""
     reminders: int = 0
     remind_at: int | None = None
     unproven: int = 1
+    """Unconfirmed claims of the request that the payer's network has."""
     alone: int = 1
+    """1 if it has a message of its own, 0 if it is in its link's digest."""
 
     @property
     def is_doubtful(self) -> bool:
@@ -105,18 +105,19 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The digest of a link's claims that have no message of their own; times in epoch ms.
-
-    `message_id` shows it, None before it was sent. It was a new message at `sounded_at`, and is one
-    again at `due_at`. `sending` and `editing` are the queued messages that do so, None once begun.
-    """
+    """The digest of a link's claims that have no message of their own; times in epoch ms."""
 
     link_id: str
     message_id: int | None = None
+    """The message that shows it; None before it was sent."""
     sounded_at: int | None = None
+    """When it was a new message."""
     due_at: int | None = None
+    """When it becomes a new message again."""
     sending: str | None = None
+    """The queued message that sends it as new; None once begun."""
     editing: str | None = None
+    """The queued message that edits it; None once begun."""
 
 
 def new_claim_id() -> str:

@@ -81,28 +81,30 @@ def _wanted(text: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ListedPayment:
-    """A payment as a seller's list shows it; `amount` in minor units, `received_at` in epoch ms.
-
-    `transaction_id` is None where it is not known. `oversold`: it came when no unit was left.
-    `underpaid`: it was less than asked, and nothing was sold. `paid_by` is how it was paid, where
-    that is known. `marks` are its seller's. `found`: the reconciler found it, no webhook brought
-    it. `in_doubt`: its webhook replaced a placeholder that may be another payment. It paid for
-    `quantity` units; `words` are the payer's unless the seller has hidden them.
-    """
+    """A payment as a seller's list shows it."""
 
     amount: int
+    """In minor units."""
     currency: str
     payer: dict[str, Any]
     oversold: bool
+    """It came when no unit was left."""
     found: bool
+    """The reconciler found it: no webhook brought it."""
     in_doubt: bool
+    """Its webhook replaced a placeholder that may be another payment."""
     received_at: int
+    """Epoch ms."""
     transaction_id: str | None = None
+    """None for a placeholder."""
     underpaid: bool = False
+    """Less arrived than was asked: nothing was sold."""
     paid_by: payment.PaidBy | None = None
     marks: payment.PaymentMarks = payment.NO_MARKS
+    """Set by its seller."""
     quantity: int = 1
     words: payment.PayerWords = payment.NO_WORDS
+    """The payer's, unless the seller has hidden them."""
 
 
 def payments_page(

@@ -33,12 +33,7 @@ SELECT_LINK = (
 
 @dataclass(frozen=True, slots=True)
 class PaymentLink:
-    """The chat's record of a request; `answer` is the service's latest answer about it.
-
-    `created_at` in epoch ms; `paid_count` counts the recorded payments, which bought `units_sold`:
-    one each unless a payer took several; `alerts` is one of ALERTS; `poster_text` is the seller's
-    own text on the poster.
-    """
+    """The chat's record of a request."""
 
     id: str
     seller_id: int
@@ -48,10 +43,15 @@ class PaymentLink:
     spec: request_spec.RequestSpec
     request_id: str | None
     answer: remote_request.RemoteRequest | None
+    """The service's latest answer about it."""
     paid_count: int
+    """Recorded payments, but for underpaid ones."""
     created_at: int
+    """Epoch ms."""
     alerts: str = "on"
+    """One of ALERTS."""
     poster_text: str | None = None
+    """The seller's own text on the poster."""
     units_sold: int = 0
 
     @property

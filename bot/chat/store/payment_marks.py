@@ -52,18 +52,17 @@ END = (
 
 @dataclass(frozen=True, slots=True)
 class FoundPayment:
-    """A payment with its request's name; `is_listed`: the request is not deleted.
-
-    `ids` are those of the request and the transaction at the server, `checkout_id` that of the
-    checkout, where the server names it.
-    """
+    """A payment with its request's name."""
 
     payment: link_lists.ListedPayment
     link_id: str
     name: str
     is_listed: bool
+    """The request is not deleted."""
     ids: tuple[str, str] = ("", "")
+    """Ids of the request and the transaction at the server."""
     checkout_id: str | None = None
+    """None if the server doesn't name it."""
 
     @property
     def is_short(self) -> bool:

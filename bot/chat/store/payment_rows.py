@@ -41,34 +41,36 @@ FREE_PLACEHOLDERS = (  # by a range of the key: LIKE would read all payments of 
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment to record; `amount` in minor units of `currency`.
-
-    `oversold`: it came when no unit was left and has to be paid back. `underpaid`: less arrived
-    than was asked, so nothing was sold; the amount is what arrived. `reserved_units`: held by open
-    checkouts. `found`: the reconciler found it, no webhook brought it. `named`: the amount as the
-    server wrote it where it can't be parsed. `paid_by` and `checkout_id` are the embedded
-    service's, and so is what was `asked` where the amount is what arrived instead of the price. It
-    paid for `quantity` units; `words` are the payer's, `is_hidden`: the seller hid them elsewhere.
-    `codes_waiting` units of the request are sold and wait for a code.
-    """
+    """A payment to record."""
 
     request_id: str
     transaction_id: str
     amount: int
+    """In minor units of `currency`; what arrived, if `underpaid`."""
     currency: str
     payer: dict[str, Any]
     oversold: bool = False
+    """It came when no unit was left, and has to be paid back."""
     reserved_units: int = 0
+    """Units held by open checkouts."""
     found: bool = False
+    """The reconciler found it: no webhook brought it."""
     named: str | None = None
+    """The amount as the server wrote it, if it can't be parsed."""
     underpaid: bool = False
+    """Less arrived than was asked, so nothing was sold."""
     paid_by: PaidBy | None = None
+    """Sent by the embedded service alone, like `checkout_id` and `asked`."""
     checkout_id: str | None = None
     asked: tuple[int, str] | None = None
+    """What was asked, if the amount is what arrived instead of the price."""
     quantity: int = 1
     words: PayerWords = NO_WORDS
+    """The payer's."""
     is_hidden: bool = False
+    """The seller hid the words elsewhere."""
     codes_waiting: int = 0
+    """Units of the request that are sold and wait for a code."""
 
     @property
     def money(self) -> revenue.Money:
@@ -85,16 +87,15 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class AlertCounts:
-    """The alerts of a link's payments.
-
-    `delivered` counts the delivered alerts, `muted` the payments that came while alerts were off.
-    `is_summed_up`: the line at the end of a drop is queued.
-    """
+    """The alerts of a link's payments."""
 
     link: link_rows.PaymentLink
     delivered: int
+    """Number of delivered alerts."""
     muted: int
+    """Number of payments that came while alerts were off."""
     is_summed_up: bool
+    """The line at the end of a drop is queued."""
 
 
 def known_number(transaction_id: str) -> str | None:

@@ -50,38 +50,37 @@ POST = "SELECT id, listing_id, lane, message_id, own, picture, shown, menu, refu
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """The place of a message: its lane and its message_id, which is 0 for an inline message."""
+    """The place of a message."""
 
     lane: str
     message_id: int
+    """0 for an inline message."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostContent:
-    """What a post shows: the keys of its picture (None for a text) and of its `words`.
-
-    `menu` is the menu that is open on the card. `words` is None while the post shows something
-    else, such as the payments in the card's place.
-    """
+    """What a post shows."""
 
     picture: str | None
+    """Key of its picture; None for a text."""
     words: str | None
+    """Key of its words; None while the post shows something else, such as the payments."""
     menu: str | None = None
+    """The menu that is open on the card."""
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message that shows a link; `own` is SHARED, OWN or VISITED.
-
-    `refused` is the key of the last picture that Telegram refused for it.
-    """
+    """A message that shows a link."""
 
     id: str
     link_id: str
     place: MessagePlace
     own: int
+    """SHARED, OWN or VISITED."""
     seen: PostContent
     refused: str | None = None
+    """Key of the last picture that Telegram refused for it."""
 
 
 def refresh(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:

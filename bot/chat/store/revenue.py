@@ -34,25 +34,24 @@ SALES = (
 
 @dataclass(frozen=True, slots=True)
 class RevenueTotals:
-    """The sums of payments, in minor units by currency, the most frequent currency first.
-
-    `earned` comes from `earned_count` payments, of which `returned_count` were paid back by the
-    seller, `returned` in all. `to_refund` came when no unit was left, from `refund_count` payments:
-    it has to be paid back; `settled_count` more were. `short` is what underpaid payments brought
-    that were not paid back, from `short_count` of them: no sales. The earned payments bought
-    `units_sold`.
-    """
+    """Sums of payments in minor units by currency, the most frequent currency first."""
 
     earned: tuple[tuple[int, str], ...] = ()
+    """Sales, including those that were paid back."""
     earned_count: int = 0
     to_refund: tuple[tuple[int, str], ...] = ()
+    """Came when no unit was left: it has to be paid back."""
     refund_count: int = 0
     short: tuple[tuple[int, str], ...] = ()
+    """Underpaid money that was not paid back: no sales."""
     short_count: int = 0
     returned: tuple[tuple[int, str], ...] = ()
+    """The part of `earned` that was paid back."""
     returned_count: int = 0
     settled_count: int = 0
+    """Payments without a unit that were paid back already."""
     units_sold: int = 0
+    """Bought by the earned payments."""
 
 
 NO_REVENUE = RevenueTotals()

@@ -64,7 +64,7 @@ CHAT = (
     )
     """,
     # Payment links as their sellers know them.
-    #   spec: the specification of the request
+    #   wish: the specification of the request
     #   folded_name: casefolded, which SQL can't do
     #   answer: the service's last answer
     #   due_at: when time alone changes the link's cards
