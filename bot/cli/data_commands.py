@@ -1,4 +1,4 @@
-"""The commands `audit`, `export` and `erase`: what the database says, and what it forgets."""
+"""The commands `audit`, `export` and `erase`: data listed, exported and erased."""
 
 from __future__ import annotations
 

@@ -318,7 +318,7 @@ def find_texts(data: object) -> Iterator[str]:
 def redact(data: Any, gone: ErasedValues) -> Any:
     """Return a JSON value without the values `gone`, in texts too.
 
-    A field or an item that is nothing but such a value is removed.
+    A field or an item that equals such a value is removed.
     """
     if isinstance(data, dict):
         return {name: redact(value, gone) for name, value in data.items() if not _is(value, gone)}

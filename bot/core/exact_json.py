@@ -14,7 +14,7 @@ MAX_DEPTH = 100
 which writing the value would fail."""
 
 STORED_DEPTH = 2 * MAX_DEPTH
-"""Levels of nesting in the database, which holds what others sent within objects of our own."""
+"""Levels of nesting in the database, where objects of our own contain JSON that others sent."""
 
 MAX_SIZE = 64 * 1024 * 1024
 """In characters; code that receives bodies over the network has much lower limits."""

@@ -163,11 +163,11 @@ SERVICE = (
     #   payer: the random id in the payer's cookie, while the checkout lasts; null without a cookie
     #   site: a keyed hash of the IPv6 site around the address, or else of the address, until
     #       `counted_until`
-    #   language: that of the receipt by email, null if no receipt is sent
+    #   language: of the receipt by email, null if no receipt is sent
     #   lapses_at: when its units are released
     #   way, account_id: how the money is paid, and the account that gets it
     #   automatic: 0 if the seller has to confirm the payment
-    #   host: that of the wallet
+    #   host: the wallet's host
     #   external_id: the invoice's id, unique over all rails; null for test money that comes at once
     #   reference: to be written on a bank transfer
     #   pay_with, look: what the payer is shown, and what the rail polls with, in JSON
@@ -218,7 +218,7 @@ SERVICE = (
         UNIQUE (request_id, token)
     )
     """,
-    # The states that hold units, and the states in which money may still arrive, are those of
+    # The states that hold units, and the states in which money may still arrive, are listed in
     # service/checkouts/checkout.py.
     """
     CREATE INDEX checkouts_open ON checkouts (request_id, lapses_at)
@@ -309,7 +309,7 @@ SERVICE = (
     """,
     "CREATE INDEX payments_checkout ON payments (checkout_id)",
     # Calls with an idempotency key.
-    #   made: what the answer to a repeated call is made of, such as the id of what was created
+    #   made: the data of the answer to a repeated call, such as the id of the created object
     """
     CREATE TABLE idempotency (
         app_id TEXT NOT NULL,
@@ -364,7 +364,8 @@ SERVICE = (
     )
     """,
     # An address that an application names for one of its sellers (`owner`, '' for itself).
-    # `mailbox` is a digest of the address, `token` that of the link that confirms it.
+    #   mailbox: a digest of the address
+    #   token: in the link that confirms the address
     """
     CREATE TABLE recipients (
         id TEXT PRIMARY KEY,
@@ -385,8 +386,8 @@ SERVICE = (
     """,
     "CREATE UNIQUE INDEX recipients_token ON recipients (token) WHERE token IS NOT NULL",
     "CREATE INDEX recipients_mailbox ON recipients (mailbox)",
-    # Mailboxes that refuse the letters of one seller, those of everybody here ('' in both columns),
-    # or payers' receipts ('' and 'receipts').
+    # Mailboxes that refuse the letters of one seller, all letters of this server ('' in both
+    # columns), or payers' receipts ('' and 'receipts').
     """
     CREATE TABLE unsubscribed (
         app_id TEXT NOT NULL,
@@ -401,13 +402,13 @@ SERVICE = (
 )
 
 
-# Tables of the goods that payers get after payment; they refer to those of SERVICE.
+# Tables of the goods that payers get after payment; they refer to tables of SERVICE.
 
 
 GOODS = (
-    # Files that payers get, in parts of 256 KiB. `complete`: 0 while one is uploaded, and again
-    # while it is deleted; `expires_at` is when it is deleted, null while a request or a receipt
-    # needs it.
+    # Files that payers get, in parts of 256 KiB.
+    #   complete: 0 while it is uploaded, and again while it is deleted
+    #   expires_at: when it is deleted, null while a request or a receipt needs it
     """
     CREATE TABLE files (
         id TEXT PRIMARY KEY,
@@ -431,8 +432,8 @@ GOODS = (
         PRIMARY KEY (file_id, place)
     )
     """,
-    # What a request delivered before an edit changed it, to the units up to number `last_unit`;
-    # null if it delivered nothing. A text or a file that was corrected has no row.
+    # The delivery of a request before an edit changed it, which units up to number `last_unit` got;
+    # nulls if there was none. A text or a file that was corrected has no row.
     """
     CREATE TABLE former_deliveries (
         request_id TEXT NOT NULL REFERENCES payment_requests (id),

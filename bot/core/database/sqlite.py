@@ -59,7 +59,7 @@ class StorageCheck:
         probe: Callable[[int], Awaitable[None]],
         health: Health,
     ) -> None:
-        """Take functions that read from the file and write so many bytes to it."""
+        """Take functions that read from the file and write a number of bytes to it."""
         self._query, self._probe, self._health = query, probe, health
         self._clock = time.monotonic
         self._probing = asyncio.Lock()

@@ -182,8 +182,8 @@ class Writer:
     """Runs transactions on one connection, in the order of their queue, a group in each commit.
 
     Short transactions run on an event loop, which hands the commit to the writer's thread. The
-    thread runs the long ones, those of callers without an event loop, and all while another process
-    writes.
+    thread runs long transactions, transactions of callers without an event loop, and all of them
+    while another process writes.
     """
 
     def __init__(self, path: str, conn: sqlite3.Connection, health: database.Health) -> None:

@@ -16,7 +16,7 @@ from bot.core.database import sqlite
 
 BILLION = 1_000_000_000
 BILLIONS, REST = f"amount / {BILLION}", f"amount - amount / {BILLION} * {BILLION}"
-"""The parts of a column `amount` in SQL, without %, which some drivers take for a parameter.
+"""The parts of a column `amount` in SQL. It avoids %, which some drivers mistake for a parameter.
 
 A sum of money may exceed 64 bits, and SQLite would add such integers as floats. The billions and
 the rest of each amount are added separately: both sums fit, even of a billion payments.

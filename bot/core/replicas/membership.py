@@ -1,6 +1,6 @@
 """A replica's beats: they show the others that it is alive, and check the others and the leads.
 
-All of this runs in one thread at a time, that of `replica.BeatingReplica`, and waits for the
+All of this runs in one thread at a time, mostly that of `replica.BeatingReplica`, and waits for the
 database. `clock` is monotonic, in seconds.
 """
 

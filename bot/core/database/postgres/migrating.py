@@ -1,6 +1,6 @@
 """Migrations on PostgreSQL, beside running replicas.
 
-The statements are those of SQLite, with text that is sorted by its bytes. A change of a table waits
+They have the statements of SQLite, with text that is sorted by its bytes. A change of a table waits
 at most half a second for its lock, since everybody who comes later waits behind it, and is then
 tried again. A removal waits until no older replica is alive. Large indexes are built without
 locking writers out.
@@ -20,8 +20,8 @@ from bot.core.database.postgres.connection import NEVER, Connection, SqlError
 
 # Replicas that are alive: some commands and removals can't work beside them.
 #
-# A beat is a counter. Replicas presume another one dead if its beat stays the same for a time, and
-# so does a command; no clock of another machine is read.
+# A beat is a counter. Like replicas, a command presumes a replica dead if its beat stays the same
+# for a time. It reads no other machine's clock.
 
 
 LOOK_SECONDS = 1.0
@@ -237,7 +237,7 @@ def _build_next(
     run: database.Run, connection: Connection, sleep: Callable[[float], object]
 ) -> None:
     """Build the indexes of the next migration, unless another process just did."""
-    # Not a waiting lock: the build of an index waits for every statement, even for one that waits.
+    # It doesn't wait within the statement: the build of an index would wait for it to end.
     while connection.command(ONE_BUILDER).get_value(0, 0) != b"t":
         sleep(PAUSE_SECONDS)
     if number := run(_next_concurrent):

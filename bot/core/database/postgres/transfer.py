@@ -245,8 +245,8 @@ class Destination:
 def open_destination(url: str, embedded: str, refusal: str | None) -> Iterator[Destination]:
     """Open a server's schema to load a database into; `embedded` as in `holds_data`.
 
-    Raises BotError if replicas are alive, and, with the advice `refusal`, if there is data. Without
-    a `refusal`, data is no obstacle.
+    Raises BotError if replicas are alive. If there is data, raises BotError with the advice
+    `refusal`; without a `refusal` the data is moved aside.
     """
     with transfer_target.open_session(url) as conn:
         found = transfer_target.examine_target(conn)

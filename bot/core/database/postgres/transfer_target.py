@@ -110,7 +110,7 @@ def _named(state: str | None, message: str) -> errors.BotError:
     return errors.StorageError(f"the database can't be used: {text}")
 
 
-# The schema: what it holds, and how its tables are moved away.
+# The schema: its content, and moving its tables away.
 
 
 TABLES = """
@@ -123,7 +123,7 @@ WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A schema and what it holds."""
+    """A schema and its content."""
 
     schema: str
     tables: frozenset[str]
