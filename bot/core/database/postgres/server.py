@@ -145,7 +145,7 @@ class Server:
     """Makes connections, and watches them."""
 
     def __init__(self, address: urls.Address) -> None:
-        """Raise ConfigProblem, without its words, for an address that libpq can't read."""
+        """Raise ConfigProblem, which doesn't quote it, for an address that libpq can't read."""
         try:
             given = psycopg.conninfo.conninfo_to_dict(address.url)
         except psycopg.ProgrammingError:
