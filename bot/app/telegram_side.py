@@ -18,7 +18,7 @@ from bot.app import resources, running_parts
 from bot.chat.alerts import alert_text, schedule
 from bot.chat.cards import image_route
 from bot.chat.conversation import conversation
-from bot.chat.jobs import dialects, job_handler, request_bodies
+from bot.chat.jobs import job_handler, request_bodies
 from bot.chat.jobs.client import Client
 from bot.chat.model import drafts, zones
 from bot.chat.model.queues import (
@@ -325,7 +325,7 @@ class TelegramLead:
         page = parts.shared.chat_page
         return request_bodies.PaymentServer(
             parts.client,
-            dialects.Addresses(
+            request_bodies.Addresses(
                 f"{parts.receiver}{webhook.PATH}", f"{settings.url}{image_route.PATH}",
                 events=() if settings.payments_url else EVENTS,
                 bot_name=None if settings.payments_url else self._bot_name,

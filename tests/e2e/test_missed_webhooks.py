@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bot.chat.payments.reconciler import FIRST_WAIT, GRACE
+from bot.chat.payments.reconciler import FIRST_WAIT, WEBHOOK_GRACE
 from bot.core import signing
 from tests.support.free_ports import free_port
 from tests.support.product_process import (
@@ -36,7 +36,9 @@ FOUND = "🔎 Found later"
 def let_time_pass(service: Process) -> None:
     """Make its payments as old as payments are whose webhooks had their time."""
     with closing(sqlite3.connect(service.database)) as database, database:
-        database.execute("UPDATE payments SET completed_at = completed_at - ?", (2 * GRACE,))
+        database.execute(
+            "UPDATE payments SET completed_at = completed_at - ?", (2 * WEBHOOK_GRACE,)
+        )
 
 
 async def webhook(run: Process, secret: str, transaction: str) -> int:

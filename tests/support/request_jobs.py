@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bot.chat.jobs.client import Client
-from bot.chat.jobs.dialects import Addresses
 from bot.chat.jobs.job_handler import JobHandler
-from bot.chat.jobs.request_bodies import PaymentServer, request_body
+from bot.chat.jobs.request_bodies import Addresses, PaymentServer, request_body
 from bot.chat.model.jobs import (
     CheckRequest,
     CreateRequest,

@@ -172,7 +172,7 @@ def _show(context: event_context.EventContext, claim: claim_rows.Claim) -> None:
     context.reply(claim_cards.claim_reply(claim, link, context.seller, context.now))
 
 
-WORDS = frozenset(["payment", *audit_trail.MARKED])
+WORDS = frozenset(["payment", *audit_trail.MARK_ACTIONS])
 """The buttons of one payment."""
 
 _UNDO = "-undo"

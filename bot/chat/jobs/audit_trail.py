@@ -1,7 +1,7 @@
 """The sellers' side of the audit log: who asked for what.
 
-The service logs what was done, in the name of the bot's application; both sides are found by the
-request's id.
+The service logs what was done, in the name of the bot's application. The request's id finds both
+sides.
 """
 
 from __future__ import annotations
@@ -13,24 +13,6 @@ from bot.core.database import database
 from bot.core.money import amounts
 from bot.core.ops import audit
 
-ACTIONS: dict[type[jobs.ChangeJob], str] = {
-    jobs.PauseRequest: "request.stop-asked",
-    jobs.ResumeRequest: "request.resume-asked",
-    jobs.DeleteRequest: "request.delete-asked",
-}
-"""The audit log's action for each job that changes a request."""
-
-
-MARKED = {
-    "paid-back": "payment.paid-back",
-    "paid-back-undo": "payment.paid-back-undone",
-    "sent": "payment.sent",
-    "sent-undo": "payment.sent-undone",
-    "hide": "payment.words-hidden",
-    "hide-undo": "payment.words-shown",
-}
-"""The recorded action of each button that marks a payment."""
-
 
 def record_spec(
     tx: database.Transaction,
@@ -39,7 +21,7 @@ def record_spec(
     spec: request_spec.RequestSpec,
     now: int,
 ) -> None:
-    """Record that a seller asked for a request, by its link's id: it has no other id yet."""
+    """Record that a seller asked for a request, by its link's id: it has no id of its own yet."""
     choice, price = request_spec.in_major(spec.choice, spec.currency), spec.amount
     asked = (
         f"{amounts.from_minor(price, spec.currency)}"
@@ -59,9 +41,17 @@ def record_spec(
 def record_made(
     tx: database.Transaction, link: link_rows.PaymentLink, request_id: str, now: int
 ) -> None:
-    """Record that a seller's request is created, by the id that it has from now on."""
+    """Record that a seller's request was created, by the id that it has from now on."""
     details = {"listing": link.id, "name": link.spec.name}
     audit.record(tx, audit.seller(link.seller_id), "request.made", request_id, now, details)
+
+
+ACTIONS: dict[type[jobs.ChangeJob], str] = {
+    jobs.PauseRequest: "request.stop-asked",
+    jobs.ResumeRequest: "request.resume-asked",
+    jobs.DeleteRequest: "request.delete-asked",
+}
+"""The action for each job that changes a request."""
 
 
 def record_press(
@@ -69,7 +59,7 @@ def record_press(
 ) -> None:
     """Record that a seller pressed a button that changes their request.
 
-    A press that changes nothing is not recorded: old buttons can be pressed for ever.
+    A press that changes nothing isn't recorded, because old buttons can be pressed forever.
     """
     if isinstance(job, jobs.ChangeJob) and link.state != request_changes.STATES[type(job)]:
         subject, details = link.request_id or link.id, {"name": link.spec.name}
@@ -86,15 +76,26 @@ def record_decision(
     audit.record(tx, audit.seller(claim.seller_id), action, claim.request_id, now, details)
 
 
+MARK_ACTIONS = {
+    "paid-back": "payment.paid-back",
+    "paid-back-undo": "payment.paid-back-undone",
+    "sent": "payment.sent",
+    "sent-undo": "payment.sent-undone",
+    "hide": "payment.words-hidden",
+    "hide-undo": "payment.words-shown",
+}
+"""The action for each button that marks a payment."""
+
+
 def record_mark(
     tx: database.Transaction, seller_id: int, payment: tuple[str, str], word: str, now: int
 ) -> None:
-    """Record what a seller marked a payment (request and transaction) as; `word` is the button's.
+    """Record how a seller marked a payment, which is given by its request and transaction.
 
-    Such as `paid-back`, and `paid-back-undo` for a mark that was taken back.
+    `word` is the button's, such as `paid-back`, or `paid-back-undo` to remove that mark.
     """
     request_id, transaction_id = payment
-    action, details = MARKED[word], {"transaction": transaction_id}
+    action, details = MARK_ACTIONS[word], {"transaction": transaction_id}
     audit.record(tx, audit.seller(seller_id), action, request_id, now, details)
 
 
@@ -105,20 +106,19 @@ def record_edit(
     values: tuple[object, object],
     now: int,
 ) -> None:
-    """Record an edit that was made: the field's value before and after; of goods, their kind."""
+    """Record an edit with the field's value before and after, or the kind of goods."""
     actor, subject = audit.seller(link.seller_id), link.request_id or link.id
-    details = {"name": link.spec.name, field: [_named(value) for value in values]}
+    details = {
+        "name": link.spec.name,
+        field: [value.kind if isinstance(value, request_spec.Goods) else value for value in values],
+    }
     audit.record(tx, actor, "request.edited", subject, now, details)
-
-
-def _named(value: object) -> object:
-    return value.kind if isinstance(value, request_spec.Goods) else value
 
 
 def record_destination(
     tx: database.Transaction, seller_id: int, before: str | None, destination: str, now: int
 ) -> None:
-    """Record a change of where a seller's money goes, which matters most of all."""
+    """Record a change of the destination of a seller's money."""
     if destination != before:
         details = {"destination": [before, destination]}
         actor = audit.seller(seller_id)

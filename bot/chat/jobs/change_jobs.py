@@ -1,21 +1,16 @@
-"""The job that adds codes for the buyers of a request; the service takes none of them twice.
-
-So it is tried until the service answers, for a day.
-"""
+"""The jobs of a card's buttons: pause, resume, delete, update; and the job that adds codes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from bot.chat.cards import request_card
-from bot.chat.jobs import client, dialects, job_outcomes, request_changes
+from bot.chat.jobs import answers, client, job_outcomes, request_changes
 from bot.chat.model import jobs, remote_request
 from bot.chat.store import link_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import outbox
-
-# The jobs of a card's buttons: stop, resume, delete, and bring a link up to date.
 
 
 class ChangeHandler:
@@ -26,7 +21,7 @@ class ChangeHandler:
         self._client = client
 
     async def change(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Perform the job of a button, and show the card as it is then."""
+        """Perform the job of a button, and show the card afterwards."""
         job, now, client = message.body, self._outcomes.now(), self._client.keyed(message.id)
         is_change = isinstance(job, jobs.ChangeJob)
         call = (
@@ -57,7 +52,7 @@ class ChangeHandler:
         await self._outcomes.finish(message, self._store, result)
 
     def fail(self, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
-        """Queue the text about a failed call; a card that was asked for is sent as last known."""
+        """Queue the text about a failed call; a requested card shows the last known state."""
         if isinstance(error, errors.Refused) or not isinstance(
             job, jobs.SendCard | jobs.RefreshCard
         ):
@@ -69,7 +64,7 @@ class ChangeHandler:
             self._outcomes.send_text(tx, job, "service-no-news")
 
     def answer_deleted(self, tx: database.Transaction, job: jobs.SellerJob) -> None:
-        """Answer a button of a request that was deleted since."""
+        """Answer a button of a request that has been deleted since."""
         if isinstance(job, jobs.DeleteRequest):
             self._outcomes.show(tx, job)
         else:
@@ -102,24 +97,28 @@ class ChangeHandler:
         self._outcomes.refresh(tx, job.link_id)
 
 
-TRIED_FOR = 24 * 3600 * 1000
-"""Milliseconds for which the service is asked; then the seller has to send the codes again."""
+# Codes for the buyers of a request. The service accepts none of them twice, so the job is tried
+# until the service answers.
 
-AT_ONCE = 150
+
+CODES_TRIED_FOR = 24 * 3600 * 1000
+"""Milliseconds for which the job is tried; then the seller has to send the codes again."""
+
+CODES_AT_ONCE = 150
 """Codes in one call: the service takes a body of 1 MiB, and a character may be 12 bytes of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What the service has after its calls: its counts, how many codes are new, the request.
+    """What the service has after the calls."""
 
-    `is_exact`: no earlier attempt may have added some of them.
-    """
-
-    counts: dialects.AddedCodes
+    counts: answers.AddedCodes
     new: int
+    """Codes that are new."""
     answer: remote_request.RemoteRequest | None
+    """The request, None if unknown."""
     is_exact: bool
+    """False if an earlier attempt may have added some of the codes."""
 
 
 class CodesHandler:
@@ -130,7 +129,7 @@ class CodesHandler:
         self._client = client
 
     async def add(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Add codes to a request, and reply with who has theirs now."""
+        """Add codes to a request, and reply how many buyers still wait."""
         job: jobs.AddCodes = message.body
         is_exact = message.attempts == 1 and not message.uncertain
         try:
@@ -147,7 +146,7 @@ class CodesHandler:
             await self._outcomes.finish(message, self._conclude, added)
 
     def give_up(self, tx: database.Transaction, job: jobs.AddCodes) -> None:
-        """Ask for the codes again after a job that was set aside."""
+        """Ask for the codes again after the job became a dead letter."""
         self._outcomes.send_text(tx, job, "codes-given-up")
 
     async def _send(
@@ -156,22 +155,22 @@ class CodesHandler:
         job: jobs.AddCodes = message.body
         client = self._client.keyed(message.id)
         request_id, new, counts = link.request_id or "", 0, None
-        for start in range(0, len(job.codes), AT_ONCE):
-            codes = job.codes[start : start + AT_ONCE]
+        for start in range(0, len(job.codes), CODES_AT_ONCE):
+            codes = job.codes[start : start + CODES_AT_ONCE]
             counts = await client.add_codes(request_id, codes)
             new += counts.added
         if counts is None:
             raise ValueError("there are no codes to add")
         try:
             answer = await request_changes.fetch_request(client, request_id)
-        except errors.NotFound:  # deleted, with buyers who waited
+        except errors.NotFound:  # it was deleted while buyers waited
             answer = None
         return Added(counts, new, answer, is_exact)
 
     async def _retry(
         self, message: outbox.Message, job: jobs.AddCodes, error: errors.PeerError
     ) -> None:
-        if self._outcomes.now() - job.asked_at >= TRIED_FOR:
+        if self._outcomes.now() - job.asked_at >= CODES_TRIED_FOR:
             await self._outcomes.finish(message, self.give_up)
             return
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))

@@ -1,17 +1,17 @@
 """Client of the payment request service: typed calls and typed errors over HTTP.
 
 It works with every server of the published interface. Extensions that only some servers have
-(pages, a request by its id, a list of payments) are tried first, with a fallback to the interface.
+(pages, a request by its id, a list of payments) are tried first, with the interface as fallback.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from copy import copy
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -19,133 +19,41 @@ from urllib.parse import quote, urlencode
 import httpx
 import structlog
 
-from bot.chat.jobs import dialects
+from bot.chat.jobs import answers
 from bot.chat.model import payout, remote_request
 from bot.chat.model.receipt import Receipt, ReceiptKey, read_receipt
 from bot.core import errors, exact_json
 from bot.core.net import http_client
 
-# Answers over HTTP: their JSON, or the error that their status and body stand for.
-
-
-REFUSALS: dict[int, type[errors.Refused]] = {
-    400: errors.InvalidBody,
-    401: errors.Unauthorized,
-    403: errors.Unauthorized,
-    404: errors.NotFound,
-    409: errors.NotEnoughUnits,
-    413: errors.BodyTooLarge,
-    415: errors.UnsupportedMediaType,
-    422: errors.InvalidBody,
-}
-BY_CODE: dict[str, type[errors.Refused]] = {
-    kind.code: kind
-    for kind in (
-        errors.InvalidBody,
-        errors.EmailUnavailable,
-        errors.Unauthorized,
-        errors.NotFound,
-        errors.NotLimited,
-        errors.NotEnoughUnits,
-        errors.BuyersWait,
-        errors.NoCodes,
-        errors.TooManyFiles,
-        errors.IdempotencyMismatch,
-    )
-}
-
-
-def parse_response(response: httpx.Response) -> Any:
-    """Return the JSON of an answer. Raises the error that a failed one stands for."""
-    status = response.status_code
-    if status == httpx.codes.TOO_MANY_REQUESTS:
-        raise errors.Throttled(f"the server answered {status}", _retry_after(response))
-    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        raise errors.Overloaded(f"the server answered {status}", _retry_after(response))
-    if response.is_redirect:
-        raise errors.BadAnswer(f"the server redirects ({status}): check PAYMENTS_URL")
-    data = _json(response)
-    if response.is_success:
-        return data
-    raise _refusal(status, data)
-
-
-def _json(response: httpx.Response) -> Any:
-    if not response.content:
-        return None
-    try:
-        return exact_json.loads(response.content)
-    except ValueError as error:
-        if response.is_success:
-            raise errors.BadAnswer("the answer is no JSON") from error
-        return None
-
-
-def _refusal(status: int, data: Any) -> errors.BotError:
-    body = data if isinstance(data, dict) else {}
-    if status == httpx.codes.METHOD_NOT_ALLOWED:
-        return errors.MethodNotAllowed()
-    if body.get("code") == errors.WrongState.code:
-        return errors.WrongState("settled otherwise")
-    kind = BY_CODE.get(str(body.get("code"))) or REFUSALS.get(status)
-    if kind is None:
-        return errors.BadAnswer(f"the server answered {status}")
-    message = body.get("message")
-    return kind(message if isinstance(message, str) else None, _problems(body.get("info")))
-
-
-def _problems(info: Any) -> list[errors.FieldProblem]:
-    if not isinstance(info, list):
-        return []
-    return [
-        errors.FieldProblem(
-            str(item.get("field", "")),
-            str(item.get("message", "")),
-            str(item["code"]) if item.get("code") else None,
-        )
-        for item in info
-        if isinstance(item, dict)
-    ]
-
-
-def _retry_after(response: httpx.Response) -> int | None:
-    """Return the seconds to wait; a Retry-After date is compared with the server's own Date."""
-    server_time = http_client.read_date(response.headers.get("Date"))
-    now = datetime.now(UTC).timestamp() if server_time is None else server_time
-    return (
-        http_client.read_retry_after(response.headers.get("Retry-After"), int(now * 1000)) or None
-    )
-
-
 log = structlog.get_logger()
 T = TypeVar("T")
 
-KEY, _KEY_DIGITS = "Idempotency-Key", 16
+IDEMPOTENCY_KEY, _KEY_DIGITS = "Idempotency-Key", 16
 PATH = "/v3/paymentRequests"
 CHECKOUTS = "/v3/checkouts"
 ACCOUNTS = "/v3/payoutAccounts"
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
-PROBING = httpx.Timeout(40.0, connect=5.0)
-"""The service asks a wallet before it answers."""
+WALLET_TIMEOUT = httpx.Timeout(40.0, connect=5.0)
+"""Used if the service asks a wallet before it answers."""
 LONGEST_EXPIRATION = 315_360_000
-"""Seconds; not every server takes null for "no end", so this stands for it."""
+"""Seconds; stands for "no end" on servers that don't accept null."""
 CLOCKS_APART = 24 * 3600 * 1000
-"""Milliseconds that a server's clock may be behind ours, at most."""
+"""Milliseconds that a server's clock may be behind ours."""
 PAGE = 100
-"""Items to a page, for servers that have pages; the interface's list comes whole."""
+"""Items per page, on servers that have pages; the interface returns the whole list."""
 
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-"""Failures before any byte of the request was sent."""
+"""Failures before any byte of the request is sent."""
 
 
 class Client:
     """The calls of one application; its credentials are sent to `base_url` only.
 
-    `owners`: send the seller's reference with a create; only the embedded service knows it.
+    With `owners`, the seller's reference is sent with a create; only the embedded service knows it.
     """
 
     job_key = ""
-    """The job that calls, which names its Idempotency-Keys; empty for none (see `keyed`)."""
+    """The job that makes the calls, as the first part of their Idempotency-Keys; "" for none."""
 
     def __init__(
         self, base_url: str, app_id: str, app_secret: str, *, owners: bool = False
@@ -163,10 +71,11 @@ class Client:
         )
 
     def keyed(self, job: str) -> Client:
-        """Return this client with an Idempotency-Key at each call of a job that changes something.
+        """Return this client with an Idempotency-Key for each call of a job that changes something.
 
-        So a job that is repeated after a lost answer changes nothing twice, at a server that knows
-        such keys. Each body has its own key: one that counts seconds from now differs at a repeat.
+        So a job that is repeated after a lost answer changes nothing twice, on a server that knows
+        such keys. Each body has its own key, because some differ when the job is repeated: those
+        that count seconds from now.
         """
         view = copy(self)
         view.job_key = job
@@ -176,7 +85,7 @@ class Client:
         self, body: Mapping[str, Any], key: str, owner: str = ""
     ) -> remote_request.RemoteRequest:
         """Create a request (interface 4.1); a repeated `key` returns the request made first."""
-        headers = {KEY: key}
+        headers = {IDEMPOTENCY_KEY: key}
         if owner and self._owners:
             headers["Owner-Ref"] = owner
         return self._read(await self._call("POST", PATH, body, headers))
@@ -234,8 +143,8 @@ class Client:
     ) -> Sequence[remote_request.RemoteRequest]:
         """Return the requests that were created for a link, oldest first.
 
-        There is more than one only if the server made a lost create twice. None is older than
-        `since` (epoch ms), so a list that runs back in time is read no further.
+        There is more than one only if the server made a lost create twice. They are not older than
+        `since` (epoch ms), so a list that runs back in time is read only so far.
         """
         found = []
         async with aclosing(self._pages(PATH)) as pages:
@@ -249,7 +158,7 @@ class Client:
         return [self._read(item) for item in sorted(found, key=remote_request.created_at)]
 
     async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
-        """Yield a list page by page; a list that comes whole is cut into pages."""
+        """Yield a list page by page; a list that is sent whole is cut into pages."""
         seen: set[str | None] = {None}
         data = await self._first_page(path)
         while True:
@@ -269,7 +178,7 @@ class Client:
     async def _first_page(self, path: str) -> Any:
         try:
             return await self._call("GET", _page_address(path))
-        except errors.InvalidBody:  # `limit` is no parameter of the interface
+        except errors.InvalidBody:  # the interface has no parameter `limit`
             return await self._call("GET", path)
 
     async def edit(
@@ -290,16 +199,16 @@ class Client:
             sent = await self._call("PUT", path, plain)
         return next(iter(_readable([sent], self._read, "edited requests")), None)
 
-    async def stop(self, request_id: str) -> None:
-        """End a request now, by an edit (interface 4.3)."""
+    async def pause(self, request_id: str) -> None:
+        """Pause a request, by an edit that ends it now (interface 4.3)."""
         await self.edit(request_id, {"expirationInSeconds": 1})
 
     async def resume(self, request_id: str, seconds: int | None) -> None:
-        """Resume a stopped request for `seconds`, None for no end, by an edit (interface 4.3)."""
+        """Resume a paused request for `seconds`, None for no end, by an edit (interface 4.3)."""
         await self.edit(request_id, {"expirationInSeconds": seconds})
 
     async def delete(self, request_id: str) -> None:
-        """Delete a request (interface 4.4); one that is gone already is no error."""
+        """Delete a request (interface 4.4), unless it is gone already."""
         try:
             await self._call("DELETE", _path(request_id))
         except errors.NotFound:
@@ -313,7 +222,7 @@ class Client:
         return await self._decide(checkout_id, "confirm")
 
     async def reject_checkout(self, checkout_id: str) -> str:
-        """Report that a claimed checkout's money is missing, as `confirm_checkout` does."""
+        """Report that a claimed checkout's money is missing; otherwise as `confirm_checkout`."""
         return await self._decide(checkout_id, "reject")
 
     async def checkout_state(self, checkout_id: str) -> str:
@@ -321,9 +230,10 @@ class Client:
         return remote_request.read_checkout(await self._call("GET", _checkout_path(checkout_id)))
 
     async def receipt(self, key: ReceiptKey) -> Receipt:
-        """Fetch a payer's receipt; raises NotFound. Errors don't name it: its address is a secret.
+        """Fetch a payer's receipt; raises NotFound.
 
-        Only the embedded service has this call.
+        Only the embedded service has this call. Errors don't name the receipt, as its address is a
+        secret.
         """
         part = f"{PATH}/public/{quote(key.request_id, safe='')}/receipts"
         try:
@@ -339,10 +249,10 @@ class Client:
     async def mark_payment(
         self, request_id: str, transaction_id: str, body: Mapping[str, Any]
     ) -> bool:
-        """Set the marks of a payment; return whether its payer gets an email. Safe to repeat.
+        """Set the marks of a payment; return True if its payer gets an email. Safe to repeat.
 
-        Only the embedded service has this call. Raises NotFound. Errors don't name the payment: its
-        ids are the address of its receipt.
+        Only the embedded service has this call. Raises NotFound. Errors don't name the payment, as
+        its ids are the address of its receipt.
         """
         path = f"{_path(request_id)}/payments/{quote(transaction_id, safe='')}"
         try:
@@ -354,17 +264,18 @@ class Client:
     async def connect_account(
         self, owner: str, kind: str, details: Mapping[str, Any], *, dry_run: bool = False
     ) -> payout.PayoutAccount:
-        """Connect a payout account in the place of the owner's of the same way.
+        """Connect a payout account; it replaces the owner's account of the same kind.
 
-        A `dry_run` only checks it. Raises InvalidBody, whose `info` names fields of `details`.
+        With `dry_run` it is only checked. Raises InvalidBody, whose `info` names fields of
+        `details`.
         """
         body: dict[str, Any] = {"owner": owner, "kind": kind, "details": details}
         if dry_run:
             body["dryRun"] = True
-        return payout.read_account(await self._call("POST", ACCOUNTS, body, waits=PROBING))
+        return payout.read_account(await self._call("POST", ACCOUNTS, body, waits=WALLET_TIMEOUT))
 
     async def payout_accounts(self, owner: str) -> list[payout.PayoutAccount]:
-        """Return an owner's payout accounts, the one that is asked first on top."""
+        """Return an owner's payout accounts in the order in which they are used."""
         data = await self._call("GET", f"{ACCOUNTS}?{urlencode({'owner': owner})}")
         items = data.get("items") if isinstance(data, dict) else data
         if not isinstance(items, list):
@@ -372,28 +283,26 @@ class Client:
         return [payout.read_account(item) for item in items]
 
     async def remove_account(self, account_id: str) -> None:
-        """Remove a payout account; one that is gone already is no error."""
+        """Remove a payout account, unless it is gone already."""
         with suppress(errors.NotFound):
             await self._call("DELETE", f"{ACCOUNTS}/{quote(account_id, safe='')}")
 
     async def keep_file(
         self, owner: str, name: str, media_type: str, data: bytes | bytearray
-    ) -> dialects.StoredFile:
-        """Send an owner's file to be kept for buyers; unless a request names it, for a week."""
-        address, headers = (
-            dialects.file_address(name),
-            dialects.file_headers(media_type, len(data), owner),
-        )
+    ) -> answers.StoredFile:
+        """Store an owner's file for buyers; it is kept for a week unless a request names it."""
+        address = _file_address(name)
+        headers = _file_headers(media_type, len(data), owner)
         if self.job_key:
             content = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
             headers |= self._key_header("POST", address, content)
-        return dialects.read_file(
-            await self._send("POST", address, dialects.parts_of(data), headers, dialects.UPLOADING)
+        return answers.read_file(
+            await self._send("POST", address, _parts_of(data), headers, UPLOADING)
         )
 
-    async def add_codes(self, request_id: str, codes: Sequence[str]) -> dialects.AddedCodes:
-        """Add codes for the buyers of a request; one that it has already is not added again."""
-        return dialects.read_added(
+    async def add_codes(self, request_id: str, codes: Sequence[str]) -> answers.AddedCodes:
+        """Add codes for the buyers of a request; codes that it already has are ignored."""
+        return answers.read_added(
             await self._call("POST", f"{_path(request_id)}/codes", {"codes": codes})
         )
 
@@ -418,7 +327,7 @@ class Client:
         if not self.job_key or method == "GET":
             return {}
         digest = hashlib.sha256(f"{method} {path} ".encode() + content).hexdigest()
-        return {KEY: f"{self.job_key}-{digest[:_KEY_DIGITS]}"}
+        return {IDEMPOTENCY_KEY: f"{self.job_key}-{digest[:_KEY_DIGITS]}"}
 
     async def _send(
         self,
@@ -437,7 +346,7 @@ class Client:
             raise errors.NotReached(f"{failure}: {error}".rstrip(": ")) from error
         except httpx.HTTPError as error:
             raise errors.Unreachable(f"{type(error).__name__} at {method} {path}") from error
-        return parse_response(response)
+        return answers.parse_response(response)
 
 
 def _path(request_id: str) -> str:
@@ -453,7 +362,7 @@ def _page_address(path: str, **parameters: str) -> str:
 
 
 def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace nulls, for servers that can't clear: the longest time, an empty text."""
+    """Replace nulls by the longest time or an empty text, for servers that don't accept null."""
     return {
         name: _without_null(value) if isinstance(value, dict)
         else value if value is not None
@@ -463,7 +372,7 @@ def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list[T]:
-    """Return the readable items; an unreadable one must not hide the others."""
+    """Return the readable items, so that an unreadable one doesn't hide the others."""
     found = []
     for item in items:
         try:
@@ -480,3 +389,42 @@ def _matches(item: Any, condition: Callable[[Mapping[str, Any]], bool]) -> bool:
         return condition(item)
     except AttributeError:  # not a JSON object
         return False
+
+
+# The upload of a file, which only the embedded service takes.
+
+
+FILES = "/v3/files"
+UPLOADING = httpx.Timeout(60.0, connect=5.0)
+PART = 64 * 1024
+"""Bytes that are sent at a time, so that a file is in memory only once."""
+
+ANY_TYPE = "application/octet-stream"
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}", re.ASCII)
+_LONGEST_NAME = 120  # characters
+_PATH_PARTS = frozenset("/\\")
+
+
+def _file_address(name: str) -> str:
+    """Return the address that takes a file of this name, without forbidden characters."""
+    kept = "".join(
+        char if char.isprintable() and char not in _PATH_PARTS else "_"
+        for char in name[-_LONGEST_NAME:]
+    )
+    return f"{FILES}?{urlencode({'name': kept.strip(' .') or 'file'}, quote_via=quote)}"
+
+
+def _file_headers(media_type: str, size: int, owner: str) -> dict[str, str]:
+    """Return the headers of a seller's file; an odd media type becomes that of any bytes."""
+    is_sound = _MEDIA_TYPE.fullmatch(media_type) is not None
+    return {
+        "Content-Type": media_type if is_sound else ANY_TYPE,
+        "Content-Length": str(size),
+        "Owner-Ref": owner,
+    }
+
+
+async def _parts_of(data: bytes | bytearray) -> AsyncIterator[bytes]:
+    """Yield a file in parts."""
+    for start in range(0, len(data), PART):
+        yield bytes(data[start : start + PART])

@@ -1,11 +1,11 @@
-"""One attempt to create a request, so that each spec is one request on every server.
+"""One attempt to create a request, so that each spec leads to one request on every server.
 
 Not every server knows an Idempotency-Key. So the link's id travels in the request's custom
-parameters: after a lost answer the server's list is searched for it, and nothing is created again
-before the list has been without it for a while, for the server may still be at work. If the server
-made two after all, one stays. A request of another price than its seller's is deleted, and created
-again in the next dialect. What failed is committed before anything is deleted, so that the worker
-that goes on after a crash knows which requests may be deleted.
+parameters: after a lost answer the server's list is searched for it. Nothing is created again until
+the list has been without it for a while, because the server may still be at work. If the server
+made several requests after all, one stays. A request of a price that the seller didn't ask for is
+deleted, and created again in the next dialect. What failed is committed before anything is deleted,
+so that the worker that goes on after a crash knows which requests may be deleted.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from bot.core import errors
 log = structlog.get_logger()
 
 NOT_THE_INTERFACE = (errors.NotFound, errors.MethodNotAllowed)
-"""Refusals of a create that no server of the interface sends: PAYMENTS_URL is wrong."""
+"""Refusals of a create that no server of the interface sends, so PAYMENTS_URL is wrong."""
 
 FIELD_NAME = re.compile(r'"([\w.\[\]]+)"')
-"""A field's name in quotes, in refusals that name their field in the message only."""
+"""A field's name in quotes, in refusals that name the field only in their message."""
 
 
 class OtherPrice(errors.BotError):
-    """The server made `requests` of another price than the spec's."""
+    """The server made `requests`, whose price is not that of the spec."""
 
     def __init__(self, requests: Sequence[remote_request.RemoteRequest]) -> None:
         super().__init__(f"the server made it for {_price_of(requests[0]) or 'an unknown price'}")
@@ -41,7 +41,7 @@ class OtherPrice(errors.BotError):
 
 
 class NoDialect(errors.BotError):
-    """No dialect leads to the spec's price."""
+    """No dialect leads to the price of the spec."""
 
     def __init__(self) -> None:
         super().__init__("no spelling of the currencies leads to the price that was wished for")
@@ -49,38 +49,37 @@ class NoDialect(errors.BotError):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A request to create, paid in `instrument`; `dialects` are tried in their order.
-
-    `paid` are the ids of the link's requests that have recorded payments. `seller` is what the
-    service shows of the seller, None for nothing, at this version of their profile.
-    """
+    """A request to create."""
 
     link: link_rows.PaymentLink
     instrument: str
+    """The currency that payers pay in."""
     dialects: tuple[Dialect, ...]
+    """In the order in which they are tried."""
     paid: Collection[str] = ()
+    """The ids of the link's requests that have recorded payments."""
     seller: Mapping[str, str] | None = None
+    """What payers see of the seller, None for nothing."""
     profile_version: int = 0
+    """The version of the profile that `seller` is from."""
 
 
 class Attempt:
-    """One attempt to create a request, after those in `progress`.
-
-    Afterwards `dialect_used` is the dialect of the request that it made, and `is_left` is
-    True if a request of another price could not be deleted. `is_seller_refused` is True if the
-    server refused the order's `seller` and created the request without.
-    """
+    """One attempt to create a request, after those in `progress`."""
 
     def __init__(self, client: client.Client, order: Order, progress: jobs.CreateProgress) -> None:
         self.dialect_used: Dialect | None = None
+        """The dialect of the request that was made."""
         self.is_left = False
+        """True if a request of another price could not be deleted."""
         self.is_seller_refused = False
+        """True if the server refused the order's `seller`, so the request was created without."""
         self._client = client
         self._order = order
         self._progress = progress
         self._is_sent = self._is_made = False
         self._found = 0
-        self._is_untidy = False
+        self._is_copy_left = False
         self._checks: dict[str, PriceCheck] = {}
 
     async def create(
@@ -104,9 +103,9 @@ class Attempt:
     async def _send(
         self, body: Mapping[str, Any], dialect: Dialect
     ) -> remote_request.RemoteRequest:
-        """Create the request, without its `seller` where the server refuses it so.
+        """Create the request, without its `seller` if the server refuses it.
 
-        The seller's name is worth no failed create: not every server knows that field.
+        Not every server knows that field, and no create should fail because of it.
         """
         key, seller = self._key(dialect), self._order.seller
         owner = payout.owner_ref(self._order.link.seller_id)
@@ -120,7 +119,7 @@ class Attempt:
             return made
 
     async def find(self) -> remote_request.RemoteRequest | None:
-        """Find the request in the server's list, and delete any doubles.
+        """Find the request in the server's list, and delete any copies of it.
 
         Raises OtherPrice if the lost create made one of another price, PeerError and Refused.
         """
@@ -147,11 +146,11 @@ class Attempt:
                 raise NoDialect from error
 
     def is_unchecked(self, made: remote_request.RemoteRequest) -> bool:
-        """Check whether the server does not send the price of this request."""
+        """True if the server doesn't send the price of this request."""
         return self._checks.get(made.id) is PriceCheck.MISSING
 
     def progress_after(self, error: Exception, now: int) -> jobs.CreateProgress:
-        """Return what is known after an error: failed dialects, and creates without an outcome."""
+        """Return the progress after an error: failed dialects, and creates of unknown outcome."""
         dialect = self._dialect
         if isinstance(error, OtherPrice) and dialect:
             made = [one.id for one in error.requests]
@@ -167,8 +166,8 @@ class Attempt:
 
     @property
     def leaves_more(self) -> bool:
-        """Return whether the server has or may yet make more than the request that stays."""
-        return self._is_untidy or self._progress.lost > self._found
+        """True if the server has, or may still make, more than the request that stays."""
+        return self._is_copy_left or self._progress.lost > self._found
 
     @property
     def profile_version(self) -> int:
@@ -176,7 +175,7 @@ class Attempt:
         return self._order.profile_version if self.dialect_used else 0
 
     def is_misspelled(self, error: Exception) -> bool:
-        """Check whether another dialect may help against this error."""
+        """True if another dialect may help."""
         if isinstance(error, OtherPrice):
             return True
         several = len(self._order.dialects) > 1
@@ -185,10 +184,9 @@ class Attempt:
         return is_about_spelling(refused_field(error))
 
     def is_final(self, error: Exception) -> bool:
-        """Check whether a retry is of no use.
+        """True if a retry can't help.
 
-        It may be of use if no server of the interface answers, and as long as the request may
-        have been made.
+        It may help if no server of the interface answers, or while the request may have been made.
         """
         if isinstance(error, errors.Unauthorized):
             return self._progress.lost_at is None
@@ -201,14 +199,14 @@ class Attempt:
         return next(left, None)
 
     def _key(self, dialect: Dialect) -> str:
-        """Return the idempotency key: each dialect has its own, for its body differs."""
+        """Return the idempotency key: each dialect has its own, because its body differs."""
         link_id = self._order.link.id
         return link_id if dialect is DIALECTS[0] else f"{link_id}-{dialect.name}"
 
     async def _is_other(self, answer: remote_request.RemoteRequest) -> bool:
-        """Check whether a request has another price than the spec; a paid one counts as right.
+        """True if the price of a request isn't that of the spec; a paid one counts as right.
 
-        After a dialect that failed, a missing price counts as another one.
+        After a failed dialect, a missing price counts as wrong.
         """
         if answer.id in self._order.paid or answer.paid_count:
             return False
@@ -220,7 +218,7 @@ class Attempt:
     async def _check_price(self, answer: remote_request.RemoteRequest) -> PriceCheck:
         """Compare the price; an answer without one is read back first.
 
-        Raises PeerError: a price that can't be fetched now is not missing.
+        Raises PeerError, because a price that can't be fetched now isn't missing.
         """
         spec, instrument = self._order.link.spec, self._order.instrument
         if (checked := check_price(answer, spec, instrument)) is not PriceCheck.MISSING:
@@ -243,7 +241,7 @@ class Attempt:
                 await client.delete(other.id)
             await _delete_all_but(client, order.link.id, right, {kept.id, *order.paid})
         except (errors.PeerError, errors.Refused) as error:
-            self._is_untidy = True
+            self._is_copy_left = True
             log.warning("double request not deleted", listing=order.link.id, reason=str(error))
         return kept
 
@@ -251,7 +249,7 @@ class Attempt:
 async def delete_accidental_copies(
     client: client.Client, link: link_rows.PaymentLink, paid: Collection[str]
 ) -> None:
-    """Delete the requests that lost creates made late, beside the one that the seller has.
+    """Delete the requests that lost creates made late, except the one that the seller has.
 
     Raises PeerError and Refused.
     """
@@ -276,7 +274,7 @@ async def _delete_all_but(
 
 
 def is_seller_unknown(error: errors.InvalidBody) -> bool:
-    """Return whether a refusal may mean the field `seller` as such, not a value in it."""
+    """True if a refusal may be about the field `seller` itself, not about a value in it."""
     return not refused_field(error).field.startswith("seller.")
 
 

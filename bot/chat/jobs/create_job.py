@@ -1,4 +1,4 @@
-"""The jobs that create a request and delete its doubles."""
+"""The jobs that create a request and delete accidental copies of it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from bot.core.outbox import outbox
 from bot.core.text import translations
 
 PATIENCE = 20 * 3600 * 1000
-"""Milliseconds after which a create is given up: the service knows its key for 24 hours."""
+"""Milliseconds until a create is given up: the service knows its key for 24 hours."""
 
-TIDYING = 300_000
-"""Milliseconds until the list is searched for doubles that a lost create made late."""
+COPIES_DELAY = 300_000
+"""Milliseconds until the list is searched for copies that a lost create made late."""
 
 
 class CreateHandler:
-    """Performs CreateRequest and DeleteDoubles."""
+    """Performs CreateRequest and DeleteAccidentalCopies."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class CreateHandler:
         """Create a request, or find the one that an earlier attempt made."""
         now = self._outcomes.now()
         progress: jobs.CreateProgress = message.body.progress.corrected(now)
-        if message.uncertain:  # an attempt that was cut short may have sent its create
+        if message.uncertain:  # an interrupted attempt may have sent its create
             progress = progress.after_loss(now)
         order = await self._outcomes.db.read(lambda tx: self._order(tx, link))
         attempt = create_attempt.Attempt(self._server.client, order, progress)
@@ -90,7 +90,7 @@ class CreateHandler:
                 return None
         return await attempt.create(write)
 
-    async def delete_doubles(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
+    async def delete_copies(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Delete the requests that lost creates made late; retry while the server fails."""
         paid = await self._outcomes.db.read(lambda tx: payment_rows.paid_request_ids(tx, link.id))
         try:
@@ -114,7 +114,7 @@ class CreateHandler:
         self._outcomes.send_text(tx, job, "service-given-up")
 
     def _order(self, tx: database.Transaction, link: link_rows.PaymentLink) -> create_attempt.Order:
-        """Return what to create, in the dialects that the server may know."""
+        """Return what to create, with the dialects that the server may know."""
         instrument = instrument_of(link.spec, self._server.instrument)
         if self._server.url is None:
             dialects: tuple[Dialect, ...] = DIALECTS[:1]
@@ -141,7 +141,7 @@ class CreateHandler:
         audit_trail.record_made(tx, link, made.id, self._outcomes.now())
         self._outcomes.refresh(tx, link.id)
         if attempt.leaves_more and self._server.settling:
-            self._tidy_later(tx, job)
+            self._delete_copies_later(tx, job)
         self._outcomes.show(tx, job)
         self._profile.after_create(tx, job, link, attempt)
         if attempt.is_unchecked(made):
@@ -169,7 +169,7 @@ class CreateHandler:
         progress: jobs.CreateProgress,
         attempt: create_attempt.Attempt,
     ) -> None:
-        """End a create that failed in every dialect; the seller gets the first one's failure."""
+        """End a create that failed in every dialect; the seller reads about the first failure."""
         failure = progress.failure
         if failure is not None and failure.price is None:
             problem = errors.FieldProblem(failure.field, failure.message)
@@ -205,7 +205,7 @@ class CreateHandler:
     ) -> link_rows.PaymentLink:
         link_rows.set_state(tx, job.link_id, link_rows.FAILED)
         if progress.lost:
-            self._tidy_later(tx, job)
+            self._delete_copies_later(tx, job)
         return link_rows.get_link(tx, job.link_id)
 
     def _reopen(
@@ -231,12 +231,8 @@ class CreateHandler:
         if now - message.created_at > PATIENCE:
             await self._outcomes.finish(message, self.give_up, progress)
             return
-        delay = (
-            job_outcomes.RETRIES.delay(
-                message.attempts, errors.requested_wait(error) if error else 0
-            )
-            or 0
-        )
+        asked = errors.requested_wait(error) if error else 0
+        delay = job_outcomes.RETRIES.delay(message.attempts, asked) or 0
         unsettled = progress.unsettled(now, self._server.settling)
         if unsettled and error is None:
             delay = min(delay, unsettled)
@@ -247,5 +243,5 @@ class CreateHandler:
         job = replace(message.body, progress=progress)
         await self._outcomes.retry(message, job, delay, None if is_known else text)
 
-    def _tidy_later(self, tx: database.Transaction, job: jobs.CreateRequest) -> None:
-        self._outcomes.add_later(tx, jobs.DeleteAccidentalCopies(job.link_id), TIDYING)
+    def _delete_copies_later(self, tx: database.Transaction, job: jobs.CreateRequest) -> None:
+        self._outcomes.add_later(tx, jobs.DeleteAccidentalCopies(job.link_id), COPIES_DELAY)

@@ -1,6 +1,6 @@
-"""The job that edits a field of a request; making it twice does no harm.
+"""The jobs that edit a field of a request, or remove units from a drop.
 
-Only what the server did changes the link.
+The link changes only as the server did. An edit may be sent twice without harm; a removal may not.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from bot.chat.alerts import delivery
 from bot.chat.cards import menus, request_card
 from bot.chat.forms import form, request_fields
 from bot.chat.jobs import audit_trail, job_outcomes, request_bodies, request_changes
-from bot.chat.model import jobs, queues, remote_request, request_spec
+from bot.chat.model import jobs, queues, remote_request
 from bot.chat.store import link_lists, link_rows, seller_images, seller_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import outbox
 
 GOODS_ATTEMPTS = 6
-"""Attempts at an edit of what buyers get: no answer shows if it was made, repeating it is safe."""
+"""Attempts at an edit of what buyers get: no answer shows whether it was made."""
 
 NO_OTHER_VALUE = (errors.NotFound, errors.Unauthorized, errors.NotLimited)
-"""Refusals of an edit that no other value helps against."""
+"""Refusals of an edit that another value would not change."""
 
 
 class EditHandler:
@@ -59,7 +59,7 @@ class EditHandler:
                 raise
             except errors.PeerError as error:
                 job_outcomes.log_failure(job, error)
-                if not await self._repeats(message, error):
+                if not await self._retry_goods(message, error):
                     await self._find_out(message, link, error)
             else:
                 await self._outcomes.finish(message, self.store, answer)
@@ -79,11 +79,12 @@ class EditHandler:
             return request_changes.assume_edit(link.answer, change)
         return answer
 
-    async def _repeats(self, message: outbox.Message, error: errors.PeerError) -> bool:
+    async def _retry_goods(self, message: outbox.Message, error: errors.PeerError) -> bool:
         """Retry an edit of what buyers get; return False for other edits.
 
-        Later edits of that and codes to add wait for it, so that the newest goods win; hence never
-        for longer than a minute, whatever the service asks. Raises `error` after the last attempt.
+        Later edits of goods, and codes to add, wait for it, so that the newest goods win. Hence it
+        never waits longer than a minute, whatever the service asks. Raises `error` after the last
+        attempt.
         """
         job: jobs.EditRequest = message.body
         if request_fields.EDITS[job.field] is not request_fields.GOODS:
@@ -120,16 +121,18 @@ class EditHandler:
         """Store an edit that was made, and confirm it."""
         link, now = link_rows.get_link(tx, job.link_id), self._outcomes.now()
         change = request_changes.change_of(job)
+        field = request_fields.EDITS[change.field]
         spec = request_changes.apply_edit(link.spec, change)
         link_rows.set_spec(tx, link.id, spec)
-        if request_fields.EDITS[change.field] is request_fields.PICTURE:
-            _replace_picture(tx, link, spec)
-        if (
-            request_fields.EDITS[change.field] is request_fields.ENDS
-            and request_changes.end_after(spec, now) == spec.ends_at
-        ):
+        if field is request_fields.PICTURE:
+            if spec.image is not None:
+                seller_images.keep_image(tx, spec.image, link.seller_id)
+            if link.spec.image not in (None, spec.image):
+                seller_images.release_image(tx, link.spec.image)
+        is_end = field is request_fields.ENDS
+        if is_end and request_changes.end_after(spec, now) == spec.ends_at:
             link_rows.set_state(tx, link.id, link_rows.LIVE)
-        is_goods = request_fields.EDITS[change.field] is request_fields.GOODS
+        is_goods = field is request_fields.GOODS
         self._outcomes.save_answer(tx, link.id, answer, brings_goods=is_goods)
         values = (
             request_changes.field_value(link.spec, change.field),
@@ -140,9 +143,7 @@ class EditHandler:
         seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, now)
         shown = request_card.card_of(link_rows.get_link(tx, link.id), now)
         self._outcomes.send(tx, job, menus.saved_reply(shown, change, seller, now))
-        if (
-            request_fields.EDITS[change.field] is request_fields.UNITS
-        ):  # the last units of the drop may have been removed
+        if field is request_fields.UNITS:  # the last units of the drop may have been removed
             delivery.announce_ended_drop(tx, self._outcomes.queues, link.id, now)
 
     def keep(
@@ -185,35 +186,27 @@ def _goods_lane(link_id: str) -> str:
     return f"{queues.BACKGROUND}{link_id}:goods"
 
 
-def _replace_picture(
-    tx: database.Transaction, link: link_rows.PaymentLink, spec: request_spec.RequestSpec
-) -> None:
-    if spec.image is not None:
-        seller_images.keep_image(tx, spec.image, link.seller_id)
-    if link.spec.image not in (None, spec.image):
-        seller_images.release_image(tx, link.spec.image)
-
-
-# The job that takes units out of a drop, which must not be made twice.
+# The removal of units from a drop, which must not be made twice.
 #
-# The embedded service removes them once under the job's Idempotency-Key, so it is asked again
-# after a lost answer. For other servers the units are counted before, so that a lost answer
-# leaves a way to find out whether they are gone. If that can't be known at once, they are counted
-# again later: the server may still be at work, and payments on their way to us.
+# The embedded service removes units once for the job's Idempotency-Key, so it is asked again after
+# a lost answer. On other servers the units are counted before, so that a lost answer leaves a way
+# to find out whether they are gone. If that can't be known at once, they are counted again later:
+# the server may still be at work, and payments may be on their way to us.
 
 
-PATIENCE = 3600 * 1000
-"""Milliseconds after which a removal with a lost answer stays unknown."""
+REMOVAL_PATIENCE = 3600 * 1000
+"""Milliseconds until a removal with a lost answer is left as unknown."""
 
 KEYS_KEPT = 23 * 3600 * 1000
-"""Milliseconds for which the embedded service has a job's keys, which it forgets after a day."""
+"""Milliseconds for which the embedded service surely has a job's keys; it deletes them after a
+day."""
 
 NOTIFY_AT = 2
-"""Number of the check after which the seller is told of a delay: the first one comes at once."""
+"""Number of the check after which the seller hears of a delay: the first check follows at once."""
 
 
 class UnitsHandler:
-    """Performs RemoveUnits; `edits` sends and stores what is an edit like others."""
+    """Performs RemoveUnits; `edits` does what a removal shares with other edits."""
 
     def __init__(
         self,
@@ -229,22 +222,18 @@ class UnitsHandler:
     async def remove(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         """Perform the next step of a removal: count, remove, or find out whether it was made."""
         job: jobs.RemoveUnits = message.body
+        may_be_sent = job.lost_at is not None or message.uncertain
+        has_key = self._has_keys and self._outcomes.now() - message.created_at < KEYS_KEPT
         try:
             if job.before is None:
                 await self._count(message, link)
-            elif self._may_send(message):
+            elif has_key or not may_be_sent:
                 await self._send(message, link)
             else:
                 await self._find_out(message, link, job.before)
         except (errors.PeerError, errors.Refused) as error:
             job_outcomes.log_failure(job, error)
             await self._outcomes.finish(message, self._edits.fail, error)
-
-    def _may_send(self, message: outbox.Message) -> bool:
-        """Return whether nothing was sent yet, or the service still has its key."""
-        is_lost = message.body.lost_at is not None or message.uncertain
-        is_kept = self._outcomes.now() - message.created_at < KEYS_KEPT
-        return not is_lost or (self._has_keys and is_kept)
 
     async def _count(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
         job: jobs.RemoveUnits = message.body
@@ -259,7 +248,7 @@ class UnitsHandler:
     def _check(
         self, tx: database.Transaction, job: jobs.RemoveUnits, answer: remote_request.RemoteRequest
     ) -> tuple[jobs.UnitCounts, str | None]:
-        """Return the units by a new answer, and the key of why they can't be removed, if so."""
+        """Return the units by a new answer, and the key of the text if they can't be removed."""
         link = replace(link_rows.get_link(tx, job.link_id), answer=answer)
         problem = request_changes.removal_problem(link, request_changes.change_of(job))
         if link_lists.is_removal_uncertain(tx, self._outcomes.queues, link.id):
@@ -280,7 +269,7 @@ class UnitsHandler:
     async def _find_out(
         self, message: outbox.Message, link: link_rows.PaymentLink, before: jobs.UnitCounts
     ) -> None:
-        """Count again; units that are gone without a payment were removed."""
+        """Count again: units that are gone without a payment have been removed."""
         job: jobs.RemoveUnits = message.body
         try:
             answer = await job_outcomes.in_time(self._client.get(link.request_id or ""))
@@ -306,7 +295,7 @@ class UnitsHandler:
         job: jobs.RemoveUnits = message.body
         now = self._outcomes.now()
         lost_at = now if job.lost_at is None else min(job.lost_at, now)
-        if now - lost_at > PATIENCE:
+        if now - lost_at > REMOVAL_PATIENCE:
             await self._outcomes.finish(message, self._edits.keep, answer, "units-unknown")
             return
         doubted = replace(job, lost_at=lost_at, checks=job.checks + 1)

@@ -1,4 +1,4 @@
-"""The handler of the queue of jobs: each kind is passed on to its own handler."""
+"""The handler of the queue of jobs: it passes each job to the handler of its kind."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from bot.core.outbox import outbox
 
 
 class JobHandler:
-    """Performs jobs at `server`; `now` in epoch ms. `vault` opens what sellers typed as secrets."""
+    """Performs jobs at `server`; `now` in epoch ms. `vault` decrypts secrets that sellers typed."""
 
     def __init__(
         self,
@@ -65,15 +65,15 @@ class JobHandler:
             case jobs.CreateRequest():
                 await self._creates.create(message, link)
             case jobs.DeleteAccidentalCopies():
-                await self._creates.delete_doubles(message, link)
+                await self._creates.delete_copies(message, link)
             case jobs.SendProfile():
                 await self._profile.send(message, link)
-            case (
-                jobs.DecideClaim() | jobs.SendMark()
-            ):  # also of a deleted request: the money may be there
-                act = self._claims.decide if isinstance(job, jobs.DecideClaim) else self._marks.send
-                await act(message)
-            case jobs.AddCodes():  # its buyers wait for them, too
+            # These also of a deleted request: its money may be there, and its buyers may wait.
+            case jobs.DecideClaim():
+                await self._claims.decide(message)
+            case jobs.SendMark():
+                await self._marks.send(message)
+            case jobs.AddCodes():
                 await self._codes.add(message, link)
             case _ if link.state == link_rows.DELETED:
                 is_asked = isinstance(job, jobs.SellerJob)

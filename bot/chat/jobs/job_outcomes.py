@@ -1,4 +1,4 @@
-"""Outcomes of jobs: each job is settled once, with what its seller then gets."""
+"""Outcomes of jobs: each job is settled once, with what its seller gets then."""
 
 from __future__ import annotations
 
@@ -18,23 +18,20 @@ from bot.core.database import database
 from bot.core.outbox import outbox, queries, queue_policy
 from bot.core.text import translations
 
-# Failed calls of the service: time limit, retry table, log lines, and what the seller reads.
-
-
 log = structlog.get_logger()
 T = TypeVar("T")
 
 TIME_LIMIT = 45.0
-"""Seconds for all the calls of one attempt; less than its lease."""
+"""Seconds for all calls of one attempt; less than its lease."""
 
 RETRIES = queue_policy.RetryTable(
     (1_000, 3_000, 10_000, 30_000, 60_000), repeats=True, longest_asked=3600 * 1000
 )
-"""A seller waits at the other end, so the service may ask for an hour at most."""
+"""A seller is waiting, so a wait that the service asks for is limited to an hour."""
 
 
 async def in_time(call: Awaitable[T]) -> T:
-    """Await a call within TIME_LIMIT: no read times out by itself at a server that drips bytes.
+    """Await a call for TIME_LIMIT: reads never time out if a server sends byte after byte slowly.
 
     Raises Unreachable.
     """
@@ -46,7 +43,7 @@ async def in_time(call: Awaitable[T]) -> T:
 
 
 def delay_text(error: Exception | None) -> str:
-    """Return the key of the text about a create that waits, None for an unknown outcome."""
+    """Return the key of the text about a delayed create; `error` is None if nothing is known."""
     match error:
         case None:
             return "service-unsure"
@@ -59,7 +56,7 @@ def delay_text(error: Exception | None) -> str:
 
 
 def log_failure(job: jobs.Job | jobs.AccountJob, error: Exception) -> None:
-    """Log a failed call for the operator; one that only they can fix is an error with the fix."""
+    """Log a failed call; one that only the operator can fix is an error with the fix."""
     of = {"listing": job.link_id} if isinstance(job, jobs.Job) else {"seller": job.seller_id}
     line = log.bind(
         job=type(job).__name__, **of,
@@ -82,14 +79,14 @@ def _fix(job: jobs.Job | jobs.AccountJob, error: Exception) -> str | None:
 
 
 LONGEST_REFUSAL = 500
-"""UTF-16 units of a server's refusal."""
+"""UTF-16 units of a server's refusal that are shown."""
 
 Follow: TypeAlias = Callable[..., None]
-"""Writes what follows from a job's outcome; called with the transaction, the job, and more."""
+"""Writes what follows from a job's outcome; takes the transaction, the job, and more values."""
 
 
 class Outcomes:
-    """Settles jobs, each in one transaction; `now` in epoch ms. `paid_at` pays the sellers."""
+    """Settles jobs, each in one transaction; `now` in epoch ms. `paid_at` is who pays sellers."""
 
     def __init__(
         self,
@@ -125,8 +122,7 @@ class Outcomes:
     ) -> None:
         """Retry as `job` after `delay` ms, in the background: button presses don't wait for it.
 
-        `lane` is another one than that of the link's other retries; `text` is the key of a text
-        to the seller.
+        `lane` replaces the lane of the link's retries; `text` is the key of a text to the seller.
         """
         state = outbox.NextAttempt(
             job, lane or f"{queues.BACKGROUND}{job.link_id}", queue_policy.NOTICE
@@ -153,7 +149,7 @@ class Outcomes:
     async def proceed(
         self, message: outbox.Message, job: jobs.Job, follow: Follow, *values: object
     ) -> None:
-        """Perform the next step `job` at once, before all that is queued for its link."""
+        """Perform the next step `job` at once, before anything else that is queued for its link."""
         await self._retry(message, outbox.NextAttempt(job), self.now(), follow, *values)
 
     async def _retry(
@@ -189,8 +185,8 @@ class Outcomes:
     ) -> None:
         """Store the service's answer about a request, None for an unknown one.
 
-        Buyers who waited for a code hear of more codes, wherever these came from, of what took
-        their place, and of what a job `brings`.
+        Buyers who wait for a code are notified if codes were added by anybody or replaced by other
+        goods, or if the job `brings_goods`.
         """
         before = link_rows.get_link(tx, link_id)
         if brings_goods or (answer is not None and answer.serves_more(before.answer)):
@@ -257,7 +253,7 @@ class Outcomes:
         self.send_text(tx, job, "service-refused", words=words)
 
     def send_failure(self, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
-        """Queue the text about a call that failed or whose outcome is not known."""
+        """Queue the text about a call that failed or has an unknown outcome."""
         match error:
             case errors.NotFound():
                 mark_deleted(tx, link_rows.get_link(tx, job.link_id))

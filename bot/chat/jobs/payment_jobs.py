@@ -1,7 +1,6 @@
-"""The job that sends a payment's mark to the service as it stands then; it is safe to repeat.
+"""The jobs about payments: decide a claim, send a mark, keep a buyer's receipt.
 
-A buyer who keeps the receipt in Telegram hears of it there, another one by the service's email, if
-they left an address. The seller reads which.
+Their calls are safe to repeat, so each job is tried until the service answers, for a day or longer.
 """
 
 from __future__ import annotations
@@ -20,14 +19,15 @@ from bot.core.database import database
 from bot.core.outbox import lanes, outbox
 from bot.core.text import translations
 
-# The job that confirms or rejects a claim at the service; both calls are safe to repeat.
-#
-# So it is tried until the service answers, for a day. A claim that was decided elsewhere
-# meanwhile is shown as it stands.
+log = structlog.get_logger()
+
+
+# Claims: confirmed or rejected at the service. A claim that was decided elsewhere meanwhile is
+# shown as it is now.
 
 
 CLAIM_TRIED_FOR = 24 * 3600 * 1000
-"""Milliseconds for which the service is asked; then the seller has to press again."""
+"""Milliseconds for which the job is tried; then the seller has to press again."""
 
 SETTLED = ("paid", "late", "oversold")
 """States of a checkout whose money is recorded."""
@@ -35,14 +35,14 @@ SETTLED = ("paid", "late", "oversold")
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A claim's state after its job, and the key of a text where that is not what was asked for.
-
-    `has_lapsed`: the service holds no unit for it any more.
-    """
+    """The outcome of a claim's job."""
 
     state: str
+    """The claim's state afterwards."""
     text: str | None = None
+    """The key of a text, unless the seller's decision was carried out."""
     has_lapsed: bool = False
+    """True if the service holds no unit for the claim any more."""
 
 
 class ClaimHandler:
@@ -74,7 +74,7 @@ class ClaimHandler:
             await self._outcomes.finish(message, self._conclude, decision)
 
     def give_up(self, tx: database.Transaction, job: jobs.DecideClaim) -> None:
-        """Return the decision to the seller after a job that was set aside."""
+        """Let the seller decide again after the job became a dead letter."""
         self._conclude(tx, job, Decision(job.before, "claims-given-up"))
 
     async def _ask(
@@ -105,9 +105,9 @@ class ClaimHandler:
     def _conclude(
         self, tx: database.Transaction, job: jobs.DecideClaim, decision: Decision
     ) -> None:
-        """Store what became of a claim and show it; one whose payment is recorded has its alert.
+        """Store a claim's outcome and show it, unless its payment was recorded with an alert.
 
-        An underpaid one that was not confirmed has its alert too, with the button still there.
+        An underpaid claim that wasn't confirmed has its alert too, which still shows the button.
         """
         claim, now = claim_rows.find_claim(tx, job.claim_id), self._outcomes.now()
         if claim is None or not claim.is_under_way():
@@ -131,7 +131,7 @@ class ClaimHandler:
 
 
 def decided_elsewhere(job: jobs.DecideClaim, state: str) -> Decision:
-    """Return what becomes of a claim whose checkout's state refused the call."""
+    """Return the outcome for a claim whose checkout was in another state."""
     if state in SETTLED:
         return Decision(claim_rows.CONFIRMED, None if job.confirms else "claims-settled-already")
     if job.confirms:
@@ -141,14 +141,18 @@ def decided_elsewhere(job: jobs.DecideClaim, state: str) -> Decision:
     return Decision(job.before, "claims-lapsed-already", has_lapsed=True)
 
 
-MARK_TRIED_FOR = 7 * 24 * 3600 * 1000
-"""Milliseconds for which the service is asked; the mark stays with the chat in any case."""
+# Marks: sent to the service as they are then. A buyer who keeps the receipt in Telegram is notified
+# there, others by the service's email if they left an address. The seller reads how.
 
-FIELDS = {payment.SENT: "sent", payment.PAID_BACK: "paidBack"}
+
+MARK_TRIED_FOR = 7 * 24 * 3600 * 1000
+"""Milliseconds for which the job is tried; the chat keeps the mark in any case."""
+
+MARK_FIELDS = {payment.SENT: "sent", payment.PAID_BACK: "paidBack"}
 """The field of each mark at the service."""
 
-EVENTS = {payment.SENT: receipts.SENT, payment.PAID_BACK: receipts.PAID_BACK}
-"""What a buyer in Telegram hears of each mark."""
+MARK_EVENTS = {payment.SENT: receipts.SENT, payment.PAID_BACK: receipts.PAID_BACK}
+"""The notice to a buyer in Telegram about each mark."""
 
 
 class MarkHandler:
@@ -185,7 +189,7 @@ class MarkHandler:
             await self._outcomes.finish(message, self._conclude, way, marks)
 
     def give_up(self, tx: database.Transaction, job: jobs.SendMark) -> None:
-        """Notify the seller that the buyer hears nothing: the job was set aside."""
+        """Notify the seller that the buyer won't be notified: the job became a dead letter."""
         self._explain(tx, job, "marks-given-up")
 
     async def _retry(
@@ -199,12 +203,12 @@ class MarkHandler:
         await self._outcomes.retry(message, replace(job, is_notified=True), delay, text)
 
     def _explain(self, tx: database.Transaction, job: jobs.SendMark, key: str) -> None:
-        """Notify the seller of a mark that never reached the buyer; not of hidden words."""
+        """Notify the seller of a mark that didn't reach the buyer, unless it hides words."""
         if job.mark != payment.HIDDEN:
             self._outcomes.send_text(tx, job, key)
 
     def _reaches_owner(self, tx: database.Transaction, ids: tuple[str, str]) -> bool:
-        """Check whether a buyer in Telegram keeps the receipt, and has not blocked the bot."""
+        """True if a buyer keeps the receipt in Telegram and hasn't blocked the bot."""
         owner = receipt_rows.owner_of(tx, *ids)
         messages = self._outcomes.queues.messages
         return owner is not None and not lanes.is_paused(tx, messages, str(owner.account_id))
@@ -214,42 +218,38 @@ class MarkHandler:
     ) -> None:
         """Notify the buyer and the seller of a mark that is set.
 
-        They hear of it once, and again of a note that came after it; of a mark that was set since
-        the `sent` ones by the job that sends it. `way` is how the buyer hears of it without
-        Telegram: `email`, `none`, or `unsure` after an attempt whose answer was lost. A notice to a
-        buyer who has blocked the bot waits.
+        They are notified once, and again if a note was added later. A mark that was set after the
+        `sent` ones has a job of its own. `way` is how a buyer without Telegram is notified:
+        `email`, `none`, or `unsure` after an attempt whose answer was lost. A notice to a buyer who
+        has blocked the bot waits.
         """
         outcomes, key = self._outcomes, receipt.ReceiptKey(job.request_id, job.transaction_id)
         if job.mark == payment.HIDDEN:
             return
         if not payment_marks.announce(tx, key, job.mark, *sent.noted(job.mark)):
             return
-        receipts.notify_owner(tx, outcomes.queues, key, EVENTS[job.mark], outcomes.now())
+        receipts.notify_owner(tx, outcomes.queues, key, MARK_EVENTS[job.mark], outcomes.now())
         if self._reaches_owner(tx, key):
             way = "telegram"
         outcomes.send_text(tx, job, f"marks-{job.mark}-{way}")
 
 
 def mark_body(marks: payment.PaymentMarks, mark: str, *, notify: bool) -> dict[str, Any]:
-    """Return the body that brings a mark at the service to what it is here."""
+    """Return the body that sets a mark at the service to its value in the chat."""
     if mark == payment.HIDDEN:
         return {"messageHidden": marks.is_hidden}
     at, note = marks.noted(mark)
     if at is None:
-        return {FIELDS[mark]: None}
-    return {FIELDS[mark]: {"note": note} if note else {}, "notifyPayer": notify}
+        return {MARK_FIELDS[mark]: None}
+    return {MARK_FIELDS[mark]: {"note": note} if note else {}, "notifyPayer": notify}
 
 
-# The job that fetches a receipt and keeps it for a buyer's account; its call changes nothing.
-#
-# So it is tried until the service answers, for a day. What was delivered is fetched again when it
-# is sent: the queue holds the receipt's ids alone.
+# Receipts: kept for a buyer's account. The queue holds only a receipt's ids; what was delivered is
+# fetched again when the receipt is sent.
 
-
-log = structlog.get_logger()
 
 RECEIPT_TRIED_FOR = 24 * 3600 * 1000
-"""Milliseconds for which the service is asked; then the buyer has to tap again."""
+"""Milliseconds for which the job is tried; then the buyer has to tap again."""
 
 
 class ReceiptHandler:
@@ -260,7 +260,7 @@ class ReceiptHandler:
         self._client = client
 
     async def keep(self, message: outbox.Message) -> None:
-        """Keep a receipt that the service has; the reply about any other address says nothing."""
+        """Keep a receipt; if the service doesn't have it, the reply reveals nothing about it."""
         job: jobs.KeepReceipt = message.body
         try:
             receipt = await job_outcomes.in_time(self._client.receipt(_key(job)))
@@ -274,13 +274,13 @@ class ReceiptHandler:
             await self._outcomes.finish(message, self._keep, receipt)
 
     def give_up(self, tx: database.Transaction, job: jobs.KeepReceipt) -> None:
-        """Ask the buyer to try again, after a job that was set aside."""
+        """Ask the buyer to try again after the job became a dead letter."""
         self._reply(tx, job, "receipt-given-up")
 
     def _keep(
         self, tx: database.Transaction, job: jobs.KeepReceipt, receipt: receipt.Receipt
     ) -> None:
-        """Keep the receipt and queue what shows it; one of another account is not shown."""
+        """Keep the receipt and queue its message, unless it belongs to another account."""
         reply_to, now = job.reply_to, self._outcomes.now()
         owner = receipt_rows.ReceiptOwner(reply_to.chat_id, reply_to.language)
         if receipt_rows.keep(tx, _key(job), owner, receipt, now):
@@ -297,7 +297,7 @@ class ReceiptHandler:
     async def _retry(
         self, message: outbox.Message, job: jobs.KeepReceipt, error: errors.PeerError
     ) -> None:
-        """Retry later; the buyer is told once that it takes longer."""
+        """Retry later; the buyer is notified of the delay once."""
         outcomes = self._outcomes
         if outcomes.now() - job.asked_at >= RECEIPT_TRIED_FOR:
             await outcomes.finish(message, self.give_up)
@@ -333,7 +333,7 @@ def _key(job: jobs.KeepReceipt) -> receipt.ReceiptKey:
 
 
 def _taken(receipt: receipt.Receipt, language: str) -> replies.Reply:
-    """Reply that another account keeps a receipt, with the address of its page and no contents."""
+    """Reply that another account keeps a receipt; it gives the page's address, no contents."""
     text = translations.t(language, "receipt-taken")
     if not replies.linkable(receipt.url):
         page = translations.t(language, "receipt-kept-page", url=replies.escaped(receipt.url))

@@ -1,8 +1,8 @@
-"""The payment server of jobs, and its bodies of create and edit (interface 2.1 and 4.3)."""
+"""The payment server of jobs, and the bodies of create and edit (interface 2.1 and 4.3)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,42 +12,69 @@ from bot.chat.jobs.client import Client
 from bot.chat.model import drafts
 from bot.chat.store import link_rows
 
-_WEBHOOK = "notifications.webhook"
+RECEIPT_LINK = "r-{requestId}-{transactionId}"
+"""The parameter of the deep link to a receipt; the service fills in the ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Our addresses that are sent to the server."""
+
+    receiver: str
+    """Where webhooks are received."""
+    images: str
+    """Where pictures are."""
+    events: tuple[str, ...] = ()
+    """The events to ask for, beside payments."""
+    bot_name: Callable[[], str] | None = None
+    """Returns the bot's username, "" until Telegram was reached. None unless the server is the
+    embedded one, because only that links its receipts to the bot."""
+    chat_page: str | None = None
+    """Where people chat with the bot if that isn't Telegram."""
+
+    @property
+    def keep(self) -> str | None:
+        """Return the link that keeps a payer's receipt in Telegram, for any payment."""
+        name = self.bot_name() if self.bot_name else ""
+        return f"{self.chat_page or f'https://t.me/{name}'}?start={RECEIPT_LINK}" if name else None
+
 
 SETTLING = 60_000
-"""Milliseconds from a lost answer until the server's list is trusted to have the request or not."""
+"""Milliseconds after a lost answer until the server's list is trusted to show what was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentServer:
-    """A payment server with the settings for it.
-
-    `instrument` is the operator's INSTRUMENT_CURRENCY. `settling` is 0 for a server that takes an
-    Idempotency-Key. `url` is None for the embedded service, whose dialect is known; `rails` are the
-    kinds of real money that it takes.
-    """
+    """A payment server with the settings for it."""
 
     client: Client
-    addresses: dialects.Addresses
+    addresses: Addresses
     instrument: str | None = None
+    """The operator's INSTRUMENT_CURRENCY."""
     settling: int = SETTLING
+    """0 for a server that knows Idempotency-Keys."""
     url: str | None = None
+    """None for the embedded service, whose dialect is known."""
     rails: tuple[str, ...] = ()
+    """The kinds of real money that it accepts."""
 
     @property
     def payout_service(self) -> drafts.PayoutService:
-        """Return the service as the one that pays the sellers."""
+        """Return the service that pays the sellers."""
         return drafts.PayoutService.at(self.url, self.rails)
+
+
+_WEBHOOK = "notifications.webhook"
 
 
 def request_body(
     link: link_rows.PaymentLink,
-    addresses: dialects.Addresses,
+    addresses: Addresses,
     instrument: str | None,
     now: int,
     dialect: dialects.Dialect = dialects.DIALECTS[0],
 ) -> dict[str, Any]:
-    """Return the body of create as at `now` (epoch ms), without the fields that are not set.
+    """Return the body of a create at `now` (epoch ms), without unset fields.
 
     `instrument` is the operator's, for a spec that names none.
     """
@@ -64,17 +91,13 @@ def request_body(
     return _nested({**values, **currencies, **keep, _WEBHOOK: _webhook(link, addresses)})
 
 
-def seller_of_create(
-    profile: drafts.Profile, addresses: dialects.Addresses
-) -> dict[str, str] | None:
-    """Return a profile as the `seller` of a create; None where payers see none."""
+def seller_of_create(profile: drafts.Profile, addresses: Addresses) -> dict[str, str] | None:
+    """Return a profile as the `seller` of a create; None if payers see none."""
     values = seller_of_edit(profile, addresses) or {}
     return {name: value for name, value in values.items() if value is not None} or None
 
 
-def seller_of_edit(
-    profile: drafts.Profile, addresses: dialects.Addresses
-) -> dict[str, str | None] | None:
+def seller_of_edit(profile: drafts.Profile, addresses: Addresses) -> dict[str, str | None] | None:
     """Return a profile as the `seller` of an edit, which clears what the profile lacks."""
     if profile.name is None:
         return None
@@ -88,11 +111,11 @@ def seller_of_edit(
 
 
 def edit_body(
-    change: flow.Change, link: link_rows.PaymentLink, addresses: dialects.Addresses, now: int
+    change: flow.Change, link: link_rows.PaymentLink, addresses: Addresses, now: int
 ) -> dict[str, Any]:
-    """Return the body of an edit as at `now` (epoch ms).
+    """Return the body of an edit at `now` (epoch ms).
 
-    The rest of `product` and of `notifications` goes along: a server may take them as a whole.
+    It contains the rest of `product` and of `notifications`: a server may replace these as a whole.
     """
     field = request_fields.EDITS[change.field]
     if field.edit and field.edit.path:
@@ -113,7 +136,7 @@ def edit_body(
     return _nested(values)
 
 
-def _webhook(link: link_rows.PaymentLink, addresses: dialects.Addresses) -> dict[str, Any]:
+def _webhook(link: link_rows.PaymentLink, addresses: Addresses) -> dict[str, Any]:
     events = {"events": [*addresses.events]} if addresses.events else {}
     return {
         "webhookUrl": f"{addresses.receiver}/{link.token}",

@@ -1,4 +1,7 @@
-"""Rules of edits: which job an edit is, what it makes of a spec, and whether the server made it."""
+"""Changes of a request: pausing, resuming and deleting it at the service, and the rules of edits.
+
+After a lost answer the server is asked for the request, so that the seller reads what was done.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,11 @@ from bot.chat.model import jobs, remote_request, request_spec
 from bot.chat.store import link_rows
 from bot.core import errors
 
-# Stopping, resuming and deleting at the service.
-#
-# After a lost answer the server is asked for the request, so that the seller reads what was done.
-
-
-STOP_HORIZON = 24 * 3600 * 1000
-"""Milliseconds; an unexpected end nearer than this comes from a stop, by any server's clock."""
+PAUSE_HORIZON = 24 * 3600 * 1000
+"""Milliseconds; an unexpected end nearer than this comes from a pause, by any server's clock."""
 
 CLOCK_TOLERANCE = 60_000
-"""Milliseconds between the end that was asked for and the server's, at most."""
+"""Milliseconds that the end which was asked for may differ from the server's."""
 
 STATES: dict[type[jobs.ChangeJob], str] = {
     jobs.PauseRequest: link_rows.STOPPED,
@@ -33,17 +31,19 @@ STATES: dict[type[jobs.ChangeJob], str] = {
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """What is known after a call: the answer, the link's new state, the key of a text to add."""
+    """What is known after a call; None for what is unknown or unchanged."""
 
     answer: remote_request.RemoteRequest | None = None
     state: str | None = None
+    """The link's new state."""
     text: str | None = None
+    """The key of a text to add."""
 
 
 async def check_request(
     client: client.Client, link: link_rows.PaymentLink, now: int
 ) -> ChangeResult:
-    """Fetch a request; one that can be paid at the server is not stopped here any more.
+    """Fetch a request; if it can be paid at the server, it isn't paused here any more.
 
     Raises NotFound, Refused and PeerError.
     """
@@ -55,7 +55,7 @@ async def check_request(
 async def change_request(
     client: client.Client, link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
 ) -> ChangeResult:
-    """Stop, resume or delete a request, and fetch it afterwards.
+    """Pause, resume or delete a request, and fetch it afterwards.
 
     Raises NotFound, Refused, NotReached and Throttled if nothing was done, and PeerError if the
     outcome is not known.
@@ -69,7 +69,13 @@ async def change_request(
         return await _find_out(client, link, job, now, error)
     if state == link_rows.DELETED:
         return ChangeResult(state=state)
-    return ChangeResult(await fetch_request(client, request_id) or _assumed(link, job, now), state)
+    answer = await fetch_request(client, request_id)
+    if answer is None:  # the known answer, with the change that the server confirmed
+        answer = link.answer
+        if answer is not None and isinstance(job, jobs.ResumeRequest):
+            ends_at = end_after(link.spec, now)
+            answer = replace(answer, expires_at=ends_at, is_enabled=True)
+    return ChangeResult(answer, state)
 
 
 async def _send(
@@ -78,7 +84,7 @@ async def _send(
     request_id = link.request_id or ""
     match job:
         case jobs.PauseRequest():
-            await client.stop(request_id)
+            await client.pause(request_id)
         case jobs.ResumeRequest():
             ends_at = end_after(link.spec, now)
             seconds = None if ends_at is None else request_spec.seconds_until(ends_at, now)
@@ -88,7 +94,7 @@ async def _send(
 
 
 def end_after(spec: request_spec.RequestSpec, now: int) -> int | None:
-    """Return the end (epoch ms) of a resumed request: an end in the past is none."""
+    """Return the end (epoch ms) of a resumed request, None instead of an end in the past."""
     return spec.ends_at if spec.ends_at is not None and spec.ends_at > now else None
 
 
@@ -126,29 +132,20 @@ async def fetch_request(
         return None
 
 
-def _assumed(
-    link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
-) -> remote_request.RemoteRequest | None:
-    """Return the known answer with the change that the server confirmed."""
-    if link.answer is None or isinstance(job, jobs.PauseRequest):
-        return link.answer
-    return replace(link.answer, expires_at=end_after(link.spec, now), is_enabled=True)
-
-
 def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
-    """Check whether a request has ended, or ends as one does that was stopped just now."""
+    """True if a request has ended, or ends as soon as one that was just paused."""
     ends = answer.expires_at
-    if ends is not None and ends <= now + (0 if _is_wished(ends, link) else STOP_HORIZON):
+    if ends is not None and ends <= now + (0 if _is_asked_end(ends, link) else PAUSE_HORIZON):
         return True
     has_begun = answer.enabled_at is None or answer.enabled_at <= now
     return has_begun and not (answer.is_enabled or answer.lacks_account)
 
 
-def _is_wished(ends: int, link: link_rows.PaymentLink) -> bool:
-    """Check whether it is the end that the seller wished for, by the server's clock or by ours."""
+def _is_asked_end(ends: int, link: link_rows.PaymentLink) -> bool:
+    """True for the end that the seller asked for, by the server's clock or by ours."""
     known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
-    wished = link.spec.ends_at
-    return ends == known or (wished is not None and abs(ends - wished) <= CLOCK_TOLERANCE)
+    asked = link.spec.ends_at
+    return ends == known or (asked is not None and abs(ends - asked) <= CLOCK_TOLERANCE)
 
 
 def job_of(change: flow.Change, reply_to: jobs.ReplyTo) -> jobs.EditRequest | jobs.RemoveUnits:
@@ -176,7 +173,7 @@ def text_of(change: flow.Change) -> str | None:
 
 
 def apply_edit(spec: request_spec.RequestSpec, change: flow.Change) -> request_spec.RequestSpec:
-    """Apply an edit to a spec; units that are removed are subtracted from its units."""
+    """Apply an edit to a spec; removed units are subtracted from its units."""
     field = request_fields.EDITS[change.field]
     value: Any = change.value
     if field.edit and field.edit.apply:
@@ -185,9 +182,9 @@ def apply_edit(spec: request_spec.RequestSpec, change: flow.Change) -> request_s
 
 
 def removal_problem(link: link_rows.PaymentLink, change: flow.Change) -> str | None:
-    """Return the key of why these units can't be removed, None if they can.
+    """Return the key of the text if units can't be removed, None if they can.
 
-    A drop without units is none: a seller can stop or delete it instead.
+    A drop must keep a unit: its seller can pause or delete it instead.
     """
     left = units_left(link)
     if left is not None and number_of(change) > left:
@@ -196,13 +193,13 @@ def removal_problem(link: link_rows.PaymentLink, change: flow.Change) -> str | N
 
 
 def units_left(link: link_rows.PaymentLink) -> int | None:
-    """Return the units left of a drop, by its server if it sends them; None for other kinds."""
+    """Return the units left of a drop, by its server if that sends them; None for other kinds."""
     known_left = link.answer.remaining_units if link.answer else None
     return link.left if known_left is None else known_left
 
 
 def request_for_form(link: link_rows.PaymentLink, field: str) -> form.ExistingRequest:
-    """Build the facts that a field's edit form shows: the units left, and the codes left."""
+    """Return the request as a field's edit form shows it: with the units and the codes left."""
     spec = link.spec
     if request_fields.EDITS[field] in (request_fields.UNITS, request_fields.GOODS):
         spec = replace(spec, units=units_left(link) or spec.units)
@@ -216,7 +213,7 @@ def request_for_form(link: link_rows.PaymentLink, field: str) -> form.ExistingRe
 def copy_spec(spec: request_spec.RequestSpec, now: int) -> request_spec.RequestSpec:
     """Return the spec of a duplicate at `now` (epoch ms): without times that have passed.
 
-    Codes are for the buyers of one request alone, and a file is kept for one.
+    Codes and files aren't copied: they belong to one request.
     """
     starts_at = spec.starts_at if spec.starts_at is not None and spec.starts_at > now else None
     goods = spec.goods if spec.goods is not None and spec.goods.kind == request_spec.TEXT else None
@@ -250,7 +247,7 @@ def is_edit_made(
     answer: remote_request.RemoteRequest,
     sent: Mapping[str, Any],
 ) -> bool:
-    """Check whether a request has what an edit's `body` sets; `sent` is its answer unparsed."""
+    """True if a request has what an edit's `body` sets; `sent` is its answer unparsed."""
     if request_fields.EDITS[change.field] is not request_fields.ENDS:
         return _has(sent, body)
     if change.value is None or answer.expires_at is None:
@@ -259,9 +256,9 @@ def is_edit_made(
 
 
 def _has(sent: object, wanted: object) -> bool:
-    """Check that all wanted values are there; a cleared one is left out, null or empty.
+    """True if all wanted values are there; a cleared one may be missing, null or empty.
 
-    The webhook is not compared: it is sent along with every edit of `notifications`.
+    The webhook isn't compared, because every edit of `notifications` contains it.
     """
     if isinstance(wanted, dict):
         known = sent if isinstance(sent, dict) else {}

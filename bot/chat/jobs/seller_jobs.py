@@ -1,14 +1,10 @@
-"""The jobs of payout accounts: check and save one, remove one, and refresh what it makes payable.
-
-What a seller typed comes sealed and is opened for the call alone. The form waits for the outcome:
-it is shown what the service found, or asked again for the field that the service refused.
-"""
+"""The jobs about sellers: send a profile with their requests, and connect payout accounts."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from bot.chat.forms import flow, seller_forms, seller_texts
 from bot.chat.jobs import audit_trail, create_attempt, dialects, job_outcomes, request_bodies
@@ -27,29 +23,27 @@ from bot.core.database import database, vault
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
 
-# The job that sends a seller's profile with their requests, and the question that asks for it.
-#
-# A change of the profile goes from the newest request to the oldest, one job at a time: each
-# queues the next in the transaction that settles it. So ten thousand requests hold nobody up, a
-# crash anywhere loses none of them, and a newer change leaves the older one's job without effect.
+# Profiles. A change goes from the newest request to the oldest, one job at a time: each queues the
+# next in the transaction that settles it. So ten thousand requests delay nobody, a crash loses none
+# of them, and a newer change makes the older one's job end.
 
 
 PROFILE_PATIENCE = 20 * 3600 * 1000
-"""Milliseconds after which a request is left with the former profile."""
+"""Milliseconds until a request is left with the former profile."""
 
 ATTEMPTS_IN_TURN = 5
-"""Attempts at one request before the others go on without it."""
+"""Attempts at one request before the others are updated without it."""
 
 SENT_AT_ONCE, PROFILE_SPACING = 50, 250
-"""Requests that a change reaches without a pause, and the milliseconds between the others: a fifth
-of the calls that API_RATE allows by default, so that new requests are still made at once."""
+"""Requests that a change reaches at once, and the milliseconds between the others: a fifth of the
+calls that API_RATE allows by default, so that new requests are still created at once."""
 
 REFUSAL_KEPT = 7 * 24 * 3600 * 1000
-"""Milliseconds for which a server that refused `seller` is not sent one: it may be updated."""
+"""Milliseconds until a server that refused `seller` is sent one again: it may be updated."""
 
 
 class ProfileHandler:
-    """Performs SendProfile, and looks after the profile when a request is created."""
+    """Performs SendProfile, and updates or asks for the profile when a request is created."""
 
     def __init__(
         self, outcomes: job_outcomes.Outcomes, server: request_bodies.PaymentServer
@@ -58,7 +52,7 @@ class ProfileHandler:
         self._server = server
 
     def knows_seller(self, tx: database.Transaction) -> bool:
-        """Return whether the server may know a request's `seller`; HandCash does not."""
+        """True if the server may know a request's `seller`; HandCash doesn't."""
         url = self._server.url
         if url is None:
             return True
@@ -68,14 +62,16 @@ class ProfileHandler:
         return not server_memory.refuses_seller(tx, url, self._outcomes.now() - REFUSAL_KEPT)
 
     async def send(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Send the profile with one request; after some failures the other requests go on."""
+        """Send the profile with one request; after some failures the others don't wait for it."""
         job: jobs.SendProfile = message.body
-        state, is_known = await self._outcomes.db.read(lambda tx: self._look(tx, link))
+        state, knows_seller = await self._outcomes.db.read(
+            lambda tx: (seller_rows.profile_state(tx, link.seller_id), self.knows_seller(tx))
+        )
         if state.version != job.version:
             await self._outcomes.finish(message)
             return
         try:
-            if is_known and link.state in (link_rows.LIVE, link_rows.STOPPED):
+            if knows_seller and link.state in (link_rows.LIVE, link_rows.STOPPED):
                 body = {
                     "seller": request_bodies.seller_of_edit(state.profile, self._server.addresses)
                 }
@@ -91,7 +87,7 @@ class ProfileHandler:
             await self._outcomes.finish(message, self._go_on)
 
     def give_up(self, tx: database.Transaction, job: jobs.SendProfile) -> None:
-        """Skip a request whose job was set aside."""
+        """Skip a request whose job became a dead letter."""
         self._go_on(tx, job)
 
     def after_create(
@@ -114,11 +110,6 @@ class ProfileHandler:
             self._outcomes.send(
                 tx, job, seller_texts.profile_offer(job.seller_name, job.reply_to.language)
             )
-
-    def _look(
-        self, tx: database.Transaction, link: link_rows.PaymentLink
-    ) -> tuple[seller_rows.ProfileState, bool]:
-        return seller_rows.profile_state(tx, link.seller_id), self.knows_seller(tx)
 
     async def _postpone(self, message: outbox.Message, error: errors.PeerError) -> None:
         job: jobs.SendProfile = message.body
@@ -152,19 +143,22 @@ class ProfileHandler:
             server_memory.remember_seller_refusal(tx, self._server.url, self._outcomes.now())
 
 
-if TYPE_CHECKING:
-    SellerAccountJob = jobs.ConnectAccount | jobs.RemoveAccount
+# Payout accounts. What a seller typed is encrypted and is decrypted for the call only. The form
+# waits for the outcome: it shows what the service found, or asks again for a refused field.
+
+
+SellerAccountJob: TypeAlias = jobs.ConnectAccount | jobs.RemoveAccount
 
 PAYOUT_PATIENCE = 3600 * 1000
-"""Milliseconds for which a call is repeated while the service does not answer; then the seller
+"""Milliseconds for which a call is retried while the service doesn't answer; then the seller
 decides."""
 
 PAYOUT_SPACING = 250
-"""Milliseconds between two requests that are brought up to date, as for a changed profile."""
+"""Milliseconds between the updates of two requests, as for a changed profile."""
 
 
 class PayoutHandler:
-    """Performs the jobs of payout accounts; `vault` opens what sellers typed."""
+    """Performs the jobs of payout accounts; `vault` decrypts what sellers typed."""
 
     def __init__(
         self,
@@ -249,7 +243,7 @@ class PayoutHandler:
         account: payout.PayoutAccount,
         accounts: list[payout.PayoutAccount],
     ) -> None:
-        """Store the accounts, end the form, and refresh what could not be paid before."""
+        """Store the accounts, end the form, and refresh requests that could not be paid before."""
         seller = self._seller(tx, job)
         before = seller.account_of(account.way)
         seller_rows.save_accounts(tx, job.seller_id, accounts)
@@ -266,7 +260,7 @@ class PayoutHandler:
         job: jobs.RemoveAccount,
         accounts: list[payout.PayoutAccount],
     ) -> None:
-        """Forget an account, and refresh what it alone was to be paid to."""
+        """Remove an account, and refresh the requests that depended on it."""
         seller = self._seller(tx, job)
         gone = next((one for one in seller.accounts if one.id == job.account_id), None)
         seller_rows.save_accounts(tx, job.seller_id, accounts)
@@ -280,7 +274,7 @@ class PayoutHandler:
     def _refuse(
         self, tx: database.Transaction, job: SellerAccountJob, error: errors.InvalidBody
     ) -> None:
-        """Ask again for the refused field; where no form waits for it, say why."""
+        """Ask again for the refused field; if no form waits for it, reply why it was refused."""
         problem = error.info[0] if error.info else errors.FieldProblem("", error.message)
         self._go_on(
             tx, job,
@@ -306,14 +300,14 @@ class PayoutHandler:
         )  # fmt: skip
 
     async def _postpone(self, message: outbox.Message, error: errors.PeerError) -> None:
-        """Retry later in the background; the seller is told once that it takes longer."""
+        """Retry later in the background; the seller is notified of the delay once."""
         job: SellerAccountJob = message.body
         outcomes = self._outcomes
         if outcomes.now() - message.created_at > PAYOUT_PATIENCE:
             await outcomes.finish(message, self._give_up)
             return
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
-        is_busy = isinstance(error, errors.Throttled)  # then it takes a moment longer, and no more
+        is_busy = isinstance(error, errors.Throttled)  # a short delay isn't worth a notice
         state = outbox.NextAttempt(
             replace(job, is_notified=job.is_notified or not is_busy),
             _lane(job),
@@ -336,7 +330,7 @@ class PayoutHandler:
         follow: Callable[[drafts.Draft, drafts.Seller], flow.FormResult],
         otherwise: Reply | None = None,
     ) -> None:
-        """Resume the form that waits for this job; reply `otherwise` where none does."""
+        """Resume the form that waits for this job; reply `otherwise` if there is none."""
         chat_id = job.reply_to.chat_id
         draft = seller_rows.find_draft(tx, chat_id, job.seller_id)
         replies: tuple[Reply, ...] = (otherwise,) if otherwise else ()
@@ -350,7 +344,7 @@ class PayoutHandler:
     def _store(
         self, tx: database.Transaction, job: SellerAccountJob, draft: drafts.Draft | None
     ) -> None:
-        """Store the form; the last question of one that ended loses its buttons."""
+        """Store the form; if it ended, its last question loses its buttons."""
         chat_id, now = job.reply_to.chat_id, self._outcomes.now()
         question = seller_rows.save_draft(tx, chat_id, job.seller_id, draft, now)
         if question is not None:
@@ -363,7 +357,7 @@ class PayoutHandler:
         return seller_rows.at_service(tx, seller, job.seller_id, service)
 
     def _refresh_some(self, tx: database.Transaction, job: jobs.RefreshPayable) -> None:
-        """Queue the checks of some requests, and then of the older ones."""
+        """Queue the checks of some requests, and a job for the older ones."""
         found = seller_rows.live_links_before(tx, job.seller_id, job.before)
         wanted = [
             one for one in found
@@ -386,12 +380,12 @@ class PayoutHandler:
 
 
 def _lane(job: jobs.AccountJob) -> str:
-    """Return the lane of a seller's jobs that nobody waits for, or that wait for a wallet."""
+    """Return the lane of a seller's jobs in the background, or of those that ask a wallet."""
     return f"{WALLETS if job.asks_wallet else BACKGROUND}{payout.owner_ref(job.seller_id)}"
 
 
 def _awaits(draft: drafts.Draft, job: SellerAccountJob) -> bool:
-    """Return whether a form still waits for this job, with the same answers."""
+    """True if a form still waits for this job, with the same answers."""
     if not isinstance(job, jobs.ConnectAccount) or draft.id != job.draft_id:
         return False
     step = payout.CHECKING if job.dry_run else payout.SAVING

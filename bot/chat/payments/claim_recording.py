@@ -1,7 +1,7 @@
-"""Recording of claims: each is stored once, with its alert, in whatever order events come.
+"""Recording of claims: each is stored once, with its alert, in whatever order the events arrive.
 
-The payment of a claim may be recorded before the claim: then there is nothing left to decide.
-Underpaid money that nobody claimed becomes a claim that its seller may confirm.
+A claim whose payment is recorded before it leaves nothing to decide. Underpaid money that nobody
+claimed becomes a claim that the seller may confirm.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from bot.core.database import database
 
 @dataclass(frozen=True, slots=True)
 class ClaimedMoney:
-    """A claim as its event reports it; `amount` in minor units, `claimed_at` in epoch ms.
-
-    The payer's network has `unproven` unconfirmed claims of the request.
-    """
+    """A claim as its event reports it."""
 
     checkout_id: str
     request_id: str
     kind: str
+    """The rail of the payment; "" if unknown."""
     amount: int
+    """In minor units."""
     currency: str
     reference: str | None
     claimed_at: int
+    """In epoch ms."""
     unproven: int = 1
+    """Unconfirmed claims of the request from the payer's network, with this one."""
 
 
 class ClaimRecorder:
-    """Records claims, each in a transaction; a unit is held for `held` ms; `now` in epoch ms."""
+    """Records claims, each in a transaction; `held` is how long a claim holds a unit, in ms."""
 
     def __init__(
         self, db: database.Database, queues: queues.Queues, held: int, now: Callable[[], int]
@@ -87,8 +88,8 @@ def record_underpaid(
 ) -> str | None:
     """Store that underpaid money may be confirmed; return the id of its claim.
 
-    None where it can't be: its server named no checkout, or its seller has decided. A payer's own
-    claim has buttons of its own.
+    Return None if it can't be: the server named no checkout, the seller has already decided, or the
+    payer claimed it, and the message of that claim has the buttons.
     """
     if payment.checkout_id is None:
         return None
@@ -125,8 +126,8 @@ def settle(
 ) -> int | None:
     """Store that a claim's payment is recorded; return the message that its alert replaces.
 
-    That is the claim's own message where the seller confirmed it there. Any other message of the
-    claim loses its buttons, and the alert is a new one.
+    That is the message in which the seller confirmed the claim, if they did. Otherwise the claim's
+    message loses its buttons, and the alert is a new message.
     """
     claim = payment.checkout_id and claim_rows.claim_of_checkout(tx, payment.checkout_id)
     if not claim or not claim_rows.change_state(tx, claim, claim_rows.PAID, claim.answered_in):
@@ -143,7 +144,7 @@ def settle(
 
 
 def show(tx: database.Transaction, queues: queues.Queues, checkout_id: str, now: int) -> None:
-    """Queue the edit that shows a settled claim, where no alert takes its place."""
+    """Queue the edit that shows a settled claim which no alert replaces."""
     claim = claim_rows.claim_of_checkout(tx, checkout_id)
     if claim is not None:
         claim_cards.show_claim(tx, queues, claim.id, now)

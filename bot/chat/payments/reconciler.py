@@ -1,9 +1,8 @@
 """The reconciler: it compares our requests with the service's, again and again.
 
-A webhook can be lost for good: the receiver was down for longer than the other server retries, or
-its address has changed. The service's own list can't be lost, so payments that are missing here
-are found by it (`missing_payments`) and recorded as found later. So are codes that another program
-added.
+A webhook can be lost for good: if the receiver was down for longer than the server retries, or if
+its address has changed. The service's own list can't be lost, so it shows the payments that are
+missing here, which are recorded as found later, and the codes that another program added.
 """
 
 from __future__ import annotations
@@ -24,21 +23,19 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import queue_policy
 
-# Payments of one request that no webhook reported: found at the service and recorded.
-#
-# A server that lists its payments names them. Of the others only the number of units that are
-# gone is known, so those count as sold once they have been gone for a while.
-
-
 log = structlog.get_logger()
+T = TypeVar("T")
 
-GRACE = 30_000
+WEBHOOK_GRACE = 30_000
 """Milliseconds that the webhook of a payment may take to arrive."""
-CONFIRMED = 60_000
+
+GAP_CONFIRMED = 60_000
 """Milliseconds after which units that are still gone count as sold."""
+
 SEARCH_AGAIN = 3_600_000
-"""Milliseconds after which payments that the service counts are searched for again."""
-PAID = ("completed", "soldOut")
+"""Milliseconds after which payments that the service counts but doesn't list are searched again."""
+
+PAID_STATUSES = ("completed", "soldOut")
 """Values of `status` for a one-off that was paid, on servers that send a status."""
 
 Pages: TypeAlias = AsyncGenerator[list[remote_request.ServerPayment], None]
@@ -46,9 +43,11 @@ Paced: TypeAlias = Callable[[Pages], Pages]
 
 
 class MissingPayments:
-    """Finds and records the missing payments of requests, between `begin` and `end`.
+    """Finds and records payments that no webhook reported, between `begin` and `end`.
 
-    `now` in epoch ms; `paced` adds rests between the pages of a list.
+    Some servers list their payments. Others only tell how many units are gone, so those count as
+    sold once they have been gone for a while. `now` in epoch ms; `paced` adds rests between the
+    pages of a list.
     """
 
     def __init__(
@@ -71,14 +70,14 @@ class MissingPayments:
         self._outdated = await self._db.read(server_memory.observed_links)
 
     async def end(self) -> None:
-        """End a comparison that reached all requests: observations it did not repeat are over."""
+        """End a comparison of all requests: delete the gaps that it didn't observe again."""
         if outdated := self._outdated:
             await self._db.transaction(lambda tx: server_memory.delete_observations(tx, outdated))
 
     async def record(
         self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     ) -> int:
-        """Record the missing payments of a request; return their number.
+        """Record the missing payments of a request; return how many there were.
 
         Raises PeerError, Refused and StorageError.
         """
@@ -95,23 +94,23 @@ class MissingPayments:
     async def _record_listed(
         self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, counted: int
     ) -> int:
-        """Record the payments that the service lists and we don't know, oldest first."""
+        """Record the payments that the service lists and the chat doesn't know, oldest first."""
         gap, since = (counted, link.paid_count), self._now() - SEARCH_AGAIN
         if await self._db.read(lambda tx: server_memory.is_gap_known(tx, link.id, gap, since)):
             return 0
-        unknown = await self._unknown(answer.id, counted - link.paid_count)
-        before = self._now() - GRACE
+        unknown = await self._fetch_unknown(answer.id, counted - link.paid_count)
+        before = self._now() - WEBHOOK_GRACE
         due = [paid for paid in unknown if (paid.completed_at or 0) <= before]
         later = [paid for paid in unknown if paid not in due]
         sales = (paid for paid in unknown if not (paid.oversold or paid.underpaid))
         found, newest = 0, next(sales, None)
         for paid in reversed(due):
-            # No units left are passed: more may have been sold since the server was asked.
+            # The units left aren't passed: more may have been sold since the server was asked.
             payment = replace(recording.payment_of(paid, answer.id, link), found=True)
-            if paid is newest and answer.codes:  # if any buyers wait, this one does
+            if paid is newest and answer.codes:  # if any buyers wait, its buyer does
                 payment = replace(payment, codes_waiting=answer.codes.waiting)
             found += await self._recorder.record(link, payment, None)
-        # Webhooks arrive meanwhile.
+        # Webhooks may have arrived meanwhile.
         recorded = (await self._db.read(lambda tx: link_rows.get_link(tx, link.id))).paid_count
         missing = counted - recorded - sum(not paid.underpaid for paid in later)
         if missing > 0:
@@ -124,11 +123,13 @@ class MissingPayments:
             )  # fmt: skip
         return found
 
-    async def _unknown(self, request_id: str, missing: int) -> list[remote_request.ServerPayment]:
+    async def _fetch_unknown(
+        self, request_id: str, missing: int
+    ) -> list[remote_request.ServerPayment]:
         """Fetch the unknown payments, newest first, until `missing` of them are found.
 
-        Payments made from now on are not among the missing ones, nor are underpaid ones, which the
-        service doesn't count; those that are found are recorded too.
+        Payments made from now on don't count as missing ones, nor do underpaid ones, which the
+        service doesn't count; but those that are found are recorded too.
         """
         unknown, now = [], self._now()
         async with aclosing(self._paced(self._client.payment_pages(request_id))) as pages:
@@ -145,24 +146,23 @@ class MissingPayments:
         return unknown
 
     async def _record_counted(self, link: link_rows.PaymentLink, sold: int) -> int:
-        """Record payments of which only the units are known, once they are confirmed.
+        """Record payments of which only the units are known, once the gap is confirmed.
 
-        Units that were gone a while ago have had their webhooks since: payments recorded by now are
-        subtracted. An observation from the future was made by a clock that was set back since.
+        Webhooks about units that were gone a while ago have arrived since, so payments recorded by
+        now are subtracted. An observation from the future was made before the clock was set back.
         """
         self._outdated.discard(link.id)
         now = self._now()
-        seen = await self._db.read(lambda tx: server_memory.find_observation(tx, link.id))
-        if seen is not None and seen.seen_at <= now < seen.seen_at + CONFIRMED:
+        observed = await self._db.read(lambda tx: server_memory.find_observation(tx, link.id))
+        if observed is not None and observed.seen_at <= now < observed.seen_at + GAP_CONFIRMED:
             return 0
         found = 0
-        if seen is not None and seen.seen_at <= now:
-            missing = min(seen.sold, sold) - link.units_sold
+        if observed is not None and observed.seen_at <= now:
+            missing = min(observed.sold, sold) - link.units_sold
             if missing > 0:
                 found = await self._recorder.record_missing(link.id, link.units_sold, missing)
-        observation = server_memory.UnitGapObservation(
-            sold, now
-        )  # after the recording: a crash between them repeats nothing
+        # Saved after the recording, so that a crash between them repeats nothing.
+        observation = server_memory.UnitGapObservation(sold, now)
         await self._db.transaction(
             lambda tx: server_memory.save_observation(tx, link.id, observation)
         )
@@ -172,7 +172,7 @@ class MissingPayments:
 def count_sold(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> int:
     """Count the units of a request that its server's answer proves, at `now` (epoch ms).
 
-    A payment that the server counts and that isn't recorded stands for one unit at least.
+    A payment that the server counts but that isn't recorded stands for at least one unit.
     """
     if answer.paid_count is not None:
         return link.units_sold + answer.paid_count - link.paid_count
@@ -186,32 +186,30 @@ def count_sold(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
 
 
 def _is_closed(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
-    """Check that a one-off is closed by a payment: not by its end, its start or a stop."""
+    """True if a payment closed a one-off, not its end, its start or a pause."""
     if answer.is_enabled:
         return False
     if answer.status is not None:
-        return answer.status in PAID
+        return answer.status in PAID_STATUSES
     ended = answer.expires_at is not None and answer.expires_at <= now
     has_begun = answer.enabled_at is None or answer.enabled_at <= now
     return link.state == link_rows.LIVE and has_begun and not ended
 
 
-T = TypeVar("T")
-
 FIRST_WAIT = 5.0
-"""Seconds after the start: webhooks that waited for us arrive meanwhile."""
+"""Seconds after the start, in which the webhooks that waited for us arrive."""
 INTERVAL = 60.0
 """Seconds between two comparisons."""
 REST_FACTOR = 100
-"""Rest this many times as long as the server took for a page: we use a hundredth of its time."""
+"""A rest is this many times as long as the server took for a page: it gives us 1 % of its time."""
 LEAST_REST, LONGEST_REST = 0.25, 600.0
-"""Seconds; the least is far below every server's rate limit."""
+"""Seconds; the shortest rest stays far below the rate limit of every server."""
 RETRIES = queue_policy.RetryTable(
     (60_000, 120_000, 300_000, 600_000), repeats=True, longest_asked=3_600_000
 )
 """Delays until the next comparison after a failed one."""
 MOST_FAILURES = 5
-"""Requests of one comparison that may fail, each by itself, before the server counts as failing."""
+"""Requests of one comparison that may fail before the server as a whole counts as failing."""
 
 
 class Reconciler:
@@ -302,7 +300,7 @@ class Reconciler:
                     if answer.serves_more(link.answer):  # no webhook reports that
                         await self._recorder.check(link.id)
                 else:
-                    await self._delete_double(answer, link)
+                    await self._delete_copy(answer, link)
             except (errors.PeerError, errors.Refused) as error:
                 self._failures += 1
                 if self._failures > MOST_FAILURES or errors.requested_wait(error):
@@ -310,13 +308,13 @@ class Reconciler:
                 log.warning("request not compared", listing=link.id, reason=_reason(error))
         return found
 
-    async def _delete_double(
+    async def _delete_copy(
         self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     ) -> None:
-        """Delete a request that a server made a second time, after a lost answer.
+        """Delete an accidental copy: a request that a server made twice, after a lost answer.
 
-        Nobody has its link; if it was paid all the same, the operator has to look at it. The create
-        job tidies up as well, but only for minutes: a server may take longer.
+        Nobody has its link; if it was paid all the same, the operator has to act. The create job
+        deletes copies as well, but only within minutes, and a server may take longer.
         """
         if link.request_id is None and link.state != link_rows.FAILED:
             return  # the create job is at work and chooses the request to keep

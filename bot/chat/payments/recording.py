@@ -1,19 +1,19 @@
 """Recording of payments: each is stored once, and its alert is queued in the same transaction.
 
-A seller who turned a request's alerts off gets none, except for payments that need them: oversold
-and underpaid money has to be paid back, or sorted out with the payer, and who waits for a code
-needs one.
+A seller who turned a request's alerts off still gets those of payments that need the seller:
+oversold and underpaid money has to be paid back or sorted out with the payer, and a buyer who waits
+for a code needs one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 
 from bot.chat.alerts import delivery
 from bot.chat.cards import request_card
-from bot.chat.model import jobs, payloads, queues, remote_request, request_spec
+from bot.chat.model import jobs, payloads, queues, remote_request
 from bot.chat.model.payment import NO_WORDS
 from bot.chat.payments import claim_recording
 from bot.chat.store import link_lists, link_rows, payment_rows, post_rows, revenue, seller_rows
@@ -21,55 +21,14 @@ from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
 
-# The payment that reaches its request's goal: the first that ever brings the sum there.
-
-
-def goal_reached(
-    tx: database.Transaction,
-    link: link_rows.PaymentLink,
-    payment: payment_rows.Payment,
-    sums: revenue.RevenueTotals,
-) -> tuple[int, int] | None:
-    """Return what was raised and the goal if a payment reaches it, else None.
-
-    In the transaction that records the payment, with the revenue after it: another payment of the
-    request waits for the row of these, so that no two of them reach one goal.
-    """
-    goal, currency = link.spec.goal, link.spec.currency
-    if goal is None or payment.settlement != revenue.EARNED or payment.currency != currency:
-        return None
-    raised = request_card.raised_in(sums, currency)
-    if not raised - payment.amount < goal <= raised:
-        return None
-    # Without money that was paid back, the sum has never been higher.
-    if sums.returned_count and _most_raised_before(tx, link, payment) >= goal:
-        return None
-    return raised, goal
-
-
-def _most_raised_before(
-    tx: database.Transaction, link: link_rows.PaymentLink, payment: payment_rows.Payment
-) -> int:
-    """Return the highest sum before a payment; a sale counts until it is paid back."""
-    moves = []
-    for row in revenue.sales(tx, link.id, link.spec.currency, payment.transaction_id):
-        amount, back_at = row["amount"], row["paid_back_at"]
-        moves.append((row["received_at"], False, amount))
-        if back_at is not None:
-            moves.append((back_at, True, -amount))  # after what came at the same moment
-    return max(accumulate(change for _, _, change in sorted(moves)), default=0)
-
-
-# Payments as their server reports them, by webhook or in its list, as the chat records them.
-
 
 def payment_of(
     paid: remote_request.ServerPayment, request_id: str, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
-    """Return the payment to record.
+    """Return the payment to record for one that its server reports, by webhook or in its list.
 
-    Its amount is the price. Of money that isn't a sale it is what arrived: that is owed, no more
-    and no less.
+    Its amount is the price. If the money isn't a sale, it is the amount that arrived, because
+    exactly that is owed.
     """
     price = remote_request.amount_of_payment(paid.amount, paid.currency, link.spec, paid.quantity)
     amount, asked = (price.minor, price.currency), None
@@ -97,11 +56,11 @@ def payment_of(
 
 
 WEBHOOK_RETRIES = 24 * 3600 * 1000
-"""Milliseconds that a server repeats a webhook: HandCash Cloud does for a day."""
+"""Milliseconds for which a server repeats a webhook: HandCash Cloud does so for a day."""
 
 
 class RecorderInTransaction:
-    """Records payments in a transaction of the caller, at `now` (epoch ms)."""
+    """Records payments in the caller's transaction, at `now` (epoch ms)."""
 
     def __init__(self, tx: database.Transaction, queues: queues.Queues, now: int) -> None:
         self._tx = tx
@@ -117,26 +76,25 @@ class RecorderInTransaction:
     ) -> bool:
         """Record a payment and queue its alert; return False if it is known already.
 
-        `link` is as this transaction read it before the payment. `left` are the drop's units
-        left after it, None if the server sent no number. The payment replaces a placeholder if
-        there is one, and its alert is then marked "possibly repeated": nobody knows whether it is
-        the payment that the placeholder stands for. What completes an underpaid payment takes its
-        place, and has an alert of its own.
+        `link` is as this transaction read it before the payment; `left` is the number of units
+        left of a drop after it, None if the server sent none. The payment replaces a placeholder
+        if there is one, and its alert is then marked "possibly repeated", as the placeholder may
+        stand for another payment. The rest of an underpaid payment replaces it, with an alert of
+        its own.
         """
         since = self._now - WEBHOOK_RETRIES
         replaced = payment_rows.replace_placeholder(self._tx, link.id, payment, since)
         if replaced and payment.found:
             self._refresh(link.id)
             return False
-        if not replaced and not self._add(link.id, payment):
-            return False
+        if not replaced:
+            is_new = payment_rows.add_payment(self._tx, link.id, payment, self._now)
+            if not is_new and not payment_rows.replace_underpaid(
+                self._tx, link.id, payment, self._now
+            ):
+                return False
         self._announce(link, payment, left, repeated=replaced)
         return True
-
-    def _add(self, link_id: str, payment: payment_rows.Payment) -> bool:
-        return payment_rows.add_payment(
-            self._tx, link_id, payment, self._now
-        ) or payment_rows.replace_underpaid(self._tx, link_id, payment, self._now)
 
     def _announce(
         self,
@@ -154,10 +112,15 @@ class RecorderInTransaction:
         else:
             link_rows.set_answer(self._tx, link.id, answer)
             self._refresh(link.id)
-        replaced, claim_id = self._settle_claim(link, payment)
-        if link.alerts == "off" and not _needs_seller(payment):
+        claim_id = claim_message = None
+        if payment.underpaid:
+            claim_id = claim_recording.record_underpaid(self._tx, link, payment, self._now)
+        else:
+            claim_message = claim_recording.settle(self._tx, self._queues, payment, self._now)
+        needs_seller = payment.oversold or payment.underpaid or payment.codes_waiting > 0
+        if link.alerts == "off" and not needs_seller:
             payment_rows.count_alerts(self._tx, link.id, muted=0 if repeated else 1)
-            if replaced is not None and payment.checkout_id is not None:
+            if claim_message is not None and payment.checkout_id is not None:
                 claim_recording.show(self._tx, self._queues, payment.checkout_id, self._now)
             delivery.announce_ended_drop(self._tx, self._queues, link.id, self._now)
             return
@@ -174,21 +137,10 @@ class RecorderInTransaction:
             claim_id=claim_id,
             reached=goal_reached(self._tx, link, payment, sums),
         )
-        self._put_alert(link, alert, replaced)
-
-    def _settle_claim(
-        self, link: link_rows.PaymentLink, payment: payment_rows.Payment
-    ) -> tuple[int | None, str | None]:
-        """Settle the claim of a payment.
-
-        Return the message that the alert replaces, and the claim that its button confirms, if any.
-        """
-        if payment.underpaid:
-            return None, claim_recording.record_underpaid(self._tx, link, payment, self._now)
-        return claim_recording.settle(self._tx, self._queues, payment, self._now), None
+        self._put_alert(link, alert, claim_message)
 
     def record_missing(self, link_id: str, known: int, missing: int) -> int:
-        """Record `missing` units of which no more is known; return the number of alerts.
+        """Record `missing` sold units about which nothing else is known; return the alerts queued.
 
         It does nothing if more than `known` units are recorded by now, or while the removal of
         units is uncertain: those units may be the missing ones. Uncertain payments count first:
@@ -200,37 +152,31 @@ class RecorderInTransaction:
         if link_lists.is_removal_uncertain(self._tx, self._queues, link_id):
             return 0
         announced_at = payment_rows.settle_uncertain(self._tx, link_id, missing)
-        self._restore_placeholders(link, announced_at)
+        if announced_at:
+            for at in announced_at:
+                payment_rows.add_payment(self._tx, link_id, _placeholder(link), at)
+            kind = "muted" if link.alerts == "off" else "delivered"
+            payment_rows.count_alerts(self._tx, link_id, **{kind: len(announced_at)})
+            self._refresh(link_id)
         for _ in range(missing - len(announced_at)):
             payment = _placeholder(link)
             payment_rows.add_payment(self._tx, link_id, payment, self._now)
             self._announce(link_rows.get_link(self._tx, link_id), payment, None)
         return missing - len(announced_at)
 
-    def _restore_placeholders(
-        self, link: link_rows.PaymentLink, announced_at: Sequence[int]
-    ) -> None:
-        """Add placeholders for payments whose alerts were sent at these times."""
-        if not announced_at:
-            return
-        for at in announced_at:
-            payment_rows.add_payment(self._tx, link.id, _placeholder(link), at)
-        kind = "muted" if link.alerts == "off" else "delivered"
-        payment_rows.count_alerts(self._tx, link.id, **{kind: len(announced_at)})
-        self._refresh(link.id)
-
     def _refresh(self, link_id: str) -> None:
         post_rows.refresh(self._tx, self._queues, link_id, self._now)
 
     def _put_alert(
-        self, link: link_rows.PaymentLink, payment: payloads.AlertPayment, place: int | None
+        self, link: link_rows.PaymentLink, payment: payloads.AlertPayment, replaced: int | None
     ) -> None:
+        """Queue an alert, in place of the message `replaced` if there is one."""
         queue, lane = self._queues.messages, str(link.chat_id)
         seller = seller_rows.find_seller(self._tx, link.seller_id)
         silent = link.alerts == "silent" or delivery.is_quiet(seller, self._now)
         language = seller.language if seller else translations.choose(None)
         alert = payloads.Alert(
-            (payment,), language, silent, is_single=place is not None, message_id=place
+            (payment,), language, silent, is_single=replaced is not None, message_id=replaced
         )
         outbox.put(self._tx, queue, lane, alert, self._now, priority=queue_policy.ALERT)
 
@@ -270,7 +216,7 @@ class PaymentRecorder:
         return is_new
 
     async def check(self, link_id: str) -> None:
-        """Queue the job that fetches a request and stores what the service has of it."""
+        """Queue the job that fetches a request and stores the service's answer."""
         lane, now = f"{queues.BACKGROUND}{link_id}", self._now()
         queue, job = self._queues.jobs, jobs.CheckRequest(link_id)
         await self._db.transaction(
@@ -287,7 +233,7 @@ class PaymentRecorder:
 
 
 def _placeholder(link: link_rows.PaymentLink) -> payment_rows.Payment:
-    """Build a payment of which nothing is known but that it was made."""
+    """Build a payment about which nothing is known except that it was made."""
     spec, transaction = link.spec, f"{payment_rows.PLACEHOLDER}{link_rows.short_id(16)}"
     request_id = link.request_id or ""
     return payment_rows.Payment(request_id, transaction, spec.amount, spec.currency, {}, found=True)
@@ -301,6 +247,8 @@ def _alert(
     price = (spec.amount * payment.quantity, spec.currency)
     is_price = spec.choice is not None or (payment.amount, payment.currency) == price
     other = None if is_price else price
+    is_sale = not (payment.oversold or payment.underpaid)
+    is_delivered = spec.goods is not None  # by the service
     return payloads.AlertPayment(
         link_id=link.id,
         kind=spec.kind,
@@ -321,41 +269,63 @@ def _alert(
         quantity=payment.quantity,
         words=NO_WORDS if payment.is_hidden else payment.words,
         codes_waiting=payment.codes_waiting,
-        is_sent_by_hand=_is_sent_by_hand(spec, payment),
+        is_sent_by_hand=is_sale and spec.kind != "donation" and not is_delivered,
     )
-
-
-def _needs_seller(payment: payment_rows.Payment) -> bool:
-    """Check whether a payment is news also to a seller who turned the request's alerts off."""
-    return payment.oversold or payment.underpaid or payment.codes_waiting > 0
-
-
-def _is_sent_by_hand(spec: request_spec.RequestSpec, payment: payment_rows.Payment) -> bool:
-    """Check whether its seller may have to send what was sold: the service delivers no goods."""
-    is_sale = not (payment.oversold or payment.underpaid)
-    return is_sale and spec.kind != "donation" and spec.goods is None
 
 
 def _after(
     answer: remote_request.RemoteRequest, payment: payment_rows.Payment, left: int | None
 ) -> remote_request.RemoteRequest:
-    """Return the answer after a payment: units of a drop, and codes."""
-    if left is not None:
-        return _with_units(answer, left, payment.reserved_units)
-    is_sale = not (payment.oversold or payment.underpaid)
-    return answer.with_sold(payment.quantity) if is_sale else answer
+    """Return the answer after a payment: units of a drop, and codes.
 
-
-def _with_units(
-    answer: remote_request.RemoteRequest, left: int, reserved: int
-) -> remote_request.RemoteRequest:
-    """Return the answer with a webhook's units, unless the webhook is older than the answer.
-
-    A payment lowers the sum of remaining and reserved units; a lapsed reservation keeps it. So the
-    lower sum is the newer one, in whatever order webhooks come.
+    The units of a webhook that is older than the answer are ignored. A payment lowers the sum of
+    remaining and reserved units, a lapsed reservation keeps it. So the lower sum is the newer one,
+    in whatever order webhooks arrive.
     """
-    known = answer.remaining_units
+    if left is None:
+        is_sale = not (payment.oversold or payment.underpaid)
+        return answer.with_sold(payment.quantity) if is_sale else answer
+    known, reserved = answer.remaining_units, payment.reserved_units
     if known is not None and left + reserved > known + answer.reserved_units:
         return answer
     sold = 0 if known is None else known + answer.reserved_units - left - reserved
     return answer.with_sold(sold).with_left(left, reserved)
+
+
+def goal_reached(
+    tx: database.Transaction,
+    link: link_rows.PaymentLink,
+    payment: payment_rows.Payment,
+    sums: revenue.RevenueTotals,
+) -> tuple[int, int] | None:
+    """Return the sum raised and the goal if a payment is the first ever to reach it, else None.
+
+    To be called in the transaction that records the payment, with the totals after it. Other
+    payments of the request wait for the row of the totals, so that no two of them reach one goal.
+    """
+    goal, currency = link.spec.goal, link.spec.currency
+    if goal is None or payment.settlement != revenue.EARNED or payment.currency != currency:
+        return None
+    raised = request_card.raised_in(sums, currency)
+    if not raised - payment.amount < goal <= raised:
+        return None
+    # Without money that was paid back, the sum has never been higher.
+    if sums.returned_count and _most_raised_before(tx, link, payment) >= goal:
+        return None
+    return raised, goal
+
+
+def _most_raised_before(
+    tx: database.Transaction, link: link_rows.PaymentLink, payment: payment_rows.Payment
+) -> int:
+    """Return the highest sum that was ever raised before a payment.
+
+    A sale counts until it is paid back.
+    """
+    moves = []
+    for row in revenue.sales(tx, link.id, link.spec.currency, payment.transaction_id):
+        amount, back_at = row["amount"], row["paid_back_at"]
+        moves.append((row["received_at"], False, amount))
+        if back_at is not None:
+            moves.append((back_at, True, -amount))  # after what came at the same moment
+    return max(accumulate(change for _, _, change in sorted(moves)), default=0)

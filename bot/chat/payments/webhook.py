@@ -1,9 +1,9 @@
 """Receiver of the payment service's webhooks: authenticated, recorded, then answered.
 
 It answers 200 once the payment, or the claim, and its alert are committed; after any other answer
-the service sends the webhook again. An event that the bot doesn't know is taken and left alone. A
-webhook is authenticated by its Standard Webhooks signature or, without a WEBHOOK_SECRET, as
-HandCash Cloud does it: by the application's own secret in the body.
+the service sends the webhook again. Unknown events are accepted and ignored. A webhook is
+authenticated by its Standard Webhooks signature or, without a WEBHOOK_SECRET, as HandCash Cloud
+does it: by the application's own secret in the body.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 PATH = "/webhooks/payments"
 CLAIMED = "checkout.claimed"
-"""The event of a payer's word that the money is sent; a payment has no `event`."""
+"""The event of a payer who says that the money is sent; a payment has no `event`."""
 
 STATUS: dict[type[errors.Refused], int] = {
     errors.InvalidBody: 400,
@@ -43,9 +43,10 @@ STATUS: dict[type[errors.Refused], int] = {
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The secrets that authenticate a webhook; without `webhook_secret`, `app_secret` does."""
+    """The secrets that authenticate a webhook."""
 
     app_secret: str
+    """Used if there is no `webhook_secret`."""
     webhook_secret: str | None
 
 
@@ -116,8 +117,10 @@ class Receiver:
         self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]
     ) -> None:
         if self._proof.webhook_secret is None:
-            sent = data.get("appSecret")
-            if not isinstance(sent, str) or not _equal(sent, self._proof.app_secret):
+            sent, secret = data.get("appSecret"), self._proof.app_secret.encode()
+            if not isinstance(sent, str) or not hmac.compare_digest(
+                sent.encode("utf-8", "replace"), secret
+            ):
                 raise errors.Unauthorized("The body's appSecret is missing or wrong.")
             return
         now = datetime.fromtimestamp(self._now() / 1000, UTC)
@@ -132,10 +135,6 @@ def _link(tx: database.Transaction, token: str) -> link_rows.PaymentLink:
     if link is None:
         raise errors.NotFound("No request of ours has this address.")
     return link
-
-
-def _equal(sent: str, secret: str) -> bool:
-    return hmac.compare_digest(sent.encode("utf-8", "replace"), secret.encode())
 
 
 def _payment(
@@ -161,7 +160,7 @@ def _payment(
 
 
 def _claimed(data: Mapping[str, Any], link: link_rows.PaymentLink) -> claim_recording.ClaimedMoney:
-    """Read a claim; without its time, a repetition could not be told from a new one."""
+    """Read a claim; its time is required, as it tells a repeated claim from a new one."""
     request_id, checkout_id = _request_id(data, link), _id(data, "checkoutId")
     amount = remote_request.amount_of_payment(
         data.get("amount"), data.get("currencyCode"), link.spec
@@ -190,13 +189,13 @@ def _request_id(data: Mapping[str, Any], link: link_rows.PaymentLink) -> str:
 
 
 def _count(value: Any) -> int:
-    """Return a number of units, 0 where the server names none."""
+    """Return a number from the server, 0 for a missing or impossible one."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and 0 <= value <= remote_request.MOST_UNITS else 0
 
 
 def _units(data: Mapping[str, Any], field: str, link: link_rows.PaymentLink) -> int | None:
-    """Return a field's number of units; None if it is missing, impossible, or of no drop."""
+    """Return a field's number of units; None if it is missing or impossible, or without a drop."""
     sent, units = data.get(field), link.spec.units
     if units is None or not isinstance(sent, int) or isinstance(sent, bool):
         return None

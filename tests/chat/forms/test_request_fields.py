@@ -15,8 +15,7 @@ from bot.chat.cards.request_card import Card
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import ExistingRequest, duplicate, edit_form, reopen, take_picture
 from bot.chat.forms.request_fields import BY_NAME, EDITS, FIELDS, MENU, OPTIONS, PATH
-from bot.chat.jobs.dialects import Addresses
-from bot.chat.jobs.request_bodies import edit_body, request_body
+from bot.chat.jobs.request_bodies import Addresses, edit_body, request_body
 from bot.chat.jobs.request_changes import apply_edit
 from bot.chat.model.drafts import Seller
 from bot.chat.model.request_spec import KINDS, RequestSpec

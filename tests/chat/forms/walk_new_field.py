@@ -6,8 +6,7 @@ from bot.chat.cards import menus
 from bot.chat.cards.request_card import Card
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import ExistingRequest, edit_form, reopen
-from bot.chat.jobs.dialects import Addresses
-from bot.chat.jobs.request_bodies import edit_body, request_body
+from bot.chat.jobs.request_bodies import Addresses, edit_body, request_body
 from bot.chat.jobs.request_changes import apply_edit
 from bot.chat.model.request_spec import RequestSpec
 from bot.chat.store.link_rows import LIVE, PaymentLink

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.cards.receipts import CODE
-from bot.chat.jobs.change_jobs import AT_ONCE, TRIED_FOR
+from bot.chat.jobs.change_jobs import CODES_AT_ONCE, CODES_TRIED_FOR
 from bot.chat.jobs.client import Client
 from bot.chat.model.jobs import AddCodes, ReplyTo
 from bot.chat.model.payloads import BuyerNotice, TextMessage
@@ -205,7 +205,7 @@ async def test_after_a_day_the_seller_is_asked_to_send_them_again(
     chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
     await add(jobs, link, "B2")
-    chat.clock.advance(TRIED_FOR / 1000)
+    chat.clock.advance(CODES_TRIED_FOR / 1000)
     await jobs.work(DOWN)
     assert chat.texts == [t("en", "codes-given-up", name="Keys")]
     assert jobs.waits is None
@@ -234,14 +234,16 @@ async def test_a_crash_with_a_call_under_way_sends_the_codes_again(
 async def test_no_call_has_more_codes_than_fit_into_its_body(
     chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    codes = [f"{number:0500}" for number in range(AT_ONCE + 1)]
+    codes = [f"{number:0500}" for number in range(CODES_AT_ONCE + 1)]
     await add(jobs, link, *codes)
-    await jobs.work(added(AT_ONCE, AT_ONCE), added(AT_ONCE + 1, 1), shown(AT_ONCE + 1))
+    await jobs.work(
+        added(CODES_AT_ONCE, CODES_AT_ONCE), added(CODES_AT_ONCE + 1, 1), shown(CODES_AT_ONCE + 1)
+    )
     assert [len(exact_json.loads(call.body)["codes"]) for call in jobs.peer.calls[:2]] == [
-        AT_ONCE,
+        CODES_AT_ONCE,
         1,
     ]
-    assert f"{AT_ONCE + 1} codes added." in chat.texts[-1]
+    assert f"{CODES_AT_ONCE + 1} codes added." in chat.texts[-1]
 
 
 async def test_buyers_of_a_deleted_request_get_their_codes_too(

@@ -9,8 +9,7 @@ import pytest
 
 from bot.chat.forms.flow import Change
 from bot.chat.forms.request_fields import EDITS
-from bot.chat.jobs.dialects import Addresses
-from bot.chat.jobs.request_bodies import edit_body
+from bot.chat.jobs.request_bodies import Addresses, edit_body
 from bot.chat.jobs.request_changes import (
     apply_edit,
     assume_edit,

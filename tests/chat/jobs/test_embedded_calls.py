@@ -42,7 +42,7 @@ async def test_our_own_service_understands_every_call(db: Database, clock: Clock
             [made],
         )
         assert await client.find_by_link("other", NOON) == []
-        await client.stop(made.id)
+        await client.pause(made.id)
         clock.advance(1)
         assert (await client.get(made.id)).is_enabled is False
         await client.resume(made.id, None)

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from bot.chat.jobs import client, job_outcomes
 from bot.chat.jobs.client import Client
-from bot.chat.jobs.create_job import TIDYING
+from bot.chat.jobs.create_job import COPIES_DELAY
 from bot.chat.jobs.request_bodies import SETTLING
 from bot.chat.model.queues import MOST_IN_GROUP
 from bot.chat.store import payment_rows
@@ -113,7 +113,7 @@ async def test_a_request_that_a_lost_create_makes_late_is_deleted(
     cloud.server.release()
     await cloud.server.until(lambda: len(cloud.server.made) == 2)
     with capture_logs() as logs:
-        await cloud.advance(TIDYING / 1000)
+        await cloud.advance(COPIES_DELAY / 1000)
     assert (cloud.server.only.id, cloud.shown(link)) == (shown, shown)
     (late,) = cloud.server.deleted
     assert [line["request"] for line in logs] == [late]
@@ -162,7 +162,7 @@ async def test_a_paid_double_is_never_deleted(cloud: HandCashJobs, chat: ChatHar
     late = await cloud.make(link)
     await cloud.server.pay(late.id, hook=False)
     with capture_logs() as logs:
-        await cloud.advance(TIDYING / 1000)
+        await cloud.advance(COPIES_DELAY / 1000)
     assert cloud.server.deleted == {}
     assert [(line["event"], line["log_level"]) for line in logs] == [
         ("double request was paid", "error")
@@ -179,7 +179,7 @@ async def test_a_double_that_cannot_be_deleted_now_is_deleted_later(
     await cloud.create(link, BROKEN)
     await cloud.advance(1)
     assert (cloud.state(link), len(cloud.server.made)) == (LIVE, 2)
-    await cloud.advance(TIDYING / 1000)
+    await cloud.advance(COPIES_DELAY / 1000)
     assert len(cloud.server.made) == 2
     await cloud.advance(1)
     assert (cloud.server.only, cloud.waiting) == (first, [])
@@ -193,7 +193,7 @@ async def test_a_request_deleted_by_its_seller_leaves_no_double(
     await cloud.make(link)
     cloud.put("delete-yes", cloud.chat.link(link.id))
     await cloud.due()
-    await cloud.advance(TIDYING / 1000)
+    await cloud.advance(COPIES_DELAY / 1000)
     assert (cloud.server.made, cloud.state(link)) == ({}, DELETED)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.jobs.create_job import TIDYING
+from bot.chat.jobs.create_job import COPIES_DELAY
 from bot.chat.jobs.request_bodies import SETTLING
 from bot.chat.store import payment_rows, server_memory
 from bot.chat.store.link_rows import FAILED, LIVE, PaymentLink
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 TYPED, CORRECTED, SAMPLE = "denominationCurrencyCode", "currency", "denominatedIn"
-FINE = ServerFailure(works=True)
-LONG = (SETTLING + TIDYING) / 1000 * 2
+FINE = Trouble(works=True)
+LONG = (SETTLING + COPIES_DELAY) / 1000 * 2
 OTHER = t(
     "en", "service-other-price", name="Coffee", charged="5.00 BSV", price="$5.00", left="no"
 )  # fmt: skip

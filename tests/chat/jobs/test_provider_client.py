@@ -322,7 +322,7 @@ async def test_stopping_is_an_edit_that_ends_it_in_a_second(
     client: Client, peer: ScriptedServer
 ) -> None:
     await peer.add_answers(http_response(200, LEAST))
-    await client.stop(ID)
+    await client.pause(ID)
     (call,) = peer.calls
     assert (call.method, call.path) == ("PUT", f"/v3/paymentRequests/{ID}")
     assert json.loads(call.body) == {"expirationInSeconds": 1}

@@ -8,8 +8,7 @@ from decimal import Decimal
 import pytest
 
 from bot.chat.forms.shares_and_amounts import divide_price, read_portions
-from bot.chat.jobs.dialects import Addresses
-from bot.chat.jobs.request_bodies import request_body
+from bot.chat.jobs.request_bodies import Addresses, request_body
 from bot.chat.model.replies import TEXT_LIMIT
 from bot.chat.model.request_spec import AmountChoice, RequestSpec, Share
 from bot.chat.store.link_rows import CREATING, PaymentLink

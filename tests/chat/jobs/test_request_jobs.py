@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.jobs.client import Client
-from bot.chat.jobs.create_job import PATIENCE, TIDYING
+from bot.chat.jobs.create_job import COPIES_DELAY, PATIENCE
 from bot.chat.jobs.job_outcomes import RETRIES
 from bot.chat.model.payloads import CardMessage
 from bot.chat.model.remote_request import ServerPrice
@@ -210,7 +210,7 @@ async def test_during_an_outage_the_seller_gets_one_text_and_then_the_card(
         assert chat.texts == [t("en", f"service-{words}", name="Coffee")]
         chat.clock.advance(wait / 1000)
     await asking.work(list_answer(), create_answer(COFFEE))
-    assert (asking.waits in {None, TIDYING}, asking.state(link)) == (True, LIVE)
+    assert (asking.waits in {None, COPIES_DELAY}, asking.state(link)) == (True, LIVE)
     assert [body.method for body in chat.said] == ["sendMessage", "sendPhoto"]
 
 

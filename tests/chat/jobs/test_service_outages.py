@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.jobs.client import Client
-from bot.chat.jobs.create_job import PATIENCE, TIDYING
+from bot.chat.jobs.create_job import COPIES_DELAY, PATIENCE
 from bot.chat.model.jobs import CreateProgress, CreateRequest, ReplyTo
 from bot.chat.model.queues import BACKGROUND
 from bot.chat.store import seller_rows
@@ -86,7 +86,7 @@ async def test_a_given_up_request_is_deleted_if_it_was_made_after_all(
     chat.clock.advance(PATIENCE / 1000 + 1)
     await cloud.due()
     assert (cloud.state(link), len(cloud.server.made)) == (FAILED, 1)
-    await cloud.advance(TIDYING / 1000 + 10)
+    await cloud.advance(COPIES_DELAY / 1000 + 10)
     cloud.server.down(None)
     await cloud.advance(60)
     assert (cloud.server.made, cloud.waiting) == ({}, [])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.jobs.client import Client
-from bot.chat.jobs.edit_job import PATIENCE
+from bot.chat.jobs.edit_job import REMOVAL_PATIENCE
 from bot.chat.jobs.request_bodies import SETTLING
-from bot.chat.payments.reconciler import CONFIRMED, Reconciler
+from bot.chat.payments.reconciler import GAP_CONFIRMED, Reconciler
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
@@ -115,7 +115,7 @@ async def look(cloud: HandCashJobs) -> int:
     found = 0
     for _ in range(3):
         found += await calm.compare()
-        cloud.chat.clock.advance(CONFIRMED / 1000)
+        cloud.chat.clock.advance(GAP_CONFIRMED / 1000)
     return found
 
 
@@ -273,7 +273,7 @@ async def test_a_removal_that_stays_unknown_is_reported_at_the_end(
     cloud.server.fail("PUT", BROKEN)
     await edited(cloud, link, "units", 2)
     cloud.server.only.remaining = 4
-    await cloud.advance(PATIENCE / 1000 + 120)
+    await cloud.advance(REMOVAL_PATIENCE / 1000 + 120)
     assert chat.texts[-1] == t("en", "units-unknown", name="Coffee")
     assert (len(puts(cloud)), cloud.waiting) == (1, [])
 

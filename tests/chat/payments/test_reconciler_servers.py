@@ -9,8 +9,7 @@ from fastapi import FastAPI
 from structlog.testing import capture_logs
 
 from bot.chat.jobs.client import Client
-from bot.chat.jobs.dialects import Addresses
-from bot.chat.jobs.request_bodies import request_body
+from bot.chat.jobs.request_bodies import Addresses, request_body
 from bot.chat.payments.claim_recording import ClaimedMoney, ClaimRecorder
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver

@@ -1,0 +1,147 @@
+"""The service's answers over HTTP: their JSON, or the errors that statuses and bodies stand for.
+
+Only the embedded service has the calls about files and codes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+
+from bot.chat.model import request_spec
+from bot.core import errors, exact_json
+from bot.core.net import http_client
+
+REFUSALS: dict[int, type[errors.Refused]] = {
+    400: errors.InvalidBody,
+    401: errors.Unauthorized,
+    403: errors.Unauthorized,
+    404: errors.NotFound,
+    409: errors.NotEnoughUnits,
+    413: errors.BodyTooLarge,
+    415: errors.UnsupportedMediaType,
+    422: errors.InvalidBody,
+}
+BY_CODE: dict[str, type[errors.Refused]] = {
+    kind.code: kind
+    for kind in (
+        errors.InvalidBody,
+        errors.EmailUnavailable,
+        errors.Unauthorized,
+        errors.NotFound,
+        errors.NotLimited,
+        errors.NotEnoughUnits,
+        errors.BuyersWait,
+        errors.NoCodes,
+        errors.TooManyFiles,
+        errors.IdempotencyMismatch,
+    )
+}
+
+
+def parse_response(response: httpx.Response) -> Any:
+    """Return the JSON of an answer. Raises the error that a failed one stands for."""
+    status = response.status_code
+    if status == httpx.codes.TOO_MANY_REQUESTS:
+        raise errors.Throttled(f"the server answered {status}", _retry_after(response))
+    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
+        raise errors.Overloaded(f"the server answered {status}", _retry_after(response))
+    if response.is_redirect:
+        raise errors.BadAnswer(f"the server redirects ({status}): check PAYMENTS_URL")
+    data = _json(response)
+    if response.is_success:
+        return data
+    raise _refusal(status, data)
+
+
+def _json(response: httpx.Response) -> Any:
+    if not response.content:
+        return None
+    try:
+        return exact_json.loads(response.content)
+    except ValueError as error:
+        if response.is_success:
+            raise errors.BadAnswer("the answer is no JSON") from error
+        return None
+
+
+def _refusal(status: int, data: Any) -> errors.BotError:
+    body = data if isinstance(data, dict) else {}
+    if status == httpx.codes.METHOD_NOT_ALLOWED:
+        return errors.MethodNotAllowed()
+    if body.get("code") == errors.WrongState.code:
+        return errors.WrongState("settled otherwise")
+    kind = BY_CODE.get(str(body.get("code"))) or REFUSALS.get(status)
+    if kind is None:
+        return errors.BadAnswer(f"the server answered {status}")
+    message = body.get("message")
+    return kind(message if isinstance(message, str) else None, _problems(body.get("info")))
+
+
+def _problems(info: Any) -> list[errors.FieldProblem]:
+    if not isinstance(info, list):
+        return []
+    return [
+        errors.FieldProblem(
+            str(item.get("field", "")),
+            str(item.get("message", "")),
+            str(item["code"]) if item.get("code") else None,
+        )
+        for item in info
+        if isinstance(item, dict)
+    ]
+
+
+def _retry_after(response: httpx.Response) -> int | None:
+    """Return the seconds to wait; a Retry-After date is compared with the server's own Date."""
+    server_time = http_client.read_date(response.headers.get("Date"))
+    now = datetime.now(UTC).timestamp() if server_time is None else server_time
+    return (
+        http_client.read_retry_after(response.headers.get("Retry-After"), int(now * 1000)) or None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that the service keeps."""
+
+    id: str
+    name: str
+    size: int
+    """In bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCodes:
+    """The numbers of a request's codes after some were added."""
+
+    total: int
+    added: int
+    """Codes that are new."""
+    assigned: int
+    waiting: int
+    """Buyers who still wait for a code."""
+
+    @property
+    def in_all(self) -> request_spec.CodeCounts:
+        """Return the counts in the form of the request's answer."""
+        return request_spec.CodeCounts(self.total, self.assigned, self.waiting)
+
+
+def read_file(data: Any) -> StoredFile:
+    """Parse the answer about a file. Raises BadAnswer."""
+    try:
+        return StoredFile(str(data["id"]), str(data["name"]), int(data["size"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise errors.BadAnswer("the answer is no file") from error
+
+
+def read_added(data: Any) -> AddedCodes:
+    """Parse the answer about added codes. Raises BadAnswer."""
+    try:
+        return AddedCodes(*(int(data[name]) for name in ("total", "added", "assigned", "waiting")))
+    except (KeyError, TypeError, ValueError) as error:
+        raise errors.BadAnswer("the answer is no count of codes") from error
