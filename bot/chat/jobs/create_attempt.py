@@ -33,7 +33,7 @@ FIELD_NAME = re.compile(r'"([\w.\[\]]+)"')
 
 
 class OtherPrice(errors.BotError):
-    """The server made `requests`, whose price is not that of the spec."""
+    """The server made `requests`, whose price differs from the spec's."""
 
     def __init__(self, requests: Sequence[remote_request.RemoteRequest]) -> None:
         super().__init__(f"the server made it for {_price_of(requests[0]) or 'an unknown price'}")
@@ -70,7 +70,7 @@ class Attempt:
     def __init__(self, client: client.Client, order: Order, progress: jobs.CreateProgress) -> None:
         self.dialect_used: Dialect | None = None
         """The dialect of the request that was made."""
-        self.is_left = False
+        self.is_other_price_left = False
         """True if a request of another price could not be deleted."""
         self.is_seller_refused = False
         """True if the server refused the order's `seller`, so the request was created without."""
@@ -140,7 +140,7 @@ class Attempt:
             try:
                 await self._client.delete(request_id)
             except errors.Refused as error:
-                self.is_left = True
+                self.is_other_price_left = True
                 reason = str(error)
                 log.error("other price not deleted", request=request_id, reason=reason)  # noqa: TRY400 - foreseen
                 raise NoDialect from error
@@ -204,7 +204,7 @@ class Attempt:
         return link_id if dialect is DIALECTS[0] else f"{link_id}-{dialect.name}"
 
     async def _is_other(self, answer: remote_request.RemoteRequest) -> bool:
-        """True if the price of a request isn't that of the spec; a paid one counts as right.
+        """True if the price of a request differs from the spec's; a paid one counts as right.
 
         After a failed dialect, a missing price counts as wrong.
         """

@@ -181,7 +181,7 @@ class CreateHandler:
             tx, job, "service-other-price",
             charged=replies.escaped(failure.price if failure and failure.price else ""),
             price=replies.escaped(price),
-            left="yes" if attempt.is_left else "no",
+            left="yes" if attempt.is_other_price_left else "no",
         )  # fmt: skip
 
     def _refuse(

@@ -89,7 +89,7 @@ class JobHandler:
                 await self._changes.change(message, link)
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Notify the seller of a job that was set aside: its outcome is not known."""
+        """Notify the seller of a job that became a dead letter: its outcome is unknown."""
         if isinstance(message.body, jobs.AccountJob):
             self._payouts.on_dead_letter(tx, message.body)
             return

@@ -82,13 +82,13 @@ class ProfileHandler:
             await self._postpone(message, error)
         except errors.Refused as error:
             job_outcomes.log_failure(job, error)
-            await self._outcomes.finish(message, self._go_on, error)
+            await self._outcomes.finish(message, self._queue_next, error)
         else:
-            await self._outcomes.finish(message, self._go_on)
+            await self._outcomes.finish(message, self._queue_next)
 
     def give_up(self, tx: database.Transaction, job: jobs.SendProfile) -> None:
         """Skip a request whose job became a dead letter."""
-        self._go_on(tx, job)
+        self._queue_next(tx, job)
 
     def after_create(
         self,
@@ -115,13 +115,13 @@ class ProfileHandler:
         job: jobs.SendProfile = message.body
         delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
         if self._outcomes.now() - message.created_at > PROFILE_PATIENCE:
-            await self._outcomes.finish(message, self._go_on)
+            await self._outcomes.finish(message, self._queue_next)
         elif job.goes_on and message.attempts >= ATTEMPTS_IN_TURN:
-            await self._outcomes.finish(message, self._go_on_without, delay)
+            await self._outcomes.finish(message, self._queue_next_without, delay)
         else:
             await self._outcomes.retry(message, job, delay)
 
-    def _go_on(
+    def _queue_next(
         self, tx: database.Transaction, job: jobs.SendProfile, refused: errors.Refused | None = None
     ) -> None:
         """Refresh the posts of a request, and queue the seller's next older one."""
@@ -134,8 +134,10 @@ class ProfileHandler:
             following = replace(job, link_id=older, sent=job.sent + 1)
             self._outcomes.add_later(tx, following, delay)
 
-    def _go_on_without(self, tx: database.Transaction, job: jobs.SendProfile, delay: int) -> None:
-        self._go_on(tx, job)
+    def _queue_next_without(
+        self, tx: database.Transaction, job: jobs.SendProfile, delay: int
+    ) -> None:
+        self._queue_next(tx, job)
         self._outcomes.add_later(tx, replace(job, goes_on=False), delay)
 
     def _remember_refusal(self, tx: database.Transaction) -> None:
@@ -184,7 +186,7 @@ class PayoutHandler:
                 await self._attempt(message, self._remove)
 
     def on_dead_letter(self, tx: database.Transaction, job: jobs.AccountJob) -> None:
-        """Return a call that was set aside to its seller: its outcome is not known."""
+        """Notify the seller of a call that became a dead letter: its outcome is unknown."""
         if isinstance(job, jobs.ConnectAccount | jobs.RemoveAccount):
             self._give_up(tx, job)
 
@@ -211,7 +213,7 @@ class PayoutHandler:
         job: jobs.ConnectAccount = message.body
         account = await self._connect(message)
         accounts = await self._server.client.payout_accounts(payout.owner_ref(job.seller_id))
-        await self._outcomes.finish(message, self._keep, account, accounts)
+        await self._outcomes.finish(message, self._conclude_save, account, accounts)
 
     async def _connect(self, message: outbox.Message) -> payout.PayoutAccount:
         job: jobs.ConnectAccount = message.body
@@ -227,16 +229,16 @@ class PayoutHandler:
         job: jobs.RemoveAccount = message.body
         await self._server.client.keyed(message.id).remove_account(job.account_id)
         accounts = await self._server.client.payout_accounts(payout.owner_ref(job.seller_id))
-        await self._outcomes.finish(message, self._drop, accounts)
+        await self._outcomes.finish(message, self._conclude_remove, accounts)
 
     def _show_found(
         self, tx: database.Transaction, job: jobs.ConnectAccount, account: payout.PayoutAccount
     ) -> None:
-        self._go_on(
+        self._resume_form(
             tx, job, lambda draft, seller: seller_forms.account_probed(draft, account, seller)
         )
 
-    def _keep(
+    def _conclude_save(
         self,
         tx: database.Transaction,
         job: jobs.ConnectAccount,
@@ -248,13 +250,13 @@ class PayoutHandler:
         before = seller.account_of(account.way)
         seller_rows.save_accounts(tx, job.seller_id, accounts)
         audit_trail.record_account(tx, job.seller_id, before, account, self._outcomes.now())
-        self._go_on(
+        self._resume_form(
             tx, job, lambda draft, _: seller_forms.account_saved(draft, account, seller),
             otherwise=seller_texts.saved_reply(account, before, seller.language),
         )  # fmt: skip
         self._add(tx, jobs.RefreshPayable(job.seller_id, unpayable=True), 0)
 
-    def _drop(
+    def _conclude_remove(
         self,
         tx: database.Transaction,
         job: jobs.RemoveAccount,
@@ -276,7 +278,7 @@ class PayoutHandler:
     ) -> None:
         """Ask again for the refused field; if no form waits for it, reply why it was refused."""
         problem = error.info[0] if error.info else errors.FieldProblem("", error.message)
-        self._go_on(
+        self._resume_form(
             tx, job,
             lambda draft, seller: seller_forms.account_refused(draft, problem, seller),
             otherwise=Reply(seller_texts.refusal_text(problem, job.reply_to.language)),
@@ -293,7 +295,7 @@ class PayoutHandler:
         self._interrupt(tx, job, self._text(job, "payout-given-up"))
 
     def _interrupt(self, tx: database.Transaction, job: SellerAccountJob, note: Reply) -> None:
-        self._go_on(
+        self._resume_form(
             tx, job,
             lambda draft, seller: seller_forms.probe_interrupted(draft, note.text, seller),
             otherwise=note,
@@ -323,7 +325,7 @@ class PayoutHandler:
 
         await outcomes.db.transaction_until_stored(work)
 
-    def _go_on(
+    def _resume_form(
         self,
         tx: database.Transaction,
         job: SellerAccountJob,
@@ -336,12 +338,12 @@ class PayoutHandler:
         replies: tuple[Reply, ...] = (otherwise,) if otherwise else ()
         if draft is not None and _awaits(draft, job):
             result = follow(draft, self._seller(tx, job))
-            self._store(tx, job, result.draft)
+            self._save_form(tx, job, result.draft)
             replies = result.replies
         for reply in replies:
             self._outcomes.answer(tx, job, reply)
 
-    def _store(
+    def _save_form(
         self, tx: database.Transaction, job: SellerAccountJob, draft: drafts.Draft | None
     ) -> None:
         """Store the form; if it ended, its last question loses its buttons."""

@@ -251,7 +251,7 @@ class PhotoIntake:
         await self._db.transaction_until_stored(partial(self._finish, message=message, photo=photo))
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Ask the seller for another photo in place of one that was set aside."""
+        """Ask the seller for another photo in place of one that became a dead letter."""
         self._chat.receive_photo(tx, message, TOO_HEAVY)
 
     def _retry(
@@ -332,7 +332,7 @@ class FileIntake:
         await self._db.transaction_until_stored(finish)
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Ask the seller to send a file again that was set aside."""
+        """Ask the seller to send a file again that became a dead letter."""
         self._chat.receive_file(tx, message, goods_form.Fetched(problem=FILE_UNREACHABLE))
 
     async def _fetch(self, message: outbox.Message) -> goods_form.Fetched:

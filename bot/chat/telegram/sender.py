@@ -140,7 +140,7 @@ class Sender:
         await self._perform(_Attempt(self._queues.answers, message, call))
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Record a message that the worker set aside: its payments are listed as undelivered."""
+        """Record a message that became a dead letter: its payments are listed as undelivered."""
         delivery.announce_ended_drops(tx, self._queues, message.body, self._now())
 
     async def _perform(self, attempt: _Attempt) -> None:

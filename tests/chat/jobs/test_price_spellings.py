@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 TYPED, CORRECTED, SAMPLE = "denominationCurrencyCode", "currency", "denominatedIn"
-FINE = Trouble(works=True)
+FINE = ServerFailure(works=True)
 LONG = (SETTLING + COPIES_DELAY) / 1000 * 2
 OTHER = t(
     "en", "service-other-price", name="Coffee", charged="5.00 BSV", price="$5.00", left="no"
