@@ -20,7 +20,7 @@ from bot.chat.model.payout import SCHEMES
 from bot.chat.model.payout import WAYS as ACCOUNTS
 from bot.chat.model.request_spec import GOODS_KINDS, KINDS
 from bot.core import errors
-from bot.core.brand import ACCENTS
+from bot.core.brand import COLOURS
 from bot.core.text.translations import DEFAULT
 from bot.service.pages.checkout_values import BANK_FIELDS, CASES, SENT_BUTTONS
 from bot.service.pages.order_values import WORDS
@@ -91,7 +91,7 @@ CONSENTS = (
 )
 
 COMPOSED: dict[str, list[tuple[str, ...]]] = {
-    "accent-{}": [(accent,) for accent in ACCENTS],
+    "accent-{}": [(accent,) for accent in COLOURS],
     "ask-{}": [
         (step,)
         for step in sorted({step for name in STEPS if name != "payout" for step in STEPS[name]})

@@ -24,8 +24,8 @@ PROFILE = (
                  help="The seller's picture: an http or https address."),
     click.option("--contact",
                  help="How payers reach them: an @username, an email address or a link."),
-    click.option("--accent-color", type=click.Choice([*brand.ACCENTS, ""]), metavar="COLOR",
-                 help=f"One of {', '.join(brand.ACCENTS)}."),
+    click.option("--accent-color", type=click.Choice([*brand.COLOURS, ""]), metavar="COLOR",
+                 help=f"One of {', '.join(brand.COLOURS)}."),
     click.option("--description", metavar="TEXT", help="A line about them, up to 160 characters."),
 )  # fmt: skip
 """Options of a seller's profile, without the name, whose option differs by command."""

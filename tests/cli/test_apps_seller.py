@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.brand import ACCENTS
+from bot.core.brand import COLOURS
 from tests.support.command_line import run_bot
 
 pytestmark = pytest.mark.usefixtures("commands_url")
@@ -72,7 +72,7 @@ def test_the_rules_are_those_of_the_interface(options: tuple[str, ...], message:
 def test_an_unknown_colour_is_answered_with_all_of_them() -> None:
     refused = run_bot("apps", "create", "shop", "--accent-color", "black")
     assert refused.exit_code == 2
-    assert all(name in refused.stderr for name in ACCENTS)
+    assert all(name in refused.stderr for name in COLOURS)
 
 
 def test_a_seller_that_does_not_fit_creates_no_application() -> None:

@@ -154,7 +154,7 @@ async def test_the_demo_has_a_mail_server_unless_the_operator_names_one() -> Non
     own = prepare_demo(config.load(port=8099))
     assert own.settings.smtp_url is not None
     server = parse_server(own.settings.smtp_url.get_secret_value())
-    assert (server.near, own.settings.smtp_from) == (True, DEMO_SENDER)
+    assert (server.is_local, own.settings.smtp_from) == (True, DEMO_SENDER)
     await Mailer(server).check()
     await own.close()
     with pytest.raises(MailRefused):

@@ -36,10 +36,10 @@ class MailServerStub:
     came: asyncio.Event = field(default_factory=asyncio.Event)
     account: tuple[str, str] | None = None
 
-    def server(self, *, tls: bool = False, near: bool = True, host: str = HOST) -> SmtpServer:
-        """Return the settings that lead here; `near` False treats it as one across the network."""
+    def server(self, *, tls: bool = False, is_local: bool = True, host: str = HOST) -> SmtpServer:
+        """Return the settings that lead here; with `is_local` False as if across the network."""
         user, password = self.account or (None, None)
-        return SmtpServer(host, self.port, tls, near, user, password)
+        return SmtpServer(host, self.port, tls, is_local, user, password)
 
     def _answer(self, command: str, usual: str = "250 OK") -> str:
         self.asked.append(command)
@@ -150,7 +150,7 @@ async def scripted_smtp_server(*replies: str, silent: bool = False) -> AsyncIter
     server = await asyncio.start_server(met, HOST, 0)
     port = server.sockets[0].getsockname()[1]
     try:
-        yield SmtpServer(HOST, port, tls=False, near=True)
+        yield SmtpServer(HOST, port, tls=False, is_local=True)
     finally:
         server.close()
         await asyncio.gather(*talks, return_exceptions=True)

@@ -111,7 +111,7 @@ def _look(seller: drafts.Profile, portrait: bytes | None) -> canvas.SellerLook |
 
     if seller.name is None:
         return None
-    return canvas.SellerLook(seller.name, seller.accent or brand.DEFAULT_ACCENT, portrait)
+    return canvas.SellerLook(seller.name, seller.accent or brand.DEFAULT_COLOUR, portrait)
 
 
 def words_key(reply: replies.Reply) -> str:

@@ -271,7 +271,7 @@ def _offer_pressed(
 def _accent_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    is_known = draft.step == "selleraccent" and words[0] in brand.ACCENTS
+    is_known = draft.step == "selleraccent" and words[0] in brand.COLOURS
     return save_profile_value(draft, words[0], seller) if is_known else None
 
 

@@ -36,32 +36,32 @@ class Palette:
     4.5 to what it stands on (WCAG 2.2, 1.4.3).
     """
 
-    ground: brand.Colour
-    ink: brand.Colour
-    muted: brand.Colour
-    accent: brand.Colour
-    on_accent: brand.Colour
-    field: brand.Colour
+    ground: brand.Rgb
+    ink: brand.Rgb
+    muted: brand.Rgb
+    accent: brand.Rgb
+    on_accent: brand.Rgb
+    field: brand.Rgb
     """The coloured area in place of a missing photo."""
-    on_field: brand.Colour
-    track: brand.Colour
+    on_field: brand.Rgb
+    track: brand.Rgb
     """The unfilled part of a bar."""
 
 
 def palette_of(accent: str | None, *, dark: bool) -> Palette:
-    """Return the colours for an accent of `brand.ACCENTS`; None means the default one."""
-    pair = brand.accent_of(accent)
-    on_light, on_dark = brand.colour_of(pair.light), brand.colour_of(pair.dark)
-    ink = brand.colour_of(brand.INK)
+    """Return the colours for an accent of `brand.COLOURS`; None means the default one."""
+    pair = brand.colour_named(accent)
+    on_light, on_dark = brand.rgb_of(pair.light), brand.rgb_of(pair.dark)
+    ink = brand.rgb_of(brand.INK)
     if not dark:
         return Palette(WHITE, ink, (0x55, 0x5E, 0x6E), on_light, WHITE, on_light, WHITE, TRACK)
-    ground = brand.colour_of(brand.DARK_GROUNDS[-1])
+    ground = brand.rgb_of(brand.DARK_GROUNDS[-1])
     field = _mix(on_light, ground, FIELD_ACCENT)
     track, white, muted = (0x3A, 0x42, 0x50), (0xF2, 0xF4, 0xF8), (0xA6, 0xAE, 0xBB)
     return Palette(ground, white, muted, on_dark, ink, field, WHITE, track)
 
 
-def _mix(colour: brand.Colour, other: brand.Colour, share: float) -> brand.Colour:
+def _mix(colour: brand.Rgb, other: brand.Rgb, share: float) -> brand.Rgb:
     red, green, blue = (
         round(share * one + (1 - share) * two) for one, two in zip(colour, other, strict=True)
     )
@@ -77,8 +77,8 @@ class SellerLook:
     """What a picture shows of a seller."""
 
     name: str
-    accent: str = brand.DEFAULT_ACCENT
-    """A name in `brand.ACCENTS`."""
+    accent: str = brand.DEFAULT_COLOUR
+    """A name in `brand.COLOURS`."""
     photo: bytes | None = None
     """A result of `photo_preparation.prepare_portrait`."""
 
@@ -117,19 +117,19 @@ class PictureContent:
 class Canvas(Protocol):
     """A surface for a picture: pixels, or the page of a PDF."""
 
-    def draw_panel(self, box: Box, colour: brand.Colour, radius: int = 0) -> None:
+    def draw_panel(self, box: Box, colour: brand.Rgb, radius: int = 0) -> None:
         """Fill a box; its corners may be round."""
 
     def draw_image(self, image: Image.Image, box: Box, radius: int = 0) -> None:
         """Draw an image, enlarged to the size of a box."""
 
     def draw_code(
-        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Colour
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Rgb
     ) -> None:
         """Draw the dark modules of a `qr.module_image`, `scale` pixels each."""
 
     def draw_text(
-        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Colour
+        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Rgb
     ) -> None:
         """Draw a line of text in the font of `style`; `at` is the middle of its left end."""
 
@@ -140,7 +140,7 @@ class PixelCanvas:
     def __init__(self, size: tuple[int, int]) -> None:
         self.image = Image.new("RGB", size)
 
-    def draw_panel(self, box: Box, colour: brand.Colour, radius: int = 0) -> None:
+    def draw_panel(self, box: Box, colour: brand.Rgb, radius: int = 0) -> None:
         with self._round_corners(box, radius):
             self.image.paste(colour, box)
 
@@ -151,13 +151,13 @@ class PixelCanvas:
             self.image.paste(image if fits else image.resize(size, Image.Resampling.NEAREST), box)
 
     def draw_code(
-        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Colour
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Rgb
     ) -> None:
         dark = ImageChops.invert(modules.convert("L"))
         self.image.paste(colour, corner, qr.enlarge(dark, scale))
 
     def draw_text(
-        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Colour
+        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Rgb
     ) -> None:
         style.font.draw(self.image, text, at, colour)
 

@@ -67,7 +67,7 @@ class _Page:
             set_text("")
         self._pen.scale(A4[0] / size[0], A4[1] / size[1])
 
-    def draw_panel(self, box: canvas.Box, colour: brand.Colour, radius: int = 0) -> None:
+    def draw_panel(self, box: canvas.Box, colour: brand.Rgb, radius: int = 0) -> None:
         left, top, right, bottom = box
         self._choose(colour)
         self._pen.roundRect(left, top, right - left, bottom - top, radius, stroke=0, fill=1)
@@ -88,7 +88,7 @@ class _Page:
         self._pen.restoreState()
 
     def draw_code(
-        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Colour
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Rgb
     ) -> None:
         """Draw a rectangle for each run of dark modules."""
         width, outline = modules.width, self._pen.beginPath()
@@ -104,7 +104,7 @@ class _Page:
         self._pen.drawPath(outline, stroke=0, fill=1)
 
     def draw_text(
-        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Colour
+        self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Rgb
     ) -> None:
         if not plain_font.is_plain(text):
             self._draw_outlines(text, at, style.font, colour)
@@ -116,7 +116,7 @@ class _Page:
         self._pen.drawString(at[0], at[1] + size * (face.ascent + face.descent) / 2000, text)
 
     def _draw_outlines(
-        self, text: str, at: tuple[int, float], font: text_fitting.Font, colour: brand.Colour
+        self, text: str, at: tuple[int, float], font: text_fitting.Font, colour: brand.Rgb
     ) -> None:
         """Draw a line as outlines: reportlab itself can't shape text."""
         for layer in font.outlines(text):
@@ -129,7 +129,7 @@ class _Page:
             self._pen.drawPath(outline, stroke=0, fill=1, fillMode=FILL_NON_ZERO)
             self._pen.restoreState()
 
-    def _choose(self, colour: brand.Colour) -> None:
+    def _choose(self, colour: brand.Rgb) -> None:
         self._pen.setFillColorRGB(*(part / 255 for part in colour))
 
     def save(self) -> bytes:

@@ -288,7 +288,7 @@ class Sheet:
         size = round(INITIALS * side)
         self.draw_label(brand.initials(seller.name), box, [size], self.palette.on_accent)
 
-    def draw_label(self, text: str, box: Box, sizes: Sequence[int], colour: brand.Colour) -> None:
+    def draw_label(self, text: str, box: Box, sizes: Sequence[int], colour: brand.Rgb) -> None:
         """Draw a line of text in the middle of a box on the canvas."""
         left, top, right, bottom = box
         label = typesetting.set_line(text, right - left, sizes, "semibold")

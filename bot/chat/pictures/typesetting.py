@@ -129,7 +129,7 @@ class Block:
         """Return how far the last line reaches below its baseline."""
         return round(self.text.font.size * DESCENDER)
 
-    def draw(self, canvas: canvas.Canvas, column: Column, top: float, colour: brand.Colour) -> None:
+    def draw(self, canvas: canvas.Canvas, column: Column, top: float, colour: brand.Rgb) -> None:
         """Draw the lines; the capitals of the first one begin at `top`."""
         font = self.text.font
         for line, baseline in zip(self.text.lines, self._baselines(), strict=True):
@@ -140,7 +140,7 @@ class Block:
             canvas.draw_text(line, (start, middle), self.text, colour)
 
     def draw_centred(
-        self, canvas: canvas.Canvas, across: float, down: float, colour: brand.Colour
+        self, canvas: canvas.Canvas, across: float, down: float, colour: brand.Rgb
     ) -> None:
         """Draw a single line so that the middle of its capitals is at a place."""
         start = round(across - self.text.width / 2)

@@ -37,7 +37,7 @@ def load_face(size: int, weight: Weight) -> FreeTypeFont:
 
 
 def is_plain(line: str) -> bool:
-    """Return whether the font has every letter of a line and can place it correctly."""
+    """True if the font has every letter of a line and can place it correctly."""
     return all(map(_has_glyph, set(line)))
 
 

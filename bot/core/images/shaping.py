@@ -96,13 +96,13 @@ def _candidates(cluster: str, language: str) -> tuple[str, ...]:
 
 
 def has_face(name: str, cluster: str) -> bool:
-    """Return whether a font has every visible character of a cluster."""
+    """True if a font has every visible character of a cluster."""
     font = load_face(name, "regular")
     return all(is_invisible(char) or font.get_nominal_glyph(ord(char)) for char in cluster)
 
 
 def is_invisible(char: str) -> bool:
-    """Return whether a character only changes how others look."""
+    """True if a character only changes how others look."""
     return unicodedata.category(char) in _IGNORABLE or "\ufe00" <= char <= unicode_text.EMOJI_STYLE
 
 

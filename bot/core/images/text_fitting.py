@@ -39,7 +39,7 @@ _SHARES: dict[Anchor, float] = {"left": 0, "middle": 0.5, "right": 1}
 
 
 def has_glyphs(cluster: str) -> bool:
-    """Return whether one of the fonts has a whole grapheme cluster."""
+    """True if one of the fonts has a whole grapheme cluster."""
     from bot.core.images import shaping  # noqa: PLC0415 - costs memory, seldom used
 
     return shaping.choose_face(cluster) is not None
@@ -214,7 +214,7 @@ def drawable_text(text: str) -> str | None:
 
 
 def _is_ignorable(char: str) -> bool:
-    """Return whether a character is left out wherever it is."""
+    """True if a character is left out wherever it is."""
     ignored = unicodedata.category(char) in _INVISIBLE and not char.isspace()
     return ignored and char not in _MEANINGFUL
 
@@ -239,7 +239,7 @@ def _drawable_part(cluster: str) -> str | None:
 
 
 def _has_meaning(char: str) -> bool:
-    """Return whether a character is a letter, a digit or an emoji."""
+    """True if a character is a letter, a digit or an emoji."""
     return char.isalnum() or unicode_text.is_pictograph(char) or char == unicode_text.KEYCAP
 
 
@@ -339,7 +339,7 @@ def _longest_start(word: str, width: int, font: Font) -> tuple[str, str]:
 
 
 def _is_hyphenated(word: str) -> bool:
-    """Return whether a word consists of letters that are broken with a hyphen.
+    """True if a word consists of letters that are broken with a hyphen.
 
     Amounts, links and words of other scripts are broken as they are.
     """
@@ -357,7 +357,7 @@ def _is_around_words(char: str) -> bool:
 
 
 def _is_inside(word: str, place: int) -> bool:
-    """Return whether a place is between two letters of a word."""
+    """True if a place is between two letters of a word."""
     return word[place - 1] not in _IN_WORDS and word[place : place + 1].isalpha()
 
 

@@ -56,7 +56,7 @@ def _belongs(cluster: str, char: str) -> bool:
 
 
 def is_extending(char: str) -> bool:
-    """Return whether a character belongs to the one before it: marks, skin tones, joiners."""
+    """True if a character belongs to the one before it: marks, skin tones, joiners."""
     if char < "\u0300":
         return False
     code = ord(char)
@@ -70,7 +70,7 @@ def is_extending(char: str) -> bool:
 
 
 def _joins(cluster: str, char: str) -> bool:
-    """Return whether a letter or pictograph is part of the cluster before it."""
+    """True if a letter or pictograph is part of the cluster before it."""
     if ord(char) in _FLAG_LETTERS:
         return len(cluster) == 1 and ord(cluster) in _FLAG_LETTERS
     if cluster[-1] == JOINER and is_pictograph(char):
@@ -80,7 +80,7 @@ def _joins(cluster: str, char: str) -> bool:
 
 
 def is_pictograph(char: str) -> bool:
-    """Return whether a character may be an emoji; symbols of text are among them."""
+    """True if a character may be an emoji; symbols of text are among them."""
     if char < chr(_FIRST_SYMBOL):
         return char in "©®™"
     return (
@@ -89,7 +89,7 @@ def is_pictograph(char: str) -> bool:
 
 
 def is_japanese(text: str) -> bool:
-    """Return whether a text has kana, so that its Han characters have the forms of Japan."""
+    """True if a text has kana, so that its Han characters have the forms of Japan."""
     return any(ord(char) in _KANA for char in text)
 
 
@@ -108,7 +108,7 @@ def break_word(word: str) -> Iterator[str]:
 
 
 def _may_break(piece: str, cluster: str) -> bool:
-    """Return whether a line may end between a piece and the cluster after it."""
+    """True if a line may end between a piece and the cluster after it."""
     last, first = piece[-1], cluster[0]
     if first in _NEVER_FIRST or unicodedata.category(first) in _CLOSING:
         return False

@@ -1,7 +1,10 @@
-"""A transport that reaches permitted addresses only: it dials the very address that it checked.
+"""Connections to permitted addresses only: the address that is dialled is the one that was checked.
 
 A name is resolved once. With a second look-up between the check and the connection, a name could
-answer with a public address first and a private one then (DNS rebinding).
+first answer with a public address and then with a private one (DNS rebinding).
+
+From the bottom up: streams that bound what a peer sends, a resolver of names, the guarded network
+of httpx clients, and a dialler for clients without httpx.
 """
 
 from __future__ import annotations
@@ -29,19 +32,17 @@ from bot.core.net import webhook_addresses
 if TYPE_CHECKING:
     from httpcore import SOCKET_OPTION
 
-
-# A connection whose peer can't send without end: beyond a bound, reading fails.
-#
-# Limits of an answer's body don't see what comes before it: a peer may send interim answers (RFC
-# 9110 section 15.2) for as long as a call lasts, each of which is parsed in the event loop.
-
+    Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
 MOST_READ = 128 * 1024
-"""Bytes that a peer may send after a request: no answer that is read to its end has more."""
+"""Bytes that a peer may send after a request, more than any answer that is read to its end.
+
+Limits of a body don't cover what comes before it: a peer may send interim answers (RFC 9110
+section 15.2) for as long as a call lasts, each of which is parsed in the event loop."""
 
 
 class BoundedStream(httpcore.AsyncNetworkStream):
-    """A stream with `MOST_READ` bytes to read after each write; raises ReadError beyond."""
+    """A stream that reads up to MOST_READ bytes after each write; then it raises ReadError."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -73,26 +74,23 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         return self._stream.get_extra_info(info)
 
 
-if TYPE_CHECKING:
-    Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-
-
 LOOKUPS = 64
-"""Simultaneous look-ups, in threads of their own: those of the event loop are few."""
+"""Simultaneous look-ups. They have threads of their own, since the event loop has few."""
 
 ZONE_LOOKUPS = 16
-"""Of these, for names with the same last two labels: the owner of a zone can invent names."""
+"""Simultaneous look-ups of names with the same last two labels: the owner of a zone can invent
+names."""
 
 LOOKUP_SECONDS = 5.0
 """Limit of a look-up, which leaves time for the webhook itself."""
 
 FAILURE_SECONDS = 3.0
-"""For which a failed look-up is not repeated; less than the wait before a second attempt, which
-should find a name that was fixed meanwhile."""
+"""Seconds for which a failed look-up is not repeated. The wait before a second attempt is longer,
+so that it finds a name that was fixed meanwhile."""
 
 
 class NameNotFound(httpcore.ConnectError):
-    """A name that can't be resolved to an address; the cause of an httpx.ConnectError."""
+    """A name can't be resolved to an address; the cause of an httpx.ConnectError."""
 
 
 def ask_system(host: str) -> list[str]:
@@ -102,11 +100,11 @@ def ask_system(host: str) -> list[str]:
 
 
 class SystemResolver:
-    """A resolver with threads of its own, so that a slow name delays no other.
+    """A resolver with threads of its own, so that a slow name doesn't delay others.
 
     Simultaneous calls for one name share a look-up. A system call can't be cancelled: its thread
     runs until the system gives up, as a daemon, so that the process can end before. Answers are
-    not remembered, failures for FAILURE_SECONDS.
+    not cached; failures are, for FAILURE_SECONDS.
     """
 
     def __init__(
@@ -138,7 +136,7 @@ class SystemResolver:
 
     def _start(self, host: str) -> Future[list[str]]:
         future: Future[list[str]] = Future()
-        future.set_running_or_notify_cancel()  # now nobody can cancel it for the others
+        future.set_running_or_notify_cancel()  # a caller that gives up can't cancel it for others
         self._under_way[host] = future
         zone = self._zones.setdefault(".".join(host.split(".")[-2:]), Semaphore(ZONE_LOOKUPS))
         thread = Thread(target=self._work, args=(host, zone, future), name="look-up", daemon=True)
@@ -170,7 +168,7 @@ class SystemResolver:
 
 @contextmanager
 def _slot(slots: Semaphore) -> Iterator[None]:
-    """Hold one of the slots; wait for it no longer than the caller waits for the answer."""
+    """Hold one of the slots; wait for it at most as long as the caller waits for the answer."""
     if not slots.acquire(timeout=LOOKUP_SECONDS):
         raise OSError("too many names are being looked up")
     try:
@@ -229,9 +227,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         found = [literal] if literal else await self._resolve(host, port, deadline)
         if self._allow.permits_host(host):
             return found
-        permitted = [
-            address for address in found if not webhook_addresses.is_forbidden(address, self._allow)
-        ]
+        permitted = [it for it in found if not webhook_addresses.is_forbidden(it, self._allow)]
         if not permitted:
             listed = ", ".join(map(str, found))
             raise errors.ForbiddenAddress(
@@ -258,9 +254,9 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 class GuardedTransport(httpx.AsyncHTTPTransport):
-    """Transport of an `httpx.AsyncClient` that reaches only what webhooks may reach.
+    """Transport of an `httpx.AsyncClient` that reaches only addresses that webhooks may reach.
 
-    The client's calls raise ForbiddenAddress; everything else is httpx's own. Redirects are not
+    The client's calls raise ForbiddenAddress; everything else is as in httpx. Redirects are not
     followed by default, and no proxy of the environment is used.
     """
 
@@ -284,11 +280,8 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         )
 
 
-# A plain socket to a permitted address, for clients without a transport of httpx.
-
-
 class GuardedDialler:
-    """Connects to the very address that was checked, like `GuardedTransport` does for HTTP."""
+    """Connects plain sockets to permitted addresses, as `GuardedTransport` does for httpx."""
 
     def __init__(
         self, allow: webhook_addresses.AllowList, resolver: Resolver | None = None

@@ -15,15 +15,15 @@ import httpx
 
 @cache
 def ssl_context() -> ssl.SSLContext:
-    """Return the context that httpx would create: certificates of certifi, or of SSL_CERT_FILE.
+    """Return the context that httpx would create, with certificates of certifi or SSL_CERT_FILE.
 
-    Shared, because loading them takes 20 ms and 1 MiB.
+    It is shared, since loading them takes 20 ms and 1 MiB.
     """
     return httpx.create_ssl_context()
 
 
 def may_use_proxy(url: str) -> bool:
-    """Return whether a proxy of the environment may be used for `url`.
+    """True if a proxy of the environment may be used for `url`.
 
     Addresses of this machine or its network are always reached directly, whatever NO_PROXY is.
     """
@@ -35,7 +35,7 @@ def may_use_proxy(url: str) -> bool:
 
 
 def has_proxy(url: str) -> bool:
-    """Return whether the environment names a proxy that may be used for `url`."""
+    """True if the environment names a proxy that may be used for `url`."""
     return may_use_proxy(url) and not {"http", "https", "all"}.isdisjoint(getproxies())
 
 
@@ -49,7 +49,7 @@ def read_retry_after(header: str | None, now: int) -> int:
 
 
 def read_date(header: str | None) -> int | None:
-    """Return the Unix seconds of an HTTP date (section 5.6.7); None if it is none."""
+    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7); None for other text."""
     try:
         at = parsedate_to_datetime(header or "")
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -1,4 +1,9 @@
-"""Reading SMTP_URL and SMTP_FROM."""
+"""What every email needs: the settings SMTP_URL and SMTP_FROM, and headers that carry any text.
+
+The header classes of the standard library decode a value that looks like an encoded word (RFC
+2047), even if it holds CR and LF: the name of a product could write headers, or the whole letter.
+So text is encoded first, and the encoded value is sent as it is.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +21,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from bot.core import errors
 from bot.core.text import contacts, links
 
-# Email headers that carry any text unchanged.
-#
-# The header classes of the standard library decode a value that looks like an encoded word (RFC
-# 2047), also when it holds CR and LF: a product's name would write headers, or the whole letter.
-# So text is encoded first, and sent as it is.
-
-
 ENCODED = ("subject", "from", "to", "list-unsubscribe")
+"""Headers that are set to encoded values."""
 
 _ENDS_HEADER = re.compile(r"[\r\n\0]")
 
@@ -33,7 +32,7 @@ class _EncodedHeader(UniqueUnstructuredHeader, BaseHeader):  # type: ignore[misc
 
     @classmethod
     def parse(cls, value: str, kwds: dict[str, Any]) -> None:
-        """Take the value as it is. Raises ValueError for one that would end its header."""
+        """Take the value as it is. Raises ValueError if it would end its header."""
         if _ENDS_HEADER.search(value):
             raise ValueError("would end its header")
         kwds |= {"decoded": value, "parse_tree": None}
@@ -45,21 +44,21 @@ class _EncodedHeader(UniqueUnstructuredHeader, BaseHeader):  # type: ignore[misc
 
 
 def encode_text(text: str, header: str) -> str:
-    """Return text in ASCII for a header of this name, as encoded words where it has to be."""
+    """Return text in ASCII for a header of this name, as encoded words if necessary."""
     if text.isascii() and "=?" not in text:
         return text
     return Header(text, "utf-8", header_name=header).encode(linesep="")
 
 
 def encode_mailbox(address: Address, header: str) -> str:
-    """Return an address with its display name, in ASCII, for a header of this name."""
+    """Return an address and its display name in ASCII, for a header of this name."""
     name = encode_text(address.display_name, header)
     return str(address) if name == address.display_name else f"{name} <{address.addr_spec}>"
 
 
 @cache
 def encoded_headers() -> EmailPolicy[EmailMessage]:
-    """Return the policy of a message whose ENCODED headers are set to encoded values."""
+    """Return the policy of a message whose ENCODED headers are encoded already."""
     registry = HeaderRegistry()
     for name in ENCODED:
         registry.map_to_type(name, _EncodedHeader)
@@ -79,15 +78,17 @@ _FROM_SHAPE = "write an address such as payments@example.org, or Our shop <payme
 
 @dataclass(frozen=True, slots=True)
 class SmtpServer:
-    """The mail server; `tls` from the start, else by STARTTLS.
-
-    `near`: it is on this machine, where TLS would protect nothing.
-    """
+    """The mail server."""
 
     host: str
     port: int
+
     tls: bool
-    near: bool
+    """True for TLS from the start, else by STARTTLS."""
+
+    is_local: bool
+    """True if it is on this machine, where TLS would protect nothing."""
+
     user: str | None = None
     password: str | None = field(default=None, repr=False)
 
@@ -99,12 +100,12 @@ class SmtpServer:
 
 
 def parse_server(url: str) -> SmtpServer:
-    """Read SMTP_URL. Raises ConfigProblem without the URL, which has a password."""
+    """Read SMTP_URL. Raises ConfigProblem, whose text doesn't contain the URL and its password."""
     parts, port = _split(url)
     host = _host(parts.hostname or "")
     user, password = _decoded(parts.username), _decoded(parts.password)
-    beside = parts.path.strip("/") or parts.query or parts.fragment
-    if parts.scheme not in PORTS or host is None or port == 0 or beside:
+    extra = parts.path.strip("/") or parts.query or parts.fragment
+    if parts.scheme not in PORTS or host is None or port == 0 or extra:
         raise errors.ConfigProblem(_URL_SHAPE)
     if bool(user) != bool(password):
         raise errors.ConfigProblem("write both user and password, or neither")
@@ -112,7 +113,7 @@ def parse_server(url: str) -> SmtpServer:
         host=host,
         port=port or PORTS[parts.scheme],
         tls=parts.scheme == "smtps",
-        near=_is_near(host),
+        is_local=_is_local(host),
         user=user or None,
         password=password or None,
     )
@@ -159,14 +160,14 @@ def _decoded(text: str | None) -> str:
 
 
 def _host(text: str) -> str | None:
-    """Return an IP address or a domain in ASCII, None for neither."""
+    """Return an IP address, or a domain in ASCII; None for other text."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:
         return links.ascii_domain(text)
 
 
-def _is_near(host: str) -> bool:
+def _is_local(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -56,16 +56,15 @@ def _target(url: str) -> Target:
 
 
 class _Exchange:
-    """A post and its answer, as far as it has come; the parser calls the `on_` methods.
-
-    `keeps`: the answer is whole, and its connection can be used again.
-    """
+    """A post and its answer so far; the parser calls the `on_` methods."""
 
     def __init__(self, longest: int) -> None:
         loop = asyncio.get_running_loop()
         self.head: asyncio.Future[None] = loop.create_future()
         self.end: asyncio.Future[None] = loop.create_future()
-        self.status, self.keeps = 0, False
+        self.status = 0
+        self.keeps = False
+        """True if the answer is complete and its connection can be used again."""
         self.headers: dict[str, str] = {}
         self.body = b""
         self._longest, self._unread = longest, guarded_transport.MOST_READ
@@ -181,7 +180,7 @@ class _Connection(asyncio.Protocol):
                 del self._kept[self._origin]
 
     def is_quiet(self) -> bool:
-        """Return whether nothing has come that the event loop has not read yet, such as the end."""
+        """True if nothing has come that the event loop has not read yet, such as the end."""
         return not self._incoming.poll(0)
 
     def close(self) -> None:

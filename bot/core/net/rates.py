@@ -1,4 +1,7 @@
-"""Rates as settings have them (`30/second`, `20/minute`, `0` for none), and keys to count by."""
+"""Rates as settings have them (`30/second`, `20/minute`, `0` for none), and keys to count by.
+
+A peer is counted by its address, of IPv6 by the network of its subscriber.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,18 @@ from typing import Any
 PERIODS = {"second": 1, "minute": 60}
 
 SUBSCRIBER_BITS = 64
-"""Bits of an IPv6 address that a network assigns to one subscriber, who chooses the others freely
-(RFC 6177)."""
+"""Bits of an IPv6 address that identify a subscriber, who chooses the others freely (RFC 6177)."""
 
 SITE_BITS = 48
-"""Bits that all networks of one site have in common at most (RFC 6177)."""
+"""Bits that all networks of a site have in common, or more (RFC 6177)."""
 
 LONGEST_HOST = 64
-"""Characters kept of a host that a proxy names and that is no address."""
+"""Characters that are kept of a host from a proxy that isn't an address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most `count` in any `seconds`."""
+    """At most `count` in any period of `seconds`."""
 
     count: int
     seconds: int
@@ -43,7 +45,7 @@ def parse_rate(value: Any) -> Rate | None:
 
 
 def subscriber_key(host: str) -> str:
-    """Return the key of a peer: its address, of IPv6 the subscriber's network."""
+    """Return the key of a peer: its address, or the subscriber's network for IPv6."""
     return _key(host[:LONGEST_HOST])
 
 

@@ -1,6 +1,6 @@
-"""Bodies of incoming HTTP requests, with limits on size, time and depth.
+"""Bodies and paths of incoming HTTP requests, with limits on size, time and depth.
 
-The web server closes a connection whose body was refused before its end, see `wiring.web.protocol`.
+The web server closes a connection whose body was refused before its end (bot/app/http_protocol.py).
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 MAX_BODY = 64 * 1024
-"""Bytes; our own limit, the interface names none (section 8)."""
+"""Bytes; our own limit, since the interface has none (section 8)."""
 
 BODY_SECONDS = 20.0
-"""Seconds for a whole body: enough for a form on a bad line, an end for a sender that stalls."""
+"""Seconds for a whole body: enough for a form on a bad line, and an end for a stalled sender."""
 
 PART_SECONDS = 30.0
-"""Seconds for each part of a body that is taken in parts."""
+"""Seconds for each part of a body that is read in parts."""
 
 PARTS_SECONDS = 3_600.0
-"""Seconds for all of its parts."""
+"""Seconds for all parts of such a body."""
 
 LATE, BROKEN = "The body did not arrive in time.", "The body broke off."
 
@@ -58,7 +58,7 @@ async def read(request: Request, most: int = MAX_BODY) -> bytes:
 
 
 def announced(request: Request, most: int) -> int:
-    """Return the announced length of the body, `most` where none is. Raises BodyTooLarge."""
+    """Return the announced length of the body, `most` if there is none. Raises BodyTooLarge."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal():
         return most
@@ -69,10 +69,10 @@ def announced(request: Request, most: int) -> int:
 
 
 async def parts(request: Request, size: int, most: int) -> AsyncIterator[bytes]:
-    """Yield the body in parts of `size` bytes, the last one shorter; it is never whole in memory.
+    """Yield the body in parts of `size` bytes, the last one shorter; memory never has all of it.
 
-    Raises BodyTooLarge beyond `most` bytes, and InvalidBody if it breaks off, or a part has not
-    arrived within PART_SECONDS, or all within PARTS_SECONDS.
+    Raises BodyTooLarge beyond `most` bytes, and InvalidBody if the body breaks off, a part doesn't
+    arrive within PART_SECONDS, or all parts within PARTS_SECONDS.
     """
     chunks, part, total = request.stream(), bytearray(), 0
     loop = asyncio.get_running_loop()
@@ -121,24 +121,20 @@ def parse(body: bytes) -> dict[str, Any]:
     return data
 
 
-# What reaches the routes as the path of a request.
-
-
-NUL, ESCAPED = "\0", "%00"
+NUL, ESCAPED_NUL = "\0", "%00"
 
 
 class EscapeNul:
     """ASGI middleware that leaves `%00` in a path as it was sent.
 
-    No id has it, so every route answers as for an unknown one. PostgreSQL takes no text with the
-    character itself: a route that asks for it would fail.
+    No id contains it, so every route answers as it does for an unknown id. PostgreSQL refuses text
+    with a NUL character: a route that queried for it would fail.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
         if NUL in scope.get("path", ""):
-            scope = {**scope, "path": scope["path"].replace(NUL, ESCAPED)}
+            scope = {**scope, "path": scope["path"].replace(NUL, ESCAPED_NUL)}
         await self._app(scope, receive, send)

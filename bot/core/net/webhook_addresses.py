@@ -1,8 +1,8 @@
 """Addresses that webhooks may reach: the rules, without any I/O.
 
-`check_url` checks an address as written, when a request is created; `is_forbidden` checks the
-addresses that a name resolved to, when it is dialled (`guarded_transport`). Code that compares or
-counts hosts uses this module, because a host has many spellings: `bot。internal`, `127.1`,
+`check_url` checks an address as it is written, when a request is created; `is_forbidden` checks the
+addresses that its name resolves to, when it is dialled (`guarded_transport`). Code that compares or
+counts hosts uses this module too, since a host has many spellings: `bot。internal`, `127.1`,
 `h.example.`.
 """
 
@@ -67,15 +67,13 @@ _MAX_HOST = 253
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _MAX_PARTS = 4
 _BYTE = 256
-LONGEST_ENDPOINT = 200
-"""Characters; in a longer one, a hash replaces the path."""
 
 
 def literal_address(host: str) -> Address | None:
-    """Return the address that a host spells, in any way a resolver accepts; None for a name.
+    """Return the address that a host spells in any way that a resolver accepts; None for a name.
 
-    `127.2`, `0x7f000002`, `2130706434`, `017700000001`, `[::1]`, full-width digits, a trailing dot.
-    Like inet_aton(3) and the host parser of the URL standard.
+    `127.2`, `0x7f000002`, `2130706434`, `017700000001`, `[::1]`, full-width digits, a trailing dot:
+    as inet_aton(3) and the host parser of the URL standard read them.
     """
     plain = _plain_host(host)
     if ":" in plain:
@@ -87,9 +85,9 @@ def literal_address(host: str) -> Address | None:
 
 
 def zone_of(host: str) -> str:
-    """Return what the owner of a host's name has: its last two labels, or its address.
+    """Return the zone of a host: the last two labels of its name, or its address.
 
-    An owner can invent names below it, all of which stay silent.
+    The owner of a zone can invent any number of names in it.
     """
     address = literal_address(host)
     return str(address) if address else ".".join(_plain_host(host).split(".")[-2:])
@@ -155,7 +153,7 @@ class AllowList:
         return cls(frozenset(hosts), tuple(networks))
 
     def permits_host(self, host: str) -> bool:
-        """Return whether the name itself is listed, whatever it resolves to."""
+        """True if the name itself is in the list, whatever it resolves to."""
         return _plain_host(host) in self.hosts
 
     def permits_address(self, address: Address) -> bool:
@@ -174,12 +172,12 @@ def _is_host(host: str) -> bool:
 
 
 def _ends_in_number(host: str) -> bool:
-    """Return whether the URL standard reads the host as an IPv4 address, valid or not."""
+    """True if the URL standard reads the host as an IPv4 address, valid or not."""
     return _NUMBER.fullmatch(_plain_host(host).rpartition(".")[2]) is not None
 
 
 def is_forbidden(address: Address, allow: AllowList) -> bool:
-    """Return whether webhooks may not reach the address: it is neither public nor allowed."""
+    """True if webhooks may not reach the address: it is neither public nor allowed."""
     if allow.permits_address(address):
         return False
     if isinstance(address, IPv4Address):
@@ -188,10 +186,10 @@ def is_forbidden(address: Address, allow: AllowList) -> bool:
 
 
 def check_url(url: str, allow: AllowList) -> str:
-    """Return the host of a webhook address, in the one spelling in which it will be dialled.
+    """Return the host of a webhook address, in the spelling in which it will be dialled.
 
-    Raises ForbiddenAddress if the address is wrong whatever its name resolves to; the message is
-    for the caller of the API.
+    Raises ForbiddenAddress, with a message for the caller of the API, if the address is wrong
+    whatever its name resolves to.
     """
     parsed = _parse(url)
     if parsed.scheme not in _PORTS:
@@ -214,7 +212,7 @@ def _parse(url: str) -> httpx.URL:
         )
     try:
         parsed = httpx.URL(url)
-        _ = parsed.host  # decoded only now, and once more at sending: `xn--a` is no name
+        _ = parsed.host  # decoded only now, and once more at sending: `xn--a` is invalid
     except (httpx.InvalidURL, ValueError):
         raise errors.ForbiddenAddress("This is not a valid webhook address") from None
     return parsed
@@ -223,6 +221,10 @@ def _parse(url: str) -> httpx.URL:
 def _one_spelling(url: httpx.URL) -> str:
     host = url.raw_host.decode("ascii")
     return str(literal_address(host) or _plain_host(host))
+
+
+LONGEST_ENDPOINT = 200
+"""Characters of an endpoint as text; in a longer one, a hash replaces the path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +237,7 @@ class Endpoint:
     path: str
 
     def __str__(self) -> str:
-        """Return an address of at most LONGEST_ENDPOINT characters and the host."""
+        """Return the address; a hash replaces a path that makes it longer than LONGEST_ENDPOINT."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         server = f"{self.scheme}://{name}:{self.port}"
         whole = server + self.path
@@ -248,8 +250,8 @@ class Endpoint:
 def endpoint(url: str) -> Endpoint:
     """Return the target of a webhook address.
 
-    An unreadable address has no host, and a hash for a path: nothing can be sent there, but it can
-    be listed.
+    The target of an invalid address has no host, and a hash as its path: nothing can be sent there,
+    but it can be listed.
     """
     try:
         parsed = httpx.URL(url)

@@ -1,7 +1,7 @@
-"""The audit log: who changed what and when, one line a change, written in its transaction.
+"""The audit log: who changed what and when, a line for each change, written in its transaction.
 
-It explains later why money went where it went. No line contains a secret or a payer's data, only
-the fact that they changed.
+It explains later why money went where it went. A line contains no secret and no data of a payer,
+only the fact that they changed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from bot.core.text import sanitize
 KEPT = 400 * 24 * 3600 * 1000
 """Milliseconds for which a line is kept: a year, and some time to look back."""
 
-BATCH = 500
-"""Lines deleted in one transaction: others wait for it."""
+SWEPT = 500
+"""Lines that a sweep deletes in one transaction: others wait for it."""
 
 LONGEST_NAME = 120
 """Characters of an actor, an action or a subject."""
@@ -42,18 +42,20 @@ INSERT = (
 )
 
 BLANK = "UPDATE audit SET details = '{}' WHERE id = :id"
-"""Erases what a line says of a person; who changed what and when stays."""
+"""Erases the details of a line, which may be about a person; who changed what and when stays."""
 
-_to_json = json.JSONEncoder(separators=(",", ":")).encode
-"""One encoder for all lines: creating it costs more than using it."""
+_to_json = json.JSONEncoder(separators=(",", ":")).encode  # creating one costs more than using it
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One change; `at` in epoch ms, long `details` are cut."""
+    """One change."""
 
     id: str
+
     at: int
+    """In epoch ms."""
+
     actor: str
     action: str
     subject: str
@@ -75,7 +77,7 @@ def operator() -> str:
     """Return the actor that runs this command: the system's name of the user, or the number."""
     try:
         return f"operator {pwd.getpwuid(os.getuid()).pw_name}"
-    except KeyError:  # as in containers
+    except KeyError:  # users of containers may have no name
         return f"operator {os.getuid()}"
 
 
@@ -87,10 +89,12 @@ def record(
     now: int,
     details: Mapping[str, Any],
 ) -> None:
-    """Write a line; `now` in epoch ms, `details` plain values or lists of them.
+    """Write a line; `now` in epoch ms, `details` plain values or lists of these.
 
-    `action` is a thing and its change, such as `request.created`; `subject` is an id.
+    `action` is a thing and its change, such as `request.created`; `subject` is an id. Long values
+    are cut.
     """
+    kept = [*details.items()][:MOST_VALUES]
     tx.execute(
         INSERT,
         id=outbox.new_id(now),
@@ -98,12 +102,12 @@ def record(
         actor=_cut(actor, LONGEST_NAME),
         action=_cut(action, LONGEST_NAME),
         subject=_cut(subject, LONGEST_NAME),
-        details=_to_json(_limit(details)),
+        details=_to_json({_cut(name, LONGEST_NAME): _plain(value) for name, value in kept}),
     )
 
 
 def read(tx: database.Transaction, limit: int, subject: str | None = None) -> list[Line]:
-    """Return up to `limit` lines, newest first, of all subjects or of one."""
+    """Return up to `limit` lines, newest first, about all subjects or about one."""
     where = "" if subject is None else " WHERE subject = :subject"
     rows = tx.query(
         f"{SELECT}{where} ORDER BY id DESC LIMIT :limit",
@@ -114,7 +118,7 @@ def read(tx: database.Transaction, limit: int, subject: str | None = None) -> li
 
 
 def read_all(tx: database.Transaction, action: str) -> list[Line]:
-    """Return all lines whose action begins so, oldest first; it reads the whole log."""
+    """Return all lines whose action begins with `action`, oldest first; it reads the whole log."""
     rows = tx.query(f"{SELECT} WHERE action LIKE :action ORDER BY id", action=f"{action}%")
     return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
 
@@ -128,13 +132,8 @@ def forget(tx: database.Transaction, before: int) -> int:
         "DELETE FROM audit WHERE id IN"
         " (SELECT id FROM audit WHERE id < :before ORDER BY id LIMIT :most)",
         before=f"{before:012x}",
-        most=BATCH,
+        most=SWEPT,
     )
-
-
-def _limit(details: Mapping[str, Any]) -> dict[str, Any]:
-    kept = [*details.items()][:MOST_VALUES]
-    return {_cut(name, LONGEST_NAME): _plain(value) for name, value in kept}
 
 
 def _plain(value: object) -> Any:
@@ -146,7 +145,7 @@ def _plain(value: object) -> Any:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return one harmless line; the check of most texts is cheap, because creates are many."""
+    """Return one harmless line; most texts take the short way, since many lines are written."""
     if len(text) <= most and text.isascii() and text.isprintable():
         return text
     return sanitize.line(text[: 2 * most], most)

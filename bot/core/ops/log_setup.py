@@ -14,18 +14,14 @@ import structlog
 
 HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
-"""The shapes of bot tokens and signing secrets, hidden even if they are not known to us."""
+"""The shapes of bot tokens and signing secrets, which are hidden even if we don't know them."""
 
 QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "websockets", "asyncio", "PIL")
-"""Loggers that print every call, or addresses that contain the token.
-
-telegram.request is quieter still: it prints a traceback for each answer that is no JSON, which the
-caller logs anyway.
-"""
+"""Loggers that print every call, or addresses that contain the token."""
 
 SHOWN_OF_NUMBER = 8
-"""Characters of a payment's number in the log: by its beginning `/find` finds it. The whole number
-beside that of its request is the address of a receipt, which shows what was bought."""
+"""Characters of a payment's number in the log, by which `/find` finds it. The whole number and the
+number of its request would be the address of a receipt, which shows what was bought."""
 
 
 def shorten(number: str) -> str:
@@ -59,6 +55,7 @@ def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
     root.setLevel(level.upper())
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    # It prints a traceback for each answer that isn't JSON, which the caller logs anyway.
     logging.getLogger("telegram.request").setLevel(logging.CRITICAL)
     structlog.configure(
         processors=[

@@ -33,32 +33,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-# What a process is among those over one database.
-
-
-def _always() -> bool:
-    return True
-
-
-def _one() -> int:
-    return 1
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicaState:
-    """The role that a replica was started with, whether it leads, and how many are alive.
-
-    The defaults are those of a process alone.
-    """
-
-    role: str = "all"
-    leads: Callable[[], bool] = _always
-    living: Callable[[], int] = _one
-
-
-ALONE = ReplicaState()
-
-
 disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each counter
 
 STATES = ("waiting", "paused", "leased", "dead")
@@ -70,38 +44,58 @@ METHODS = frozenset(
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", UNREAD]
 )
 OTHER = "OTHER"
-"""Every other method: no stranger may make up labels."""
+"""Every other method: strangers must not create labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A counter: its name without `_total`, its help and the names of its labels.
-
-    `known` are, for each label, the values that are shown from the start: the rate of an event
-    that has not happened yet is 0 rather than missing.
-    """
+    """A counter."""
 
     name: str
+    """Without `_total`."""
+
     help: str
+
     labels: tuple[str, ...]
+    """The names of the labels."""
+
     known: tuple[tuple[str, ...], ...] = ()
+    """For each label the values that are shown from the start: the rate of an event that has not
+    happened yet is 0, not missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A figure that is read when it is asked for: its name, its help, the names of its labels.
-
-    `read` returns the figure by the values of the labels, from memory.
-    """
+    """A figure that is read when metrics are rendered."""
 
     name: str
     help: str
+
     labels: tuple[str, ...]
+    """The names of the labels."""
+
     read: Callable[[], Mapping[tuple[str, ...], float]]
+    """Returns the figure by the values of the labels, from memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaState:
+    """What a process is among the replicas over one database; by default it is alone."""
+
+    role: str = "all"
+    """The role that it was started with."""
+
+    leads: Callable[[], bool] = field(default=lambda: True)
+
+    living: Callable[[], int] = field(default=lambda: 1)
+    """Returns how many replicas are alive, with this one."""
+
+
+ALONE = ReplicaState()
 
 
 def replica_gauges(replica: ReplicaState) -> tuple[Gauge, ...]:
-    """Return the figures of a process among the replicas over one database."""
+    """Return the figures about the replicas over one database."""
     return (
         Gauge(
             "bot_lead",
@@ -125,7 +119,7 @@ REQUESTS = Family("http_requests", "Answers, by method and status.", ("method", 
 def read_depth(
     tx: database.Transaction, now: int
 ) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
-    """Count messages by queue and state; return also the age of the oldest due by queue, in ms.
+    """Count messages by queue and state; also return the age (ms) of the oldest due one by queue.
 
     Messages of a chat that blocked the bot are `paused`, and never overdue.
     """
@@ -144,15 +138,18 @@ def read_depth(
 
 @dataclass(slots=True, eq=False)
 class Metrics:
-    """All metrics of the process; `queues` are shown even while they are empty.
+    """All metrics of the process.
 
-    The database calls `count` for what its transactions counted, once they are committed.
+    Once a transaction is committed, the database calls `count` for all that it counted.
     """
 
     db: database.Database
     now: Callable[[], int]
     families: tuple[Family, ...] = (REQUESTS,)
+
     queues: set[str] = field(default_factory=set)
+    """Names of queues that are shown even while they are empty."""
+
     gauges: list[Gauge] = field(default_factory=list)
     _registry: CollectorRegistry = field(init=False)
     _counters: dict[str, Counter] = field(init=False)
@@ -164,13 +161,20 @@ class Metrics:
         self._registry = CollectorRegistry(auto_describe=False)
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
-        self._counters = {one.name: _counter(one, self._registry) for one in self.families}
+        self._counters = {}
+        for family in self.families:
+            counter = Counter(family.name, family.help, family.labels, registry=self._registry)
+            for values in itertools.product(*family.known) if family.known else ():
+                counter.labels(*values)
+            self._counters[family.name] = counter
         self._registry.register(self)
         self.db.count_with(self.count)
 
     def count(self, name: str, *labels: str) -> None:
-        """Increment a counter; one that belongs to no family of ours is not shown."""
-        if child := self._children.get((name, *labels)):  # finding it anew takes ten times as long
+        """Increment a counter; a name that no family has is ignored."""
+        if child := self._children.get(
+            (name, *labels)
+        ):  # a look-up by labels takes ten times longer
             child.inc()
         elif counter := self._counters.get(name):
             self._children[name, *labels] = child = counter.labels(*labels)
@@ -189,9 +193,9 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """Yield the state of the outbox, gauges and version, for prometheus_client's registry."""
         yield from self._outbox()
-        for one in self.gauges:
-            family = GaugeMetricFamily(one.name, one.help, labels=one.labels)
-            for labels, value in one.read().items():
+        for gauge in self.gauges:
+            family = GaugeMetricFamily(gauge.name, gauge.help, labels=gauge.labels)
+            for labels, value in gauge.read().items():
                 family.add_metric(labels, value)
             yield family
         build = GaugeMetricFamily("bot_build_info", "This program, always 1.", labels=["version"])
@@ -219,15 +223,8 @@ class Metrics:
         yield ages
 
 
-def _counter(family: Family, registry: CollectorRegistry) -> Counter:
-    counter = Counter(family.name, family.help, family.labels, registry=registry)
-    for labels in itertools.product(*family.known) if family.known else ():
-        counter.labels(*labels)
-    return counter
-
-
 class CountRequests:
-    """ASGI middleware that counts answers by method and status, those for bugs too."""
+    """ASGI middleware that counts answers by method and status, also the 500 of a bug."""
 
     def __init__(self, app: ASGIApp, count: Callable[..., None]) -> None:
         self._app = app
@@ -247,5 +244,5 @@ class CountRequests:
 
 
 def count_request(count: Callable[..., None], method: str, status: int) -> None:
-    """Count an answer, also one to a request that could not be read."""
+    """Count an answer, also to a request that could not be read."""
     count(REQUESTS.name, method if method in METHODS else OTHER, str(status))

@@ -1,8 +1,9 @@
-"""Readiness: whether this process can do its work, by checks of everything it depends on.
+"""What operators ask a process: /livez, /readyz and /metrics.
 
-A failed check of what a payment needs makes the process not ready. Other servers, for which
-messages can wait in the outbox, only degrade it: a mail server that is down must not take the pay
-pages out of service.
+Readiness is whether the process can do its work, by checks of everything it depends on. If a check
+of what a payment needs fails, the process is not ready. Other servers, for which messages can wait
+in the outbox, only degrade it: a mail server that is down must not take the pay pages out of
+service.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import hmac
 import ipaddress
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,18 +26,16 @@ from bot.core.ops.metrics import ALONE, REQUESTS, Family, Metrics, ReplicaState,
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-
-if TYPE_CHECKING:
     Check: TypeAlias = Callable[[], Awaitable[str | None]]
 
 CHECK_SECONDS = 2.0
-"""For which an answer waits for a check."""
+"""Seconds that an answer waits for a check."""
 
 SERVER_SECONDS = 10.0
-"""For which a check waits for another server, longer than our own answer waits for the check."""
+"""Seconds that a check waits for another server, longer than our own answer waits for the check."""
 
 FRESH_SECONDS = 30.0
-"""For which the result of a check of another server is reused."""
+"""Seconds for which the result of a check of another server is reused."""
 
 OK, DEGRADED, NOT_READY = "ok", "degraded", "not ready"
 STOPPING = {"process": "stopping"}
@@ -46,7 +45,7 @@ STOPPING = {"process": "stopping"}
 class CachedCheck:
     """A check of another server, run once in a while, however often it is called.
 
-    `known` returns what is wrong without asking, as of a server that was never reached.
+    `known` returns what is wrong if that is known without asking the server.
     """
 
     def __init__(
@@ -58,16 +57,16 @@ class CachedCheck:
     ) -> None:
         self._check = check
         self._clock = clock
-        self._known = known or _nothing
+        self._known = known
         self._task: asyncio.Task[None] | None = None
-        # One that is known to be reached counts as answering, so that the first call need not wait.
+        # A server with `known` counts as answering, so that the first call need not wait.
         self._result: str | None = None if known else "no answer yet"
         self._is_ok = known is not None
         self._checked_at = float("-inf")
 
     async def __call__(self) -> str | None:
         """Return the last result; the first call after a while waits for a new one."""
-        if problem := self._known():
+        if self._known and (problem := self._known()):
             return problem
         if self._task is None and self._clock() - self._checked_at >= FRESH_SECONDS:
             self._task = asyncio.create_task(self._run())
@@ -89,15 +88,17 @@ class CachedCheck:
 
 @dataclass(slots=True)
 class Readiness:
-    """Checks by name; each returns None or what is wrong, in words that anyone may read.
-
-    `needed` are run each time. So are `at_first` while this process leads and has not been ready.
-    `servers` are those of other servers; one with the name of an `at_first` is the lead's alone.
-    """
+    """Checks by name; each returns None or what is wrong, in words that anyone may read."""
 
     needed: dict[str, Check] = field(default_factory=dict)
+    """Run each time; if one fails, the process is not ready."""
+
     at_first: dict[str, Check] = field(default_factory=dict)
+    """Needed only while this process leads and has not been ready yet."""
+
     servers: dict[str, CachedCheck] = field(default_factory=dict)
+    """Checks of other servers. One with the name of an `at_first` is run by the lead alone."""
+
     leads: Callable[[], bool] = ALONE.leads
     is_stopping: bool = False
     _was_ready: bool = False
@@ -113,8 +114,16 @@ class Readiness:
         """
         if self.is_stopping:
             return NOT_READY, STOPPING
-        needed = await _run_all(self._needed_now())
-        servers = await _ask_all(self._servers_now(needed))
+        is_starting = self.leads() and not self._was_ready
+        checks = self.needed | self.at_first if is_starting else self.needed
+        needed = await _gather(checks, (run_check(it, CHECK_SECONDS) for it in checks.values()))
+        not_ours = self.at_first.keys() if not self.leads() else ()
+        asked = {
+            name: check
+            for name, check in self.servers.items()
+            if not needed.get(name) and name not in not_ours
+        }
+        servers = await _gather(asked, (check() for check in asked.values()))
         every = {**servers, **needed}
         results = {name: needed.get(name) or servers.get(name) or OK for name in every}
         if any(needed.values()):
@@ -122,46 +131,23 @@ class Readiness:
         self._was_ready = True
         return DEGRADED if any(servers.values()) else OK, results
 
-    def _needed_now(self) -> dict[str, Check]:
-        is_starting = self.leads() and not self._was_ready
-        return self.needed | self.at_first if is_starting else self.needed
-
-    def _servers_now(self, needed: Mapping[str, str | None]) -> dict[str, CachedCheck]:
-        of_others = self.at_first.keys() if not self.leads() else ()
-        return {
-            name: check
-            for name, check in self.servers.items()
-            if not needed.get(name) and name not in of_others
-        }
-
     async def close(self) -> None:
         await asyncio.gather(*(check.close() for check in self.servers.values()))
 
 
-def _nothing() -> None:
-    return None
-
-
-async def _run_all(checks: Mapping[str, Check]) -> dict[str, str | None]:
-    results = await asyncio.gather(*(run_check(one, CHECK_SECONDS) for one in checks.values()))
-    return dict(zip(checks, results, strict=True))
-
-
-async def _ask_all(checks: Mapping[str, CachedCheck]) -> dict[str, str | None]:
-    results = await asyncio.gather(*(check() for check in checks.values()))
-    return dict(zip(checks, results, strict=True))
+async def _gather(
+    names: Iterable[str], results: Iterable[Awaitable[str | None]]
+) -> dict[str, str | None]:
+    return dict(zip(names, await asyncio.gather(*results), strict=True))
 
 
 async def run_check(check: Check, seconds: float) -> str | None:
-    """Return the result of a check; of an exception the name alone, because anyone may read it."""
+    """Return the result of a check; of an exception only its name, since anyone may read it."""
     try:
         async with asyncio.timeout(seconds):
             return await check()
     except Exception as error:  # noqa: BLE001 - any failure is a result
         return type(error).__name__
-
-
-# The addresses for operators: /livez, /readyz and /metrics.
 
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -170,29 +156,28 @@ STOPPED = {"Connection": "close", **LATER}
 NOT_ALLOWED = {"code": "unauthorized", "message": "Not for you.", "info": []}
 UNAVAILABLE = {"code": "unavailable", "message": "Not just now: please try again.", "info": []}
 DEPLOYMENT = "X-Deployment"
-"""Header of /livez with the name of this installation, by which the doctor recognizes it."""
+"""Header of /livez with the name of this installation, so that the doctor recognizes it."""
 
 FORWARDING = (
     *("forwarded", "via", "x-real-ip", "x-client-ip"),
     *("cf-connecting-ip", "cf-ray", "true-client-ip"),
 )
 FORWARDED = ("x-forwarded", "x-original-forwarded")
-"""Headers of proxies, and beginnings of others: the request was forwarded."""
+"""Headers that proxies add, and beginnings of such headers."""
 
 
 @dataclass(slots=True)
 class Ops:
-    """The routes for operators.
-
-    `now` returns epoch ms. `deployment` names this installation, to tell it from any other program
-    that may answer at its address, and `replica` says what this process is in it.
-    """
+    """The routes for operators; `now` returns epoch ms."""
 
     db: database.Database
     now: Callable[[], int]
     metrics_token: str | None = None
     families: tuple[Family, ...] = ()
+
     deployment: str = ""
+    """Name of this installation: another program may answer at its address."""
+
     replica: ReplicaState = ALONE
     readiness: Readiness = field(init=False)
     metrics: Metrics = field(init=False)
@@ -216,8 +201,8 @@ class Ops:
     async def _readyz(self) -> JSONResponse:
         status, checks = await self.readiness.ask()
         code = 503 if status == NOT_READY else 200
-        told = {"role": self.replica.role, "lead": self.replica.leads()}
-        return JSONResponse({"status": status, "checks": checks, **told}, code, HEADERS)
+        replica = {"role": self.replica.role, "lead": self.replica.leads()}
+        return JSONResponse({"status": status, "checks": checks, **replica}, code, HEADERS)
 
     async def _metrics(self, request: Request) -> Response:
         if not self._may_read(request):
@@ -225,9 +210,9 @@ class Ops:
         return Response(await self.metrics.render(), 200, HEADERS, CONTENT_TYPE_LATEST)
 
     def _may_read(self, request: Request) -> bool:
-        """Return whether the request has the token or, without one, comes from this machine.
+        """True if the request has the token or, if there is no token, comes from this machine.
 
-        A request that was forwarded by a proxy on this machine comes from a stranger.
+        A request that a proxy on this machine forwards may come from a stranger.
         """
         if self.metrics_token is not None:
             given = request.headers.get("Authorization", "")
@@ -239,7 +224,7 @@ class Ops:
 
 
 def _host_of(request: Request) -> str:
-    """Return the host that a request names, "" if it is none."""
+    """Return the host that a request names, "" if it is invalid."""
     host = request.headers.get("host", "")
     if not host or "@" in host:
         return ""
@@ -250,7 +235,7 @@ def _host_of(request: Request) -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    """Return whether a host is a loopback address or `localhost`; other names don't count."""
+    """True if a host is a loopback address or `localhost`; other names don't count."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -258,7 +243,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class EndCancelled:
-    """ASGI middleware that answers 503 to requests that the server's stop has cancelled.
+    """ASGI middleware that answers 503 to requests that are cancelled by a stop of the server.
 
     The server would log their exception, or a missing answer, as a bug.
     """
@@ -286,5 +271,5 @@ class EndCancelled:
 
 
 async def storage_unavailable(_request: Request, _error: Exception) -> Response:
-    """Answer 503 while the database can't be used; its own line in the log says why."""
+    """Answer 503 while the database can't be used; another line in the log says why."""
     return JSONResponse(UNAVAILABLE, 503, LATER)

@@ -60,7 +60,7 @@ def t(language: str, key: str, **values: object) -> str:
 
 
 def has_text(key: str) -> bool:
-    """Return whether there is a text for a key that came from somewhere else."""
+    """True if there is a text for a key that came from somewhere else."""
     return key in _sources(DEFAULT)
 
 

@@ -288,7 +288,7 @@ async def answer_inline_query(world: world.World, params: params.Params) -> bool
 
 
 def _opens(world: world.World, address: str) -> bool:
-    """Return whether a callback may open it: only this bot's deep links, since it has no game."""
+    """True if a callback may open it: only this bot's deep links, since it has no game."""
     name = re.escape(world.bot.username)
     links = rf"(https?://)?t\.me/{name}\?start=[\w-]{{1,64}}|tg://resolve\?domain={name}&start=[\w-]{{1,64}}"
     return re.fullmatch(links, address, re.IGNORECASE | re.ASCII) is not None

@@ -240,7 +240,7 @@ def cleaned(text: str) -> str:
 
 
 def blank(text: str) -> bool:
-    """Return whether nothing is visible: spaces of every kind, zero-width characters, tags."""
+    """True if nothing is visible: spaces of every kind, zero-width characters, tags."""
     return _EMPTY.fullmatch(text) is not None
 
 

@@ -352,7 +352,7 @@ def _membership(bot: model.Json, status: str) -> model.Json:
 
 
 def _heard(world: World, message: model.Message) -> bool:
-    """Return whether the bot gets it: in groups only commands, replies to it and messages via it.
+    """True if the bot gets it: in groups only commands, replies to it and messages via it.
 
     Source: core.telegram.org/bots/features#privacy-mode.
     """

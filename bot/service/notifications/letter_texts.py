@@ -164,7 +164,7 @@ def _head(seller: request.SellerProfile | None) -> dict[str, Any]:
     return {
         "seller": name or None,
         "initials": brand.initials(name) if name else None,
-        "accent": brand.accent_of(seller.accent if seller else None),
+        "accent": brand.colour_named(seller.accent if seller else None),
     }
 
 

@@ -68,7 +68,7 @@ class Mailer:
         self._server = server
         self._timeout = timeout
         # Not the HTTP clients' context: mail servers end connections with its ALPN.
-        self._context = context or httpx.create_ssl_context(verify=not server.near)
+        self._context = context or httpx.create_ssl_context(verify=not server.is_local)
         self._under_way: set[asyncio.Timeout] = set()
 
     async def send(self, message: EmailMessage) -> tuple[int, str]:
@@ -145,7 +145,7 @@ class Mailer:
         if client.supports_extension("starttls"):
             await client.starttls()
             await client.ehlo()
-        elif not self._server.near:
+        elif not self._server.is_local:
             raise errors.MailRefused(
                 f"{self._server.name} offers no STARTTLS, and without TLS nothing is sent:"
                 " where it has a port for TLS from the start, write smtps://"

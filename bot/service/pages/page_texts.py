@@ -216,7 +216,7 @@ def layout_values(
     seller = request.seller
     return {
         "seller": _seller(locale, seller) if seller else None,
-        "accent": (seller and seller.accent) or brand.DEFAULT_ACCENT,
+        "accent": (seller and seller.accent) or brand.DEFAULT_COLOUR,
         "report": operator_contact and report_link(locale, operator_contact, url),
     }
 

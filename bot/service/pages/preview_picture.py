@@ -18,7 +18,7 @@ from bot.core.money import amounts
 from bot.service.pages import page_texts, page_values
 from bot.service.requests.request import PaymentRequest, Terms
 
-PAPER, INK = brand.colour_of(brand.PAPER), brand.colour_of(brand.INK)
+PAPER, INK = brand.rgb_of(brand.PAPER), brand.rgb_of(brand.INK)
 WHITE_SHARE = 0.85
 """The share of white in the colour of the host's name and the goal; the rest is the accent."""
 
@@ -53,7 +53,7 @@ class Content:
     price: str
     seller: str | None = None
     accent: str | None = None
-    """A name of ACCENTS, None for the default."""
+    """A name of `brand.COLOURS`, None for the default."""
 
     goal: str | None = None
 
@@ -82,7 +82,7 @@ def _goal(locale: page_texts.Locale, terms: Terms) -> str | None:
 @lru_cache(maxsize=64)
 def draw(shown: Content) -> bytes:
     """Draw the picture as a PNG, which takes tens of milliseconds."""
-    accent = brand.colour_of(brand.accent_of(shown.accent).light)
+    accent = brand.rgb_of(brand.colour_named(shown.accent).light)
     picture = Image.new("RGB", (WIDTH, HEIGHT), accent)
     _draw_code(picture, shown.url)
     _draw_seller(picture, shown.seller, accent)
@@ -102,7 +102,7 @@ def _draw_code(picture: Image.Image, url: str) -> None:
     picture.paste(INK, (left + inset, top + inset), ImageChops.invert(code.convert("L")))
 
 
-def _draw_seller(picture: Image.Image, seller: str | None, accent: brand.Colour) -> None:
+def _draw_seller(picture: Image.Image, seller: str | None, accent: brand.Rgb) -> None:
     """Draw the seller's initials on a disc, and the name beside it."""
     name = seller and text_fitting.fit_drawable(
         seller, COLUMN - FACE - GAP, SELLER_SIZES, max_lines=SELLER_LINES, weight="semibold"
@@ -119,13 +119,13 @@ def _draw_seller(picture: Image.Image, seller: str | None, accent: brand.Colour)
 
 
 def _draw_at(
-    picture: Image.Image, text: text_fitting.FittedText, at: tuple[int, int], fill: brand.Colour
+    picture: Image.Image, text: text_fitting.FittedText, at: tuple[int, int], fill: brand.Rgb
 ) -> None:
     """Draw lines beside or on the disc, vertically centred on it; `at` is its upper edge."""
     text.draw(picture, (at[0], at[1] + (FACE - text.height) // 2), fill)
 
 
-def _draw_offer(picture: Image.Image, shown: Content, accent: brand.Colour) -> None:
+def _draw_offer(picture: Image.Image, shown: Content, accent: brand.Rgb) -> None:
     """Draw name, price and goal in the vertical middle, and the host at the bottom."""
     largest = PRICE_SIZES.index(PRICE_ABOVE_GOAL) if shown.goal else 0
     price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES[largest:], weight="bold")
@@ -168,7 +168,7 @@ def _fit_name(
     return fitted
 
 
-def _lighter(accent: brand.Colour) -> brand.Colour:
+def _lighter(accent: brand.Rgb) -> brand.Rgb:
     red, green, blue = (round(part + (255 - part) * WHITE_SHARE) for part in accent)
     return red, green, blue
 

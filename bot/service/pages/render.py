@@ -42,7 +42,7 @@ def _templates() -> Environment:
         auto_reload=False,
     )
     made.globals |= {
-        "accent": brand.DEFAULT_ACCENT,
+        "accent": brand.DEFAULT_COLOUR,
         "icon": asset("icon.svg")[1],
         "report": None,
         "script": asset("pay.js")[1],

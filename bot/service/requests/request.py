@@ -74,7 +74,7 @@ LONGEST_ABOUT = 160
 class SellerProfile:
     """Who is paid, as they present themselves; `description` is a line about them.
 
-    `contact` is an @username of Telegram, an email address or a link, `accent` one of ACCENTS.
+    `contact` is an @username of Telegram, an email address or a link, `accent` a brand colour.
     """
 
     name: str
@@ -91,8 +91,8 @@ class SellerProfile:
 
 def check_accent(name: str) -> str:
     """Return the name of an accent colour. Raises ValueError for an unknown one."""
-    if name not in brand.ACCENTS:
-        raise ValueError(f"must be one of {', '.join(brand.ACCENTS)}")
+    if name not in brand.COLOURS:
+        raise ValueError(f"must be one of {', '.join(brand.COLOURS)}")
     return name
 
 

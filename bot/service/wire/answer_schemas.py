@@ -61,7 +61,7 @@ class SellerAnswer(AnswerModel):
     name: str
     image_url: str | None = None
     contact: str | None = None
-    accent_color: Annotated[str, Field(json_schema_extra={"enum": [*brand.ACCENTS]})] | None = None
+    accent_color: Annotated[str, Field(json_schema_extra={"enum": [*brand.COLOURS]})] | None = None
     description: str | None = None
 
 

@@ -221,7 +221,7 @@ Contact: TypeAlias = Annotated[
     AfterValidator(contacts.check_contact),
 ]
 AccentColor: TypeAlias = Annotated[
-    str, AfterValidator(request.check_accent), Field(json_schema_extra={"enum": [*brand.ACCENTS]})
+    str, AfterValidator(request.check_accent), Field(json_schema_extra={"enum": [*brand.COLOURS]})
 ]
 About: TypeAlias = Annotated[
     str,

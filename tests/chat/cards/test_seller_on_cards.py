@@ -14,7 +14,7 @@ from bot.chat.model.drafts import Profile
 from bot.chat.model.replies import CAPTION_LIMIT, shown_units
 from bot.chat.store import seller_images, seller_rows
 from bot.chat.store.post_rows import OWN, SHARED
-from bot.core.brand import ACCENTS
+from bot.core.brand import COLOURS
 from bot.core.text.translations import languages
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.telegram_limits import check
@@ -71,7 +71,7 @@ async def test_a_change_of_the_profile_changes_the_key_of_pictures_and_of_shared
     image = chat.db.run(lambda tx: seller_images.add_image(tx, anna.id, b"", chat.clock()))
     pictures, texts = [draw(chat).seen.picture], [draw(chat, SHARED).seen.words]
     changes = [Profile(about="Bread"), Profile("Anna"), Profile("Anna", image), Profile("Mia")]
-    for changed in (*changes, *(Profile("Mia", accent=accent) for accent in ACCENTS)):
+    for changed in (*changes, *(Profile("Mia", accent=accent) for accent in COLOURS)):
         chat.db.run(partial(seller_rows.save_profile, seller_id=anna.id, profile=changed))
         pictures.append(draw(chat).seen.picture)
         texts.append(draw(chat, SHARED).seen.words)

@@ -20,7 +20,7 @@ from bot.chat.forms.seller_texts import (
 )
 from bot.chat.model.drafts import PROFILE_STEPS, Profile, ProfileHints
 from bot.chat.model.replies import Problem
-from bot.core.brand import ACCENTS
+from bot.core.brand import COLOURS
 from bot.core.text.translations import languages
 from tests.support.form_harness import KNOWN, NOW, OTHER, Talk, form_at_step
 from tests.support.telegram_limits import actions, check, labels
@@ -140,10 +140,10 @@ def test_the_username_and_the_notifications_address_are_offered_as_contacts() ->
 
 
 def test_each_accent_has_a_button_and_the_present_one_a_tick() -> None:
-    assert [*PICTOGRAMS] == [*ACCENTS]
+    assert [*PICTOGRAMS] == [*COLOURS]
     talk = asked("selleraccent")
     assert "✓ 🟢 Green" in labels(talk.replies[-1].rows)
-    for accent in ACCENTS:
+    for accent in COLOURS:
         assert asked("selleraccent").press("accent", accent).seller.profile.accent == accent
     assert asked("selleraccent").press("accent", "beige").seller.profile == ANNA
 

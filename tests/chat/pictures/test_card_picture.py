@@ -20,7 +20,7 @@ from bot.chat.pictures.canvas import PictureContent, SellerLook, palette_of
 from bot.chat.pictures.card_picture import HEIGHT, MARGIN, PHOTO, WIDTH, draw_card
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.post_rows import OWN
-from bot.core.brand import ACCENTS
+from bot.core.brand import COLOURS
 from bot.core.images import qr, text_fitting
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
@@ -226,7 +226,7 @@ def test_different_stamps_look_different() -> None:
     assert len({draw_card(replace(PLAIN, stamp=stamp)) for stamp in stamps}) == len(stamps)
 
 
-@pytest.mark.parametrize("accent", ACCENTS)
+@pytest.mark.parametrize("accent", COLOURS)
 def test_each_accent_looks_different_in_light_and_dark(accent: str) -> None:
     content = replace(PLAIN, seller=replace(SELLER, accent=accent))
     for dark in (False, True):

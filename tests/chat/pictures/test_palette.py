@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from bot.chat.pictures.canvas import palette_of
-from bot.core.brand import ACCENTS, Colour
+from bot.core.brand import COLOURS, Rgb
 
 
-def luminance(colour: Colour) -> float:
+def luminance(colour: Rgb) -> float:
     """Compute the relative luminance by WCAG 2.2."""
     parts = [part / 255 for part in colour]
     red, green, blue = (
@@ -17,12 +17,12 @@ def luminance(colour: Colour) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: Colour, other: Colour) -> float:
+def contrast(one: Rgb, other: Rgb) -> float:
     darker, lighter = sorted((luminance(one), luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
 
-@pytest.mark.parametrize("accent", [None, *ACCENTS])
+@pytest.mark.parametrize("accent", [None, *COLOURS])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_words_have_a_contrast_of_at_least_four_and_a_half(
     accent: str | None, *, dark: bool

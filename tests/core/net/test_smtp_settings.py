@@ -94,18 +94,24 @@ def test_an_invalid_sender_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("url", "server"),
     [
-        ("smtp://mail.example.org", SmtpServer("mail.example.org", 587, tls=False, near=False)),
-        ("smtps://mail.example.org/", SmtpServer("mail.example.org", 465, tls=True, near=False)),
-        ("smtp://localhost:25", SmtpServer("localhost", 25, tls=False, near=True)),
-        ("smtp://127.0.0.2:25", SmtpServer("127.0.0.2", 25, tls=False, near=True)),
-        ("smtp://[::1]:25", SmtpServer("::1", 25, tls=False, near=True)),
-        ("smtp://10.0.0.1:25", SmtpServer("10.0.0.1", 25, tls=False, near=False)),
-        ("smtp://localhost.example", SmtpServer("localhost.example", 587, tls=False, near=False)),
+        ("smtp://mail.example.org", SmtpServer("mail.example.org", 587, tls=False, is_local=False)),
+        (
+            "smtps://mail.example.org/",
+            SmtpServer("mail.example.org", 465, tls=True, is_local=False),
+        ),
+        ("smtp://localhost:25", SmtpServer("localhost", 25, tls=False, is_local=True)),
+        ("smtp://127.0.0.2:25", SmtpServer("127.0.0.2", 25, tls=False, is_local=True)),
+        ("smtp://[::1]:25", SmtpServer("::1", 25, tls=False, is_local=True)),
+        ("smtp://10.0.0.1:25", SmtpServer("10.0.0.1", 25, tls=False, is_local=False)),
+        (
+            "smtp://localhost.example",
+            SmtpServer("localhost.example", 587, tls=False, is_local=False),
+        ),
         (
             "smtp://me%40shop:p%C3%A4ss%2F%3A@bücher.example:2525",
             SmtpServer(
                 "xn--bcher-kva.example", 2525,
-                tls=False, near=False, user="me@shop", password="päss/:",
+                tls=False, is_local=False, user="me@shop", password="päss/:",
             ),
         ),
     ],

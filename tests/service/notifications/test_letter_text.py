@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from bot.core.brand import ACCENTS, DEFAULT_ACCENT
+from bot.core.brand import COLOURS, DEFAULT_COLOUR
 from bot.core.errors import MailRefused
 from bot.core.net.mail import encode_mailbox, encoded_headers
 from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget, _line, payment_letter
@@ -336,10 +336,10 @@ def test_a_letter_is_headed_by_who_is_paid_in_their_colour() -> None:
     assert text(anna).splitlines()[:3] == ["Anna's Bakery", "", "$5.00 received"]
     page = html(anna)
     assert {"AB", "Anna's", "Bakery"} <= {*Page(page).words}
-    assert {ACCENTS["teal"].light, ACCENTS["teal"].dark} <= {*re.findall("#[0-9a-f]{6}", page)}
+    assert {COLOURS["teal"].light, COLOURS["teal"].dark} <= {*re.findall("#[0-9a-f]{6}", page)}
     assert not [one for one in ("a.png", "anna_bakes") if one in page + text(anna)]
     plain = html(seller_letter(None))
-    assert ACCENTS[DEFAULT_ACCENT].light in plain
+    assert COLOURS[DEFAULT_COLOUR].light in plain
     assert text(seller_letter(None)) == text(letter())
 
 

@@ -180,7 +180,7 @@ async def test_letters_have_the_retry_table_of_webhooks(
 
 
 async def test_an_unreachable_server_is_retried(service: ServiceHarness) -> None:
-    nobody = SmtpServer("127.0.0.1", 1, tls=False, near=True)
+    nobody = SmtpServer("127.0.0.1", 1, tls=False, is_local=True)
     await owe(service)
     row = await attempt(service, mails(service, nobody).job)
     assert row["state"] == "waiting"

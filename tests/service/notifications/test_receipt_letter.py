@@ -137,5 +137,5 @@ def test_an_address_that_is_none_is_refused_for_good(address: str) -> None:
 async def test_across_the_network_a_receipt_goes_by_starttls(tmp_path: Path) -> None:
     sealed = make_tls(tmp_path)
     async with mail_server(starttls=sealed.server, account=("shop", "sesame")) as post:
-        await Mailer(post.server(near=False), context=sealed.client).send(composed())
+        await Mailer(post.server(is_local=False), context=sealed.client).send(composed())
     assert (post.over_tls, [one["to"] for one in post.letters]) == ([True], ["pat@payer.example"])

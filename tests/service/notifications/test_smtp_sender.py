@@ -50,14 +50,14 @@ async def test_a_letter_arrives_and_its_answer_is_returned() -> None:
 
 async def test_across_the_network_a_letter_goes_by_starttls(sealed: TlsContexts) -> None:
     async with mail_server(starttls=sealed.server, account=LOGIN) as post:
-        await Mailer(post.server(near=False), context=sealed.client).send(letter())
+        await Mailer(post.server(is_local=False), context=sealed.client).send(letter())
     assert (len(post.letters), post.over_tls) == (1, [True])
     assert post.logins == [("PLAIN", *LOGIN)]
 
 
 async def test_smtps_is_tls_from_the_start(sealed: TlsContexts) -> None:
     async with mail_server(tls=sealed.server, account=LOGIN) as post:
-        mailer = Mailer(post.server(tls=True, near=False), context=sealed.client)
+        mailer = Mailer(post.server(tls=True, is_local=False), context=sealed.client)
         assert (await mailer.send(letter()))[0] == 250
     assert len(post.letters) == 1
 
@@ -77,7 +77,7 @@ async def test_across_the_network_an_unknown_certificate_ends_it(
     """Nothing is sent to an unidentified server; the refusal is not final."""
     given = {"tls": sealed.server} if tls else {"starttls": sealed.server}
     async with mail_server(account=LOGIN, **given) as post:  # type: ignore[arg-type]
-        error = await refusal(post.server(tls=tls, near=False))
+        error = await refusal(post.server(tls=tls, is_local=False))
     assert (error.final, error.code) == (False, None)
     told = f"127.0.0.1:{post.port} has no certificate that we trust (self-signed certificate)"
     assert error.reason.startswith(told)
@@ -87,7 +87,7 @@ async def test_across_the_network_an_unknown_certificate_ends_it(
 async def test_without_starttls_nothing_is_sent_across_the_network() -> None:
     """A man in the middle could remove STARTTLS to get the password."""
     async with mail_server(account=LOGIN) as post:
-        error = await refusal(post.server(near=False))
+        error = await refusal(post.server(is_local=False))
     assert (error.final, error.code) == (False, None)
     assert "offers no STARTTLS" in error.reason
     assert (post.asked, post.logins, post.letters) == (["EHLO"], [], [])
@@ -292,7 +292,7 @@ async def test_closing_ends_what_is_under_way() -> None:
 
 async def test_a_check_does_everything_but_send(sealed: TlsContexts) -> None:
     async with mail_server(starttls=sealed.server, account=LOGIN) as post:
-        await Mailer(post.server(near=False), context=sealed.client).check()
+        await Mailer(post.server(is_local=False), context=sealed.client).check()
     assert (len(post.logins), post.letters) == (1, [])
     assert post.asked == ["EHLO", "EHLO", "NOOP", "QUIT"]
 
@@ -311,7 +311,7 @@ async def test_starttls_works_on_uvloop(sealed: TlsContexts) -> None:
     """The service runs on uvloop, whose TLS is its own."""
 
     def send(post: MailServerStub, *, tls: bool) -> tuple[int, str]:
-        mailer = Mailer(post.server(tls=tls, near=False), context=sealed.client)
+        mailer = Mailer(post.server(tls=tls, is_local=False), context=sealed.client)
         return uvloop.run(mailer.send(letter()))
 
     async with mail_server(starttls=sealed.server) as post:
@@ -321,15 +321,15 @@ async def test_starttls_works_on_uvloop(sealed: TlsContexts) -> None:
 
 
 def test_certificates_are_checked_except_on_this_machine() -> None:
-    far = Mailer(SmtpServer("mail.example.org", 587, tls=False, near=False))._context
-    near = Mailer(SmtpServer("127.0.0.1", 587, tls=False, near=True))._context
+    far = Mailer(SmtpServer("mail.example.org", 587, tls=False, is_local=False))._context
+    near = Mailer(SmtpServer("127.0.0.1", 587, tls=False, is_local=True))._context
     assert (far.verify_mode, far.check_hostname) == (ssl.CERT_REQUIRED, True)
     assert (near.verify_mode, near.check_hostname) == (ssl.CERT_NONE, False)
 
 
 def test_the_certificates_are_not_those_that_http_clients_share() -> None:
     """Those offer "http/1.1" by ALPN, at which mail servers end the connection."""
-    ours = Mailer(SmtpServer("mail.example.org", 587, tls=False, near=False))._context
+    ours = Mailer(SmtpServer("mail.example.org", 587, tls=False, is_local=False))._context
     assert ours is not http_client.ssl_context()
 
 
@@ -338,6 +338,6 @@ async def test_a_refusal_with_its_remedy_has_no_second_one(
     sealed: TlsContexts, *, tls: bool
 ) -> None:
     async with mail_server(tls=sealed.server if tls else None) as post:
-        error = await refusal(post.server(tls=tls, near=False))
+        error = await refusal(post.server(tls=tls, is_local=False))
     assert error.remedy == ""
     assert "write smtps://" in error.reason or "SSL_CERT_FILE" in error.reason

@@ -13,7 +13,7 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from bot.core.brand import ACCENTS, colour_of
+from bot.core.brand import COLOURS, rgb_of
 from bot.core.images import text_fitting
 from bot.core.net.rates import Rate
 from bot.core.text import translations
@@ -125,7 +125,7 @@ def test_no_text_leaves_its_column(name: str, seller: str | None) -> None:
     """Everything around texts and code is background, however long a name is."""
     price = "1,000,000,000.00 USD"
     shown = drawn(name=name.strip(), price=price, seller=seller, accent="teal")
-    ground = tuple((part, part) for part in colour_of(ACCENTS["teal"].light))
+    ground = tuple((part, part) for part in rgb_of(COLOURS["teal"].light))
     width, height = PREVIEW_SIZE
     free = preview_picture.MARGIN - 8  # letters such as j reach a little beyond where they begin
     column = preview_picture.MARGIN + preview_picture.COLUMN + 8
@@ -175,12 +175,12 @@ async def test_the_preview_shows_the_seller(
     assert (await told(service, made["id"]))["og:site_name"] == "Anna"
     shown = (await picture(service, made["id"])).convert("RGB")
     url = made["paymentRequestUrl"]
-    assert shown.getpixel((0, 0)) == colour_of(ACCENTS[accent].light)
+    assert shown.getpixel((0, 0)) == rgb_of(COLOURS[accent].light)
     assert shown.tobytes() == drawn(url=url, seller="Anna", accent=accent).tobytes()
     assert shown.tobytes() != drawn(url=url, accent=accent).tobytes()
 
 
-@pytest.mark.parametrize("accent", ACCENTS)
+@pytest.mark.parametrize("accent", COLOURS)
 def test_a_worn_picture_can_be_scanned(accent: str) -> None:
     """Half the size, after a JPEG of quality 60: chats store previews so."""
     worn = io.BytesIO()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.core.brand import ACCENTS
+from bot.core.brand import COLOURS
 from bot.service.pages import render
 from tests.support.service_harness import URL, ServiceHarness, open_service
 
@@ -110,8 +110,8 @@ def test_each_accent_has_its_colours_in_the_stylesheet(scheme: str, place: int) 
     """The rules in the media query are those of dark screens."""
     sheet = (render.TEMPLATES / "pay.css").read_text("utf-8")
     found = re.findall(r"\.accent-(\w+) { --accent: (#[0-9a-f]{6}); }", sheet)
-    half = found[place * len(ACCENTS) : (place + 1) * len(ACCENTS)]
-    assert half == [(name, getattr(accent, scheme)) for name, accent in ACCENTS.items()]
+    half = found[place * len(COLOURS) : (place + 1) * len(COLOURS)]
+    assert half == [(name, getattr(accent, scheme)) for name, accent in COLOURS.items()]
 
 
 async def test_the_privacy_page_is_plain_and_complete(database_url: str) -> None:

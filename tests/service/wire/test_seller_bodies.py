@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.core import exact_json
-from bot.core.brand import ACCENTS
+from bot.core.brand import COLOURS
 from bot.service.requests.changes import Edit, SellerEdit
 from bot.service.requests.request import SellerProfile
 from bot.service.wire import body_parsing
@@ -82,7 +82,7 @@ def test_any_other_contact_is_refused_by_name(contact: str) -> None:
     assert list(refused(body(seller={"name": "Anna", "contact": contact}))) == ["seller.contact"]
 
 
-@pytest.mark.parametrize("accent", ACCENTS)
+@pytest.mark.parametrize("accent", COLOURS)
 def test_an_accent_is_one_of_eight_names(accent: str) -> None:
     found = seller_of(accentColor=accent)
     assert found

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from bot.core.brand import (
-    ACCENTS,
+    COLOURS,
     DARK_GROUNDS,
-    DEFAULT_ACCENT,
+    DEFAULT_COLOUR,
     INK,
     LIGHT_GROUNDS,
     PAPER,
-    accent_of,
-    colour_of,
+    colour_named,
+    rgb_of,
 )
 
 READABLE = 4.5
@@ -20,7 +20,7 @@ READABLE = 4.5
 
 
 def luminance(css: str) -> float:
-    parts = [part / 255 for part in colour_of(css)]
+    parts = [part / 255 for part in rgb_of(css)]
     linear = [
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     ]
@@ -33,21 +33,21 @@ def contrast(one: str, other: str) -> float:
 
 
 def test_there_are_eight_accents() -> None:
-    assert len(ACCENTS) == 8
+    assert len(COLOURS) == 8
 
 
-@pytest.mark.parametrize("name", ACCENTS)
+@pytest.mark.parametrize("name", COLOURS)
 def test_text_is_readable_on_and_beside_each_accent(name: str) -> None:
-    accent = ACCENTS[name]
+    accent = COLOURS[name]
     beside = [*[(accent.light, it) for it in (PAPER, *LIGHT_GROUNDS)]]
     beside += [*[(accent.dark, it) for it in (INK, *DARK_GROUNDS)]]
     assert not [pair for pair in beside if contrast(*pair) < READABLE]
 
 
 def test_an_unknown_name_is_the_default() -> None:
-    assert accent_of("teal") == ACCENTS["teal"]
-    assert accent_of(None) == accent_of("mauve") == ACCENTS[DEFAULT_ACCENT]
+    assert colour_named("teal") == COLOURS["teal"]
+    assert colour_named(None) == colour_named("mauve") == COLOURS[DEFAULT_COLOUR]
 
 
 def test_colours_are_read_from_css() -> None:
-    assert colour_of("#0b6b70") == (0x0B, 0x6B, 0x70)
+    assert rgb_of("#0b6b70") == (0x0B, 0x6B, 0x70)
