@@ -6,7 +6,7 @@ from telegram import InlineKeyboardMarkup
 from telegram.constants import CallbackQueryLimit, MessageLimit
 
 from bot.chat.model.replies import Action, Reply, Rows, decode_data, encode_data, markup, units
-from bot.sandbox.bot_api.contents import inline
+from bot.sandbox.bot_api.contents import inline_keyboard
 from bot.sandbox.world.formatting import Formatted, formatted
 
 
@@ -29,7 +29,7 @@ def check_rows(rows: Rows) -> None:
     """Hold buttons to Telegram's limits, and their actions to the codec."""
     keyboard = markup(rows)
     if keyboard is not None:
-        inline(keyboard)
+        inline_keyboard(keyboard)
         assert InlineKeyboardMarkup.de_json(keyboard, None).to_dict() == keyboard
     for action in actions(rows):
         assert 1 <= len(encode_data(action).encode()) <= 64

@@ -55,16 +55,16 @@ METHODS: dict[str, bot_methods.Method] = {
     "getFile": bot_methods.get_file,
 }
 _NAMES = {name.lower(): name for name in METHODS}
+"""Methods as the documentation spells them; a call may write them in any case of letters."""
 
 
 class Cut(Response):
-    """An answer that ends too early, so that the server closes the connection.
+    """An answer with fewer bytes than its Content-Length, so that the server closes the connection.
 
-    The client can't tell whether its call was taken.
+    The client can't know whether its call was accepted.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send fewer bytes than Content-Length promises."""
         del scope, receive
         headers = [(b"content-type", b"application/json"), (b"content-length", b"1000")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -95,7 +95,7 @@ def _caller(world: World) -> Callable[[Request], Any]:
 
 
 async def _answer(world: World, name: str, params: params.Params) -> Response:
-    """Run one call with the fault planned for it, and record how it went."""
+    """Run a call with the fault that is planned for it, and record the outcome."""
     fault = world.faults.take(name.lower(), params.chat_id)
     if fault and fault.kind == "drop":
         return Cut()
@@ -111,10 +111,6 @@ async def _answer(world: World, name: str, params: params.Params) -> Response:
         return _refusal(error)
     world.calls.append(Call(name, params.values, time))
     world.bell.ring()
-    return await _accepted(world, fault, result)
-
-
-async def _accepted(world: World, fault: errors.Fault | None, result: Any) -> Response:
     if fault and fault.kind == "cut":
         return Cut()
     if fault and fault.kind == "error":
@@ -131,7 +127,6 @@ def _refusal(error: errors.ApiError) -> JSONResponse:
 
 
 def _method_named(name: str) -> str:
-    """Spell a method as the documentation does, from any case of letters."""
     known = _NAMES.get(name.lower())
     if known is None:
         raise errors.ApiError(404, "Not Found: method not found")

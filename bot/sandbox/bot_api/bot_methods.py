@@ -1,4 +1,4 @@
-"""Bot API methods about the bot itself, chats, members and files."""
+"""Bot API methods about the bot itself, chats, members, files, and how the bot receives updates."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable
@@ -10,7 +10,7 @@ from bot.sandbox.world import errors, files, model, profile, world
 Method = Callable[[world.World, params.Params], Awaitable[Any]]
 
 MOST_PROFILE_PHOTOS = 100
-"""In one answer."""
+"""The most photos of one answer."""
 
 _GIFTS = ("unlimited_gifts", "limited_gifts", "unique_gifts", "premium_subscription")
 _NO_GIFTS = dict.fromkeys((*_GIFTS, "gifts_from_channels"), False)
@@ -76,7 +76,7 @@ async def get_chat(world: world.World, params: params.Params) -> model.Json:
 
 
 async def get_chat_member(world: world.World, params: params.Params) -> model.Json:
-    """`getChatMember`: a plain member, the bot included, or one who left."""
+    """`getChatMember`: a member, which may be the bot, or somebody who left. Errors: 400."""
     chat = messages.chat_named(world, params)
     user_id = params.number("user_id")
     user = world.bot if user_id == world.bot.id else world.users.get(user_id)
@@ -90,7 +90,7 @@ async def get_chat_member(world: world.World, params: params.Params) -> model.Js
 
 
 async def get_user_profile_photos(world: world.World, params: params.Params) -> model.Json:
-    """`getUserProfilePhotos`: those that the person shows to bots, newest first. Errors: 400."""
+    """`getUserProfilePhotos`: the photos that a person shows to bots, newest first. Errors: 400."""
     user_id, offset = params.number("user_id"), max(0, params.number("offset"))
     if user_id not in world.users:
         raise errors.bad_request("user not found")
@@ -124,7 +124,7 @@ def _announce(world: world.World) -> None:
     world.bell.ring()
 
 
-# Bot API methods by which the bot receives updates.
+# How the bot receives updates.
 
 
 MOST_UPDATES = 100
@@ -141,7 +141,7 @@ _OTHER_POLL = (
 
 
 async def get_updates(world: world.World, params: params.Params) -> list[model.Json]:
-    """`getUpdates`: confirms what lies before `offset`, waits up to `timeout` seconds.
+    """`getUpdates`: confirms the updates before `offset`, waits up to `timeout` seconds.
 
     Errors: 409 while a webhook is set, or when another getUpdates begins meanwhile.
     """
@@ -169,9 +169,9 @@ def _ended(world: world.World, poll: int) -> bool:
 
 
 async def set_webhook(world: world.World, params: params.Params) -> bool:
-    """`setWebhook`; an empty address removes it. Errors: 400 for an address or secret of no use.
+    """`setWebhook`; an empty address removes it. Errors: 400 for an invalid address or secret.
 
-    Unlike Telegram's own server, and like a local one, any port and plain http are taken.
+    Any port and plain http are accepted, as by a local Bot API server but not by Telegram's own.
     """
     url, secret = params.text("url").strip(), params.text("secret_token")
     if url and not re.match(r"https?://[^\s/]+", url):

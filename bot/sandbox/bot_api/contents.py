@@ -1,7 +1,8 @@
-"""What a bot's message may hold: the checks shared by sending, editing and inline results.
+"""The contents of a bot's message: the checks that sending, editing and inline results share.
 
-Source: core.telegram.org/bots/api, sendMessage (1-4096 characters after entities parsing),
-sendPhoto (caption 0-1024), in UTF-16 code units.
+Source: core.telegram.org/bots/api: sendMessage (1-4096 characters after entities parsing),
+sendPhoto (caption 0-1024), in UTF-16 code units; InlineKeyboardButton, CopyTextButton and
+ReplyKeyboardMarkup.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,10 +12,7 @@ from bot.sandbox.bot_api.params import Params
 from bot.sandbox.world import errors, formatting, model
 from bot.sandbox.world.files import Files, fetched
 
-# Keyboards under messages, checked as Telegram checks them.
-#
-# The source is core.telegram.org/bots/api: InlineKeyboardButton, CopyTextButton and
-# ReplyKeyboardMarkup.
+# Keyboards.
 
 
 MOST_BUTTONS = 100
@@ -26,14 +24,14 @@ STYLES = ("danger", "success", "primary")
 Json = dict[str, Any]
 
 
-def checked(markup: object) -> Json | None:
-    """Check a reply_markup of any kind; None for none. Errors: 400."""
+def reply_markup(markup: object) -> Json | None:
+    """Check a reply_markup of any kind; return None without one. Errors: 400."""
     if markup is None or markup in ("", {}):
         return None
     if not isinstance(markup, Mapping):
         raise errors.bad_request("object expected as reply markup")
     if "inline_keyboard" in markup:
-        return inline(markup)
+        return inline_keyboard(markup)
     if "keyboard" in markup:
         rows = _rows(markup["keyboard"], 'field "keyboard" must be an Array of Arrays', _key)
         return {**markup, "keyboard": rows}
@@ -42,8 +40,8 @@ def checked(markup: object) -> Json | None:
     return None
 
 
-def inline(markup: object) -> Json | None:
-    """Check an inline keyboard; None for an empty one. Errors: 400."""
+def inline_keyboard(markup: object) -> Json | None:
+    """Check an inline keyboard; return None for an empty one. Errors: 400."""
     if markup is None or markup in ("", {}):
         return None
     if not isinstance(markup, Mapping) or "inline_keyboard" not in markup:
@@ -144,6 +142,9 @@ _ACTIONS: dict[str, Callable[[object], object]] = {
 }
 
 
+# Texts, captions and files.
+
+
 TEXT_UNITS = 4096
 CAPTION_UNITS = 1024
 
@@ -159,7 +160,7 @@ def text_content(text: str, parse_mode: str, entities: Any) -> model.Json:
 
 
 def caption_content(caption: str, parse_mode: str, entities: Any) -> model.Json:
-    """Return caption and caption_entities, {} for an empty one. Errors: 400."""
+    """Return caption and caption_entities, {} for an empty caption. Errors: 400."""
     body = formatting.formatted(caption, parse_mode, _listed(entities))
     if body.units > CAPTION_UNITS:
         raise errors.bad_request("message caption is too long")
@@ -179,7 +180,7 @@ def caption_of(params: Params) -> model.Json:
 
 
 async def media_of(files: Files, kind: str, params: Params, name: str) -> model.Json:
-    """Take the photo, document or other file that the parameter `name` brings. Errors: 400, 413."""
+    """Return the Message field for the file in the parameter `name`. Errors: 400, 413."""
     if upload := params.upload(name):
         return files.add(kind, upload).content
     value = params.text(name).strip()
@@ -211,7 +212,7 @@ def described_media(item: Any, params: Params) -> tuple[str, Params]:
 
 
 def inline_content(files: Files, result: Mapping[str, Any]) -> model.Json:
-    """Return what choosing an inline result would post. Errors: 400 as for a message."""
+    """Return the content that choosing an inline result posts. Errors: 400 as for a message."""
     described = result.get("input_message_content")
     mode = str(result.get("parse_mode", ""))
     if isinstance(described, Mapping) and "message_text" in described:

@@ -1,4 +1,4 @@
-"""Bot API methods that answer a press on a button or an inline query."""
+"""Bot API methods that send, edit and delete messages, and answer buttons and inline queries."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 from bot.sandbox.bot_api import contents, params
 from bot.sandbox.world import errors, formatting, model, world
 
-# Bot API methods that send a message to a chat.
+# Sending.
 
 
 ACTIONS = frozenset(
@@ -21,7 +21,7 @@ _FLAGS = ("disable_notification", "protect_content")
 
 
 def chat_named(world: world.World, params: params.Params) -> model.Chat:
-    """Find the chat that chat_id names. Errors: 400 not found, migrated."""
+    """Return the chat that chat_id names. Errors: 400 not found, migrated."""
     name = params.text("chat_id").strip()
     if not name:
         raise errors.bad_request("chat_id is empty")
@@ -36,7 +36,7 @@ def chat_named(world: world.World, params: params.Params) -> model.Chat:
 
 
 def writable_chat(world: world.World, params: params.Params) -> model.Chat:
-    """Find the chat, if the bot may write there. Errors: 400, and 403 as Telegram tells it."""
+    """Return the chat if the bot may write there. Errors: 400, and 403 in Telegram's words."""
     chat = chat_named(world, params)
     if chat.kind == "private":
         if chat.bot_status == "new":
@@ -81,22 +81,18 @@ async def send_chat_action(world: world.World, params: params.Params) -> bool:
 def _send(
     world: world.World, chat: model.Chat, params: params.Params, content: model.Json
 ) -> model.Json:
-    """Post what has been checked, within the limits. Errors: 400, 429."""
-    draft = model.Draft(content, contents.checked(params.markup()), _options(params))
+    """Post checked content within the limits. Errors: 400, 429."""
+    markup = contents.reply_markup(params.markup())
+    draft = model.Draft(content, markup, _options(params))
     reply_to = _replied(chat, params)
     if wait := world.limiter.take(chat.id, world.now(), group=chat.is_group):
         raise errors.too_many(wait)
     message = world.post(chat, world.bot, draft, reply_to=reply_to)
-    _keep_keyboard(chat, draft.markup)
-    return message.json()
-
-
-def _keep_keyboard(chat: model.Chat, markup: model.Json | None) -> None:
-    """Keep a reply keyboard for the chat until another takes its place or removes it."""
     if markup and "keyboard" in markup:
         chat.keyboard = markup
     elif markup and markup.get("remove_keyboard"):
         chat.keyboard = None
+    return message.json()
 
 
 def _replied(chat: model.Chat, params: params.Params) -> model.Message | None:
@@ -132,7 +128,7 @@ def _options(params: params.Params) -> model.Json:
     return options | ({"link_preview_options": dict(preview)} if preview else {})
 
 
-# Bot API methods that change or remove what was sent.
+# Editing and deleting.
 
 
 DELETABLE_SECONDS = 48 * 60 * 60
@@ -174,13 +170,13 @@ async def edit_message_media(world: world.World, params: params.Params) -> model
 
 
 async def edit_message_reply_markup(world: world.World, params: params.Params) -> model.Json | bool:
-    """`editMessageReplyMarkup`; none removes the keyboard."""
+    """`editMessageReplyMarkup`; without a markup the keyboard is removed."""
     message = _editable(world, params)
     return _revise(world, params, message, message.content)
 
 
 async def delete_message(world: world.World, params: params.Params) -> bool:
-    """`deleteMessage`: the bot's own, or in a private chat anyone's, for 48 hours."""
+    """`deleteMessage`: own messages, in private chats all messages, up to 48 hours old."""
     chat = chat_named(world, params)
     message = chat.messages.get(params.number("message_id"))
     if not message or message.deleted:
@@ -228,7 +224,7 @@ def _count(world: world.World, message: model.Message) -> None:
 def _revise(
     world: world.World, params: params.Params, message: model.Message, content: model.Json
 ) -> model.Json | bool:
-    markup: Any = contents.inline(params.markup())
+    markup: Any = contents.inline_keyboard(params.markup())
     if (content, markup) == (message.content, message.markup):
         raise errors.bad_request(NOT_MODIFIED)
     _count(world, message)
@@ -236,9 +232,13 @@ def _revise(
     return True if message.inline_message_id else message.json()
 
 
-# Telegram publishes no figure. Reports range from some ten seconds to a minute; whoever answers
-# within this is safe, and whoever counts on more learns it here.
+# Answers to buttons and inline queries.
+
+
 CALLBACK_SECONDS = 30
+"""Seconds to answer a press. Telegram publishes no figure, and reports range from ten seconds to a
+minute."""
+
 INLINE_SECONDS = 15
 ANSWER_CHARACTERS = 200
 MOST_RESULTS = 50
@@ -252,7 +252,7 @@ _TITLED = frozenset({"article", "document"})
 
 
 async def answer_callback_query(world: world.World, params: params.Params) -> bool:
-    """`answerCallbackQuery`, once a press and within half a minute. Errors: 400."""
+    """`answerCallbackQuery`, once for each press, within half a minute. Errors: 400."""
     query = world.callbacks.get(params.text("callback_query_id"))
     if len(params.text("text")) > ANSWER_CHARACTERS:
         raise errors.bad_request("MESSAGE_TOO_LONG")
@@ -267,7 +267,7 @@ async def answer_callback_query(world: world.World, params: params.Params) -> bo
 
 
 async def answer_inline_query(world: world.World, params: params.Params) -> bool:
-    """`answerInlineQuery`: at most 50 results, each of which could be sent. Errors: 400."""
+    """`answerInlineQuery`: at most 50 results, each valid as a message. Errors: 400."""
     results = params.json("results", "inline query results")
     if not isinstance(results, list):
         raise errors.bad_request("expected an Array of InlineQueryResult")
@@ -280,15 +280,20 @@ async def answer_inline_query(world: world.World, params: params.Params) -> bool
     query = _open(world, params)
     query.results, query.drafts = results, dict(zip(ids, drafts, strict=True))
     query.button = _button(params)
-    query.next_offset = _next_offset(params)
-    query.answered = True
-    _remember(world, params, query)
+    next_offset = params.text("next_offset")
+    if len(next_offset.encode()) > OFFSET_BYTES:
+        raise errors.bad_request("NEXT_OFFSET_INVALID")
+    query.next_offset, query.answered = next_offset, True
+    # As Telegram does, the answer is cached for everybody unless `is_personal`.
+    owner = query.sender.id if params.flag("is_personal") else 0
+    until = world.now() + params.number("cache_time", CACHE_SECONDS)
+    world.inline_cache[query.query, query.offset, owner] = until, query
     world.bell.ring()
     return True
 
 
 def _opens(world: world.World, address: str) -> bool:
-    """True if a callback may open it: only this bot's deep links, since it has no game."""
+    """True if a callback may open an address: only the bot's deep links, since it has no game."""
     name = re.escape(world.bot.username)
     links = rf"(https?://)?t\.me/{name}\?start=[\w-]{{1,64}}|tg://resolve\?domain={name}&start=[\w-]{{1,64}}"
     return re.fullmatch(links, address, re.IGNORECASE | re.ASCII) is not None
@@ -301,30 +306,18 @@ def _open(world: world.World, params: params.Params) -> model.InlineQuery:
     return query
 
 
-def _remember(world: world.World, params: params.Params, query: model.InlineQuery) -> None:
-    """Cache the answer, for everybody unless `is_personal`, as Telegram does."""
-    owner = query.sender.id if params.flag("is_personal") else 0
-    until = world.now() + params.number("cache_time", CACHE_SECONDS)
-    world.inline_cache[query.query, query.offset, owner] = until, query
-
-
 def _draft(world: world.World, result: Any) -> model.Draft:
     if not isinstance(result, Mapping):
         raise errors.bad_request("can't parse inline query result: must be an object")
     if str(result.get("type")) in _TITLED and formatting.blank(str(result.get("title", ""))):
         raise errors.bad_request("can't parse inline query result: Can't find field \"title\"")
-    _check_thumbnail(result)
-    content = contents.inline_content(world.files, result)
-    return model.Draft(content, contents.inline(result.get("reply_markup")))
-
-
-def _check_thumbnail(result: Mapping[str, Any]) -> None:
-    """Refuse a thumbnail that Telegram's servers could not fetch; a photo by address needs one."""
-    address = str(result.get("thumbnail_url") or "")
-    if address and not formatting.web_address(address):
+    thumbnail = str(result.get("thumbnail_url") or "")
+    if thumbnail and not formatting.web_address(thumbnail):
         raise errors.bad_request("WEBDOCUMENT_URL_INVALID")
-    if not address and result.get("type") == "photo" and result.get("photo_url"):
+    if not thumbnail and result.get("type") == "photo" and result.get("photo_url"):
         raise errors.bad_request("PHOTO_THUMB_URL_EMPTY")
+    content = contents.inline_content(world.files, result)
+    return model.Draft(content, contents.inline_keyboard(result.get("reply_markup")))
 
 
 def _result_id(result: Mapping[str, Any]) -> str:
@@ -332,13 +325,6 @@ def _result_id(result: Mapping[str, Any]) -> str:
     if len(identifier.encode()) not in RESULT_ID_BYTES:
         raise errors.bad_request("RESULT_ID_INVALID")
     return identifier
-
-
-def _next_offset(params: params.Params) -> str:
-    offset = params.text("next_offset")
-    if len(offset.encode()) > OFFSET_BYTES:
-        raise errors.bad_request("NEXT_OFFSET_INVALID")
-    return offset
 
 
 def _button(params: params.Params) -> model.Json | None:

@@ -1,4 +1,4 @@
-"""The parameters of a Bot API call, whichever way they came, and their types.
+"""The parameters of a Bot API call, however they are sent, and answers that are files.
 
 Source: core.telegram.org/bots/api#making-requests: query string, urlencoded, JSON or multipart.
 """
@@ -14,23 +14,6 @@ from starlette.responses import Response, StreamingResponse
 
 from bot.sandbox.world import errors, files
 
-# Files as answers, in slices: a web server with bounded memory cuts one that comes at once.
-
-
-_SLICE = 64 * 1024
-
-
-def file_answer(file: files.Upload, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer with a file's bytes, sent as the client takes them."""
-    length = {"Content-Length": str(len(file.data))}
-    return StreamingResponse(_slices(file.data), 200, {**(headers or {}), **length}, file.mime)
-
-
-async def _slices(data: bytes) -> AsyncIterator[bytes]:
-    for start in range(0, len(data), _SLICE):
-        yield data[start : start + _SLICE]
-
-
 BODY_BYTES = files.DOCUMENT_BYTES + 1024 * 1024
 FIELD_BYTES = 1024 * 1024
 
@@ -44,14 +27,14 @@ class Params:
         self.values = dict(values)
 
     def text(self, name: str) -> str:
-        """Return a string, empty if missing."""
+        """Return a string, "" if it is missing."""
         value = self.values.get(name)
         if isinstance(value, files.Upload):
             return value.data.decode(errors="replace")
         return "" if value is None else str(value)
 
     def number(self, name: str, default: int = 0) -> int:
-        """Return an integer. Errors: 400 when it is none."""
+        """Return an integer. Errors: 400 for other text."""
         text = self.text(name).strip()
         if not text:
             return default
@@ -64,7 +47,7 @@ class Params:
         return self.text(name).strip().lower() in _TRUE
 
     def json(self, name: str, wording: str) -> Any:
-        """Return a JSON value, decoded if it came as text, None if missing. Errors: 400."""
+        """Return a JSON value, decoded if it is text; None if it is missing. Errors: 400."""
         value = self.values.get(name)
         if not isinstance(value, str):
             return value
@@ -84,7 +67,7 @@ class Params:
 
     @property
     def chat_id(self) -> int | None:
-        """Return the id of the call's chat, for faults; None where it is not a number."""
+        """Return the id of the call's chat, for faults; None if it is not a number."""
         text = self.text("chat_id").strip()
         return int(text) if text.removeprefix("-").isdecimal() else None
 
@@ -98,19 +81,13 @@ async def params_of(request: Request) -> Params:
     if kind == "application/json":
         values |= _decoded(await request.body())
     elif kind in ("application/x-www-form-urlencoded", "multipart/form-data"):
-        values |= await _form(request)
+        try:
+            async with request.form(max_part_size=FIELD_BYTES) as form:
+                for name, value in form.multi_items():
+                    values[name] = await _upload(value) if isinstance(value, UploadFile) else value
+        except HTTPException as error:
+            raise errors.bad_request(f"can't read the form: {error.detail}") from None
     return Params(values)
-
-
-async def _form(request: Request) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    try:
-        async with request.form(max_part_size=FIELD_BYTES) as form:
-            for name, value in form.multi_items():
-                values[name] = await _upload(value) if isinstance(value, UploadFile) else value
-    except HTTPException as error:
-        raise errors.bad_request(f"can't read the form: {error.detail}") from None
-    return values
 
 
 async def _upload(file: UploadFile) -> files.Upload:
@@ -132,3 +109,18 @@ def _loaded(source: str | bytes) -> Any:
     value = json.loads(source)
     json.dumps(value, ensure_ascii=False).encode()
     return value
+
+
+SLICE = 64 * 1024
+"""Bytes of a file that are sent at once: a web server with bounded memory cuts larger answers."""
+
+
+def file_answer(file: files.Upload, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer with a file's bytes, sent in slices as the client reads them."""
+    length = {"Content-Length": str(len(file.data))}
+    return StreamingResponse(_slices(file.data), 200, {**(headers or {}), **length}, file.mime)
+
+
+async def _slices(data: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), SLICE):
+        yield data[start : start + SLICE]

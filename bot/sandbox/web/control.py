@@ -1,6 +1,6 @@
 """The control API of the chat page and of tests from outside: `/chat/api/…`, JSON both ways.
 
-A refused act answers 400 `{"error": …}`, a wait that came to nothing 504.
+A refused act is answered with 400 `{"error": …}`, a wait without a result with 504.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,7 +22,7 @@ SHOWN_MESSAGES = 200
 
 
 def state_view(world: World, user_id: int) -> model.Json:
-    """Return all that the page shows to this person; to the first one for an unknown id."""
+    """Return all that the page shows to a person; for an unknown id, to the first person."""
     viewer = people.person(world, user_id if user_id in world.users else min(world.users))
     language = viewer.user.language_code or ""
     profile = world.profile
@@ -36,30 +36,33 @@ def state_view(world: World, user_id: int) -> model.Json:
             "name": profile.text("name", language) or world.bot.first_name,
             "description": profile.text("description", language),
         },
-        "chats": [_chat_view(world, viewer, one) for one in _chats_of(world, viewer)],
+        "chats": [_chat_view(world, viewer, chat) for chat in _chats_of(world, viewer)],
     }
 
 
 def event_views(world: World, viewer: people.Person, since: int) -> model.Json:
-    """Return what happened after `since` in this person's chats; `reset` if that is lost."""
+    """Return the events after `since` in a person's chats; `reset` if they are no longer kept."""
     happened = world.feed.since(since)
     if happened is None:
         return {"seq": world.feed.seq, "reset": True, "events": []}
     own = {chat.id for chat in _chats_of(world, viewer)} | {0}
-    shown = [_event(world, viewer, one) for one in happened if one["chat_id"] in own]
+    shown = [_event(world, viewer, event) for event in happened if event["chat_id"] in own]
     return {"seq": world.feed.seq, "reset": False, "events": shown}
 
 
-def message_view(viewer: people.Person, one: model.Message) -> model.Json:
-    """Return a Message object with what a client adds: whose, keyboards, silence, service words."""
-    extra: model.Json = {"out": one.sender.id == viewer.id, "sender_name": one.sender.name}
-    if one.options.get("disable_notification"):
+def message_view(viewer: people.Person, message: model.Message) -> model.Json:
+    """Return a Message object with what a client adds: direction, keyboard, silence, notices."""
+    extra: model.Json = {
+        "out": message.sender.id == viewer.id,
+        "sender_name": message.sender.name,
+    }
+    if message.options.get("disable_notification"):
         extra["silent"] = True
-    if one.markup and "inline_keyboard" not in one.markup:
-        extra["reply_keyboard"] = one.markup
-    if "migrate_to_chat_id" in one.content or "migrate_from_chat_id" in one.content:
+    if message.markup and "inline_keyboard" not in message.markup:
+        extra["reply_keyboard"] = message.markup
+    if "migrate_to_chat_id" in message.content or "migrate_from_chat_id" in message.content:
         extra["service"] = "The group has become a supergroup"
-    return one.json() | extra
+    return message.json() | extra
 
 
 def inline_answer(query: model.InlineQuery) -> model.Json:
@@ -72,11 +75,11 @@ def inline_answer(query: model.InlineQuery) -> model.Json:
     }
 
 
-def call_view(one: Call) -> model.Json:
-    """Return a recorded call; an upload shows as its name and size in bytes."""
-    params = {name: _shown(value) for name, value in one.params.items()}
-    shown = {"method": one.method, "params": params, "time": one.time, "code": one.code}
-    return shown | ({"reason": one.reason} if one.reason else {})
+def call_view(call: Call) -> model.Json:
+    """Return a recorded call; an upload is shown as its name and size in bytes."""
+    params = {name: _shown(value) for name, value in call.params.items()}
+    shown = {"method": call.method, "params": params, "time": call.time, "code": call.code}
+    return shown | ({"reason": call.reason} if call.reason else {})
 
 
 def _shown(value: Any) -> Any:
@@ -86,7 +89,7 @@ def _shown(value: Any) -> Any:
 
 
 def _chats_of(world: World, viewer: people.Person) -> list[model.Chat]:
-    """Return the chats of a person, the one with the bot first."""
+    """Return the chats of a person, the chat with the bot first."""
     found = [
         chat
         for chat in world.chats.values()
@@ -99,16 +102,16 @@ def _chat_view(world: World, viewer: people.Person, chat: model.Chat) -> model.J
     language = viewer.user.language_code or ""
     group = chat.is_group
     commands = world.profile.shown_to(chat.id, viewer.id, language, group=group)
-    heard = chat.bot_status == "member" or chat.kind == "private"
+    is_with_bot = chat.bot_status == "member" or chat.kind == "private"
     return {
         "id": chat.id,
         "kind": chat.kind,
         "title": _title(world, viewer, chat),
         "members": [member.name for member in chat.members.values()],
         "bot_status": chat.bot_status,
-        "commands": commands if heard and chat.kind != "dialog" else [],
+        "commands": commands if is_with_bot and chat.kind != "dialog" else [],
         "keyboard": chat.keyboard,
-        "messages": [message_view(viewer, one) for one in chat.visible[-SHOWN_MESSAGES:]],
+        "messages": [message_view(viewer, shown) for shown in chat.visible[-SHOWN_MESSAGES:]],
     }
 
 
@@ -121,19 +124,19 @@ def _title(world: World, viewer: people.Person, chat: model.Chat) -> str:
 
 
 def _event(world: World, viewer: people.Person, event: model.Json) -> model.Json:
-    """Fill in the message as it is now; an event itself names only its id."""
+    """Fill in the message as it is now; an event only has its id."""
     if event["type"] != "message":
         return event
-    one = world.chats[event["chat_id"]].messages[event["message"]]
-    if one.deleted:
+    message = world.chats[event["chat_id"]].messages[event["message"]]
+    if message.deleted:
         return event | {"type": "deleted"}
-    return event | {"message": message_view(viewer, one), "keyboard": one.chat.keyboard}
+    return event | {"message": message_view(viewer, message), "keyboard": message.chat.keyboard}
 
 
-# What can be done through the control API: people's acts, and the world's own switches.
+# The acts of people, and the switches of the world.
 #
-# Each act takes a JSON object; `user_id` says who acts, `chat_id` where (absent: the chat with
-# the bot). Errors: WorldError, LookupError, ValueError, TimeoutError.
+# Each act takes a JSON object. `user_id` is who acts, `chat_id` the chat, by default the chat with
+# the bot. Errors: WorldError, LookupError, ValueError, TimeoutError.
 
 
 Body = Mapping[str, Any]
@@ -151,7 +154,7 @@ def photo(world: World, body: Body, upload: files.Upload) -> model.Json:
 
 
 def document(world: World, body: Body, upload: files.Upload) -> model.Json:
-    """Send a file, or a picture as one, with an optional `caption`."""
+    """Send a file, which may be a picture, with an optional `caption`."""
     actor = _actor(world, body)
     caption = str(body.get("caption", ""))
     sent = actor.send_document(upload.name, upload.data, _chat_of(actor, body), caption)
@@ -178,7 +181,7 @@ async def _edit(world: World, body: Body) -> model.Json:
 
 
 async def _press(world: World, body: Body) -> model.Json:
-    """Press `button` (text or data) or the one at `row`, `column`; wait for the answer."""
+    """Press `button` (its text or data), or the button at `row`, `column`; wait for the answer."""
     actor = _actor(world, body)
     message = _message(actor, body)
     if "button" in body:
@@ -190,7 +193,7 @@ async def _press(world: World, body: Body) -> model.Json:
 
 
 async def _inline(world: World, body: Body) -> model.Json:
-    """Ask for `query` from `offset` on; unanswered within ten seconds it has no results."""
+    """Ask for the results of `query` from `offset` on; none if no answer comes in ten seconds."""
     actor = _actor(world, body)
     offset = str(body.get("offset", ""))
     query = actor.ask_inline(str(body.get("query", "")), _chat_of(actor, body), offset)
@@ -221,7 +224,7 @@ async def _migrate(world: World, body: Body) -> model.Json:
 
 
 async def _add_bot(world: World, body: Body) -> model.Json:
-    """Add the bot to a group, again if it was removed."""
+    """Add the bot to a group, also after it was removed."""
     actor = _actor(world, body)
     actor.add_bot(_chat_of(actor, body))
     return {}
@@ -234,7 +237,7 @@ async def _remove_bot(world: World, body: Body) -> model.Json:
 
 
 async def _join(world: World, body: Body) -> model.Json:
-    """Add a person whom the others know, or rename the one with `user_id`."""
+    """Add a person whom the others know, or rename the person with `user_id`."""
     given = body.get("user_id")
     if not str(body["first_name"]).strip():
         raise errors.WorldError("a person needs a name")
@@ -253,7 +256,7 @@ async def _join(world: World, body: Body) -> model.Json:
 
 
 async def _group(world: World, body: Body) -> model.Json:
-    """Make a group `title` of the actor and `members` (user ids); `with_bot` false: without it."""
+    """Create a group `title` of the actor, `members` (user ids) and, by `with_bot`, the bot."""
     others = [people.person(world, int(number)) for number in body.get("members", [])]
     title = str(body["title"]).strip()
     if not title:
@@ -269,7 +272,7 @@ async def _dialog(world: World, body: Body) -> model.Json:
 
 
 async def _faults(world: World, body: Body) -> model.Json:
-    """Schedule a Fault from its fields; `{"clear": true}` drops those still planned."""
+    """Schedule a Fault from its fields; `{"clear": true}` drops all planned faults."""
     if body.get("clear"):
         world.faults.clear()
         return {}
@@ -327,15 +330,18 @@ ACTS: dict[str, Act] = {
 }
 
 
+# The routes.
+
+
 Read = Callable[[World, Request], Awaitable[Any]]
 
 POLL_SECONDS = 25.0
 _UPLOADS = {"photo": photo, "document": document}
-_OWN_PAGES = (None, "same-origin", "none")  # Sec-Fetch-Site; None from clients that are no browser
+_OWN_PAGES = (None, "same-origin", "none")  # Sec-Fetch-Site; only browsers send it
 
 
 def routes(world: World) -> list[Route]:
-    """List the routes below `/chat/api/`."""
+    """Return the routes below `/chat/api/`."""
     reads: dict[str, Read] = {"state": _state, "events": _events, "calls": _calls, "mails": _mails}
     listed = [
         Route(f"/chat/api/{name}", _handler(world, read), methods=["GET"])
@@ -370,7 +376,7 @@ async def _state(world: World, request: Request) -> model.Json:
 
 
 async def _events(world: World, request: Request) -> model.Json:
-    """Answer with what happened after `since`, at once or when it does, within 25 seconds."""
+    """Return the events after `since`; if there are none yet, wait up to 25 seconds for one."""
     since, user_id = int(request.query_params["since"]), int(request.query_params["user"])
     seconds = float(request.query_params.get("seconds", POLL_SECONDS))
     await world.bell.until(lambda: world.feed.seq != since, min(seconds, POLL_SECONDS))
@@ -381,7 +387,7 @@ async def _calls(world: World, request: Request) -> model.Json:
     methods = request.query_params.getlist("method")
 
     def chosen(calls: list[Call]) -> list[model.Json]:
-        return [call_view(one) for one in calls if not methods or one.method in methods]
+        return [call_view(call) for call in calls if not methods or call.method in methods]
 
     return {"calls": chosen(world.calls), "refused": chosen(world.refused)}
 

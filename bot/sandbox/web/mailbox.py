@@ -1,4 +1,4 @@
-"""A mail server on this machine, for the demo: it takes every email and sends none on."""
+"""A mail server on this machine for the demo: it accepts every email and forwards none."""
 
 import asyncio
 import logging
@@ -39,9 +39,9 @@ class _Connection(SMTP):
 
 
 class MailServer:
-    """aiosmtpd on a free port of `host`; `tls` is from the start, `options` are aiosmtpd's own.
+    """aiosmtpd on a free port of `host`, with TLS from the start if given, and aiosmtpd's options.
 
-    The port is taken at once, and who connects before `start` is answered then.
+    The port is bound at once; clients that connect before `start` are answered then.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class MailServer:
 
 
 class Mailbox:
-    """The world's mail server; what it is sent is shown in the chat page.
+    """The world's mail server, whose emails the chat page shows.
 
-    Belongs to the event loop in which it is opened.
+    It belongs to the event loop in which it is opened.
     """
 
     def __init__(self, world: world.World) -> None:
@@ -90,7 +90,7 @@ class Mailbox:
         self._starting: asyncio.Task[None] | None = None
 
     def open(self) -> None:
-        """Begin to answer, a moment later."""
+        """Begin to answer soon."""
         self._starting = asyncio.get_running_loop().create_task(self._server.start())
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class Mailbox:
         await self._server.close()
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802 - aiosmtpd's name
-        """Take an email; the answer of SMTP."""
+        """Keep an email; return the SMTP answer."""
         content = envelope.original_content or b""
         try:
             self._world.deliver(content, tuple(envelope.rcpt_tos))

@@ -17,39 +17,31 @@ from bot.sandbox.bot_api import api, params
 from bot.sandbox.web import control
 from bot.sandbox.world import world
 
-# ASGI middleware of the demo: pages that let nobody frame them let the chat page do it.
-
-
 POLICY = b"content-security-policy"
 NOBODY, OURSELVES = b"frame-ancestors 'none'", b"frame-ancestors 'self'"
 
 
 class AllowOwnFrames:
-    """Lets pages of this server show its other pages in frames; other sites still may not.
+    """ASGI middleware that lets pages of this server frame its other pages; other sites can't.
 
-    The chat page shows pay pages in the browser of a simulated phone. A server without a chat page
-    does not use this.
+    The chat page shows pay pages in the browser of a simulated phone. Only a server with a chat
+    page uses this.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and widen the policy of its answer."""
-
-        async def widened(message: Message) -> None:
+        async def send_widened(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [_widen(*pair) for pair in message["headers"]]}
+                headers = [
+                    (name, value.replace(NOBODY, OURSELVES) if name == POLICY else value)
+                    for name, value in message["headers"]
+                ]
+                message = {**message, "headers": headers}
             await send(message)
 
-        await self._app(scope, receive, widened)
-
-
-def _widen(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    return name, value.replace(NOBODY, OURSELVES) if name == POLICY else value
-
-
-# The chat page: one HTML file, its scripts and styles, and the pictures it shows.
+        await self._app(scope, receive, send_widened)
 
 
 _STATIC = Path(__file__).with_name("static")
@@ -58,7 +50,7 @@ _POLICY = (
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
-"""The page frames itself: the payer's phone beside the seller's is the same page once more."""
+"""The page frames itself: the payer's phone beside the seller's is the same page again."""
 
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -71,16 +63,16 @@ _MAIL_POLICY = (
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
-"""An email brings its styles along, as all do; it loads nothing, runs nothing, is nobody."""
+"""An email contains its styles. It loads nothing, runs no scripts and has an origin of its own."""
 
 _FILES = {path.name: path.read_bytes() for path in _STATIC.iterdir()}
-"""Small enough to be held: a file that is open while its reader goes away stays open."""
+"""In memory: a file that is being sent stays open if its reader leaves."""
 
 _PAGE = "chat.html"
 
 
 def page_routes(world: world.World) -> list[BaseRoute]:
-    """List the routes of the page below `/chat`."""
+    """Return the routes of the chat page, its files, emails and pictures, below `/chat`."""
     return [
         Route("/chat", _index, methods=["GET"]),
         Route("/chat/assets/{name:str}", _asset, methods=["GET"]),
@@ -127,14 +119,14 @@ def _files(world: world.World) -> Callable[[Request], Any]:
 
 
 def routes(world: world.World) -> list[BaseRoute]:
-    """List every route of the sandbox, to be served alone or beside others."""
+    """Return every route of the sandbox, to be served alone or beside others."""
     return [*api.routes(world), *control.routes(world), *page_routes(world)]
 
 
 def create_app(world: world.World) -> Starlette:
     """Serve `world` at `/bot{token}/…`, `/file/bot{token}/…` and `/chat`.
 
-    Its lifespan closes the world; whoever mounts the routes elsewhere calls `world.close()`.
+    Its lifespan closes the world; a server that mounts `routes` calls `world.close()` itself.
     """
 
     @asynccontextmanager

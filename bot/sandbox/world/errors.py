@@ -1,7 +1,7 @@
-"""What goes wrong, on the bot's side of the sandbox and on the people's side.
+"""What goes wrong: errors, faults on demand, and Telegram's limits.
 
 ApiError     Telegram's refusal of a bot's call, answered as JSON
-WorldError   a person asked for what a Telegram client would not offer
+WorldError   a person's act that a Telegram client would not offer
 """
 
 import math
@@ -30,7 +30,7 @@ class ApiError(Exception):
 
 
 class WorldError(Exception):
-    """A person's action that no Telegram client would let happen; the message says why."""
+    """A person's act that a Telegram client would not offer; the message says why."""
 
 
 def bad_request(reason: str, **parameters: int) -> ApiError:
@@ -50,46 +50,52 @@ def too_many(seconds: int) -> ApiError:
     return ApiError(429, f"Too Many Requests: retry after {seconds}", retry_after=seconds)
 
 
-# Faults on demand: refusals, lost answers and slow answers, for tests of the relay.
+# Faults on demand: refusals, lost answers and slow answers, for tests of the bot.
 
 
 FaultKind = Literal["error", "cut", "drop", "delay", "picture"]
 
-PICTURED = frozenset({"sendphoto", "senddocument", "editmessagemedia"})
-"""Methods that bring a picture or a file, in lower case."""
+WITH_PICTURE = frozenset({"sendphoto", "senddocument", "editmessagemedia"})
+"""Methods whose calls have a picture or a file, in lower case."""
 
 
 @dataclass(slots=True)
 class Fault:
-    """One planned misbehaviour.
+    """One planned misbehaviour of a kind.
 
     error   answer `code` (429 with `retry_after` seconds); with `accepted` the call still counts
     cut     accept the call, then close the connection without a whole answer
     drop    close the connection without accepting the call
     delay   accept the call, then hold the answer for `seconds`
-    picture refuse a call that brings a picture with 400 and `description`, which says by default
-            what Telegram does of one that it can't process
-
-    `method` None means every method but getUpdates, or that brings a picture; `chat_id` None every
-    chat. Meets such a call with the probability `chance`, and is used up after `times` of them.
+    picture refuse a call with a picture: 400 and `description`, by default Telegram's words for a
+            picture that it can't process
     """
 
     kind: FaultKind
+
     method: str | None = None
+    """The method that it meets; None for every method but getUpdates."""
+
     chat_id: int | None = None
+    """The chat that it meets; None for every chat."""
+
     times: int = 1
+    """How many calls it meets."""
+
     code: int = 500
     description: str = ""
     retry_after: int | None = None
     seconds: float = 0.0
     accepted: bool = False
+
     chance: float = 1.0
+    """The probability with which it meets such a call."""
 
     def meets(self, method: str, chat_id: int | None) -> bool:
-        named = method != "getupdates" if self.method is None else self.method.lower() == method
+        is_named = method != "getupdates" if self.method is None else self.method.lower() == method
         if self.kind == "picture":
-            named &= method in PICTURED
-        return named and self.chat_id in (None, chat_id)
+            is_named &= method in WITH_PICTURE
+        return is_named and self.chat_id in (None, chat_id)
 
     def refusal(self) -> ApiError:
         """Return the refusal that the call is answered with."""
@@ -102,7 +108,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Faults:
-    """The faults still to come, oldest first; `dice` says which calls chance picks."""
+    """The faults still to come, oldest first; `dice` decides about those with a `chance`."""
 
     planned: list[Fault] = field(default_factory=list)
     dice: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - no secret
@@ -115,11 +121,11 @@ class Faults:
         self.planned.clear()
 
     def take(self, method: str, chat_id: int | None) -> Fault | None:
-        """Take the fault for this call (method in lower case), counted down; None for none."""
+        """Return the fault for this call (method in lower case) and count it; None without one."""
         for fault in self.planned:
             if fault.meets(method, chat_id) and self.dice.random() < fault.chance:
                 fault.times -= 1
-                self.planned = [one for one in self.planned if one.times > 0]
+                self.planned = [planned for planned in self.planned if planned.times > 0]
                 return fault
         return None
 
@@ -129,13 +135,12 @@ class Faults:
 # The source is core.telegram.org/bots/faq, "My bot is hitting limits": one message a second in a
 # chat with short bursts, 20 a minute in a group, about 30 a second in all. Telegram answers 429
 # to edits as well and publishes no figures for them: here an edit counts as a message of its
-# chat, and that of an inline message, which stands in a chat unknown to the bot, at the pace of a
-# group.
+# chat. An edit of an inline message, whose chat the bot doesn't know, has the rate of a group.
 
 
-# Telegram's own count is not exact; a bot that keeps to the rates must not fail for the
-# unevenness of the network between it and the server.
 JITTER_SECONDS = 0.25
+"""Telegram's own count isn't exact, and a bot that keeps to the rates must not fail because of
+delays in the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +158,14 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The rates; None switches one off. `inline` is for the edits of one inline message."""
+    """The rates; None switches a rate off."""
 
     chat: Rate | None = Rate(1, 1.0, 4)
     group: Rate | None = Rate(20, 60.0, 20)
+
     inline: Rate | None = Rate(20, 60.0, 4)
+    """For the edits of one inline message."""
+
     total: Rate | None = Rate(30, 1.0, 30)
 
 
@@ -166,17 +174,17 @@ NO_LIMITS = Limits(chat=None, group=None, inline=None, total=None)
 
 @dataclass(slots=True)
 class Limiter:
-    """Counts messages by the generic cell rate algorithm, one cell a chat and one for all."""
+    """Counts messages by the generic cell rate algorithm, for each chat and for all together."""
 
     limits: Limits
     _due: dict[int | str | None, float] = field(default_factory=dict)
 
     def take(self, chat_id: int, now: float, *, group: bool) -> int:
-        """Count one message or edit; 0, or the whole seconds to wait and nothing counted."""
+        """Count a message or an edit and return 0; else return the whole seconds to wait."""
         return self._take(chat_id, self.limits.group if group else self.limits.chat, now)
 
     def take_inline(self, inline_message_id: str, now: float) -> int:
-        """Count one edit of an inline message; answers as `take`."""
+        """Count an edit of an inline message; returns the same as `take`."""
         return self._take(inline_message_id, self.limits.inline, now)
 
     def _take(self, place: int | str, own: Rate | None, now: float) -> int:

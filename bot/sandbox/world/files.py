@@ -5,7 +5,7 @@ Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, sendV
 
 import mimetypes
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from bot.core import bounded_process, errors
 from bot.sandbox.world import scaling
 from bot.sandbox.world.errors import ApiError, bad_request
 
-# Kind and size of a picture, read from its first bytes (PNG, JPEG, WebP, GIF).
+# Format and size of a picture, read from its first bytes (PNG, JPEG, WebP, GIF).
 
 
 _SIZELESS = frozenset({0xC4, 0xC8, 0xCC})  # huffman tables, reserved, arithmetic coding
@@ -32,7 +32,7 @@ class Picture:
 
 
 def measure(data: bytes) -> Picture | None:
-    """Return format and size; None for bytes that Telegram takes for no photo."""
+    """Return format and size; None for bytes that Telegram doesn't accept as a photo."""
     for magic, reader in _READERS.items():
         if data.startswith(magic):
             try:
@@ -53,18 +53,13 @@ def _gif(data: bytes) -> Picture:
 
 
 def _jpeg(data: bytes) -> Picture | None:
-    for marker, at in _segments(data):
-        if 0xC0 <= marker <= 0xCF and marker not in _SIZELESS:  # noqa: PLR2004 - SOF0 to SOF15
-            return Picture("image/jpeg", _big(data, at + 5, 2), _big(data, at + 3, 2))
-    return None
-
-
-def _segments(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield each JPEG segment before the scan: its marker and the offset of its length."""
     at = 2
-    while at + 4 <= len(data) and data[at] == 0xFF:  # noqa: PLR2004 - every marker starts so
-        yield data[at + 1], at + 2
+    while at + 4 <= len(data) and data[at] == 0xFF:  # noqa: PLR2004 - each segment begins so
+        marker = data[at + 1]
+        if 0xC0 <= marker <= 0xCF and marker not in _SIZELESS:  # noqa: PLR2004 - SOF0 to SOF15
+            return Picture("image/jpeg", _big(data, at + 7, 2), _big(data, at + 5, 2))
         at += 2 + _big(data, at + 2, 2)
+    return None
 
 
 def _webp(data: bytes) -> Picture | None:
@@ -104,6 +99,9 @@ _READERS: dict[bytes, Callable[[bytes], Picture | None]] = {
 }
 
 
+# The files.
+
+
 PHOTO_BYTES = 10 * 1024 * 1024
 DOCUMENT_BYTES = 50 * 1024 * 1024
 DOWNLOAD_BYTES = 20 * 1024 * 1024
@@ -112,10 +110,10 @@ PHOTO_SIDES = 10_000
 PHOTO_RATIO = 20
 FETCH_SECONDS = 10.0
 SIDES = (90, 320, 800)
-"""The longer sides of a photo's smaller sizes, as far as the photo is larger."""
+"""The longer sides of a photo's smaller sizes, if the photo is larger."""
 THUMBNAIL_SIDE = 320
 PROFILE_SIDES = (160, 320, 640)
-"""The sides of a profile photo's sizes; it is square, and none is larger."""
+"""The sides of the sizes of a profile photo, which is square."""
 
 Json = dict[str, Any]
 
@@ -127,12 +125,12 @@ OTHER_KINDS: dict[str, Json] = {
     "audio": {"duration": 1},
     "voice": {"duration": 1},
 }
-"""Kinds of files but photos, each with what Telegram has measured of one; nothing does so here."""
+"""Kinds of files except photos, each with fields that Telegram measures; here they are made up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file as it came in: name, bytes, declared MIME type."""
+    """A file as it was sent: name, bytes, declared MIME type."""
 
     name: str
     data: bytes = field(repr=False)
@@ -141,19 +139,24 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file in the world. `kind` is photo or one of OTHER_KINDS; `json` PhotoSize, Video and such.
-
-    `content` is the Message field for it: a photo is a list of sizes, the smallest first. Of a
-    smaller size, up to `side` pixels, `data` is the whole picture: `Files.read` makes the smaller.
-    """
+    """A file in the world."""
 
     file_id: str
+
     kind: str
+    """`photo` or one of OTHER_KINDS."""
+
     path: str
     source: Upload = field(repr=False)
+
     json: Json = field(repr=False)
+    """The Bot API's object: PhotoSize, Video and so on."""
+
     content: Json = field(repr=False)
+    """The Message field with it; for a photo a list of sizes, the smallest first."""
+
     side: int | None = None
+    """The longer side of a smaller size, which `Files.read` makes from the whole picture."""
 
     @property
     def data(self) -> bytes:
@@ -176,29 +179,28 @@ class Files:
         return self._by_path.get(path)
 
     async def read(self, stored: StoredFile) -> Upload:
-        """Return a file as it is handed out; the whole where none smaller can be made of it.
+        """Return a file for download; the whole picture if a smaller size can't be made.
 
-        What people send is opened in a child process: it may be made to take all our memory.
+        A child process opens what people send, since a picture may be made to exhaust memory.
         """
+        whole = stored.source
         if stored.side is None:
-            return stored.source
+            return whole
         if stored.file_id not in self._scaled:
-            self._scaled[stored.file_id] = await self._smaller_of(stored.source, stored.side)
+            try:
+                small = await self._scaler.run(scaling.asked(stored.side, whole.data))
+            except (errors.OverBudget, errors.StorageError):
+                small = b""
+            scaled = Upload(whole.name, small, scaling.SCALED_MIME) if small else whole
+            self._scaled[stored.file_id] = scaled
         return self._scaled[stored.file_id]
-
-    async def _smaller_of(self, whole: Upload, side: int) -> Upload:
-        try:
-            small = await self._scaler.run(scaling.asked(side, whole.data))
-        except (errors.OverBudget, errors.StorageError):
-            small = b""
-        return Upload(whole.name, small, scaling.SCALED_MIME) if small else whole
 
     def add(self, kind: str, upload: Upload) -> StoredFile:
         """Check and keep an upload as `photo` or one of OTHER_KINDS. Errors: 400, 413."""
         return self._photo(upload) if kind == "photo" else self._other(kind, upload)
 
     def known(self, kind: str, file_id: str) -> StoredFile:
-        """Find a file sent before, by its id. Errors: 400 for an unknown id or another kind."""
+        """Return a file that was sent before. Errors: 400 for an unknown id or another kind."""
         stored = self._by_id.get(file_id)
         if not stored:
             raise bad_request("wrong file identifier/HTTP URL specified")

@@ -1,6 +1,9 @@
-"""Telegram's HTML, parsed strictly: what Telegram refuses is refused with its words.
+"""Formatted text: what Telegram makes of a text, its parse mode and its entities.
 
-Source: core.telegram.org/bots/api#html-style.
+HTML is parsed strictly: what Telegram refuses is refused in its words. Offsets and lengths are
+counted in UTF-16 code units, as Telegram counts them.
+
+Source: core.telegram.org/bots/api, "Formatting options", "HTML style" and "MessageEntity".
 """
 
 import re
@@ -48,7 +51,7 @@ def parse_html(source: str) -> tuple[str, list[Entity]]:
 
 @dataclass(slots=True)
 class _Open:
-    """A tag that waits for its end: name, what it makes, where its text starts."""
+    """A tag that waits for its end; `start` is where its text begins, in UTF-16 units."""
 
     tag: str
     entity: Entity
@@ -75,7 +78,11 @@ class _Parser:
         if self.open:
             tag = self.open[-1].tag
             raise _broken(f'can\'t find end tag corresponding to start tag "{tag}"')
-        return "".join(self.text), [_merged(entity) for entity in self._outermost()]
+        entities = self._merged()
+        for entity in entities:
+            if entity["type"] != "pre":
+                entity.pop("language", None)  # it has no meaning outside a `pre`
+        return "".join(self.text), entities
 
     def _characters(self) -> None:
         reference = _REFERENCE.match(self.source, self.at)
@@ -133,16 +140,13 @@ class _Parser:
     def _close(self, opened: _Open) -> None:
         entity = opened.entity
         if entity["type"] == "text_link" and not entity["url"]:
-            entity["url"] = self._written_since(opened.start)
+            whole = "".join(self.text).encode("utf-16-le")
+            entity["url"] = whole[opened.start * 2 :].decode("utf-16-le")
         if self.offset > opened.start:
             place = {"offset": opened.start, "length": self.offset - opened.start}
             self.entities.append({"type": entity.pop("type"), **place, **entity})
 
-    def _written_since(self, start: int) -> str:
-        whole = "".join(self.text).encode("utf-16-le")
-        return whole[start * 2 :].decode("utf-16-le")
-
-    def _outermost(self) -> list[Entity]:
+    def _merged(self) -> list[Entity]:
         """Merge `<pre><code class=…>` into one entity with a language."""
         pres = {(e["offset"], e["length"]): e for e in self.entities if e["type"] == "pre"}
         kept = []
@@ -156,11 +160,6 @@ class _Parser:
 
     def _place(self) -> int:
         return len(self.source[: self.at].encode())
-
-
-def _merged(entity: Entity) -> Entity:
-    """Drop a language outside a `pre`, where it has no meaning."""
-    return {k: v for k, v in entity.items() if k != "language" or entity["type"] == "pre"}
 
 
 def _entity(tag: str, attributes: dict[str, str], place: int) -> Entity:
@@ -191,16 +190,10 @@ def _broken(reason: str) -> errors.ApiError:
     return errors.bad_request(f"can't parse entities: {reason}")
 
 
-# Formatted text: what Telegram makes of a text, its parse mode and its entities.
-#
-# The source is core.telegram.org/bots/api, "Formatting options" and "MessageEntity". Offsets and
-# lengths are counted in UTF-16 code units, as Telegram counts them.
-
-
 _HOST = re.compile(
     r"[\w-]+(\.[\w-]+)*\.[^\W\d_]{2,}|\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]", re.IGNORECASE
 )
-# What Telegram makes of characters, as its library tdlib does in td/telegram/misc.cpp.
+# How Telegram changes characters, as its library tdlib does in td/telegram/misc.cpp.
 _SPACED = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f]")
 _REMOVED = re.compile("[\r\u2028-\u202e\u030a\u0333\u033f]")
 _MARK_BEFORE_MARK = re.compile("[\u200e\u200f](?=[\u200e\u200f])")
@@ -219,7 +212,7 @@ _FOUND = (
 
 @dataclass(frozen=True, slots=True)
 class Formatted:
-    """A text and its entities, trimmed, sorted, with links and commands found."""
+    """A trimmed text and its sorted entities, with the links and commands that it contains."""
 
     text: str
     entities: tuple[Entity, ...]
@@ -235,17 +228,17 @@ def units(text: str) -> int:
 
 
 def cleaned(text: str) -> str:
-    """Take out of a text what Telegram doesn't let through: controls, line and bidi breaks."""
+    """Remove the characters that Telegram removes: controls, line separators, bidi marks."""
     return _MARK_BEFORE_MARK.sub("\u200c", _SPACED.sub(" ", _REMOVED.sub("", text)))
 
 
 def blank(text: str) -> bool:
-    """True if nothing is visible: spaces of every kind, zero-width characters, tags."""
+    """True if nothing in a text is visible: spaces of every kind, zero-width characters, tags."""
     return _EMPTY.fullmatch(text) is not None
 
 
 def web_address(address: str) -> str | None:
-    """Return the full http(s) address that Telegram links to; None for any other.
+    """Return the full http(s) address that Telegram links to; None if it refuses the address.
 
     A host needs a dot or must be an IP address: Telegram answers "Wrong HTTP URL" to others.
     """
@@ -256,27 +249,27 @@ def web_address(address: str) -> str | None:
     except ValueError:
         return None
     bracketed = f"[{host}]" if ":" in host else host
-    sound = parts.scheme.lower() in ("http", "https") and _HOST.fullmatch(bracketed)
-    return whole if sound and not re.search(r"\s", whole) else None
+    is_valid = parts.scheme.lower() in ("http", "https") and _HOST.fullmatch(bracketed)
+    return whole if is_valid and not re.search(r"\s", whole) else None
 
 
 def written(text: str) -> Formatted:
-    """Take what a person typed: no markup is read, links and commands are found."""
+    """Return a text as a person typed it: without markup, with links and commands."""
     return _finished(cleaned(text), [])
 
 
 def formatted(text: str, parse_mode: str, given: Sequence[Mapping[str, Any]]) -> Formatted:
-    """Take what a bot sent. Errors: 400 for an unknown mode, broken markup, bad entities."""
+    """Return a text as a bot sent it. Errors: 400 for an unknown mode, bad markup or entities."""
     taken = cleaned(text)
     if not parse_mode:
-        return _finished(taken, [_sound(entity, units(taken)) for entity in given])
+        return _finished(taken, [_checked(entity, units(taken)) for entity in given])
     if parse_mode.lower() != "html":
         raise errors.bad_request("unsupported parse_mode")
     plain, entities = parse_html(taken)
     return _finished(plain, [kept for entity in entities if (kept := _linked(entity))])
 
 
-def _sound(entity: Mapping[str, Any], length: int) -> Entity:
+def _checked(entity: Mapping[str, Any], length: int) -> Entity:
     try:
         offset, size = int(entity["offset"]), int(entity["length"])
         kind = str(entity["type"])
@@ -288,7 +281,7 @@ def _sound(entity: Mapping[str, Any], length: int) -> Entity:
 
 
 def _linked(entity: Entity) -> Entity | None:
-    """Keep a text link only where Telegram would make one; the text stays either way."""
+    """Return an entity; None for a link that Telegram would not make, whose text stays."""
     if entity["type"] != "text_link":
         return entity
     if entity["url"].startswith(("tg://", "ton://", "mailto:", "tel:")):
@@ -302,7 +295,7 @@ def _finished(text: str, entities: list[Entity]) -> Formatted:
     shift = units(text[: len(text) - len(text.lstrip(" \n"))])
     inside = [cut for entity in entities if (cut := _clipped(entity, shift, units(kept)))]
     found = [entity for entity in _found(kept) if not any(_overlap(entity, o) for o in inside)]
-    ordered = sorted([*inside, *found], key=lambda one: (one["offset"], -one["length"]))
+    ordered = sorted([*inside, *found], key=lambda entity: (entity["offset"], -entity["length"]))
     return Formatted(kept, tuple(ordered))
 
 

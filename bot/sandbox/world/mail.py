@@ -1,4 +1,4 @@
-"""Emails as the chat page shows them: who to, what about, the text and the HTML of it."""
+"""Emails as the chat page shows them: receivers, subject, text and HTML."""
 
 import email
 import email.policy
@@ -13,18 +13,23 @@ KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """An email that was sent; `date` is epoch seconds, `html` is empty where there is none."""
+    """An email that was sent."""
 
     id: int
+
     date: int
+    """In epoch seconds."""
+
     sender: str
     recipients: tuple[str, ...]
     subject: str
     text: str
+
     html: str
+    """Empty if it has no HTML part."""
 
     def json(self) -> model.Json:
-        """Return what a list of emails shows, and the text."""
+        """Return the email as a list of emails has it, with its text."""
         return {
             "id": self.id,
             "date": self.date,
@@ -37,15 +42,17 @@ class Mail:
 
 
 class Mails:
-    """The newest emails; `address` is where more can be sent to, None while nobody listens."""
+    """The newest emails."""
 
     def __init__(self) -> None:
         self.address: str | None = None
+        """URL of the server that takes emails; None while none runs."""
+
         self.count = 0
         self._kept: deque[Mail] = deque(maxlen=KEPT)
 
     def add(self, content: bytes, recipients: tuple[str, ...], date: int) -> Mail:
-        """Keep an email as it came over the wire. Errors: LookupError, ValueError for nonsense."""
+        """Keep an email as it came over the wire. Errors: LookupError, ValueError if unreadable."""
         message = email.message_from_bytes(content, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
         sender, subject = str(message["From"] or ""), str(message["Subject"] or "")
@@ -59,7 +66,7 @@ class Mails:
         return next((mail for mail in self._kept if mail.id == number), None)
 
     def json(self) -> model.Json:
-        """Return all of them, the newest first."""
+        """Return all emails, the newest first."""
         kept = [mail.json() for mail in reversed(self._kept)]
         return {"address": self.address, "count": self.count, "mails": kept}
 

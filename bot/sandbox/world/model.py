@@ -12,12 +12,12 @@ ChatKind = Literal["private", "group", "supergroup", "dialog"]
 BotStatus = Literal["new", "member", "left", "kicked"]
 
 START_PAYLOAD = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""What a deep link may carry. Source: core.telegram.org/bots/features#deep-linking."""
+"""The payload of a deep link. Source: core.telegram.org/bots/features#deep-linking."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A person or the bot. `language_code` may be missing, as it may in Telegram."""
+    """A person or the bot; `language_code` may be missing, as in Telegram."""
 
     id: int
     first_name: str
@@ -42,7 +42,7 @@ class User:
 
 @dataclass(slots=True)
 class Version:
-    """What a message said from `date` on, before it was edited."""
+    """The content of a message from `date` on, before it was edited."""
 
     date: int
     content: Json
@@ -51,29 +51,32 @@ class Version:
 
 @dataclass(slots=True, eq=False)
 class Message:
-    """One message as everybody in its chat sees it now, with what it said before.
-
-    `content` holds the Bot API fields text, entities, photo, document, video and the like, caption,
-    caption_entities and service fields; `options` what the sender asked for besides.
-    """
+    """A message as everybody in its chat sees it now, with its former contents."""
 
     chat: "Chat"
     id: int
     sender: User
     date: int
+
     content: Json
+    """The Bot API's fields: text, entities, photo, document, video and the like, caption,
+    caption_entities and service fields."""
+
     markup: Json | None = None
     reply_to: "Message | None" = None
     via_bot: User | None = None
     inline_message_id: str | None = None
+
     options: Json = field(default_factory=dict)
+    """Other parameters of the call that sent it, such as disable_notification."""
+
     edit_date: int | None = None
     history: list[Version] = field(default_factory=list)
     deleted: bool = False
 
     @property
     def text(self) -> str:
-        """Return the text or caption, empty for none."""
+        """Return the text or caption, empty without one."""
         return str(self.content.get("text", self.content.get("caption", "")))
 
     @property
@@ -98,9 +101,9 @@ class Message:
         return str(sizes[-1]["file_id"]) if sizes else None
 
     def button(self, wanted: str) -> Json:
-        """Find the button whose text or callback data is `wanted`, else whose text contains it.
+        """Return the button whose text or callback data is `wanted`, else whose text contains it.
 
-        Errors: LookupError naming the buttons that there are.
+        Errors: LookupError, which names the buttons.
         """
         for button in self.buttons:
             if wanted in (button["text"], button.get("callback_data")):
@@ -127,27 +130,29 @@ class Message:
             message["edit_date"] = self.edit_date
         if self.keyboard:
             message["reply_markup"] = self.markup
-        return message | self._kept_options() | self.content
-
-    def _kept_options(self) -> Json:
-        shown = ("message_thread_id", "link_preview_options", "has_protected_content")
-        return {name: self.options[name] for name in shown if self.options.get(name)}
+        for name in ("message_thread_id", "link_preview_options", "has_protected_content"):
+            if self.options.get(name):
+                message[name] = self.options[name]
+        return message | self.content
 
 
 @dataclass(slots=True, eq=False)
 class Chat:
-    """A place to talk.
-
-    `private` is a person with the bot and has the person's id; a `dialog` is between two people
-    and unknown to the bot. `bot_status` is `new` until the person has pressed Start.
-    """
+    """A chat: of a person and the bot, of two people, or a group."""
 
     id: int
+
     kind: ChatKind
+    """A `private` chat is of a person and the bot and has the person's id; a `dialog` is of two
+    people, and the bot doesn't know it."""
+
     members: dict[int, User]
     first_message_id: int
     title: str = ""
+
     bot_status: BotStatus = "new"
+    """`new` until the person has pressed Start."""
+
     migrated_to: int | None = None
     keyboard: Json | None = None
     messages: dict[int, Message] = field(default_factory=dict, repr=False)
@@ -167,7 +172,7 @@ class Chat:
         return next(reversed(self.visible), None)
 
     def from_bot(self) -> list[Message]:
-        """Return what the bot said here and did not delete, oldest first."""
+        """Return the bot's messages that are not deleted, oldest first."""
         return [message for message in self.visible if message.sender.is_bot]
 
     def next_id(self) -> int:
@@ -185,7 +190,7 @@ class Chat:
 
 @dataclass(slots=True, eq=False)
 class CallbackQuery:
-    """A press on a button, and what the bot answered to it."""
+    """A press on a button, and the bot's answer to it."""
 
     id: str
     sender: User
@@ -208,11 +213,7 @@ class CallbackQuery:
 
 @dataclass(slots=True, eq=False)
 class InlineQuery:
-    """Words after the bot's name, and what the bot offered for them.
-
-    `results` holds the InlineQueryResult objects as the bot sent them, `drafts` by result id
-    what would be posted.
-    """
+    """Words after the bot's name, and the results that the bot offered for them."""
 
     id: str
     sender: User
@@ -221,8 +222,13 @@ class InlineQuery:
     chat_kind: str
     date: float
     answered: bool = False
+
     results: list[Json] = field(default_factory=list)
+    """The InlineQueryResult objects as the bot sent them."""
+
     drafts: dict[str, "Draft"] = field(default_factory=dict)
+    """By the id of a result, the message that choosing it posts."""
+
     next_offset: str = ""
     button: Json | None = None
 

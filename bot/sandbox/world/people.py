@@ -1,6 +1,6 @@
-"""People: what a person can do in a Telegram client, done to the world.
+"""People, and what they can do in a Telegram client.
 
-Each act sends the bot the updates that Telegram would send.
+Each act changes the world, and sends the bot the updates that Telegram would send.
 """
 
 import secrets
@@ -32,7 +32,7 @@ class Person:
         return self.user.id
 
     def start(self, payload: str = "") -> model.Message:
-        """Press Start, or follow a deep link with a payload. Errors: WorldError for a bad one."""
+        """Press Start, or follow a deep link. Errors: WorldError for an invalid payload."""
         if payload and not model.START_PAYLOAD.fullmatch(payload):
             raise errors.WorldError("a start payload has 1 to 64 of A-Z, a-z, 0-9, _ and -")
         if self.chat.bot_status == "kicked":
@@ -45,7 +45,7 @@ class Person:
     def send(
         self, text: str, chat: model.Chat | None = None, reply_to: model.Message | None = None
     ) -> model.Message:
-        """Write a text. Errors: WorldError where a client would not let this person write."""
+        """Send a text. Errors: WorldError if a client would not let this person write."""
         body = formatting.written(text)
         if not body.text:
             raise errors.WorldError("the message is empty")
@@ -64,7 +64,7 @@ class Person:
     def send_document(
         self, name: str, data: bytes, chat: model.Chat | None = None, caption: str = ""
     ) -> model.Message:
-        """Send a file, a picture too: uncompressed, as clients call it."""
+        """Send a file, or a picture without compression."""
         return self.send_file("document", name, data, chat, caption)
 
     def send_file(
@@ -77,24 +77,21 @@ class Person:
     def send_album(self, *parts: tuple[str, str, bytes, str]) -> list[model.Message]:
         """Send files together, each as kind, name, data and caption. Errors: as `send_photo`.
 
-        Each is a message of its own, as Telegram has it; the same media_group_id holds them
-        together.
+        As in Telegram, each is a message of its own; they have the same media_group_id.
         """
         album = {"media_group_id": _query_id()}
-        found = [
-            self.world.files.add(kind, files.Upload(name, data)) for kind, name, data, _ in parts
-        ]
-        return [
-            self._say(self.chat, media.content | _caption(part[3]) | album, None)
-            for media, part in zip(found, parts, strict=True)
-        ]
+        contents = []
+        for kind, name, data, caption in parts:
+            media = self.world.files.add(kind, files.Upload(name, data))
+            contents.append(media.content | _caption(caption) | album)
+        return [self._say(self.chat, content, None) for content in contents]
 
     def send_content(self, content: model.Json, chat: model.Chat | None = None) -> model.Message:
-        """Send what a client makes by itself: a service message, a sticker, a place."""
+        """Send what a client composes by itself: a service message, a sticker, a place."""
         return self._say(chat or self.chat, content, None, service=True)
 
     def edit(self, message: model.Message, text: str) -> None:
-        """Change a message of one's own; the bot gets edited_message."""
+        """Edit an own message; the bot gets edited_message."""
         if message.sender.id != self.id:
             raise errors.WorldError("only one's own messages can be edited")
         body = formatting.written(text)
@@ -106,9 +103,9 @@ class Person:
             self.world.push("edited_message", message.json())
 
     def press(self, message: model.Message, button: str) -> model.CallbackQuery:
-        """Press a callback button, named by its text or data; the answer comes into the query.
+        """Press the callback button with a text or data; the answer is stored in the query.
 
-        Errors: LookupError for no such button, WorldError for one that asks nothing of the bot.
+        Errors: LookupError without such a button, WorldError if it is no callback button.
         """
         data = message.button(button).get("callback_data")
         if data is None:
@@ -126,7 +123,7 @@ class Person:
         return self._callback(message, data)
 
     def press_old(self, message: model.Message, data: str) -> model.CallbackQuery:
-        """Press a button that the message no longer has, as a client with an old view may."""
+        """Press a button that the message no longer has, as a client with an old view can."""
         return self._callback(message, data)
 
     async def answer(self, query: model.CallbackQuery, seconds: float = 5.0) -> model.Json:
@@ -141,9 +138,9 @@ class Person:
         offset: str = "",
         seconds: float = INLINE_SECONDS,
     ) -> model.InlineQuery:
-        """Send `@bot query` as an inline query and return its results. Errors: TimeoutError.
+        """Send `@bot query` as an inline query and wait for the answer. Errors: TimeoutError.
 
-        An answer that Telegram still caches for this person is given without asking the bot.
+        An answer that Telegram still caches for this person is returned without asking the bot.
         """
         asked = self.ask_inline(query, chat, offset)
         await self.world.wait_for(lambda: asked.answered, seconds)
@@ -188,11 +185,11 @@ class Person:
         self.world.profile_photos.setdefault(self.id, []).insert(0, sizes)
 
     def hide_profile_photos(self) -> None:
-        """Hide the profile photos from bots, as the privacy settings can."""
+        """Hide the profile photos from bots, as in the privacy settings."""
         self.world.profile_photos.pop(self.id, None)
 
     def block(self) -> None:
-        """Block the bot: it gets 403 from now on, and my_chat_member."""
+        """Block the bot: it gets my_chat_member, and 403 from now on."""
         if self.chat.bot_status == "member":
             _bot_status(self, self.chat, "kicked")
 
@@ -201,7 +198,7 @@ class Person:
             _bot_status(self, self.chat, "member")
 
     def new_group(self, title: str, *others: "Person", with_bot: bool = True) -> model.Chat:
-        """Make a group with others and, unless said otherwise, the bot."""
+        """Create a group with others and, by default, the bot."""
         number = sum(chat.is_group for chat in self.world.chats.values()) + 1
         members = [self.user, *(other.user for other in others)]
         group = self.world.add_chat(_GROUPS - number, "group", members, title)
@@ -214,7 +211,7 @@ class Person:
         _bot_status(self, group, "member")
 
     def remove_bot(self, group: model.Chat) -> None:
-        """Remove the bot from a group: 403 from now on, and my_chat_member."""
+        """Remove the bot from a group: it gets my_chat_member, and 403 from now on."""
         _bot_status(self, group, "kicked")
 
     def migrate(self, group: model.Chat) -> model.Chat:
@@ -230,7 +227,7 @@ class Person:
         return new
 
     def dialog(self, other: "Person") -> model.Chat:
-        """Open the chat of two people, which the bot can't see; made when first asked for."""
+        """Return the chat of two people, which the bot can't see; create it if necessary."""
         pair = {self.id, other.id}
         for chat in self.world.chats.values():
             if chat.kind == "dialog" and set(chat.members) == pair:
@@ -239,9 +236,9 @@ class Person:
         return self.world.add_chat(number, "dialog", [self.user, other.user], "")
 
     def introduce(self) -> None:
-        """Make this person known, as if they had been there from the start.
+        """Introduce a new person, as if they had been there from the start.
 
-        They get a chat with each other person, and are in the bot's groups that all others are in.
+        They get a dialog with each other person, and join the bot's groups that all others are in.
         """
         others = self.world.users.keys() - {self.id}
         for number in sorted(others):
@@ -298,9 +295,9 @@ def join(
     language_code: str | None = "en",
     started: bool = False,
 ) -> Person:
-    """Add a person, or rename the one with this id.
+    """Add a person, or rename the person with this id.
 
-    With `started` the bot may write to them at once, as if they had pressed Start before.
+    With `started` the bot may write to them at once, as if they had pressed Start.
     """
     number = user_id or max(world.users, default=FIRST_PERSON - 1) + 1
     user = world.add_user(model.User(number, first_name, last_name, username, language_code))
@@ -322,7 +319,7 @@ def person(world: World, user_id: int) -> Person:
 
 
 def cast(world: World) -> tuple[Person, Person, model.Chat]:
-    """Add the people of the demo: a seller, somebody to pay, a group with both and the bot."""
+    """Add the people of the demo: a seller, a payer, and a group with both and the bot."""
     sam = join(world, "Sam", last_name="Seller", username="sam_seller")
     pat = join(world, "Pat", last_name="Payer", username="pat_payer")
     sam.set_profile_photo(SAMS_PHOTO.read_bytes())
@@ -352,7 +349,7 @@ def _membership(bot: model.Json, status: str) -> model.Json:
 
 
 def _heard(world: World, message: model.Message) -> bool:
-    """True if the bot gets it: in groups only commands, replies to it and messages via it.
+    """True if the bot gets a message: in groups only commands, replies to it and messages via it.
 
     Source: core.telegram.org/bots/features#privacy-mode.
     """
@@ -361,13 +358,13 @@ def _heard(world: World, message: model.Message) -> bool:
         return chat.kind == "private"
     if chat.bot_status != "member":
         return False
-    replied = message.reply_to is not None and message.reply_to.sender.is_bot
-    other = "@" in message.text.split(" ", 1)[0] and not _addressed(world, message.text)
-    command = message.text.startswith("/") and not other
-    return not world.privacy or command or replied or message.via_bot is not None
+    is_reply = message.reply_to is not None and message.reply_to.sender.is_bot
+    is_for_another = "@" in message.text.split(" ", 1)[0] and not _is_addressed(world, message.text)
+    is_command = message.text.startswith("/") and not is_for_another
+    return not world.privacy or is_command or is_reply or message.via_bot is not None
 
 
-def _addressed(world: World, text: str) -> bool:
+def _is_addressed(world: World, text: str) -> bool:
     return text.split(maxsplit=1)[0].lower().endswith(f"@{world.bot.username.lower()}")
 
 

@@ -1,4 +1,4 @@
-"""What the bot says about itself: commands, name, descriptions.
+"""The bot's profile: commands, name, descriptions.
 
 Source: core.telegram.org/bots/api, setMyCommands, BotCommandScope, setMyName, setMyDescription.
 """
@@ -30,7 +30,7 @@ DEFAULT_SCOPE: Scope = ("default", 0, 0)
 
 
 def scope_of(scope: object) -> Scope:
-    """Return a BotCommandScope as a key, the default one for none. Errors: 400."""
+    """Return a BotCommandScope as a key, the default scope for None. Errors: 400."""
     if scope is None:
         return DEFAULT_SCOPE
     if not isinstance(scope, Mapping):
@@ -83,7 +83,7 @@ class Profile:
     commands: dict[tuple[Scope, str], list[Json]] = field(default_factory=dict)
 
     def set_text(self, kind: str, language: str, text: str) -> None:
-        """Set the text of a kind of TEXT_LIMITS; an empty one removes it. Errors: 400 too long."""
+        """Set the text of a kind of TEXT_LIMITS; an empty text removes it. Errors: 400 too long."""
         if len(text) > TEXT_LIMITS[kind]:
             raise errors.bad_request(f"bot {kind.replace('_', ' ')} is too long")
         if text:
@@ -92,7 +92,7 @@ class Profile:
             self.texts.pop((kind, language), None)
 
     def text(self, kind: str, language: str) -> str:
-        """Return the text for a language, else the one for everybody, else empty."""
+        """Return the text for a language, else the text for everybody, else ""."""
         return self.texts.get((kind, language)) or self.texts.get((kind, ""), "")
 
     def shown_to(self, chat_id: int, user_id: int, language: str, *, group: bool) -> list[Json]:

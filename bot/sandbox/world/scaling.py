@@ -1,7 +1,7 @@
 """Smaller copies of photos, as Telegram keeps them beside the whole one.
 
-They are made by this module as a child process (core/bounded_process.py), which is told the side in
-four bytes before the picture's, and answers nothing where it can't make one.
+This module makes them in a child process (core/bounded_process.py). The child reads the side in
+four bytes before the picture's, and writes nothing if it can't make a copy.
 """
 
 import io
@@ -15,14 +15,14 @@ _SIDE = 4  # bytes
 
 
 def fitted(width: int, height: int, side: int) -> tuple[int, int]:
-    """Fit width and height into a square of `side`, never larger and never nothing."""
+    """Fit width and height into a square of `side`; never enlarge them, and keep at least 1."""
     ratio = min(1.0, side / max(width, height, 1))
     return max(1, round(width * ratio)), max(1, round(height * ratio))
 
 
 def scaled(data: bytes, side: int) -> bytes | None:
-    """Make a JPEG of the picture within a square; None for what can't be read as a picture."""
-    from PIL import Image  # noqa: PLC0415 - only who downloads a small size pays for it
+    """Make a JPEG of the picture within a square; None if it can't be read as a picture."""
+    from PIL import Image  # noqa: PLC0415 - loaded only to make a smaller size
 
     try:
         with Image.open(io.BytesIO(data)) as picture:
@@ -37,7 +37,7 @@ def scaled(data: bytes, side: int) -> bytes | None:
 
 
 def asked(side: int, data: bytes) -> bytes:
-    """Return what the child is sent for a copy within a square of `side`."""
+    """Return the input of the child for a copy within a square of `side`."""
     return side.to_bytes(_SIDE) + data
 
 

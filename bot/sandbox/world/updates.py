@@ -1,4 +1,4 @@
-"""The queue of updates for the bot, kept until the bot has confirmed them."""
+"""How news of the world reaches the bot and the chat page: a bell, a feed, updates, a webhook."""
 
 import asyncio
 from collections import deque
@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 
 class Bell:
-    """Rung at every change; whoever waits looks again. Closing it ends all waits at once.
+    """Rung at every change, so that waiters check their conditions again; closing ends all waits.
 
     Belongs to one event loop, like the world that it serves.
     """
 
     def __init__(self) -> None:
         self.closed = False
-        self._waiting: dict[asyncio.Future[None], None] = {}  # in the order of coming
+        self._waiting: dict[asyncio.Future[None], None] = {}  # in the order of their coming
 
     def ring(self) -> None:
         for future in self._waiting:
@@ -34,19 +34,19 @@ class Bell:
         self.closed = True
         self.ring()
 
-    async def until(self, look: Callable[[], T], seconds: float) -> T:
-        """Wait for a truthy `look()`; its last value when time is up or the bell is closed."""
+    async def until(self, condition: Callable[[], T], seconds: float) -> T:
+        """Wait until `condition()` is true; return its last value, also after `seconds`."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        while not (seen := look()) and not self.closed and loop.time() < deadline:
-            await self._once(deadline)
-        return seen
+        while not (value := condition()) and not self.closed and loop.time() < deadline:
+            await self._wait(deadline)
+        return value
 
     async def pause(self, seconds: float) -> None:
-        """Wait, at most until the world is closed."""
+        """Wait for so many seconds, or until the world is closed."""
         await self.until(lambda: False, seconds)
 
-    async def _once(self, deadline: float) -> None:
+    async def _wait(self, deadline: float) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting[future] = None
         try:
@@ -58,51 +58,50 @@ class Bell:
             self._waiting.pop(future, None)
 
 
-# What happened, numbered, for whoever watches the world from outside (the chat page).
-
-
 Json = dict[str, Any]
 
-KEPT = 2000
+EVENTS_KEPT = 2000
 
 
 class Feed:
-    """The newest events. A watcher names the last number it has seen."""
+    """The newest events, numbered, for watchers from outside such as the chat page."""
 
     def __init__(self, first: int) -> None:
         self.seq = first
-        self._events: deque[Json] = deque(maxlen=KEPT)
+        self._events: deque[Json] = deque(maxlen=EVENTS_KEPT)
 
     def add(self, kind: str, chat_id: int, **more: Any) -> None:
         self.seq += 1
         self._events.append({"seq": self.seq, "type": kind, "chat_id": chat_id, **more})
 
     def since(self, seq: int) -> list[Json] | None:
-        """Return the events after `seq`; None when some are no longer kept or never were."""
+        """Return the events after the number `seq`; None if some of them are no longer kept."""
         oldest = self._events[0]["seq"] if self._events else self.seq + 1
         if not oldest - 1 <= seq <= self.seq:
             return None
         return [event for event in self._events if event["seq"] > seq]
 
 
-# Sent only to bots that ask for them by name (getUpdates, allowed_updates).
-_ON_REQUEST = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
 _EPOCH = 1_735_689_600  # 2025-01-01
-_PER_SECOND = 8
+_PER_SECOND = 8  # faster than people can click
 _POSITIVE_INT32 = 2**31
 
 
 def first_id(now: float) -> int:
-    """Choose a number to count on from, higher at each start of the world.
+    """Return the number from which ids count, higher at each start of the world.
 
-    A bot keeps what it has seen across restarts of the sandbox, which remembers nothing: numbers
-    that began at one again would look like repeats. Rises faster than people can click.
+    A bot remembers ids across restarts of the sandbox, which remembers nothing: ids that began at
+    one again would look like repeats.
     """
     return max(int((now - _EPOCH) * _PER_SECOND), 0) % _POSITIVE_INT32 + 1
 
 
+_ON_REQUEST = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
+"""Kinds that are sent only to bots that ask for them by name (getUpdates, allowed_updates)."""
+
+
 class Updates:
-    """Pending updates, oldest first, and which kinds the bot wants."""
+    """The queue of updates for the bot, which keeps them until the bot has confirmed them."""
 
     def __init__(self, first: int) -> None:
         self.pending: deque[Json] = deque()
@@ -110,20 +109,20 @@ class Updates:
         self._next = first
 
     def allow(self, kinds: Iterable[str] | None) -> None:
-        """Remember allowed_updates: None keeps the last choice, empty means the default."""
+        """Store allowed_updates: None keeps the last choice, an empty list means the default."""
         if kinds is not None:
             self.allowed = frozenset(map(str, kinds))
 
     def put(self, kind: str, body: Json) -> bool:
-        """Queue one update, unless the bot doesn't want its kind."""
-        wanted = kind in self.allowed if self.allowed else kind not in _ON_REQUEST
-        if wanted:
+        """Queue an update; return False if the bot doesn't want its kind."""
+        is_wanted = kind in self.allowed if self.allowed else kind not in _ON_REQUEST
+        if is_wanted:
             self.pending.append({"update_id": self._next, kind: body})
             self._next += 1
-        return wanted
+        return is_wanted
 
     def confirm(self, offset: int) -> None:
-        """Forget what lies before `offset`; a negative one keeps that many from the end."""
+        """Forget the updates before `offset`; a negative one keeps that many of the last."""
         if offset < 0:
             offset = self._next + offset
         while self.pending and self.pending[0]["update_id"] < offset:
@@ -133,11 +132,6 @@ class Updates:
         return [update for update, _ in zip(self.pending, range(limit), strict=False)]
 
 
-# Delivery of updates to the bot's webhook: in order, one at a time, again until a 2xx.
-#
-# The source is core.telegram.org/bots/api#setwebhook.
-
-
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - the header's name
 TIMEOUT_SECONDS = 30.0
 FIRST_WAIT = 3600.0
@@ -145,20 +139,28 @@ FIRST_WAIT = 3600.0
 
 @dataclass(slots=True)
 class Webhook:
-    """Where updates go and how the last deliveries went; `url` is empty for polling."""
+    """Delivery of updates to the bot's webhook: in order, one at a time, again until a 2xx.
+
+    Source: core.telegram.org/bots/api#setwebhook.
+    """
 
     updates: Updates
     bell: Bell
     now: Callable[[], float]
+
     backoff: Sequence[float]
+    """Seconds between attempts; the last one is repeated."""
+
     url: str = ""
+    """Empty while the bot polls."""
+
     secret: str = ""
     max_connections: int = 40
     last_error: tuple[int, str] | None = None
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     def set(self, url: str, secret: str, max_connections: int) -> None:
-        """Deliver to `url` from now on; an empty one stops."""
+        """Deliver to `url` from now on; an empty one stops deliveries."""
         self.stop()
         self.url, self.secret, self.max_connections = url, secret, max_connections
         self.last_error = None

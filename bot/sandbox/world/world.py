@@ -22,21 +22,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a Bot API method. `code` is 200, or the error answered, with its `reason`."""
+    """One call of a Bot API method."""
 
     method: str
     params: model.Json
     time: float
+
     code: int = 200
+    """200, or the code of the error that answered it."""
+
     reason: str = ""
 
 
 class World:
-    """State and bookkeeping of one sandbox.
+    """The state of one sandbox.
 
-    `limits` are Telegram's unless others are given; `webhook_backoff` are the seconds between
-    attempts at a webhook, the last one repeated; `inline_feedback` is what BotFather switches;
-    `privacy` keeps from the bot what is said in groups but not to it. `now` tells epoch seconds.
+    `limits` are Telegram's by default. `now` returns epoch seconds, and `webhook_backoff` are the
+    seconds between attempts. `inline_feedback` and `privacy` are BotFather's switches: whether the
+    bot gets chosen_inline_result, and whether it misses what people in groups say to each other.
     """
 
     def __init__(
@@ -70,18 +73,18 @@ class World:
         self.inline_queries: dict[str, model.InlineQuery] = {}
         self.inline_cache: dict[tuple[str, str, int], tuple[float, model.InlineQuery]] = {}
         self.inline_messages: dict[str, model.Message] = {}
-        self.polls = 0  # getUpdates calls begun; a newer one ends an older
+        self.polls = 0  # calls of getUpdates so far; a new one ends the one before it
         self.first = updates.first_id(now())
         self.feed = updates.Feed(self.first)
         self.updates = updates.Updates(self.first)
         self.webhook = updates.Webhook(self.updates, self.bell, now, webhook_backoff)
 
-    # -- for tests and whoever embeds the world
+    # -- for tests, and for programs that embed the world
 
-    async def wait_for(self, look: Callable[[], T], seconds: float = WAIT_SECONDS) -> T:
-        """Wait for the first truthy `look()`, tried at every change. Errors: TimeoutError."""
-        if seen := await self.bell.until(look, seconds):
-            return seen
+    async def wait_for(self, condition: Callable[[], T], seconds: float = WAIT_SECONDS) -> T:
+        """Wait until `condition()` is true, and return its value. Errors: TimeoutError."""
+        if value := await self.bell.until(condition, seconds):
+            return value
         raise TimeoutError(f"nothing within {seconds} s; calls: {self.calls[-5:]}")
 
     async def bot_message(
@@ -94,11 +97,11 @@ class World:
     ) -> model.Message:
         """Wait for the bot's first message in `chat` above the id `after` with these words."""
 
-        def look() -> model.Message | None:
+        def find() -> model.Message | None:
             found = (m for m in chat.from_bot() if m.id > after and containing in m.text)
             return next(found, None)
 
-        message = await self.wait_for(look, seconds)
+        message = await self.wait_for(find, seconds)
         assert message is not None
         return message
 
@@ -145,7 +148,7 @@ class World:
         return message
 
     def revise(self, message: model.Message, draft: model.Draft) -> None:
-        """Replace what a message says, keeping what it said."""
+        """Replace the content of a message, and keep the old content in its history."""
         since = message.edit_date or message.date
         message.history.append(model.Version(since, message.content, message.markup))
         message.content, message.markup = draft.content, draft.markup
@@ -157,13 +160,13 @@ class World:
         self.changed("deleted", message.chat, message=message.id)
 
     def remember_inline(self, message: model.Message) -> str:
-        """Assign the id by which the bot may edit a message that was sent via it."""
+        """Assign the id with which the bot may edit a message that was sent via it."""
         message.inline_message_id = secrets.token_urlsafe(20)
         self.inline_messages[message.inline_message_id] = message
         return message.inline_message_id
 
     def deliver(self, content: bytes, recipients: tuple[str, ...]) -> None:
-        """Keep an email, and tell everybody's page. Errors: as for Mails.add."""
+        """Keep an email, and notify the pages of all people. Errors: as for Mails.add."""
         mail = self.mails.add(content, recipients, int(self.now()))
         self.feed.add("mail", 0, mail=mail.id)
         self.bell.ring()
@@ -181,13 +184,14 @@ class World:
     # -- what the bot may look up
 
     def chat_of_bot(self, chat_id: int) -> model.Chat | None:
-        """Find a chat that the bot can know of; dialogs between people it can not."""
+        """Return a chat that the bot can know; it can't know dialogs between people."""
         chat = self.chats.get(chat_id)
         return chat if chat and chat.kind != "dialog" else None
 
     def username_chat(self, name: str) -> model.Chat | None:
-        """Find a private chat by @username, in any case of letters."""
+        """Return the private chat of a @username, in any case of letters."""
         wanted = name.removeprefix("@").lower()
-        owner = (u for u in self.users.values() if u.username.lower() == wanted)
-        user = next(owner, None)
-        return self.chats.get(user.id) if user else None
+        for user in self.users.values():
+            if user.username.lower() == wanted:
+                return self.chats.get(user.id)
+        return None

@@ -16,7 +16,7 @@ from bot.chat.model.replies import (
     linkable,
     markup,
 )
-from bot.sandbox.bot_api.contents import inline
+from bot.sandbox.bot_api.contents import inline_keyboard
 from bot.sandbox.world.formatting import web_address
 
 ACTIONS: list[Action] = [
@@ -147,7 +147,7 @@ def test_markup_is_what_telegram_reads() -> None:
             [{"text": "Pay", "style": "success", "url": "https://pay.example.com/1"}],
         ]
     }
-    assert keyboard == expected == inline(keyboard)
+    assert keyboard == expected == inline_keyboard(keyboard)
     assert InlineKeyboardMarkup.de_json(expected, None).to_dict() == expected
 
 

@@ -90,7 +90,7 @@ def test_values_come_back_as_they_were(db: Database) -> None:
 def test_old_lines_are_deleted_in_batches_and_newer_ones_stay(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit, "BATCH", 2)
+    monkeypatch.setattr(audit, "SWEPT", 2)
     for number in range(5):
         record(db, at=NOON + number)
     dropped = [db.run(lambda tx: audit.forget(tx, NOON + 3)) for _ in range(3)]
