@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from bot.core import exact_json
 from bot.service.http import documented_failures
 from bot.service.requests import request
 from bot.service.wire import answer_schemas, body_parsing, body_schemas, goods_and_payouts
@@ -263,14 +264,20 @@ class _PlainSchemas(GenerateJsonSchema):
         return False  # a title would only repeat the name of the field
 
 
+PUBLISHED_NAMES = {"DetailError": "Wrong", "NotificationState": "DeliveryState"}
+"""Published names of schemas whose classes have another name; generated clients use them."""
+
+
 def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
     """Build the document of these routes at a public address."""
-    spec = get_openapi(
-        title="Payment requests",
-        version="3",
-        description=DESCRIPTION,
-        routes=[route for router in routers for route in router.routes],
-        servers=[{"url": public_url}],
+    spec = _with_published_names(
+        get_openapi(
+            title="Payment requests",
+            version="3",
+            description=DESCRIPTION,
+            routes=[route for router in routers for route in router.routes],
+            servers=[{"url": public_url}],
+        )
     )
     for operations in spec["paths"].values():
         for operation in operations.values():
@@ -289,6 +296,18 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
     for unused in ("HTTPValidationError", "Status", "ValidationError"):
         components["schemas"].pop(unused, None)
     return spec | {"webhooks": WEBHOOKS}
+
+
+def _with_published_names(spec: dict[str, Any]) -> dict[str, Any]:
+    text = exact_json.dumps(spec)
+    for ours, published in PUBLISHED_NAMES.items():
+        text = text.replace(f'"#/components/schemas/{ours}"', f'"#/components/schemas/{published}"')
+    renamed: dict[str, Any] = exact_json.loads(text)
+    schemas = renamed["components"]["schemas"]
+    for ours, published in PUBLISHED_NAMES.items():
+        schemas[published] = schemas.pop(ours) | {"title": published}
+    renamed["components"]["schemas"] = dict(sorted(schemas.items()))
+    return renamed
 
 
 def _complete(operation: dict[str, Any]) -> None:
