@@ -122,7 +122,7 @@ _KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 def join_alerts(bodies: Iterable[payloads.MessagePayload]) -> tuple[int, payloads.Alert] | None:
     """Join the first messages that are alerts, as many as one message has room for.
 
-    Return their number and the digest, which is silent if all of them are; None where the first
+    Return their number and the digest, which is silent if all of them are; None if the first
     message stays alone.
     """
     joined = list(_joinable(islice(bodies, MAX_PAYMENTS)))

@@ -63,7 +63,7 @@ def payments_of(body: payloads.MessagePayload) -> tuple[payloads.AlertPayment, .
 
 
 def _counts(payment: payloads.AlertPayment) -> bool:
-    """Check whether an alert counts: not a repetition, nor money that sold nothing."""
+    """True if an alert counts: not a repetition, nor money that sold nothing."""
     return not (payment.repeated or payment.underpaid)
 
 
@@ -82,7 +82,7 @@ def announce_ended_drops(
 def announce_ended_drop(
     tx: database.Transaction, queues: queues.Queues, link_id: str, now: int
 ) -> None:
-    """Queue the end of a drop, once, where all is sold and none of its alerts is under way."""
+    """Queue the end of a drop, once, if all is sold and none of its alerts is under way."""
     account = payment_rows.alert_counts(tx, link_id)
     if account is None or account.is_summed_up:
         return
@@ -109,7 +109,10 @@ def _drop_end(
     if units is None or link.units_sold < units:
         return None
     settled = account.delivered + account.muted
-    lost = _given_up(tx, queues, link) if settled < paid else ()
+    lost = []
+    if settled < paid:
+        given_up = given_up_payments(tx, queues, str(link.chat_id))
+        lost = [one for one in given_up if one.link_id == link.id and _counts(one)]
     if settled + len(lost) < paid:
         return None
     oversold, oversold_units = payment_rows.count_oversold(tx, link.id)
@@ -122,14 +125,6 @@ def _units_of_drop(link: link_rows.PaymentLink) -> int | None:
     """Return the units of a drop, without those that its seller took out."""
     known = (link.spec.units, link.answer.total_units if link.answer else None)
     return min((units for units in known if units is not None), default=None)
-
-
-def _given_up(
-    tx: database.Transaction, queues: queues.Queues, link: link_rows.PaymentLink
-) -> list[payloads.AlertPayment]:
-    """Return the payments of a link whose alerts were given up."""
-    lost = given_up_payments(tx, queues, str(link.chat_id))
-    return [one for one in lost if one.link_id == link.id and _counts(one)]
 
 
 def _reply(link: link_rows.PaymentLink, ending: DropEnd, language: str) -> replies.Reply:
@@ -146,7 +141,7 @@ def _reply(link: link_rows.PaymentLink, ending: DropEnd, language: str) -> repli
 
 
 def is_quiet(seller: drafts.Seller | None, now: int) -> bool:
-    """Check whether this seller has quiet hours at `now` (epoch ms): no sound, but no delay.
+    """True if this seller has quiet hours at `now` (epoch ms): no sound, but no delay.
 
     False while the rules of the zone can't be read: a sound does less harm than a missed alert.
     """
@@ -197,7 +192,7 @@ def resend(tx: database.Transaction, queues: queues.Queues, lane: str, now: int)
 
 
 def has_words(alert: payloads.Alert) -> bool:
-    """Return whether an alert shows what a payer wrote."""
+    """True if an alert shows what a payer wrote."""
     return any(payment.words for payment in alert.payments)
 
 

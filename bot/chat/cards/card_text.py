@@ -102,7 +102,7 @@ def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
 
 
 def number_line(transaction_id: str | None, language: str) -> str | None:
-    """Return a payment's transaction number, which a tap copies; None where it is not known."""
+    """Return a payment's transaction number, which a tap copies; None if it is not known."""
     if transaction_id is None:
         return None
     return translations.t(
@@ -317,7 +317,7 @@ def _seller_line(card: request_card.Card, language: str, name: str) -> str | Non
 
 
 def _is_reserved(card: request_card.Card) -> bool:
-    """Check whether open checkouts hold all units that are left: nobody else can pay now."""
+    """True if open checkouts hold all units that are left: nobody else can pay now."""
     return card.status == "active" and card.remaining_units == 0 and card.reserved_units > 0
 
 

@@ -176,7 +176,7 @@ def saved_reply(
 
 
 def _codes_for_units(card: request_card.Card, change: object, language: str) -> str | None:
-    """Return whether new codes are enough for the units on sale; None where no code is for them.
+    """Return whether new codes are enough for the units on sale; None if no code is for them.
 
     Codes that buyers wait for are none of these: the card says how many are missing.
     """

@@ -118,7 +118,7 @@ class MessageCalls:
         self._now = now
 
     async def build(self, payload: Sendable, lane: str, attempts: int) -> Built:
-        """Return the call that sends a payload now; None where nothing is left to send.
+        """Return the call that sends a payload now; None if nothing is left to send.
 
         Raises StorageError.
         """
@@ -236,7 +236,7 @@ def _text(payload: payloads.TextMessage, lane: str) -> Call:
 def _removal(tx: database.Transaction, payload: payloads.ButtonRemoval, lane: str) -> Call | None:
     """Return the call that removes a question's buttons, or a passing message.
 
-    None where the message has changed.
+    None if the message has changed.
     """
     place = post_rows.MessagePlace(lane, payload.message_id)
     if message_rows.text_key_at(tx, place) != payload.shown:
@@ -250,7 +250,7 @@ def _removal(tx: database.Transaction, payload: payloads.ButtonRemoval, lane: st
 def _claim(
     tx: database.Transaction, payload: payloads.ClaimAlert, lane: str, now: int
 ) -> Call | None:
-    """Return the call that sends a claim; None where it is decided or has lapsed by now."""
+    """Return the call that sends a claim; None if it is decided or has lapsed by now."""
     claim = claim_rows.find_claim(tx, payload.claim_id)
     if claim is None or not claim.is_waiting(now):
         return None
@@ -264,7 +264,7 @@ def _claim(
 def _claim_digest(
     tx: database.Transaction, payload: payloads.ClaimDigest, lane: str, now: int
 ) -> Call | None:
-    """Return the call that sends or edits a digest; None where it would say nothing new."""
+    """Return the call that sends or edits a digest; None if it would say nothing new."""
     at = None if payload.is_new else claim_rows.find_digest(tx, payload.link_id).message_id
     reply = claim_cards.digest_of(tx, payload.link_id, now)
     if not reply.rows if payload.is_new else at is None:
@@ -278,7 +278,7 @@ def _claim_digest(
 
 
 def _edited_text(tx: database.Transaction, payload: payloads.TextMessage, lane: str) -> Call | None:
-    """Return the call that edits a text; None where the message has just that text already."""
+    """Return the call that edits a text; None if the message has just that text already."""
     call = _text(payload, lane)
     known = message_rows.text_key_at(tx, call.place) if call.place else None
     return None if known == _text_key(call) else call
@@ -313,7 +313,7 @@ def _poster(tx: database.Transaction, payload: payloads.PosterFile, lane: str, n
 
 
 def _refresh(tx: database.Transaction, payload: payloads.Refresh, attempts: int, now: int) -> Built:
-    """Build the call that refreshes a post; None where it is up to date, or was replaced."""
+    """Build the call that refreshes a post; None if it is up to date, or was replaced."""
     post = post_rows.find_post(tx, payload.post_id)
     if post is None or post.seen.words is None:
         return None
@@ -350,7 +350,7 @@ def _edited_card(
     waits: bool = False,
     is_text: bool = False,
 ) -> Built:
-    """Build the smallest edit that brings a message up to date; None where it is.
+    """Build the smallest edit that brings a message up to date; None if it is.
 
     A message posted inline takes no upload: until Telegram has the picture it `waits`, or only its
     words are edited. So it is where Telegram refused this picture.
@@ -372,7 +372,7 @@ def _edited_card(
 def _edited_words(
     view: views.View, place: post_rows.MessagePlace, seen: post_rows.PostContent | None
 ) -> Call | None:
-    """Build the edit of text and buttons alone; None where the message has them already."""
+    """Build the edit of text and buttons alone; None if the message has them already."""
     if seen and seen.words == view.seen.words:
         return None
     is_text = seen is not None and seen.picture is None

@@ -128,7 +128,7 @@ def found_payments(
             at = _receipt_moment(one.payment, zone, language)
             parts.append(f"{name}\n{receipt_line(one.payment, at, seller, most)}")
         parts += [translations.t(language, "find-more-payments")] * more
-        return _paragraphs([*parts, zone_line(zone, language)])
+        return "\n\n".join([*parts, zone_line(zone, language)])
 
     return replies.Reply(fitting(text_of_all, language), rows)
 
@@ -177,10 +177,6 @@ def zone_line(zone: str, language: str) -> str:
     return translations.t(
         language, "payments-zone", zone=replies.escaped(zones.place_name(zone, language))
     )
-
-
-def _paragraphs(parts: Sequence[str]) -> str:
-    return "\n\n".join(parts)
 
 
 def _receipt_moment(receipt: link_lists.ListedPayment, zone: str, language: str) -> str:

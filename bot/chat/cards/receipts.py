@@ -43,7 +43,8 @@ def receipt_reply(
     """
     lines = [_head(receipt, language, zone), *state_lines(receipt, language, zone)]
     if receipt.thanks:
-        lines += ["", f"<blockquote>{_several_lines(receipt.thanks)}</blockquote>"]
+        thanks = "\n".join(replies.escaped(line) for line in receipt.thanks.splitlines())
+        lines += ["", f"<blockquote>{thanks}</blockquote>"]
     text = _with_delivery("\n".join(lines), receipt, language)
     return replies.Reply(text, _rows(receipt, language, kept_id))
 
@@ -233,11 +234,6 @@ def _rows(receipt: model_receipt.Receipt, language: str, kept_id: str | None) ->
         )
         rows.append((mine, gone))
     return tuple(rows)
-
-
-def _several_lines(text: str) -> str:
-    """Escape a text of several lines, each as one line."""
-    return "\n".join(replies.escaped(line) for line in text.splitlines())
 
 
 # `/bought`: the receipts that an account keeps, newest first.

@@ -148,12 +148,7 @@ def status_of(link: link_rows.PaymentLink, now: int) -> str:
         return "expired"
     if answer and answer.enabled_at is not None and answer.enabled_at > now:
         return "scheduled"
-    return _status_by_accounts(link)
-
-
-def _status_by_accounts(link: link_rows.PaymentLink) -> str:
-    """Return the status of a link that can be paid, but for where its money goes."""
-    if link.answer is None or not link.answer.lacks_account:
+    if answer is None or not answer.lacks_account:
         return "active"
     spec, own = link.spec, payout.account_destination(link.seller_id)
     return remote_request.NO_PAYOUT if spec.destination == own and not spec.receivers else OUTDATED

@@ -72,7 +72,7 @@ class Attachment:
 
     @property
     def is_picture(self) -> bool:
-        """Return whether it can be a photo too."""
+        """True if it can be a photo too."""
         return self.sent_as in ("photo", "document") and self.media_type.startswith("image/")
 
 
@@ -86,7 +86,7 @@ class Enclosure:
 
     @property
     def is_photo(self) -> bool:
-        """Return whether it can only be a photo: any file may be what buyers get."""
+        """True if it can only be a photo: any file may be what buyers get."""
         return self.photo is not None and (self.file is None or self.file.sent_as == "photo")
 
 
@@ -106,12 +106,12 @@ class PayoutService:
 
     @property
     def is_embedded(self) -> bool:
-        """Return whether it is the embedded service, which has fields of its own."""
+        """True if it is the embedded service, which has fields of its own."""
         return self.host is None
 
     @property
     def is_handcash(self) -> bool:
-        """Return whether destinations are HandCash's handles and paymails."""
+        """True if destinations are HandCash's handles and paymails."""
         return self.host is not None and f".{self.host}".endswith(".handcash.io")
 
 
@@ -147,7 +147,7 @@ class Seller:
 
     @property
     def has_destination(self) -> bool:
-        """Return whether a request needs no question about where its money goes."""
+        """True if a request needs no question about where its money goes."""
         if not self.paid_at.rails:
             return self.destination is not None
         return bool(self.accounts) or self.pays_later

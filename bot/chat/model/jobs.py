@@ -266,7 +266,7 @@ class AccountJob:
 
     @property
     def asks_wallet(self) -> bool:
-        """Return whether the service asks a wallet, which may answer late or never."""
+        """True if the service asks a wallet, which may answer late or never."""
         return False
 
 

@@ -51,11 +51,11 @@ class TimeParts(NamedTuple):
 
     @property
     def names_day(self) -> bool:
-        """Return whether the day is named."""
+        """True if the day is named."""
         return (self.date, self.days, self.weekday, self.span) != (None, None, None, None)
 
     def joined(self, more: TimeParts) -> TimeParts | None:
-        """Return both together, or None where both name the same part."""
+        """Return both together, or None if both name the same part."""
         new = {name: value for name, value in more._asdict().items() if value is not None}
         if self.span and more.span:
             new["span"] = _sum(self.span, more.span)
@@ -66,7 +66,7 @@ class TimeParts(NamedTuple):
 
 
 def _sum(one: Span, other: Span) -> Span | None:
-    """Return the sum of two spans; None where both name the same unit."""
+    """Return the sum of two spans; None if both name the same unit."""
     pairs = [*zip(one, other, strict=True)]
     return None if any(map(all, pairs)) else Span(*map(sum, pairs))
 
@@ -121,7 +121,7 @@ def _next(line: str, start: int) -> Iterator[tuple[int, TimeParts]]:
 
 
 def _is_whole(parts: TimeParts) -> bool:
-    """Return whether the parts go together."""
+    """True if the parts go together."""
     day = (parts.date, parts.days, parts.weekday) != (None, None, None)
     if parts.date and parts.days is not None:
         return False
@@ -306,7 +306,7 @@ def read_hours(text: str) -> tuple[int, int] | replies.Problem:
 
 
 def _shows_24(side: str) -> bool:
-    """Return whether a time is one of 24 hours: it has minutes, or is beyond twelve."""
+    """True if a time is one of 24 hours: it has minutes, or is beyond twelve."""
     hour = re.fullmatch(_HOUR_ALONE, side.removesuffix("uhr").strip())
     if hour is None:
         return ":" in side and not side.endswith("m")
@@ -361,7 +361,7 @@ def next_epoch_at(minutes: int, now: int, zone: str) -> int:
 
 
 def is_within_hours(now: int, zone: str, quiet: tuple[int, int]) -> bool:
-    """Return whether `now` is within hours of the zone's day, which may span midnight."""
+    """True if `now` is within hours of the zone's day, which may span midnight."""
     start, end = quiet
     shown = local_datetime(now, zone)
     minute = shown.hour * 60 + shown.minute

@@ -256,6 +256,6 @@ def _minutes(parts: local_time.TimeParts, question: _Question) -> tuple[int, ...
 
 
 def _is_part_alone(parts: local_time.TimeParts, question: _Question) -> bool:
-    """Return whether the parts name a part of the day only; an end tonight is midnight."""
+    """True if the parts name a part of the day only; an end tonight is midnight."""
     tonight = question.end and parts.days == 0 and parts.part == time_words.EVENING
     return parts.part is not None and not tonight

@@ -32,7 +32,7 @@ class PayerWords:
     message: str | None = None
 
     def __bool__(self) -> bool:
-        """Return whether the payer said anything."""
+        """True if the payer said anything."""
         return self.name is not None or self.message is not None
 
 
@@ -171,7 +171,7 @@ class PaidBy:
     """Epoch ms."""
 
     def asked(self, price: int, currency: str) -> int | None:
-        """Return what was asked for a price in minor units, None where it can't be computed."""
+        """Return what was asked for a price in minor units, None if it can't be computed."""
         if currency == self.currency:
             return price
         if self.rate is None:
@@ -184,16 +184,16 @@ class PaidBy:
             return None
 
     def surplus(self, price: int, currency: str) -> int:
-        """Return how much more than asked arrived for a price, less than 0 where it is too little.
+        """Return how much more than asked arrived for a price, less than 0 if it is too little.
 
-        0 where that can't be known.
+        0 if that can't be known.
         """
         asked = self.asked(price, currency)
         return 0 if asked is None else self.amount - asked
 
 
 def read_paid_by(raw: Any, read_time: Callable[[Any], int | None]) -> PaidBy | None:
-    """Parse `paidBy` of a payment; None where it is missing or can't be read."""
+    """Parse `paidBy` of a payment; None if it is missing or can't be read."""
     if not isinstance(raw, dict):
         return None
     kind, code, amount = _text(raw.get("kind")), raw.get("currencyCode"), raw.get("amount")

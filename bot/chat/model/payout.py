@@ -60,7 +60,7 @@ def account_destination(seller_id: int) -> str:
 
 
 def names_accounts(destination: str) -> bool:
-    """Return whether a destination names payout accounts, in any spelling: no seller may type one.
+    """True if a destination names payout accounts, in any spelling: no seller may type one.
 
     Telegram ids are public, so anyone could name the accounts of another seller.
     """
@@ -90,7 +90,7 @@ class PayoutAccount:
         return way_of(self.kind, self.scheme)
 
     def takes(self, currency: str) -> bool:
-        """Return whether prices in a currency can be paid to it: banks never convert."""
+        """True if prices in a currency can be paid to it: banks never convert."""
         return self.kind != BANK or currency in self.currencies
 
 

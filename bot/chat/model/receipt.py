@@ -87,7 +87,7 @@ class Receipt:
 
     @property
     def awaited_unit(self) -> int | None:
-        """Return the last unit whose code is still to come, None where nothing is awaited."""
+        """Return the last unit whose code is still to come, None if nothing is awaited."""
         if self.delivery is None or not self.delivery.waits:
             return None
         return self.units.last if self.units else 0

@@ -174,7 +174,7 @@ class RemoteRequest:
 
     @property
     def lacks_account(self) -> bool:
-        """Return whether it can't be paid only because its seller has no account that fits."""
+        """True if it can't be paid only because its seller has no account that fits."""
         return self.status == NO_PAYOUT
 
     def with_left(self, remaining_units: int, reserved_units: int) -> RemoteRequest:
@@ -186,7 +186,7 @@ class RemoteRequest:
         return self if self.codes is None else replace(self, codes=self.codes.after_sale(quantity))
 
     def serves_more(self, before: RemoteRequest | None) -> bool:
-        """Return whether there are more codes than in an earlier answer, or none in their place."""
+        """True if there are more codes than in an earlier answer, or none in their place."""
         known = before.codes if before is not None else None
         if self.codes is None:
             return known is not None
@@ -310,7 +310,7 @@ def _quantity(value: Any) -> int:
 
 
 def is_id(value: Any) -> bool:
-    """Check whether a value is an id that can be stored and shown."""
+    """True if a value is an id that can be stored and shown."""
     return isinstance(value, str) and 0 < len(value) <= LONGEST_ID and value.isprintable()
 
 
@@ -419,12 +419,12 @@ def any_time(value: Any) -> int | None:
 
 
 def created_at(data: Mapping[str, Any]) -> int:
-    """Return when a request was created, in epoch ms; 0 where the server does not say."""
+    """Return when a request was created, in epoch ms; 0 if the server does not say."""
     return any_time(data.get("createdAt")) or 0
 
 
 def reaches_before(page: Sequence[Any], moment: int) -> bool:
-    """Return whether a page of requests ends before `moment` (epoch ms), newest first.
+    """True if a page of requests ends before `moment` (epoch ms), newest first.
 
     Then all further pages are older. A page in any other order proves nothing about them.
     """
@@ -456,7 +456,7 @@ def served_unit(answer: RemoteRequest | None) -> int:
 
 
 def was_paid(answer: RemoteRequest, paid: Collection[str] = ()) -> bool:
-    """Return whether a request was paid, by its server's answer or by the ids in `paid`."""
+    """True if a request was paid, by its server's answer or by the ids in `paid`."""
     sold = None not in (answer.total_units, answer.remaining_units) and (
         answer.total_units != answer.remaining_units
     )
@@ -474,7 +474,7 @@ RESERVATION_LAPSE = 16 * 60 * 1000
 def next_change(answer: RemoteRequest, known: int | None, now: int) -> int | None:
     """Return the next start, end or lapse of a reservation after `now`, all in epoch ms.
 
-    `known` is the moment that was known before; None where nothing is to come.
+    `known` is the moment that was known before; None if nothing is to come.
     """
     moments = [at for at in (answer.enabled_at, answer.expires_at) if at is not None and at > now]
     if answer.reserved_units:

@@ -253,7 +253,7 @@ def encode_data(action: Action) -> str:
 
 
 def is_known(action: Action) -> bool:
-    """Return whether an action is in the grammar of callback data."""
+    """True if an action is in the grammar of callback data."""
     return decode_data(_BETWEEN.join(action)) == action
 
 
@@ -276,7 +276,7 @@ def markup(rows: Rows) -> dict[str, Any] | None:
 
 
 def is_question(keyboard: dict[str, Any] | None) -> bool:
-    """Check whether a keyboard has the buttons of a form."""
+    """True if a keyboard has the buttons of a form."""
     rows = keyboard["inline_keyboard"] if keyboard else ()
     return any(
         button.get("callback_data", "").startswith(_OF_DRAFT) for row in rows for button in row

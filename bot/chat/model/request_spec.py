@@ -46,7 +46,7 @@ class AmountChoice(Generic[N]):
 
     @property
     def is_sound(self) -> bool:
-        """Return whether the suggestions differ and lie between the bounds."""
+        """True if the suggestions differ and lie between the bounds."""
         highest = max(self.amounts) if self.maximum is None else self.maximum
         return (
             len({*self.suggested}) == len(self.suggested) <= MOST_SUGGESTIONS
@@ -181,12 +181,12 @@ _GOODS_SHAPE = stored_json.shape_of(Goods, kind=lambda value: value in GOODS_KIN
 
 
 def are_goods(found: object) -> bool:
-    """Return whether a JSON value is that of goods, or of none."""
+    """True if a JSON value is that of goods, or of none."""
     return found is None or stored_json.fits(found, _GOODS_SHAPE)
 
 
 def are_all_goods(found: object) -> bool:
-    """Return whether a JSON value is a list of goods."""
+    """True if a JSON value is a list of goods."""
     return isinstance(found, list) and all(stored_json.fits(each, _GOODS_SHAPE) for each in found)
 
 
@@ -251,7 +251,7 @@ class RequestOptions:
 
     @property
     def has_receipt_first(self) -> bool:
-        """Return whether payers see their receipt before they go on to the web address."""
+        """True if payers see their receipt before they go on to the web address."""
         return self.redirect_url is not None and (self.goods or self.thanks) is not None
 
 
@@ -326,7 +326,7 @@ class RequestSpec(RequestOptions):
 
 
 def is_measure(value: object) -> bool:
-    """Return whether a value is a Portion's measure: an amount, a percentage, REST or empty."""
+    """True if a value is a Portion's measure: an amount, a percentage, REST or empty."""
     return isinstance(value, str) and _MEASURE.fullmatch(value) is not None
 
 

@@ -25,17 +25,17 @@ def parsed(text: str) -> object:
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is a whole number above 0 that fits into a column."""
+    """True if a value is a whole number above 0 that fits into a column."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= amounts.MAX_MINOR
 
 
 def is_currency(value: object) -> bool:
-    """Return whether a value is the code of a currency."""
+    """True if a value is the code of a currency."""
     return isinstance(value, str) and value in amounts.currencies()
 
 
 def is_amount(value: object, currency: str) -> bool:
-    """Return whether a value is a decimal number, as text, that is an amount of the currency."""
+    """True if a value is a decimal number, as text, that is an amount of the currency."""
     try:
         sound = isinstance(value, str) and _NUMBER.fullmatch(value)
         return bool(sound and amounts.to_minor(Decimal(str(value)), currency))
@@ -58,7 +58,7 @@ def list_of(shape: Mapping[str, Callable[[Any], bool]]) -> Callable[[object], bo
 
 
 def list_of_texts(value: object) -> bool:
-    """Return whether a value is a list of texts."""
+    """True if a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 

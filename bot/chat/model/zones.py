@@ -236,12 +236,12 @@ def suggested_zones(language: str) -> tuple[str, ...]:
 
 
 def is_zone(name: str) -> bool:
-    """Return whether this is the present name of a zone, as `read_zone` returns it."""
+    """True if this is the present name of a zone, as `read_zone` returns it."""
     return _names().get(name.casefold()) == name
 
 
 def is_fixed_offset(zone: str) -> bool:
-    """Return whether the zone is UTC or a fixed offset from it, without summer time."""
+    """True if the zone is UTC or a fixed offset from it, without summer time."""
     return zone.startswith(_FIXED)
 
 

@@ -87,19 +87,19 @@ class Claim:
 
     @property
     def is_doubtful(self) -> bool:
-        """Check whether its network has claimed too much to be believed first."""
+        """True if its network has claimed too much to be believed first."""
         return self.unproven > MANY_UNPROVEN
 
     def is_waiting(self, now: int) -> bool:
-        """Check whether it waits for its seller at `now` (epoch ms)."""
+        """True if it waits for its seller at `now` (epoch ms)."""
         return self.state == WAITING and now < self.lapses_at
 
     def is_open(self, now: int) -> bool:
-        """Check whether its seller may still decide at `now` (epoch ms) what it asks."""
+        """True if its seller may still decide at `now` (epoch ms) what it asks."""
         return self.state == UNDERPAID or self.is_waiting(now)
 
     def is_under_way(self) -> bool:
-        """Check whether the service is being asked to confirm or reject it."""
+        """True if the service is being asked to confirm or reject it."""
         return self.state in (CONFIRMING, REJECTING)
 
 

@@ -153,7 +153,7 @@ def read_marks(row: database.Row) -> payment.PaymentMarks:
 def is_file_queued(
     tx: database.Transaction, queues: Queues, chat: str, link_id: str, files: Sequence[str]
 ) -> bool:
-    """Check whether one of these posters of a link is still queued for a chat."""
+    """True if one of these posters of a link is still queued for a chat."""
     found = queries.unsettled_about(tx, queues.messages, link_id)
     return any(
         lane == chat and isinstance(body, payloads.PosterFile) and body.design in files
@@ -162,6 +162,6 @@ def is_file_queued(
 
 
 def is_removal_uncertain(tx: database.Transaction, queues: Queues, link_id: str) -> bool:
-    """Check whether a removal of units is queued again because its outcome is not known."""
+    """True if a removal of units is queued again because its outcome is not known."""
     jobs = queries.unsettled_of_lane(tx, queues.jobs, f"{BACKGROUND}{link_id}")
     return any(isinstance(job, RemoveUnits) for job in jobs)

@@ -143,7 +143,7 @@ def save_alert(
 
 
 def find_alert(tx: database.Transaction, place: post_rows.MessagePlace) -> payloads.Alert | None:
-    """Return the alert that a message is, None where it isn't known."""
+    """Return the alert that a message is, None if it isn't known."""
     sql = "SELECT body FROM sent_alerts WHERE lane = :lane AND message_id = :message_id"
     row = tx.one(sql, **asdict(place))
     if row is None:
@@ -162,7 +162,7 @@ def message_of(tx: database.Transaction, request_id: str, transaction_id: str) -
 
 
 def is_hidden(tx: database.Transaction, payment: payloads.AlertPayment) -> bool:
-    """Check whether a seller has hidden a payment's words, once underpaid money is a sale too."""
+    """True if a seller has hidden a payment's words, once underpaid money is a sale too."""
     return tx.one(HIDDEN, **_key(payment)) is not None
 
 

@@ -66,7 +66,7 @@ class FoundPayment:
 
     @property
     def is_short(self) -> bool:
-        """Return whether it is underpaid and was not paid back, at a server with checkouts."""
+        """True if it is underpaid and was not paid back, at a server with checkouts."""
         payment = self.payment
         is_kept = payment.underpaid and payment.marks.paid_back_at is None
         return is_kept and self.checkout_id is not None
@@ -214,7 +214,7 @@ def announce(
 
 
 def is_paid_back(tx: database.Transaction, checkout_id: str) -> bool:
-    """Check whether a payment of a checkout was paid back."""
+    """True if a payment of a checkout was paid back."""
     return tx.one(OF_CHECKOUT, checkout=checkout_id) is not None
 
 

@@ -167,7 +167,7 @@ def replace_underpaid(tx: database.Transaction, link_id: str, payment: Payment, 
 
 
 def is_checkout_paid(tx: database.Transaction, link_id: str, checkout_id: str) -> bool:
-    """Check whether a payment of a checkout is recorded that was no less than asked."""
+    """True if a payment of a checkout is recorded that was no less than asked."""
     sql = (
         "SELECT 1 AS one FROM received_payments"
         " WHERE listing_id = :listing AND checkout_id = :checkout AND underpaid = 0 LIMIT 1"
@@ -223,6 +223,7 @@ def _replace(tx: database.Transaction, payment: Payment, placeholder: str) -> in
 def _columns(payment: Payment) -> dict[str, object]:
     """Return the columns that are the payment's own."""
     paid_by = payment.paid_by
+    number = fold_number(known_number(payment.transaction_id) or "") or None
     return {
         "request": payment.request_id,
         "transaction": payment.transaction_id,
@@ -238,14 +239,9 @@ def _columns(payment: Payment) -> dict[str, object]:
         "message": payment.words.message,
         "hidden": int(payment.is_hidden),
         "reference": fold_reference((paid_by and paid_by.reference) or "") or None,
-        **_searched(payment.transaction_id),
+        "number": number,
+        "number_reversed": number and number[::-1],
     }
-
-
-def _searched(transaction_id: str) -> dict[str, str | None]:
-    """Return the columns by which a payment is found (store/payment_marks.py)."""
-    number = fold_number(known_number(transaction_id) or "") or None
-    return {"number": number, "number_reversed": number and number[::-1]}
 
 
 def alert_counts(tx: database.Transaction, link_id: str) -> AlertCounts | None:

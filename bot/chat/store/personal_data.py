@@ -361,7 +361,7 @@ _EXPORT = (
 
 
 def is_buyer(word: str) -> bool:
-    """Check whether a word names a buyer: `buyer-4711` is the Telegram account 4711."""
+    """True if a word names a buyer: `buyer-4711` is the Telegram account 4711."""
     return _BUYER.fullmatch(word) is not None
 
 

@@ -253,7 +253,7 @@ def delete_post(tx: database.Transaction, place: MessagePlace) -> None:
 
 
 def has_live_card(tx: database.Transaction, link_id: str) -> bool:
-    """Check whether a card in the seller's chat will get the link's current picture."""
+    """True if a card in the seller's chat will get the link's current picture."""
     row = tx.one(
         "SELECT 1 AS one FROM posts WHERE listing_id = :listing AND own = :own"
         " AND shown IS NOT NULL AND refused IS NULL LIMIT 1",
@@ -302,7 +302,7 @@ def next_due(tx: database.Transaction) -> int | None:
 
 
 def is_card(tx: database.Transaction, chat_id: int, message_id: int | None) -> bool:
-    """Check whether a message in a chat is a card, be it a text."""
+    """True if a message in a chat is a card, be it a text."""
     return (
         message_id is not None and post_at(tx, MessagePlace(str(chat_id), message_id)) is not None
     )

@@ -261,7 +261,7 @@ def newest_link(tx: database.Transaction, seller_id: int) -> str | None:
 
 
 def next_older_link(tx: database.Transaction, link: link_rows.PaymentLink) -> str | None:
-    """Return the id of the seller's request before this one; None where it is the oldest."""
+    """Return the id of the seller's request before this one; None if it is the oldest."""
     row = tx.one(
         f"SELECT id {STANDING} AND (created_at, id) < (:created_at, :id) {NEWEST_FIRST}",
         seller=link.seller_id,

@@ -48,7 +48,7 @@ def delete_observations(tx: database.Transaction, link_ids: Iterable[str]) -> No
 
 
 def is_gap_known(tx: database.Transaction, link_id: str, gap: tuple[int, int], since: int) -> bool:
-    """Return whether a search since then (epoch ms) left this gap, as `save_gap` takes it."""
+    """True if a search since then (epoch ms) left this gap, as `save_gap` takes it."""
     sql = (
         "SELECT 1 AS one FROM payment_gaps WHERE listing_id = :id"
         " AND counted = :counted AND recorded = :recorded AND searched_at > :since"
@@ -100,7 +100,7 @@ def remember_dialect(tx: database.Transaction, server: str, name: str | None) ->
 
 
 def refuses_seller(tx: database.Transaction, server: str, since: int) -> bool:
-    """Return whether a server has refused a request's `seller` since then (epoch ms)."""
+    """True if a server has refused a request's `seller` since then (epoch ms)."""
     sql = "SELECT 1 AS one FROM seller_refusals WHERE server = :server AND refused_at > :since"
     return tx.one(sql, server=server, since=since) is not None
 
