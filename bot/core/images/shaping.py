@@ -1,6 +1,7 @@
-"""The fonts of scripts and emoji: which of them has a character, and loading one.
+"""Lines of text in any script as glyphs: choosing fonts, shaping, outlines and pixels.
 
-Files are mapped into memory and not read, and a font is loaded with the first text that needs it.
+Font files are mapped into memory, not read, and a font is loaded with the first text that needs it.
+Lengths of a shaped line are in em, so that a line is shaped once for all font sizes.
 """
 
 from __future__ import annotations
@@ -60,10 +61,10 @@ RANGES = (
     (0xFF00, CHINESE),
     (0xFFF0, ""),
 )
-"""The first character of each block, and the font of its letters; the plain one has no name."""
+"""The first character of each block, and the font of its letters; "" is the plain font."""
 
 AXIS = {"regular": 400, "semibold": 600, "bold": 700}
-"""Weights of the fonts that have every one of them in one file."""
+"""Weights of the fonts that have all weights in one file."""
 
 EMBOLDENING = {"regular": -0.012, "semibold": 0.01, "bold": 0.03}
 """In em, how much bolder the East Asian fonts are made: their files have a medium weight."""
@@ -73,7 +74,7 @@ _IGNORABLE = frozenset(["Cf", "Cc", "Zs"])
 
 @lru_cache(maxsize=4096)
 def choose_face(cluster: str, language: str = "") -> str | None:
-    """Return the name of the first font that has a whole cluster, None where there is none."""
+    """Return the name of the first font that has a whole cluster, None without one."""
     names = _candidates(cluster, language)
     return next((name for name in names if has_face(name, cluster)), None)
 
@@ -124,8 +125,6 @@ def _face(file: str) -> uharfbuzz.Face:
 
 
 # A line of text as glyphs at their places, in visual order.
-#
-# Lengths are in em, so that a line is shaped once for all font sizes.
 
 
 EMOJI_SPACE = 0.06
@@ -143,10 +142,10 @@ class Glyph(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShapedLine:
-    """A line that can be drawn; its ink is within its width, and reaches as far as it says."""
+    """A line that can be drawn; its ink is within its width."""
 
     width: float
-    above: float  # the baseline
+    above: float  # how far the ink reaches above the baseline
     below: float
     weight: plain_font.Weight
     glyphs: tuple[Glyph, ...]

@@ -1,6 +1,7 @@
-"""Text in pictures: what of it can be drawn, and lines that fit a width.
+"""Text in pictures: which part of it can be drawn, fonts, and lines that fit a width.
 
-Every font of the project may be needed for one line; `font.py` measures and draws it.
+Pillow sets lines of Latin, Greek and Cyrillic letters in the plain font. All other lines are shaped
+(`shaping`), which is loaded with the first of them.
 """
 
 from __future__ import annotations
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from PIL import Image
 
     from bot.core.images import shaping
-
-
-# The project's fonts in a size and a weight: how wide they set a line, and drawing one.
-#
-# Lines of Latin, Greek and Cyrillic letters are set by Pillow in the plain font. All others are
-# shaped (`shaping`), which is loaded for the first of them.
 
 
 Anchor: TypeAlias = Literal["left", "middle", "right"]
@@ -118,8 +113,8 @@ class Font:
 ELLIPSIS = "…"
 LINE_HEIGHT = 1.3  # in font sizes
 ABOVE, BELOW = 1.04, 0.26
-"""In font sizes, what a line has above and below its baseline. One whose ink reaches further, as in
-Arabic or Thai, is higher."""
+"""Room of a line above and below its baseline, in font sizes. A line whose ink reaches further, as
+in Arabic or Thai, is higher."""
 
 HYPHEN = "-"
 _HYPHENATED = ("LATIN", "GREEK", "CYRILLIC", "GEORGIAN", "ARMENIAN")
@@ -129,13 +124,14 @@ _QUOTES = frozenset(["Pd", "Ps", "Pe", "Pi", "Pf"])
 _IN_WORDS = frozenset("'\u2019-")
 _AROUND_WORDS = frozenset("\"'.,:;!?…")
 KEPT = 2
-"""Letters of a broken word that stand on each line at least."""
+"""The fewest letters of a broken word on each line."""
 
 MOST_MARKS = 6
-"""Marks of a letter that are drawn; more are no writing system's, and would cover other lines."""
+"""Marks of a letter that are drawn. No writing system needs more, and more would cover other
+lines."""
 
 _MIN_LETTER_WIDTH = 0.1
-"""In font sizes, less than any letter's: no more of a text is measured than may fit."""
+"""In font sizes, less than the width of any letter, so that only text that may fit is measured."""
 
 _INVISIBLE = frozenset(["Cc", "Cf"])
 _SYMBOLS = frozenset(["So", "Sm", "Sk"])  # not Sc: a currency sign has a meaning
@@ -151,7 +147,7 @@ _MEANINGFUL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FittedText:
-    """Lines that fit, and the font in the size in which they do."""
+    """Lines that fit, and the font in the size in which they fit."""
 
     lines: tuple[str, ...]
     font: Font
@@ -198,10 +194,10 @@ def normalize(text: str) -> str:
 
 
 def drawable_text(text: str) -> str | None:
-    """Return a text as a picture can show it: normalized, without what no font has.
+    """Return a text as a picture can show it: normalized, without characters that no font has.
 
-    Symbols, emoji and marks are left out. None where a letter is missing, which would make another
-    word, or where no letter, digit or emoji is left.
+    Only symbols, emoji and marks may be left out. Return None if a letter is missing, since that
+    would make another word, or if no letter, digit or emoji is left.
     """
     shown = normalize("".join(char for char in text if not _is_ignorable(char)))
     plain = normalize("".join(char for char in shown if not _is_invisible(char)))
@@ -224,7 +220,7 @@ def _is_invisible(char: str) -> bool:
 
 
 def _drawable_part(cluster: str) -> str | None:
-    """Return what the fonts have of a cluster; None where they lack its letter."""
+    """Return the part of a cluster that the fonts have; None if they lack its letter."""
     if has_glyphs(cluster) and len(cluster) <= MOST_MARKS:
         return cluster
     first = cluster[0]
@@ -258,7 +254,7 @@ def fit(
 ) -> FittedText:
     """Split a normalized text into lines of at most `width` pixels.
 
-    The first of `sizes` in which the whole text fits is used; in the last one it is cut short.
+    The first of `sizes` in which the whole text fits is used; in the last size it is cut short.
     """
     text = text[: int(max_lines * width / (_MIN_LETTER_WIDTH * min(sizes)))]
     for size in sizes:
@@ -281,7 +277,7 @@ def fit_drawable(
     max_lines: int = 1,
     weight: plain_font.Weight = "regular",
 ) -> FittedText | None:
-    """Fit the drawable part of any text, as `fit` does; None where there is none."""
+    """Fit the drawable part of any text, as `fit` does; return None if it has none."""
     shown = drawable_text(text)
     return fit(shown, width, sizes, max_lines=max_lines, weight=weight) if shown else None
 
@@ -325,7 +321,7 @@ def _fitting(starts: Sequence[str], width: int, font: Font) -> int:
 def _longest_start(word: str, width: int, font: Font) -> tuple[str, str]:
     """Return as much of a word as fits, at least one letter: with its hyphen, and without.
 
-    It ends after a hyphen of its own if it can, and leaves no lone letter on a line.
+    It ends after a hyphen of the word if possible, and leaves no single letter on a line.
     """
     starts = [*accumulate(_parts(word, width, font))]
     hyphen = HYPHEN if _is_hyphenated(word) else ""
@@ -368,7 +364,7 @@ def _cut_short(text: str, width: int, font: Font) -> str:
 
 
 def _parts(text: str, width: int, font: Font) -> Iterator[str]:
-    """Yield the clusters of a text; one that is wider than a line, character by character."""
+    """Yield the clusters of a text; a cluster wider than a line, character by character."""
     for cluster in unicode_text.split_clusters(text):
         if len(cluster) > 1 and ceil(font.length(cluster + ELLIPSIS)) > width:
             yield from cluster
@@ -377,7 +373,7 @@ def _parts(text: str, width: int, font: Font) -> Iterator[str]:
 
 
 def with_direction(lines: Sequence[str], text: str) -> tuple[str, ...]:
-    """Mark each line of a text whose letters alone would give it the other direction."""
+    """Add a mark to each line whose letters alone would give it another direction than the text."""
     level = unicode_text.base_level(text)
     mark = unicode_text.RIGHT_MARK if level else unicode_text.LEFT_MARK
     return tuple(line if unicode_text.base_level(line) == level else mark + line for line in lines)

@@ -1,7 +1,9 @@
-"""The order in which a line of text is shown, from left to right (Unicode Standard Annex #9).
+"""Unicode rules for text in pictures: grapheme clusters, line breaks and the order of characters.
 
-Characters that embed, isolate or override a direction are ignored: names are short, and with such
-characters a text can pretend to be another one. The marks LRM, RLM and ALM count.
+Clusters are what a reader takes for one character (Standard Annex #29). Lines of East Asian
+scripts, which have no spaces, may end at certain places (#14). The order from left to right follows
+Annex #9; characters that embed, isolate or override a direction are ignored, since names are short
+and such characters can make a text look like another one. The marks LRM, RLM and ALM count.
 """
 
 from __future__ import annotations
@@ -10,11 +12,6 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
-
-# Grapheme clusters: what a reader takes for one character (Unicode Standard Annex #29).
-#
-# And the places where a line of an East Asian script may end, which has no spaces (Annex #14).
-
 
 JOINER, NON_JOINER = "\u200d", "\u200c"
 TEXT_STYLE, EMOJI_STYLE, KEYCAP = "\ufe0e", "\ufe0f", "\u20e3"
@@ -121,6 +118,9 @@ def _is_ideographic(char: str) -> bool:
     if char < _FIRST_EAST_ASIAN or any(ord(char) in letters for letters in _HANGUL):
         return False
     return unicodedata.east_asian_width(char) in "WF" or char in (EMOJI_STYLE, JOINER)
+
+
+# The order from left to right.
 
 
 LEFT_MARK, RIGHT_MARK = "\u200e", "\u200f"

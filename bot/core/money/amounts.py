@@ -60,15 +60,18 @@ _LAKHS = re.compile(r"[1-9][0-9]?(?: [0-9]{2})+ [0-9]{3}")
 
 @dataclass(frozen=True, slots=True)
 class _Currency:
-    """Decimals of a currency; `shown` of them are written even if they are zero.
-
-    `example` is the price of something small, in major units.
-    """
+    """The facts about a currency."""
 
     decimals: int
+
     shown: int
+    """Decimals that are written even if they are zero."""
+
     iso: bool
+
     example: str
+    """The price of something small, in major units."""
+
     aliases: tuple[str, ...] = ()
 
 

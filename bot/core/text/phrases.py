@@ -1,4 +1,7 @@
-"""Who published an exchange rate: as the interface says it, in English, and as people read it."""
+"""Phrases made of parts: lists, and the publishers of an exchange rate.
+
+The interface has the source of a rate as an English phrase; people read it in their language.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,12 @@ from collections.abc import Callable, Sequence
 
 from babel.lists import format_list
 
-# Lists as people write them: `7, 8 and 9`, `7, 8 und 9`.
-
-
 _LOCALES = {"en": "en_GB"}
-"""The texts' own English: CLDR's plain English puts a comma before the "and"."""
+"""The English of our texts: CLDR's plain English puts a comma before the "and"."""
 
 
 def join_list(items: Sequence[str], language: str) -> str:
-    """Join items as one writes them in a language (CLDR)."""
+    """Join items as a list in a language (CLDR): `7, 8 and 9`, `7, 8 und 9`."""
     return format_list(items, locale=_LOCALES.get(language, language))
 
 
@@ -34,7 +34,7 @@ def rate_source(names: Sequence[str]) -> str:
 def rate_source_text(source: str, say: Callable[..., str]) -> str:
     """Return a source in the language of `say`, which takes a text's key and its values.
 
-    One that is not ours is a name, and stays as it is.
+    A source that `rate_source` didn't make is a name, and stays as it is.
     """
     if source in _KEYS:
         return say(_KEYS[source])
