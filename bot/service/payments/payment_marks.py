@@ -1,4 +1,4 @@
-"""What a seller marks on a payment, and the letters that its payer gets about it."""
+"""What a seller marks on a payment: sent, paid back, its message hidden; and letters about it."""
 
 from __future__ import annotations
 
@@ -12,35 +12,31 @@ from bot.service.notifications import payer_letters
 from bot.service.payments import payment_reports, payment_rows
 from bot.service.requests import changes, idempotency, request, request_commands, request_rows
 
-# What a seller marks on a payment: sent, paid back, its message hidden.
-
-
 LONGEST_NOTE = 200
-"""Characters of a note: a tracking number, or a few words."""
+"""Characters of a note, such as a tracking number."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkEdit:
-    """A mark to set, or the note of one to change; KEEP leaves the note, None removes it."""
+    """A mark to set, or a change of its note; KEEP leaves the note, None removes it."""
 
     note: str | changes.Keep | None = changes.KEEP
 
 
 @dataclass(frozen=True, slots=True)
 class MarksEdit:
-    """A checked body: None takes a mark back, KEEP leaves it.
-
-    `notify_payer`: the payer gets a letter about what is new, if they left an address.
-    """
+    """A checked body: None takes a mark back, KEEP leaves it."""
 
     sent: MarkEdit | changes.Keep | None = changes.KEEP
     paid_back: MarkEdit | changes.Keep | None = changes.KEEP
     message_hidden: bool | changes.Keep = changes.KEEP
+
     notify_payer: bool = True
+    """True if the payer gets a letter about the news, provided that they left an address."""
 
 
 def edit(marks: request.Marks, change: MarksEdit, now: int) -> request.Marks:
-    """Return the marks after an edit; one that is set already keeps its time."""
+    """Return the marks after an edit; a mark that is set already keeps its time."""
     hidden = change.message_hidden
     return request.Marks(
         marks.message_hidden if isinstance(hidden, changes.Keep) else hidden,
@@ -61,7 +57,7 @@ def _mark(
 
 
 def mark_news(before: request.Marks, after: request.Marks) -> Iterator[payment_reports.News]:
-    """Yield what the payer should hear of: marks that are new, or have a note that is new."""
+    """Yield the news for the payer: marks that are new, or have a new note."""
     if _is_news(before.sent_at, after.sent_at, before.sent_note, after.sent_note):
         yield payment_reports.News.SENT
     if _is_news(
@@ -77,7 +73,7 @@ def _is_news(was: int | None, at: int | None, old: str | None, note: str | None)
 
 
 NOTIFIED = "notified"
-"""What a marking call notes under its Idempotency-Key if the payer gets a letter."""
+"""The note under the Idempotency-Key of a call that sends the payer a letter."""
 
 UNKNOWN = "The application has no such payment of such a request."
 
@@ -92,8 +88,8 @@ def mark(
 ) -> tuple[request.Payment, bool]:
     """Change the marks of a payment; return it, and whether its payer gets a letter.
 
-    The call's `key` keeps the latter for repeats. An edit that changes nothing does nothing. The
-    receipts of a deleted request stay, and so do the marks on them. Raises NotFound.
+    The call's `key` keeps the latter for repeats. An edit that changes nothing does nothing.
+    Payments of a deleted request can be marked too. Raises NotFound.
     """
     request_rows.lock(tx, request_id)
     request = request_rows.find_ever(tx, request_id, caller.now)
@@ -105,12 +101,14 @@ def mark(
         return payment, False
     payment_rows.write_mark(tx, payment, marks)
     marked = replace(payment, marks=marks)
-    notifies = change.notify_payer and caller.policy.mails
-    notified = notifies and _notify(tx, request, payment, marked, caller.now)
+    queued = []
+    if change.notify_payer and caller.policy.mails:
+        news = mark_news(payment.marks, marks)
+        queued = [payer_letters.queue_notice(tx, request, marked, one, caller.now) for one in news]
     _audit(tx, caller, payment, marks)
-    if notified:
+    if any(queued):
         idempotency.keep(tx, key, NOTIFIED)
-    return marked, notified
+    return marked, any(queued)
 
 
 def find_own(
@@ -123,32 +121,19 @@ def find_own(
     return payment
 
 
-def _notify(
-    tx: database.Transaction,
-    request: request.PaymentRequest,
-    before: request.Payment,
-    after: request.Payment,
-    now: int,
-) -> bool:
-    """Queue the letters about what is new; return whether there is one."""
-    news = mark_news(before.marks, after.marks)
-    queued = [payer_letters.queue_notice(tx, request, after, one, now) for one in news]
-    return any(queued)
-
-
 def _audit(
     tx: database.Transaction,
     caller: request_commands.Caller,
     payment: request.Payment,
     marks: request.Marks,
 ) -> None:
-    """Record which marks are set; notes may name the payer, so only that they changed."""
+    """Record which marks are set, but of notes only that they changed: they may name the payer."""
     before, details = payment.marks, {"request": payment.request_id}
-    told = {
+    times = {
         "sent": (before.sent_at, marks.sent_at),
         "paid_back": (before.paid_back_at, marks.paid_back_at),
     }
-    changed = {name: new is not None for name, (old, new) in told.items() if old != new}
+    changed = {name: new is not None for name, (old, new) in times.items() if old != new}
     if before.message_hidden != marks.message_hidden:
         changed["message_hidden"] = marks.message_hidden
     if (before.sent_note, before.paid_back_note) != (marks.sent_note, marks.paid_back_note):

@@ -15,20 +15,22 @@ from bot.service.requests import request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentReport:
-    """What a webhook and a letter both report; `amount` in minor units of `currency`.
-
-    The amount is the sum of `quantity` units. The units are those of a limited drop, None for
-    other kinds.
-    """
+    """What webhooks and letters report."""
 
     app_id: str
     request_id: str
     transaction_id: str
+
     amount: int
+    """The sum of all units, in minor units of `currency`."""
+
     currency: str
     completed_at: int
     user_data: dict[str, str] = field(default_factory=dict)
+
     remaining_units: int | None = None
+    """Only of a limited drop, like the reserved units."""
+
     reserved_units: int | None = None
     oversold: bool = False
     quantity: int = 1
@@ -65,7 +67,7 @@ def checkout_facts(request: request.PaymentRequest, checkout: checkout.Checkout)
 
 
 def converted_facts(amount: int, currency: str, paid: request.Quote) -> dict[str, Any]:
-    """Return what the payer gave, as fields of a letter; none where it is the price."""
+    """Return what the payer paid, as fields of a letter; none if it is the price."""
     if (paid.amount, paid.currency) == (amount, currency):
         return {}
     return {"paid_amount": paid.amount, "paid_currency": paid.currency}
@@ -73,22 +75,25 @@ def converted_facts(amount: int, currency: str, paid: request.Quote) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class PaidBy:
-    """How a payment came: `amount` in minor units of `currency`, converted at `rate`.
-
-    `reference` is that of the transfer, or the invoice.
-    """
+    """How a payment was made."""
 
     kind: str
+
     amount: int
+    """In minor units of `currency`."""
+
     currency: str
+
     reference: str
+    """Id of the invoice, or reference of the transfer."""
+
     rate: str | None = None
     rate_source: str | None = None
     rated_at: int | None = None
 
     @classmethod
     def of(cls, payment: request.Payment) -> Self:
-        """Return how a payment came."""
+        """Return how a payment was made."""
         paid, rate = payment.paid, payment.paid.rate
         known = (str(rate.rate), rate.source, rate.at) if rate else ()
         return cls(payment.rail, paid.amount, paid.currency, payment.external_id, *known)
@@ -96,20 +101,24 @@ class PaidBy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookReport(PaymentReport):
-    """A webhook to `url`; `custom_parameters` is the JSON text that goes along.
-
-    `paid_by`, `checkout_id` and `underpaid` are for applications that know of real money. `name`
-    and `message` are the payer's words; `codes_waiting` counts the units sold that wait for a code.
-    """
+    """A webhook about a payment."""
 
     url: str
+
     custom_parameters: str | None = None
+    """JSON text that is sent along."""
+
+    # For applications that know of real money.
     checkout_id: str | None = None
     paid_by: PaidBy | None = None
     underpaid: bool = False
+
+    # The payer's words.
     name: str | None = None
     message: str | None = None
+
     codes_waiting: int = 0
+    """How many sold units wait for a code."""
 
     def without_payer(self) -> Self:
         """Return the report without what its payer entered, the words too."""
@@ -118,42 +127,48 @@ class WebhookReport(PaymentReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimReport:
-    """A webhook to `url`: a payer says that the money of a checkout was sent.
-
-    `amount` in minor units of `currency`, the payer's. The payer's network has claimed `unproven`
-    payments of the request, this one among them, that their seller has not confirmed.
-    """
+    """A webhook about a claim: a payer says that the money of a checkout was sent."""
 
     app_id: str
     request_id: str
     checkout_id: str
     rail: str
+
     amount: int
+    """What the payer pays, in minor units of `currency`."""
+
     currency: str
     reference: str | None
     claimed_at: int
     url: str
     custom_parameters: str | None = None
+
     unproven: int = 1
+    """Unconfirmed claims of this request by the payer's network, this one included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterReport(PaymentReport):
-    """A payment to report by letter; `paid_amount` where the payer gave another one.
-
-    `underpaid`: it is less than the price, so that nothing was sold. `name`, `message` and
-    `codes_waiting` are as in a webhook.
-    """
+    """A letter to the seller about a payment."""
 
     address: str
     recipient_id: str
     product: str
+
     paid_amount: int | None = None
+    """What the payer paid, None for the price."""
+
     paid_currency: str | None = None
+
     underpaid: bool = False
+    """True if less than the price arrived, so that nothing was sold."""
+
+    # The payer's words.
     name: str | None = None
     message: str | None = None
+
     codes_waiting: int = 0
+    """How many sold units wait for a code."""
 
     def without_payer(self) -> Self:
         """Return the report without what its payer entered, the words too."""
@@ -162,11 +177,7 @@ class LetterReport(PaymentReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimLetter:
-    """A claim to tell its seller by letter: a payer says that the money of a checkout was sent.
-
-    `amount` is the price in minor units of `currency`, `paid_amount` what the payer gives where
-    that is another one. The seller may answer until `lapses_at`.
-    """
+    """A letter to the seller about a claim: a payer says that the money of a checkout was sent."""
 
     app_id: str
     request_id: str
@@ -174,50 +185,67 @@ class ClaimLetter:
     address: str
     recipient_id: str
     product: str
+
     amount: int
+    """The price, in minor units of `currency`."""
+
     currency: str
     reference: str | None
     claimed_at: int
+
     lapses_at: int
+    """The seller may answer until then."""
+
     paid_amount: int | None = None
+    """What the payer pays, None for the price."""
+
     paid_currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptReport(PaymentReport):
-    """A payment to confirm to its payer at `address`, with nothing that its seller wrote.
+    """A receipt for the payer, with nothing that the seller wrote.
 
-    `language` is that of the payer's form; the payer's data is the address alone.
+    The address is the only data of the payer in it.
     """
 
     address: str
+
     language: str
+    """Language of the payer's form."""
+
     paid_amount: int | None = None
+    """What the payer paid, None for the price."""
+
     paid_currency: str | None = None
     test_money: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectionNotice:
-    """A claimed payment that its seller has not found, to tell its payer at `address`.
-
-    `amount` is the price in minor units of `currency`, `reference` what the payer wrote on the
-    transfer. It has nothing that the seller wrote, and `language` is that of the payer's form.
-    """
+    """A letter to the payer of a rejected claim, with nothing that the seller wrote."""
 
     app_id: str
     request_id: str
     checkout_id: str
     address: str
+
     language: str
+    """Language of the payer's form."""
+
     amount: int
+    """The price, in minor units of `currency`."""
+
     currency: str
+
     reference: str | None
+    """What the payer wrote on the transfer."""
+
     rejected_at: int
 
 
 class News(StrEnum):
-    """What a payer hears of after the receipt."""
+    """What letters tell a payer after the receipt."""
 
     SENT = "sent"
     PAID_BACK = "paidBack"
@@ -227,9 +255,9 @@ class News(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentNotice(PaymentReport):
-    """News of a payment for its payer at `address`, of `noticed_at`.
+    """A letter to the payer with news of a payment.
 
-    It has neither codes nor what the seller wrote: they are read when the letter is sent.
+    Codes and the seller's words are not in it: they are read when the letter is sent.
     """
 
     address: str
@@ -241,7 +269,7 @@ class PaymentNotice(PaymentReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmationQuestion:
-    """A letter that asks the holder of `address` to confirm it, queued at `asked_at`."""
+    """A letter that asks the holder of `address` to confirm it."""
 
     app_id: str
     request_id: str

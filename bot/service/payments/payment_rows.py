@@ -102,7 +102,7 @@ def insert(
 def of_settlement(
     tx: database.Transaction, settlement: checkout.Settlement
 ) -> request.Payment | None:
-    """Return the payment that a settlement has made, None if it is new."""
+    """Return the payment of a settlement, None if the settlement is new."""
     row = tx.one(f"{SELECT} external_id = :external_id", external_id=settlement.external_id)
     return read_row(row) if row else None
 
@@ -126,7 +126,7 @@ def with_last_unit(
 ) -> list[request.Payment]:
     """Return up to `most` payments whose last unit is one of these, in the order of their units.
 
-    Only those that are not paid back, and whose payers said who they are.
+    Payments that were paid back, or whose payers left no data, are left out.
     """
     place = {"first": units[0], "last": units[-1], "most": most}
     rows = tx.query(WITH_LAST_UNIT, request_id=request_id, **place)
@@ -134,7 +134,7 @@ def with_last_unit(
 
 
 def delete_underpaid(tx: database.Transaction, payment_id: str) -> None:
-    """Delete an underpaid payment, for the one that takes its place under its id."""
+    """Delete an underpaid payment, whose id another payment takes over."""
     tx.execute("DELETE FROM payments WHERE id = :id AND state = 'underpaid'", id=payment_id)
 
 
@@ -151,7 +151,7 @@ async def read_of_checkout(db: database.Database, checkout_id: str) -> request.P
 
 
 async def read(db: database.Database, request_id: str, payment_id: str) -> request.Payment | None:
-    """Return a payment by both of its ids, which its payer knows."""
+    """Return a payment by both ids, which its payer knows."""
     row = await db.one(BY_ID, request_id=request_id, id=payment_id)
     return read_row(row) if row else None
 

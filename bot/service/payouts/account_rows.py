@@ -13,12 +13,12 @@ from bot.service.checkouts import checkout
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
 
-# Whether a request can be paid as far as money goes: with real money, if an account of the owner
+# 1 if there is an account for the money of a request: with real money, if an account of the owner
 # that it names takes its currency; with test money, unless that owner has connected an account and
 # so expects real money. A request of one seller is never paid to another's accounts: only an
-# application that vouches for its sellers need not name whose request it is. `{request}` is the
-# name of its table. The condition on the kind lets SQLite search an index instead of the table;
-# asked for one value, PostgreSQL searches that of the applications instead of hashing them all.
+# application that vouches for its sellers need not name the seller of a request. `{request}` is the
+# name of its table. The condition on the kind lets SQLite search an index instead of the table, and
+# the comparison with 1 lets PostgreSQL search an index of the applications instead of hashing them.
 PAYABLE = """
     CASE WHEN {request}.payout <> {request}.owner AND ({request}.owner <> '' OR 1 = (
         SELECT p.confirms FROM apps p WHERE p.id = {request}.app_id
@@ -51,7 +51,7 @@ OWN = f"{LIVE} AND a.owner = :owner ORDER BY a.since, a.id"
 OFFERED = OWN.replace("ORDER", "AND a.kind IN (SELECT kind FROM offered_rails) ORDER")
 SAME_WAY = f"{LIVE} AND a.owner = :owner AND a.kind = :kind AND a.scheme = :scheme"
 OFFER = "INSERT INTO offered_rails (kind) VALUES (:kind) ON CONFLICT DO NOTHING"
-# Who retires an account waits, and finds the checkout that has chosen it meanwhile.
+# A transaction that retires an account waits, and finds the checkout that has chosen it meanwhile.
 KEEP = (
     "SELECT id FROM payout_accounts"
     " WHERE app_id = :app_id AND owner = :owner AND retired_at IS NULL ORDER BY id FOR SHARE"
@@ -60,7 +60,7 @@ COUNT = """
     SELECT kind, COUNT(*) AS number FROM payout_accounts WHERE retired_at IS NULL
     GROUP BY kind ORDER BY kind
 """
-# Retired accounts whose checkouts hold no unit and are polled no more.
+# Deletes retired accounts whose checkouts hold no units and are polled no more.
 FORGET = f"""
     DELETE FROM payout_accounts WHERE id IN (
       SELECT a.id FROM payout_accounts a WHERE a.retired_at IS NOT NULL {{narrowed}}
@@ -75,7 +75,7 @@ RETIRE = "UPDATE payout_accounts SET retired_at = :now WHERE id = :id AND retire
 def write_offered(tx: database.Transaction, kinds: Iterable[str]) -> None:
     """Store the kinds of real money that are offered; none with test money.
 
-    Each replica does so at its start, and payments read them: nothing is written that is there.
+    Each replica does so at its start, while payments read them, so stored kinds aren't rewritten.
     """
     wanted, stored = {*kinds}, {row["kind"] for row in tx.query("SELECT kind FROM offered_rails")}
     for kind in sorted(stored - wanted):
@@ -115,7 +115,7 @@ def keep(tx: database.Transaction, app_id: str, owner: str) -> None:
 async def read_ways(
     db: database.Database, app_id: str, owner: str
 ) -> list[payout_account.PayoutAccount]:
-    """Return what `ways` does, without waiting for the writer."""
+    """Return the same as `ways`, without waiting for the writer."""
     return [_account(row) for row in await db.query(OFFERED, app_id=app_id, owner=owner)]
 
 
@@ -143,7 +143,7 @@ def find_of_app(
 def find_way(
     tx: database.Transaction, app_id: str, owner: str, connected: rail.Connected
 ) -> payout_account.PayoutAccount | None:
-    """Return the account that the owner has of the way of one just connected."""
+    """Return the owner's account of the same way as a connected one."""
     kind, scheme = connected.kind, connected.scheme
     row = tx.one(SAME_WAY, app_id=app_id, owner=owner, kind=kind, scheme=scheme)
     return _account(row) if row else None

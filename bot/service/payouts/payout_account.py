@@ -1,4 +1,4 @@
-"""Why the details of a payout account are refused: a code for machines beside each message."""
+"""Payout accounts, where the money of sellers goes, and why their details are refused."""
 
 from __future__ import annotations
 
@@ -10,42 +10,51 @@ from typing import Any
 from bot.core import errors
 from bot.core.text import sanitize
 
-# A payout account: where the money of a seller's payments goes.
-
-
 BANK = "bank"
 LIGHTNING = "lightning"
 LNBITS = "lnbits"
 NWC = "nwc"
 SANDBOX = "sandbox"
 KINDS = (BANK, LIGHTNING, LNBITS, NWC)
-"""The kinds of real money, in the order that they are offered in."""
+"""The kinds of real money, in the order in which they are offered."""
 
 DESTINATION = "account:"
-"""What a receiver's destination starts with that names an owner's accounts; the owner follows."""
+"""Prefix of a receiver's destination that names an owner, whose accounts get the money."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayoutAccount:
-    """An owner's account; `sealed` are its details, encrypted, `label` names it to people.
-
-    An owner has one account a way. A replaced or removed one is retired: money that was asked for
-    before may still arrive. `since` is the time of the first account of this way, in epoch ms, by
-    which the ways are ordered.
-    """
+    """An owner's account; an owner has one for each way. Times in epoch ms."""
 
     id: str
     app_id: str
+
     owner: str
+    """The seller within the application."""
+
     kind: str
+
     scheme: str
+    """Format of the bank code, such as `sepa`; "" for other kinds."""
+
     automatic: bool
+    """True if the rail learns of payments itself."""
+
     currencies: tuple[str, ...]
+
     label: str
+    """Names the account to people."""
+
     sealed: str
+    """Its details, encrypted."""
+
     since: int
+    """Time of the owner's first account of this way; the ways are ordered by it."""
+
     created_at: int
+
     retired_at: int | None = None
+    """When it was replaced or removed; money that was asked for before may still arrive."""
 
     @property
     def way(self) -> str:
@@ -56,6 +65,8 @@ class PayoutAccount:
         """Return whether a price in this currency can be paid to it: bank codes never convert."""
         return self.kind != BANK or currency in self.currencies
 
+
+# Refused details: a code for machines beside each message.
 
 LONGEST_NAME = 100
 """Characters of a field's name that an answer repeats."""
@@ -127,7 +138,7 @@ class DetailError(StrEnum):
     HOST_DENIES = "hostDenies"
     HOST_MOVED = "hostMoved"
     HOST_SAYS = "hostSays"
-    """The only one whose message people need as well: it holds the words of their wallet."""
+    """People need its message as well: it holds the words of their wallet."""
 
 
 class BadDetail(errors.BotError):

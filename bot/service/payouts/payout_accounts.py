@@ -1,7 +1,7 @@
 """Payout accounts of sellers: connected after a probe, listed, removed.
 
-An account's details are sealed from the moment that its rail has accepted them: no answer, log or
-audit line has them.
+The details of an account are sealed as soon as its rail has accepted them: no answer, log or audit
+line has them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from bot.service.rails import rail
 from bot.service.requests import changes, idempotency, request_commands
 
 PROBES = 8
-"""Probes of sellers' wallets that run at once for one application."""
+"""Simultaneous probes of sellers' wallets for one application."""
 
 PROBE_SECONDS = 30
-"""Seconds after which a probe is given up: it asks a wallet several times."""
+"""Time limit of a probe, which asks a wallet several times."""
 
 TEST_MONEY = "This server takes test money, which needs no payout account: see its setting RAILS."
 UNKNOWN = "There is no such payout account."
@@ -53,10 +53,10 @@ class Payouts:
         details: Mapping[str, Any],
         key: idempotency.CallKey | None = None,
     ) -> payout_account.PayoutAccount:
-        """Connect an account in the place of the owner's account of the same way.
+        """Connect an account, which replaces the owner's account of the same way.
 
-        The same details again change nothing, and a call repeated under its key asks no wallet.
-        Raises the errors of `check`, NotFound for a repeat whose account is gone, and
+        The same details change nothing, and a call repeated under its key asks no wallet. Raises
+        the errors of `check`, NotFound for a repeat whose account is gone, and
         IdempotencyMismatch.
         """
         made = await idempotency.read_made(self._db, key)
@@ -105,12 +105,12 @@ class Payouts:
         )
 
     def details_of(self, account: payout_account.PayoutAccount) -> dict[str, Any]:
-        """Return the details of an account, as its rail has them."""
+        """Return the details of an account, unsealed, as its rail needs them."""
         details: dict[str, Any] = exact_json.loads(self._vault.open(account.sealed))
         return details
 
     def check_real_money(self) -> None:
-        """Raise InvalidBody where test money is taken."""
+        """Raise InvalidBody if the server takes test money."""
         if self._rails.test_money:
             raise errors.InvalidBody(TEST_MONEY)
 
@@ -181,18 +181,15 @@ def _find_own(
 
 
 def sweep(tx: database.Transaction, now: int, most: int) -> int:
-    """Delete up to `most` retired accounts, with their secrets, that no checkout needs any more.
-
-    Return how many.
-    """
+    """Delete up to `most` retired accounts that no checkout needs any more; return how many."""
     return account_rows.forget_retired(tx, now - checkout.LAST, most)
 
 
 def _retire(tx: database.Transaction, account: payout_account.PayoutAccount, now: int) -> bool:
     """Mark an account as retired, and delete it at once if nobody is paying to it.
 
-    Return False, unchanged, if it was retired before. A payment that is about to choose it keeps
-    it: only after that one is its checkout found.
+    Returns False, unchanged, if it was retired before. `account_rows.retire` waits for a payment
+    that is choosing the account, so its checkout is found.
     """
     if not account_rows.retire(tx, account.id, now):
         return False

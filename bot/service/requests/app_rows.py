@@ -11,27 +11,31 @@ SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps 
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """An application; its own secret is stored as a hash, those of its webhooks sealed.
-
-    The former secrets are taken, and sign, beside the new ones until `former_until`, in epoch ms.
-    `confirms`: the holders of email addresses that it names have to confirm them. `seller` is the
-    JSON of the profile that its requests show which have none of their own.
-    """
+    """An application; times in epoch ms."""
 
     id: str
     name: str
     secret_hash: str
+
     webhook_secret: str
+    """Sealed."""
+
     created_at: int
     revoked_at: int | None = None
     former_secret_hash: str | None = None
     former_webhook_secret: str | None = None
+
     former_until: int | None = None
+    """Until then the former secrets are accepted, and sign, beside the new ones."""
+
     confirms: int = 0
+    """1 if the holders of the email addresses that it names have to confirm them."""
+
     seller: str | None = None
+    """JSON of the profile of its requests that have none of their own."""
 
     def overlaps(self, now: int) -> bool:
-        """Return whether the former secrets still count beside the new ones."""
+        """Return whether the former secrets are still valid."""
         return self.former_until is not None and now < self.former_until
 
 
@@ -70,7 +74,7 @@ async def read_webhook_secrets(db: database.Database, app_id: str, now: int) -> 
 
 
 def lock(tx: database.Transaction, app_id: str) -> None:
-    """Lock an application until the transaction ends, for a change of what was read of it."""
+    """Lock an application until the transaction ends, before a change of what was read."""
     tx.lock(LOCK, id=app_id)
 
 

@@ -19,10 +19,10 @@ MAX_NAME = 100
 SECRET_BYTES = 32  # too many to guess, so a plain hash is enough to store it
 HOUR = 3600 * 1000
 OVERLAP = 24 * HOUR
-"""Milliseconds for which former secrets are taken, and sign webhooks, beside the new ones."""
+"""Milliseconds for which former secrets are accepted, and sign webhooks, beside the new ones."""
 
 FRESH = 250
-"""Milliseconds for which an application that was read counts as live."""
+"""Milliseconds for which an application isn't read again when it calls."""
 
 _NO_HASH = "0" * 64
 
@@ -59,9 +59,9 @@ def create(
 def rotate(
     tx: database.Transaction, keys: vault.Vault, app_id: str, now: int, overlap: int = OVERLAP
 ) -> Credentials:
-    """Replace an application's secrets; for `overlap` ms the former ones count too.
+    """Replace an application's secrets; the former ones stay valid for `overlap` ms.
 
-    So its programs and receivers have time to change theirs; an earlier overlap ends at once.
+    So its programs and receivers have time to change theirs. An earlier overlap ends at once.
     Raises NotFound, and Refused for an application that is revoked or the bot's own.
     """
     _check_not_embedded(tx, keys, app_id)
@@ -146,10 +146,9 @@ def ensure_embedded_app(tx: database.Transaction, keys: vault.Vault, now: int) -
 
 
 class Logins:
-    """Checks credentials; an application that called a moment ago is not looked up again.
+    """Checks credentials; an application that called less than FRESH ms ago isn't read again.
 
-    So a revoked application, and a former secret, end FRESH ms later at most, in every process.
-    `now` returns epoch ms.
+    So a revoked application or a former secret is refused FRESH ms later at most, in every process.
     """
 
     def __init__(self, db: database.Database, now: Callable[[], int]) -> None:

@@ -33,7 +33,6 @@ class Keep(Enum):
 
 KEEP = Keep.KEEP
 
-
 AT_ONCE = 1_000
 """Milliseconds to the nearest end that an edit can set: `expirationInSeconds` is at least 1."""
 
@@ -91,7 +90,7 @@ class Edit:
 def create(creation: Creation, request_id: str, app_id: str, now: int) -> PaymentRequest:
     """Return a new request; a one-off is a request of one unit.
 
-    Raises InvalidBody if `totalUnits`, the goal or the quantity does not fit the kind, or the
+    Raises InvalidBody if `totalUnits`, the goal or the quantity doesn't fit the kind, or the
     amounts to choose don't fit each other and the price.
     """
     kind, total = creation.terms.kind, creation.total_units
@@ -154,12 +153,14 @@ def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
     edited = replace(
         terms,
         product=product,
-        price_before_discount=_price(terms, change.price_before_discount),
+        price_before_discount=_minor_or(
+            change.price_before_discount, terms.price_before_discount, terms, "priceBeforeDiscount"
+        ),
         redirect_url=_or(change.redirect_url, terms.redirect_url),
         webhook=_webhook(terms.webhook, change),
         email=_or(change.email, terms.email),
         seller=_seller(terms.seller, change.seller),
-        goal=_goal(terms, change.goal),
+        goal=_minor_or(change.goal, terms.goal, terms, "goal"),
         max_quantity=_or(change.max_quantity, terms.max_quantity),
         thanks=_or(change.thanks, terms.thanks),
         keep_url=_or(change.keep_url, terms.keep_url),
@@ -175,7 +176,7 @@ def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
 
 
 def pauses(expires_at: int | None, now: int) -> bool:
-    """Return whether an edit that sets this end stops the request at once, as its seller does."""
+    """Return whether an edit that sets this end pauses the request: it ends at once."""
     return expires_at is not None and expires_at <= now + AT_ONCE
 
 
@@ -204,16 +205,12 @@ def _or(value: T | Keep, kept: T) -> T:
     return kept if isinstance(value, Keep) else value
 
 
-def _price(terms: Terms, price: Decimal | Keep | None) -> int | None:
-    if isinstance(price, Keep):
-        return terms.price_before_discount
-    return None if price is None else minor(price, terms.currency, "priceBeforeDiscount")
-
-
-def _goal(terms: Terms, goal: Decimal | Keep | None) -> int | None:
-    if isinstance(goal, Keep):
-        return terms.goal
-    return None if goal is None else minor(goal, terms.currency, "goal")
+def _minor_or(
+    amount: Decimal | Keep | None, kept: int | None, terms: Terms, field: str
+) -> int | None:
+    if isinstance(amount, Keep):
+        return kept
+    return None if amount is None else minor(amount, terms.currency, field)
 
 
 def minor(amount: Decimal, currency: str, field: str) -> int:
@@ -247,9 +244,8 @@ def _decreased(request: PaymentRequest, count: int) -> Units | None:
     if units is None or request.terms.kind is not Kind.LIMIT:
         raise errors.NotLimited
     if count > units.remaining:
-        raise errors.NotEnoughUnits(
-            f"{units.remaining} units remain, {count} were to be taken out."
-        )
+        message = f"{units.remaining} units remain, {count} were to be taken out."
+        raise errors.NotEnoughUnits(message)
     return replace(units, remaining=units.remaining - count, decreased=units.decreased + count)
 
 

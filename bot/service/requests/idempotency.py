@@ -1,8 +1,8 @@
 """Calls that carry an Idempotency-Key: made once within 24 hours, however often they are sent.
 
 The key is stored in the transaction of the change, before anything else, so that two simultaneous
-calls wait for each other. A repeat changes nothing and is answered with what the call made, as that
-is now: no answer is stored, and so nothing personal. A refused call stores no key and may be
+calls wait for each other. A repeat changes nothing and is answered with the present state of what
+the call made: no answer is stored, and so nothing personal. A refused call stores no key and may be
 repeated once its cause is gone (docs/decisions/0094-idempotency-keys-of-every-change.md).
 """
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 LIFETIME = 24 * 60 * 60 * 1000
 """Milliseconds for which an Idempotency-Key is remembered."""
 
-# A key that is forgotten may still have its row, until the next sweep.
+# The row of an expired key stays until the next sweep.
 TAKE = """
     INSERT INTO idempotency (app_id, key_digest, call_digest, made, created_at)
     VALUES (:app_id, :key, :call, :made, :now)
@@ -43,18 +43,24 @@ FORGET = """
 
 @dataclass(frozen=True, slots=True)
 class CallKey:
-    """An Idempotency-Key of an application, as digests: `call` is of the whole call."""
+    """An Idempotency-Key of an application."""
 
     app_id: str
+
     key: str
+    """Digest of the key."""
+
     call: str
+    """Digest of the whole call."""
+
     now: int
+    """In epoch ms."""
 
     @classmethod
     def of(cls, app_id: str, key: str, call: str, now: int) -> CallKey:
-        """Return the key of a call, which is described by a text.
+        """Return the key of a call, which a text describes.
 
-        The digest of the call has the key in it, so that nobody finds out a body by trying.
+        The digest of the call includes the key, so that nobody can guess a body by trying.
         """
         return cls(app_id, _digest(key), _digest(f"{key} {call}"), now)
 
@@ -70,10 +76,10 @@ def once(
     again: Callable[[str], T],
     made: str = "",
 ) -> T:
-    """Make a change, or return what `again` finds of one that was made under the same key.
+    """Make a change, or return the result of `again` if it was made under the same key before.
 
-    It gets what the change noted: `made`, or what it kept. Raises IdempotencyMismatch for another
-    call, and what the two functions raise.
+    `again` gets the note of the change: `made`, or the argument of `keep`. Raises
+    IdempotencyMismatch for another call, and what the two functions raise.
     """
     if key is None:
         return change()
@@ -95,7 +101,7 @@ async def is_known(db: database.Database, key: CallKey) -> bool:
 
 
 async def read_made(db: database.Database, key: CallKey | None) -> str | None:
-    """Return what this call made before, None if it wasn't made under its key.
+    """Return the note of this call if it was made before under its key.
 
     For a call that asks others before its transaction. Raises IdempotencyMismatch.
     """
@@ -104,7 +110,7 @@ async def read_made(db: database.Database, key: CallKey | None) -> str | None:
 
 
 def forget(tx: database.Transaction, now: int, most: int) -> int:
-    """Delete up to `most` keys whose time is over; return how many."""
+    """Delete up to `most` expired keys; return how many."""
     return tx.execute(FORGET, end=now - LIFETIME, most=most)
 
 

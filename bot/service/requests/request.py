@@ -14,8 +14,7 @@ from bot.core.text import contacts, links
 from bot.service.notifications import notification
 from bot.service.payouts import payout_account
 
-# What a payer may tell the seller: a name and a message.
-
+# What a payer may tell the seller.
 
 LONGEST_NAME, LONGEST_MESSAGE = 80, 280
 """Characters."""
@@ -34,25 +33,25 @@ NO_WORDS = PayerWords()
 
 # Amounts that a payer may choose.
 
-
 SUGGESTIONS = 4
-"""Suggested amounts of a request."""
+"""The most suggested amounts of a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmountChoice:
-    """What a payer may pay for one unit, in minor units of the request's currency.
-
-    The suggestions lie between `minimum` and `maximum`; None for the currency's own bound.
-    """
+    """What a payer may pay for one unit, in minor units of the request's currency."""
 
     minimum: int
+
     suggested: tuple[int, ...] = ()
+    """Amounts from `minimum` to `maximum`."""
+
     maximum: int | None = None
+    """None for the largest amount of the currency."""
 
     @property
     def first(self) -> int:
-        """Return the amount that stands for the price: the first suggestion, or the minimum."""
+        """Return the price: the first suggestion, or the minimum without suggestions."""
         return self.suggested[0] if self.suggested else self.minimum
 
     def allows(self, amount: int) -> bool:
@@ -61,7 +60,6 @@ class AmountChoice:
 
 
 # Who sells: the profile that pages and letters show beside the product.
-
 
 OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """References by which an application tells its sellers apart."""
@@ -72,16 +70,19 @@ LONGEST_ABOUT = 160
 
 @dataclass(frozen=True, slots=True)
 class SellerProfile:
-    """Who is paid, as they present themselves; `description` is a line about them.
-
-    `contact` is an @username of Telegram, an email address or a link, `accent` a brand colour.
-    """
+    """Who is paid, as they present themselves."""
 
     name: str
     image_url: str | None = None
+
     contact: str | None = None
+    """An @username of Telegram, an email address or a link."""
+
     description: str | None = None
+    """A line about the seller."""
+
     accent: str | None = None
+    """The name of a brand colour."""
 
     @property
     def contact_url(self) -> str | None:
@@ -97,7 +98,6 @@ def check_accent(name: str) -> str:
 
 
 # The URLs of a request as headers and the Content-Security-Policy need them.
-
 
 _KEPT = "%:/?#[]@!$&'()*+,;=-._~"
 
@@ -137,6 +137,8 @@ def ascii_url(url: str) -> str:
     return f"{parts.scheme}://{links.authority(parts)}{quote(rest, safe=_KEPT)}"
 
 
+# What an application asks for.
+
 PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
 PAYOUT = re.compile(f"{payout_account.DESTINATION}({OWNERS.pattern})")
@@ -144,7 +146,7 @@ PAYOUT = re.compile(f"{payout_account.DESTINATION}({OWNERS.pattern})")
 
 
 class WebhookEvent(StrEnum):
-    """What a webhook may report; payments always are."""
+    """What a webhook may report; it always reports payments."""
 
     PAYMENT = "payment"
     CLAIMED = "checkout.claimed"
@@ -156,36 +158,6 @@ class Kind(StrEnum):
     NEVER = "never"
     ONCE = "onPaymentCompleted"
     LIMIT = "limit"
-
-
-class Status(StrEnum):
-    """State of a request, as the interface has it."""
-
-    SCHEDULED = "scheduled"
-    ACTIVE = "active"
-    EXPIRED = "expired"
-    COMPLETED = "completed"
-    SOLD_OUT = "soldOut"
-
-
-RESERVED = "reserved"
-"""Why an active request can't be paid: every remaining unit is reserved."""
-
-TOO_FEW = "tooFew"
-"""Why an active request can't be paid: fewer units remain than the payer wants."""
-
-PAUSED = "paused"
-"""Why the page of an expired request can't be paid: its seller stopped it by an edit."""
-
-UNPRICED = "unpriced"
-"""Why an active request can't be paid: the exchange rate is unknown."""
-
-NO_PAYOUT = "noPayoutAccount"
-"""Why an active request can't be paid: its seller has no account that can get real money for it."""
-
-
-WAY_CLOSED = "wayClosed"
-"""Why one way to pay is closed: its seller has removed it since the payer opened the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,19 +181,20 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where payments are reported, with `custom_parameters`, a JSON text.
-
-    `events` are those that the application knows of real money; None: it knows only the interface.
-    """
+    """Where payments are reported."""
 
     url: str
+
     custom_parameters: str | None = None
+    """A JSON text."""
+
     events: tuple[WebhookEvent, ...] | None = None
+    """The events that the application wants; None if it knows only the published interface."""
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Times that a request can be paid: paid + remaining + reserved + decreased = total."""
+    """The units of a request: paid + remaining + reserved + decreased = total."""
 
     total: int
     remaining: int
@@ -241,29 +214,46 @@ class Units:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the application asks for; a part of it can be edited later.
-
-    Amounts are minor units of `currency`; `seller` is the request's own. With a `choice` the payer
-    chooses the amount, and the shares are those of its first one. `max_quantity` are the units of
-    one checkout, `thanks` the seller's words on the receipt, and `keep_url` where that can be kept.
-    """
+    """What the application asks for; some of it can be edited later."""
 
     kind: Kind
     product: Product
+
     receivers: tuple[Receiver, ...]
+    """Their shares of the price; with a `choice`, of its first amount."""
+
     instrument: str
+    """The currency that is paid."""
+
     denomination: str | None = None
+    """The currency of the price if it isn't `instrument`."""
+
     price_before_discount: int | None = None
+    """In minor units of `currency`, as is the goal."""
+
     requested_user_data: tuple[PayerField, ...] = ()
     redirect_url: str | None = None
     webhook: Webhook | None = None
+
     email: str | None = None
+    """Address for letters about its payments."""
+
     seller: SellerProfile | None = None
+    """The request's own profile."""
+
     choice: AmountChoice | None = None
+    """None if the payer can't choose the amount."""
+
     goal: int | None = None
+
     max_quantity: int | None = None
+    """The most units of one checkout, None for 1."""
+
     thanks: str | None = None
+    """The seller's words on the receipt."""
+
     keep_url: str | None = None
+    """Where the payer can keep the receipt."""
 
     @property
     def currency(self) -> str:
@@ -290,44 +280,97 @@ class DeliveryKind(StrEnum):
     CODES = "codes"
 
 
+# The request and its status.
+
+
+class Status(StrEnum):
+    """State of a request in the interface."""
+
+    SCHEDULED = "scheduled"
+    ACTIVE = "active"
+    EXPIRED = "expired"
+    COMPLETED = "completed"
+    SOLD_OUT = "soldOut"
+
+
+# Reasons why a request can't be paid, beside its status.
+
+RESERVED = "reserved"
+"""All remaining units are reserved."""
+
+TOO_FEW = "tooFew"
+"""Fewer units remain than the payer wants."""
+
+PAUSED = "paused"
+"""The request has expired because its seller ended it by an edit."""
+
+UNPRICED = "unpriced"
+"""The exchange rate is unknown."""
+
+NO_PAYOUT = "noPayoutAccount"
+"""Its seller has no account that takes real money in its currency."""
+
+WAY_CLOSED = "wayClosed"
+"""The seller has removed the chosen way to pay since the payer opened the page."""
+
+
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """A request as it is stored; times in UTC epoch ms, `units` None if they are unlimited.
-
-    `owner` is its seller within the application, `recipient` the status of the email address
-    that gets letters about its payments, `app_seller` the profile of its application; `paused`: an
-    edit ended it at once; `payable`: test money pays it, or an account of its owner takes its
-    currency. `paid_count` are the units sold, `sales_count` the payments that took them,
-    `oversold_count` those that took none. `volume` is the sum of all of these payments, `raised`
-    without those that took no unit or were paid back. `delivers` is the kind of what payers get:
-    `text`, `file` or `codes`; `codes_count` is the last unit that has a code, and `codes_skipped`
-    the number of units up to it without one.
-    """
+    """A request as it is stored; times in UTC epoch ms."""
 
     id: str
     app_id: str
     created_at: int
     terms: Terms
+
     units: Units | None = None
+    """None if they are unlimited."""
+
     paid_count: int = 0
+    """The number of sold units."""
+
     sales_count: int = 0
+    """The number of payments that took units."""
+
     oversold_count: int = 0
+    """The number of payments that took none."""
+
     enabled_at: int | None = None
     expires_at: int | None = None
+
     owner: str = ""
+    """Its seller within the application."""
+
     recipient: notification.RecipientStatus | None = None
+    """Status of the email address that gets letters about its payments."""
+
     paused: bool = False
+    """True if an edit ended it at once."""
+
     app_seller: SellerProfile | None = None
+    """The profile of its application."""
+
     payable: bool = True
+    """True if it takes test money, or an account of its owner takes its currency."""
+
     volume: int = 0
+    """The sum of all payments, in minor units of the price's currency."""
+
     raised: int = 0
+    """The same without payments that took no units or were paid back."""
+
     delivers: DeliveryKind | None = None
+    """What payers get."""
+
     codes_count: int = 0
+    """The number of the last unit that has a code."""
+
     codes_skipped: int = 0
+    """How many units up to it have no code."""
 
     @property
     def seller(self) -> SellerProfile | None:
-        """Return the profile to show: its own, or else that of its application."""
+        """Return the profile to show: its own or its application's."""
         return self.terms.seller or self.app_seller
 
     @property
@@ -337,7 +380,7 @@ class PaymentRequest:
 
     @property
     def leads_away(self) -> bool:
-        """Return whether payers go straight to its redirect: no receipt has goods or thanks."""
+        """Return whether payers skip the receipt, without goods or thanks, for the redirect."""
         return self.delivers is None and self.terms.thanks is None
 
     @property
@@ -347,7 +390,7 @@ class PaymentRequest:
 
     @property
     def codes_waiting(self) -> int:
-        """Return how many units were sold whose codes are still to come."""
+        """Return how many sold units wait for their codes."""
         if self.delivers is not DeliveryKind.CODES:
             return 0
         return max(0, self.paid_count - self.codes_count)
@@ -363,7 +406,7 @@ class PaymentRequest:
         return Status.ACTIVE
 
     def public_status(self, now: int) -> str:
-        """Return its status, of an active request NO_PAYOUT where its money could go nowhere."""
+        """Return its status, NO_PAYOUT for an active request that no account takes money for."""
         status = self.status(now)
         return status if self.payable or status is not Status.ACTIVE else NO_PAYOUT
 
@@ -381,39 +424,44 @@ class PaymentRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRate:
-    """How many units of the instrument currency one unit of the denomination buys.
-
-    `source` is its publisher, `at` its time in epoch ms.
-    """
+    """How many units of the instrument currency one unit of the denomination buys."""
 
     rate: Decimal
+
     source: str
+    """Its publisher."""
+
     at: int
+    """Its time in epoch ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a payer pays: `amount` in minor units of `currency`, with a share for each receiver.
-
-    The sum of the shares is the amount. `rate` is None if the price is in this currency.
-    """
+    """What a payer pays, in minor units of `currency`."""
 
     amount: int
     currency: str
+
     shares: tuple[int, ...]
+    """A share for each receiver; their sum is the amount."""
+
     rate: ExchangeRate | None = None
+    """None if the price is in this currency."""
 
 
 class PaymentState(StrEnum):
-    """State of a payment. LATE: after its reservation lapsed; OVERSOLD: without a unit.
-
-    UNDERPAID: less than the price arrived, so that it took no unit and its checkout goes on.
-    """
+    """State of a payment."""
 
     PAID = "paid"
+
     LATE = "late"
+    """Paid after its reservation lapsed; it got other units."""
+
     OVERSOLD = "oversold"
+    """Paid when too few units were left."""
+
     UNDERPAID = "underpaid"
+    """Less than the price arrived: it took no units, and its checkout goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,36 +480,45 @@ NO_MARKS = Marks()
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A payment; `amount` and shares in minor units of `currency`, that of the price.
-
-    The amount is the sum of `quantity` units, whose units are numbered from `first_unit`, None
-    where it took none. `of_units` are those of its drop where a list was read, else None.
-
-    `paid` is what the payer paid in the instrument currency, by a `rail`; `external_id` is the
-    invoice or the reference of the transfer.
-    """
+    """A payment; `amount` and shares are in minor units of the price's currency."""
 
     id: str
     request_id: str
+
     amount: int
+    """The sum of all its units."""
+
     currency: str
     receivers: tuple[Receiver, ...]
     user_data: dict[PayerField, str]
+
     completed_at: int
+    """In epoch ms."""
+
     paid: Quote
+    """What the payer paid in the instrument currency."""
+
     state: PaymentState = PaymentState.PAID
     rail: str = payout_account.SANDBOX
+
     external_id: str = ""
+    """Id of the invoice, or the reference of the transfer."""
+
     checkout_id: str = ""
     quantity: int = 1
+
     first_unit: int | None = None
+    """The number of its first unit, None if it took none."""
+
     of_units: int | None = None
+    """The number of units of its drop, None if it wasn't read."""
+
     words: PayerWords = NO_WORDS
     marks: Marks = NO_MARKS
 
     @property
     def last_unit(self) -> int:
-        """Return the number of the last unit, 0 where it took none."""
+        """Return the number of its last unit, 0 if it took none."""
         return 0 if self.first_unit is None else self.first_unit + self.quantity - 1
 
     @property

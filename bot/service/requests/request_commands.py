@@ -20,19 +20,282 @@ from bot.service.notifications import payer_letters, recipients
 from bot.service.rails import exchange_rates
 from bot.service.requests import changes, idempotency, request, request_rows
 
-# Entries of the audit log, and metrics, about requests: created, edited, deleted.
-#
-# An entry has the host of a webhook only, because the rest of its address may be a secret; its
-# custom parameters, the seller's profile and thanks, and what payers get are not shown, only that
-# they changed.
+INTERNAL_HOST = "bot.internal"
+"""Host of the bot's own receiver, resolved to the address on which it listens."""
 
+CONVERTED = ("SAT", "BTC")
+"""Currencies that prices are converted to if real money is offered."""
+
+WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
+
+SECOND_OF_ID = 10
+"""Bits of the milliseconds that an id leaves out: ids of 1.024 seconds begin alike."""
+
+TIME_DIGITS = 5
+"""Hex digits of the time in an id; they start over after twelve days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the operator allows."""
+
+    allow: webhook_addresses.AllowList
+    exchange: exchange_rates.Exchange
+
+    embedded_app_id: str | None = None
+    """The only application that may name the internal host."""
+
+    mails: bool = False
+    """True if email can be sent."""
+
+    schemes: frozenset[str] = frozenset()
+    """Schemes of the apps to which payers may be redirected."""
+
+    test_money: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The application that calls."""
+
+    app_id: str
+
+    now: int
+    """The time of the call in epoch ms."""
+
+    policy: Policy
+
+    owner: str = ""
+    """The seller for whom it calls."""
+
+    confirms: bool = False
+    """True if anyone can sell there: the holders of email addresses that it names have to confirm
+    them, and an `account:` has to be its owner's."""
+
+
+def new_id(now: int, digits: int = 24) -> str:
+    """Return an id of lower-case hex characters; all but the first five can't be guessed.
+
+    The ids of one second begin alike, so that an index has its new rows on a few of its pages,
+    however many rows it has (docs/decisions/0087-ids-that-begin-with-the-time.md).
+    """
+    time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
+    return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]
+
+
+def create(
+    tx: database.Transaction,
+    caller: Caller,
+    creation: changes.Creation,
+    key: idempotency.CallKey | None,
+) -> request.PaymentRequest:
+    """Create a request, or return the request that the same key created before.
+
+    Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
+    """
+    new = new_id(caller.now)
+    return idempotency.once(
+        tx, key, lambda: _create(tx, caller, creation, new),
+        lambda made: find_own(tx, caller, made), made=new,
+    )  # fmt: skip
+
+
+def _create(
+    tx: database.Transaction, caller: Caller, creation: changes.Creation, new: str
+) -> request.PaymentRequest:
+    terms = creation.terms
+    _check(caller, terms.webhook and terms.webhook.url, terms.email, terms.redirect_url)
+    _check_owner(caller, terms)
+    if caller.policy.test_money:
+        _check_price(caller.policy.exchange, terms)
+    else:
+        _check_real_money(terms)
+    request = changes.create(creation, new, caller.app_id, caller.now)
+    request = _with_recipient(tx, caller, replace(request, owner=caller.owner))
+    request_rows.insert(tx, request)
+    if creation.goods is not None:
+        request = fulfillment.begin(tx, request, creation.goods)
+    record_created(tx, request)
+    # With real money, whether it can be paid depends on the accounts of its owner.
+    return request if caller.policy.test_money else find_own(tx, caller, request.id)
+
+
+def edit(
+    tx: database.Transaction, caller: Caller, request_id: str, edited: changes.Edit
+) -> request.PaymentRequest:
+    """Change the fields that the edit names, all of them or none.
+
+    Raises NotFound, InvalidBody, EmailUnavailable, NotLimited, NotEnoughUnits and BuyersWait.
+    """
+    _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
+    request_rows.lock(tx, request_id)
+    request = find_own(tx, caller, request_id)
+    inventory.return_lapsed(tx, request_id, caller.now)
+    if edited.decrease:
+        inventory.make_room(tx, request_id, edited.decrease)
+    changed = changes.edit(request, edited)
+    if edited.email is not changes.KEEP:
+        changed = _with_recipient(tx, caller, changed)
+    if not request_rows.write_edit(tx, request, changed, edited.decrease):
+        raise errors.NotEnoughUnits
+    goods = edited.goods
+    delivers = not isinstance(goods, changes.Keep) and fulfillment.change(
+        tx, request, goods, caller.now
+    )
+    after = find_own(tx, caller, request_id)
+    if delivers and caller.policy.mails:
+        first, last = contents.served(request) + 1, contents.served(after)
+        waited = range(first, last + 1)  # the units that got their codes by this edit
+        payer_letters.queue_served(tx, after, waited, caller.now)
+    _record_edited(tx, request, after, caller.now, delivers=delivers)
+    return after
+
+
+def add_codes(
+    tx: database.Transaction,
+    caller: Caller,
+    request_id: str,
+    listed: Sequence[str],
+    key: idempotency.CallKey | None = None,
+) -> fulfillment.AddedCodes:
+    """Add the codes that a request doesn't have yet, and email the buyers who waited for them.
+
+    Buyers of a deleted request still wait. The call's `key` keeps the number of new codes for
+    repeats. Raises NotFound, NoCodes and InvalidBody.
+    """
+    request_rows.lock(tx, request_id)
+    request = _find_own_ever(tx, caller, request_id)
+    added = fulfillment.add_codes(tx, request, listed)
+    if caller.policy.mails:
+        payer_letters.queue_served(tx, request, added.served, caller.now)
+    _record_codes(tx, request, added.added, caller.now)
+    idempotency.keep(tx, key, str(added.added))
+    return added
+
+
+def count_added(
+    tx: database.Transaction, caller: Caller, request_id: str, added: int
+) -> fulfillment.AddedCodes:
+    """Return the answer to a repeat of a call that added codes. Raises NotFound."""
+    counts = contents.count_codes(_find_own_ever(tx, caller, request_id))
+    return fulfillment.AddedCodes(counts, added, range(0))
+
+
+def delete(tx: database.Transaction, caller: Caller, request_id: str) -> None:
+    """Delete a request for good. Raises NotFound if the application has none of this id."""
+    request_rows.lock(tx, request_id)
+    request = find_own(tx, caller, request_id)
+    request_rows.delete(tx, request_id, caller.now)
+    fulfillment.end(tx, request_id, caller.now)
+    _record_deleted(tx, request, caller.now)
+
+
+def _with_recipient(
+    tx: database.Transaction, caller: Caller, request: request.PaymentRequest
+) -> request.PaymentRequest:
+    recipient = recipients.find_or_ask(tx, request, caller.now, confirms=caller.confirms)
+    return replace(request, recipient=recipient)
+
+
+def find_own(tx: database.Transaction, caller: Caller, request_id: str) -> request.PaymentRequest:
+    """Return the application's request. Raises NotFound."""
+    request = request_rows.find_of_app(tx, caller.app_id, request_id, caller.now)
+    if request is None:
+        raise errors.NotFound
+    return request
+
+
+def _find_own_ever(
+    tx: database.Transaction, caller: Caller, request_id: str
+) -> request.PaymentRequest:
+    """Return the application's request, also a deleted one. Raises NotFound."""
+    request = request_rows.find_ever(tx, request_id, caller.now)
+    if request is None or request.app_id != caller.app_id:
+        raise errors.NotFound
+    return request
+
+
+def _check(caller: Caller, webhook: object, email: object, redirect: object) -> None:
+    """Check the addresses of a body. Raises InvalidBody and EmailUnavailable."""
+    if isinstance(webhook, str):
+        _check_webhook(caller, webhook)
+    if isinstance(redirect, str):
+        _check_redirect(caller, redirect)
+    if isinstance(email, str) and not caller.policy.mails:
+        problem = errors.FieldProblem("notifications.email", "is not available")
+        raise errors.EmailUnavailable(info=[problem])
+
+
+def _check_owner(caller: Caller, terms: request.Terms) -> None:
+    """Refuse a receiver that names payout accounts of anyone but the caller's seller.
+
+    This holds for test money too, since the kind of money may change after the create. An
+    application that vouches for its sellers need not name one.
+    """
+    for place, receiver in enumerate(terms.receivers):
+        named = request.PAYOUT.fullmatch(receiver.destination)
+        if named and named[1] != caller.owner and (caller.owner or caller.confirms):
+            field = f"receivers.{place}.destination"
+            raise changes.invalid_field(field, "names the payout accounts of another owner")
+
+
+def _check_price(exchange: exchange_rates.Exchange, terms: request.Terms) -> None:
+    """Refuse a price or share that rounds to nothing in the instrument currency.
+
+    If the payer chooses the price, the least one counts.
+    """
+    least = order.Order(terms.choice.minimum if terms.choice else None).terms(terms)
+    try:
+        rate = exchange.rate(terms.currency, terms.instrument)
+        shares = order.quote(least, rate).shares
+        place = shares.index(0) if 0 in shares else None
+        if terms.choice and len(shares) > 1:
+            place = order.unsure_share(terms, least.amount, rate)
+    except errors.MoneyError as error:
+        raise changes.invalid_field("denominationCurrencyCode", str(error)) from None
+    if place is not None:
+        field = f"receivers.{place}.sendAmount"
+        raise changes.invalid_field(field, f"comes to nothing in {terms.instrument}")
+
+
+def _check_real_money(terms: request.Terms) -> None:
+    """Refuse several receivers, and currencies that prices aren't converted to.
+
+    The price is not converted here: no request fails because a rate is unknown today.
+    """
+    if len(terms.receivers) > 1:
+        raise changes.invalid_field("receivers", "must be one: real money goes to one account")
+    if terms.instrument not in {terms.currency, *CONVERTED}:
+        others = ", ".join((terms.currency, *CONVERTED))
+        raise changes.invalid_field("instrumentCurrencyCode", f"must be one of {others}")
+
+
+def _check_webhook(caller: Caller, url: str) -> None:
+    try:
+        host = webhook_addresses.check_url(url, caller.policy.allow)
+    except errors.ForbiddenAddress as error:
+        raise changes.invalid_field(WEBHOOK_FIELD, str(error)) from None
+    if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
+        message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
+        raise changes.invalid_field(WEBHOOK_FIELD, message)
+
+
+def _check_redirect(caller: Caller, url: str) -> None:
+    try:
+        links.check_app(url, caller.policy.schemes)
+    except ValueError as error:
+        raise changes.invalid_field("redirectUrl", str(error)) from None
+
+
+# Metrics and entries of the audit log. Of a webhook an entry has only the host, because the rest of
+# its address may be a secret. Of its custom parameters, the seller's profile and thanks, and the
+# goods it says only that they changed.
 
 CHANGED = "changed"
-"""Stands for the values before and after where they are private."""
+"""Replaces private values before and after an edit."""
 
 
 def record_created(tx: database.Transaction, request: request.PaymentRequest) -> None:
-    """Record a new request: its price or the choice of it, its receivers, and what goes with it."""
     terms, units = request.terms, request.units
     details: dict[str, Any] = {
         "kind": terms.kind.value,
@@ -53,7 +316,7 @@ def record_created(tx: database.Transaction, request: request.PaymentRequest) ->
     _record(tx, request, "created", request.created_at, details)
 
 
-def record_edited(
+def _record_edited(
     tx: database.Transaction,
     before: request.PaymentRequest,
     after: request.PaymentRequest,
@@ -61,10 +324,7 @@ def record_edited(
     *,
     delivers: bool,
 ) -> None:
-    """Record an edit with each field before and after; an edit that changed nothing is skipped.
-
-    `delivers`: payers get something else than before.
-    """
+    """Record each changed field before and after; `delivers`: payers get other goods now."""
     details = dict(_changes(before, after))
     if delivers:
         details["delivery"] = CHANGED
@@ -72,17 +332,15 @@ def record_edited(
         _record(tx, after, "edited", now, details)
 
 
-def record_codes(
+def _record_codes(
     tx: database.Transaction, request: request.PaymentRequest, added: int, now: int
 ) -> None:
-    """Record that codes were added, if one was new."""
     if added:
         subject, details = audit.app(request.app_id), {"added": added}
         audit.record(tx, subject, "request.codes", request.id, now, details)
 
 
-def record_deleted(tx: database.Transaction, request: request.PaymentRequest, now: int) -> None:
-    """Record a deletion with the number of payments."""
+def _record_deleted(tx: database.Transaction, request: request.PaymentRequest, now: int) -> None:
     details = {"name": request.terms.product.name, "payments": request.payments_count}
     _record(tx, request, "deleted", now, details)
 
@@ -164,267 +422,3 @@ def _time(moment: int | None) -> str | None:
     if moment is None:
         return None
     return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
-
-
-INTERNAL_HOST = "bot.internal"
-"""Host of the bot's own receiver, resolved to the address on which it listens."""
-
-CONVERTED = ("SAT", "BTC")
-"""Currencies that prices are converted to where real money is offered."""
-
-WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
-
-SECOND_OF_ID = 10
-"""Bits of milliseconds for which ids begin alike: 1.024 seconds."""
-
-TIME_DIGITS = 5
-"""Hex digits of an id that tell the time; they begin again after twelve days."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What the operator allows; only `embedded_app_id` may name the internal host.
-
-    `mails`: email can be sent; `schemes`: those of apps to which payers may be redirected;
-    `test_money`: no real money is offered.
-    """
-
-    allow: webhook_addresses.AllowList
-    exchange: exchange_rates.Exchange
-    embedded_app_id: str | None = None
-    mails: bool = False
-    schemes: frozenset[str] = frozenset()
-    test_money: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """The application that calls, and the time of its call in epoch ms.
-
-    `owner` is the seller for whom it calls. `confirms`: anyone sells there, so the holders of email
-    addresses that it names have to confirm them, and `account:` needs its owner.
-    """
-
-    app_id: str
-    now: int
-    policy: Policy
-    owner: str = ""
-    confirms: bool = False
-
-
-def new_id(now: int, digits: int = 24) -> str:
-    """Return an id of lower-case hex characters of which nobody can guess all but the first five.
-
-    Those of the same second begin alike, so that an index has new rows on a few of its pages,
-    however many rows it has (docs/decisions/0087-ids-that-begin-with-the-time.md).
-    """
-    time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
-    return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]
-
-
-def create(
-    tx: database.Transaction,
-    caller: Caller,
-    creation: changes.Creation,
-    key: idempotency.CallKey | None,
-) -> request.PaymentRequest:
-    """Create a request, or return the request that the same key created before.
-
-    Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
-    """
-    new = new_id(caller.now)
-    return idempotency.once(
-        tx, key, lambda: _create(tx, caller, creation, new),
-        lambda made: find_own(tx, caller, made), made=new,
-    )  # fmt: skip
-
-
-def _create(
-    tx: database.Transaction, caller: Caller, creation: changes.Creation, new: str
-) -> request.PaymentRequest:
-    terms = creation.terms
-    _check(caller, terms.webhook and terms.webhook.url, terms.email, terms.redirect_url)
-    _check_owner(caller, terms)
-    if caller.policy.test_money:
-        _check_price(caller.policy.exchange, terms)
-    else:
-        _check_real_money(terms)
-    request = changes.create(creation, new, caller.app_id, caller.now)
-    request = _with_recipient(tx, caller, replace(request, owner=caller.owner))
-    request_rows.insert(tx, request)
-    if creation.goods is not None:
-        request = fulfillment.begin(tx, request, creation.goods)
-    record_created(tx, request)
-    # With real money, whether it can be paid depends on the accounts of its owner.
-    return request if caller.policy.test_money else find_own(tx, caller, request.id)
-
-
-def edit(
-    tx: database.Transaction, caller: Caller, request_id: str, edited: changes.Edit
-) -> request.PaymentRequest:
-    """Change the fields that the edit names, all of them or none.
-
-    Raises NotFound, InvalidBody, EmailUnavailable, NotLimited, NotEnoughUnits and BuyersWait.
-    """
-    _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
-    request_rows.lock(tx, request_id)
-    request = find_own(tx, caller, request_id)
-    inventory.return_lapsed(tx, request_id, caller.now)
-    if edited.decrease:
-        inventory.make_room(tx, request_id, edited.decrease)
-    changed = changes.edit(request, edited)
-    if edited.email is not changes.KEEP:
-        changed = _with_recipient(tx, caller, changed)
-    if not request_rows.write_edit(tx, request, changed, edited.decrease):
-        raise errors.NotEnoughUnits
-    goods = edited.goods
-    delivers = not isinstance(goods, changes.Keep) and fulfillment.change(
-        tx, request, goods, caller.now
-    )
-    after = find_own(tx, caller, request_id)
-    if delivers and caller.policy.mails:
-        got = range(
-            contents.served(request) + 1, contents.served(after) + 1
-        )  # they waited for codes until now
-        payer_letters.queue_served(tx, after, got, caller.now)
-    record_edited(tx, request, after, caller.now, delivers=delivers)
-    return after
-
-
-def add_codes(
-    tx: database.Transaction,
-    caller: Caller,
-    request_id: str,
-    listed: Sequence[str],
-    key: idempotency.CallKey | None = None,
-) -> fulfillment.AddedCodes:
-    """Add the codes that a request does not have yet, and tell who waited for them by email.
-
-    Those who bought from a deleted request still wait. The call's `key` keeps their number for
-    repeats. Raises NotFound, NoCodes and InvalidBody.
-    """
-    request_rows.lock(tx, request_id)
-    request = _find_own_ever(tx, caller, request_id)
-    added = fulfillment.add_codes(tx, request, listed)
-    if caller.policy.mails:
-        payer_letters.queue_served(tx, request, added.served, caller.now)
-    record_codes(tx, request, added.added, caller.now)
-    idempotency.keep(tx, key, str(added.added))
-    return added
-
-
-def count_added(
-    tx: database.Transaction, caller: Caller, request_id: str, added: int
-) -> fulfillment.AddedCodes:
-    """Return the codes of a request to which so many were added before. Raises NotFound."""
-    counts = contents.count_codes(_find_own_ever(tx, caller, request_id))
-    return fulfillment.AddedCodes(counts, added, range(0))
-
-
-def delete(tx: database.Transaction, caller: Caller, request_id: str) -> None:
-    """Delete a request for good. Raises NotFound if the application has none of this id."""
-    request_rows.lock(tx, request_id)
-    request = find_own(tx, caller, request_id)
-    request_rows.delete(tx, request_id, caller.now)
-    fulfillment.end(tx, request_id, caller.now)
-    record_deleted(tx, request, caller.now)
-
-
-def _with_recipient(
-    tx: database.Transaction, caller: Caller, request: request.PaymentRequest
-) -> request.PaymentRequest:
-    return replace(
-        request,
-        recipient=recipients.find_or_ask(tx, request, caller.now, confirms=caller.confirms),
-    )
-
-
-def find_own(tx: database.Transaction, caller: Caller, request_id: str) -> request.PaymentRequest:
-    """Return the application's request. Raises NotFound."""
-    request = request_rows.find_of_app(tx, caller.app_id, request_id, caller.now)
-    if request is None:
-        raise errors.NotFound
-    return request
-
-
-def _find_own_ever(
-    tx: database.Transaction, caller: Caller, request_id: str
-) -> request.PaymentRequest:
-    """Return the application's request, also a deleted one. Raises NotFound."""
-    request = request_rows.find_ever(tx, request_id, caller.now)
-    if request is None or request.app_id != caller.app_id:
-        raise errors.NotFound
-    return request
-
-
-def _check(caller: Caller, webhook: object, email: object, redirect: object) -> None:
-    """Check the addresses of a body. Raises InvalidBody and EmailUnavailable."""
-    if isinstance(webhook, str):
-        _check_webhook(caller, webhook)
-    if isinstance(redirect, str):
-        _check_redirect(caller, redirect)
-    if isinstance(email, str) and not caller.policy.mails:
-        raise errors.EmailUnavailable(
-            info=[errors.FieldProblem("notifications.email", "is not available")]
-        )
-
-
-def _check_owner(caller: Caller, terms: request.Terms) -> None:
-    """Refuse a receiver that names payout accounts of anyone but the caller's seller.
-
-    Test money is no exception: the kind of money may change after the create. An application that
-    vouches for its sellers need not name one.
-    """
-    for place, receiver in enumerate(terms.receivers):
-        named = request.PAYOUT.fullmatch(receiver.destination)
-        if named and named[1] != caller.owner and (caller.owner or caller.confirms):
-            field = f"receivers.{place}.destination"
-            raise changes.invalid_field(field, "names the payout accounts of another owner")
-
-
-def _check_price(exchange: exchange_rates.Exchange, terms: request.Terms) -> None:
-    """Refuse a price or share that rounds to nothing in the instrument currency.
-
-    Where the payer chooses, it is the least that can be chosen.
-    """
-    least = order.Order(terms.choice.minimum if terms.choice else None).terms(terms)
-    try:
-        rate = exchange.rate(terms.currency, terms.instrument)
-        shares = order.quote(least, rate).shares
-        place = shares.index(0) if 0 in shares else None
-        if terms.choice and len(shares) > 1:
-            place = order.unsure_share(terms, least.amount, rate)
-    except errors.MoneyError as error:
-        raise changes.invalid_field("denominationCurrencyCode", str(error)) from None
-    if place is not None:
-        field = f"receivers.{place}.sendAmount"
-        raise changes.invalid_field(field, f"comes to nothing in {terms.instrument}")
-
-
-def _check_real_money(terms: request.Terms) -> None:
-    """Refuse what real money can't do: it goes to one receiver, in its price's currency or BTC.
-
-    The price is not converted here: no request fails because of a rate that is unknown today.
-    """
-    if len(terms.receivers) > 1:
-        raise changes.invalid_field("receivers", "must be one: real money goes to one account")
-    if terms.instrument not in {terms.currency, *CONVERTED}:
-        others = ", ".join((terms.currency, *CONVERTED))
-        raise changes.invalid_field("instrumentCurrencyCode", f"must be one of {others}")
-
-
-def _check_webhook(caller: Caller, url: str) -> None:
-    try:
-        host = webhook_addresses.check_url(url, caller.policy.allow)
-    except errors.ForbiddenAddress as error:
-        raise changes.invalid_field(WEBHOOK_FIELD, str(error)) from None
-    if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
-        message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
-        raise changes.invalid_field(WEBHOOK_FIELD, message)
-
-
-def _check_redirect(caller: Caller, url: str) -> None:
-    try:
-        links.check_app(url, caller.policy.schemes)
-    except ValueError as error:
-        raise changes.invalid_field("redirectUrl", str(error)) from None

@@ -42,7 +42,7 @@ COLUMNS = (
     " goal, max_quantity, thanks, keep_url, delivery, codes_count, codes_skipped, raised_billions,"
     " raised_rest, sales_count, volume_billions, volume_rest"
 )
-"""Columns that `read_row` needs, and exports."""
+"""Columns that `read_row` and exports need."""
 
 TERMS = (
     "expiration_type", "name", "description", "long_description", "image_url", "receivers",
@@ -50,10 +50,10 @@ TERMS = (
     "redirect_url", "webhook_url", "custom_parameters", "webhook_events", "email", "seller",
     "amount_choice", "goal", "max_quantity", "thanks", "keep_url",
 )  # fmt: skip
-"""Those that no payment changes."""
+"""The columns that no payment changes."""
 
 PAYABLE = account_rows.PAYABLE.format(request="r")
-# A lapsed reservation counts as remaining although no statement has returned it yet. Where none
+# A lapsed reservation counts as remaining although no statement has returned its units yet. If none
 # remain, the next payer gets units of a claim that is not the first of its site.
 EVERY = (
     f"SELECT {tables.of_table('r', COLUMNS)},"  # noqa: S608 - our own words
@@ -88,10 +88,9 @@ class Place:
 
 
 def lock(tx: database.Transaction, request_id: str) -> None:
-    """Lock a request until the transaction ends: what is read of it from now on stays true.
+    """Lock a request until the transaction ends, before its checkouts, payments or units change.
 
-    Its checkouts, payments and units are changed only under this lock, which comes before any
-    other (docs/decisions/0069-one-lock-order.md).
+    It comes before any other lock (docs/decisions/0069-one-lock-order.md).
     """
     tx.lock(LOCK, id=request_id)
 
@@ -107,7 +106,7 @@ def find(tx: database.Transaction, request_id: str, now: int) -> request.Payment
 
 
 def find_ever(tx: database.Transaction, request_id: str, now: int) -> request.PaymentRequest | None:
-    """Return the request, also a deleted one: money may still arrive for it."""
+    """Return the request, also a deleted one, since money may still arrive for it."""
     return _found(tx.one(EVER, id=request_id, now=now))
 
 
@@ -119,21 +118,21 @@ def find_of_app(
 
 
 async def read(db: database.Database, request_id: str, now: int) -> request.PaymentRequest | None:
-    """Return what `find` does, without waiting for the writer."""
+    """Return the same as `find`, without waiting for the writer."""
     return _found(await db.one(BY_ID, id=request_id, now=now))
 
 
 async def read_ever(
     db: database.Database, request_id: str, now: int
 ) -> request.PaymentRequest | None:
-    """Return what `find_ever` does, without waiting for the writer."""
+    """Return the same as `find_ever`, without waiting for the writer."""
     return _found(await db.one(EVER, id=request_id, now=now))
 
 
 async def read_of_app(
     db: database.Database, app_id: str, request_id: str, now: int
 ) -> request.PaymentRequest | None:
-    """Return what `find_of_app` does, without waiting for the writer."""
+    """Return the same as `find_of_app`, without waiting for the writer."""
     return _found(await db.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now))
 
 
@@ -148,8 +147,8 @@ async def page(
 ) -> list[request.PaymentRequest]:
     """Return the application's requests, newest first, after a place.
 
-    With a `status`, the ones whose stored status it is: call `status_index.refresh` before. A
-    request that has changed since then is left out.
+    With a `status`, only those whose stored status it is: call `refresh_status` before. A request
+    that has changed since then is left out.
     """
     place = {"at": after.at, "after_id": after.id} if after else {}
     wanted = {"app_id": app_id, "now": now, "limit": limit, "status": status}
@@ -246,7 +245,7 @@ _values_of_terms = itemgetter(*TERMS)
 
 
 def _terms(row: database.Row) -> request.Terms:
-    """Return the terms of a row: made once, for each payment reads the same several times."""
+    """Return the terms of a row, cached: a payment reads the same row several times."""
     return _terms_of(*_values_of_terms(row))
 
 
@@ -292,6 +291,7 @@ def _units(row: database.Row) -> request.Units | None:
 
 def _row(request: request.PaymentRequest) -> dict[str, Any]:
     terms, product, webhook = request.terms, request.terms.product, request.terms.webhook
+    events = webhook.events if webhook else None
     return {
         "id": request.id,
         "app_id": request.app_id,
@@ -320,7 +320,7 @@ def _row(request: request.PaymentRequest) -> dict[str, Any]:
         "paused": int(request.paused),
         "seller": write_seller(terms.seller),
         "payout": terms.payout,
-        "webhook_events": _write_events(webhook),
+        "webhook_events": None if events is None else json.dumps(events),
         "amount_choice": json.dumps(asdict(terms.choice)) if terms.choice else None,
         "goal": terms.goal,
         "max_quantity": terms.max_quantity,
@@ -340,10 +340,6 @@ def _read_choice(text: str | None) -> request.AmountChoice | None:
 def _events(row: database.Row) -> tuple[request.WebhookEvent, ...] | None:
     text = row["webhook_events"]
     return None if text is None else tuple(map(request.WebhookEvent, exact_json.loads(text)))
-
-
-def _write_events(webhook: request.Webhook | None) -> str | None:
-    return json.dumps(webhook.events) if webhook and webhook.events is not None else None
 
 
 def write_receivers(receivers: Iterable[request.Receiver]) -> str:
@@ -377,11 +373,9 @@ def _seller(text: str) -> request.SellerProfile:
     return request.SellerProfile(**exact_json.loads(text))
 
 
-# SQL of the status of requests, stored in `stage` so that a list of one status reads an index.
-#
-# Time and the last unit change a status without a statement that stores it. So before a list by
-# status, `refresh` stores the changes since the last such list, each change once.
-
+# The status of requests is stored in `stage`, so that a list of one status reads an index. Time and
+# the last unit change a status without a statement that stores it. So before a list by status,
+# `refresh_status` stores the changes since the last such list.
 
 # The same rule as `PaymentRequest.status`: a test compares the two.
 STATUS = f"""
@@ -392,11 +386,11 @@ STATUS = f"""
          WHEN r.enabled_at > :now THEN '{request.Status.SCHEDULED}'
          ELSE '{request.Status.ACTIVE}' END
 """
-# Nothing about times: SQLite would use the index by time.
+# It has no condition on times, for which SQLite would use the index by time.
 IN_STATUS = f"r.stage = :status AND {STATUS} = :status"
 
-# The ways in which a stored stage becomes outdated, by an edit and a clock set back too; each with
-# the columns by which its index is ordered. A spent request stays spent.
+# The ways in which a stored stage becomes outdated, also by an edit or a clock set back, each with
+# the columns that order its index. A spent request stays spent.
 SPENT = "r.remaining_units = 0 AND r.reserved_units = 0 AND r.stage NOT IN ('soldOut', 'completed')"
 _WAYS = (
     (SPENT, "r.id"),
@@ -411,15 +405,15 @@ _WAYS = (
 )
 UPDATE = f"UPDATE payment_requests AS r SET stage = {STATUS} WHERE r.id = :id"  # noqa: S608 - our own words
 MANY = 100
-"""Requests whose stages are stored in one transaction: payers wait for it."""
+"""Requests whose stages are stored in one transaction, for which payers wait."""
 
 
 @cache
 def has_outdated_status(most: int) -> str:
     """Return the statement that finds up to `most` requests whose stored stage is outdated.
 
-    PostgreSQL takes these conditions for much likelier than they are, and would look for the first
-    row in the whole table: only an index has them in order.
+    PostgreSQL takes these conditions for much likelier than they are, and would search the whole
+    table for the first row: only an index has them in order.
     """
     ways = " UNION ALL ".join(
         "SELECT id FROM (SELECT r.id FROM payment_requests r"  # noqa: S608 - our own conditions
@@ -431,10 +425,10 @@ def has_outdated_status(most: int) -> str:
 
 
 async def refresh_status(db: database.Database, app_id: str, clock: Callable[[], int]) -> int:
-    """Store the present status of the application's requests; return the time (epoch ms) of it.
+    """Store the present status of the application's requests; return its time (epoch ms).
 
     A concurrent refresh may use another time and undo this one: so each transaction reads the
-    clock, and the last one is that which finds nothing new.
+    clock, and the loop ends with the one that finds nothing new.
     """
     stored: set[str] = set()
     if await db.one(has_outdated_status(1), app_id=app_id, now=clock()):
@@ -446,6 +440,6 @@ async def refresh_status(db: database.Database, app_id: str, clock: Callable[[],
 def refresh_some(tx: database.Transaction, app_id: str, now: int) -> set[str]:
     """Store the status of at most MANY requests; return their ids."""
     found = {row["id"] for row in tx.query(has_outdated_status(MANY), app_id=app_id, now=now)}
-    for request_id in sorted(found):  # whoever locks several requests locks them in this order
+    for request_id in sorted(found):  # everyone who locks several requests locks them in this order
         tx.execute(UPDATE, id=request_id, now=now)
     return found
