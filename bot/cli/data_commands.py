@@ -19,8 +19,7 @@ from bot.cli import console
 from bot.core import clock, errors
 from bot.core.database import database, opening, urls
 from bot.core.ops import audit as ops_audit
-from bot.service import export_records
-from bot.service.personal_data import FOREVER, ExportFilter, exported_payments, exported_requests
+from bot.service import exports
 from bot.service.requests import app_rows
 from bot.service.wire import field_types
 
@@ -115,7 +114,11 @@ def _json(line: ops_audit.Line, names: dict[str, str]) -> dict[str, Any]:
     "--since", type=console.Moment(), default=0, metavar="DATE", help="Only from DATE on."
 )
 @click.option(
-    "--until", type=console.Moment(), default=FOREVER, metavar="DATE", help="Only before DATE."
+    "--until",
+    type=console.Moment(),
+    default=exports.FOREVER,
+    metavar="DATE",
+    help="Only before DATE.",
 )
 @click.option("--request", "request_id", metavar="ID", help="Only this request.")
 @click.option("--payers/--no-payers", default=True, help="Include payers' personal data.")
@@ -138,7 +141,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     if what == "sellers" and options["request_id"]:
         raise errors.BotError("export sellers: --request is for payments and requests")
     payers = options.pop("payers")
-    wanted = ExportFilter(clock.now(), **options)
+    wanted = exports.ExportFilter(clock.now(), **options)
     table = console.Csv(for_people=output is not None) if form == "csv" else console.JsonLines()
     database = opening.open_for_command(settings.database_url)  # an export must not create one
     details = {"payers": payers and what in WITH_PAYERS}
@@ -163,23 +166,23 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
 
 
 async def _records(
-    db: database.Database, what: str, wanted: ExportFilter, *, payers: bool
+    db: database.Database, what: str, wanted: exports.ExportFilter, *, payers: bool
 ) -> AsyncIterator[dict[str, Any]]:
     if what == "requests":
-        async for row in exported_requests(db, wanted):
-            yield export_records.request(row)
+        async for row in exports.read_requests(db, wanted):
+            yield exports.request_record(row)
         return
     returned = await personal_data.paid_back(db)
-    async for row in exported_payments(db, wanted):
+    async for row in exports.read_payments(db, wanted):
         mark = returned.get((row["request_id"], row["id"]))
-        record = export_records.payment(row, payers=payers)
+        record = exports.payment_record(row, payers=payers)
         # The chat marks a payment as paid back before the service hears of it.
         of_chat = personal_data.payback_fields(mark, field_types.iso, payers=payers)
         yield record if record["paidBackAt"] else record | of_chat
 
 
 async def _sellers(
-    db: database.Database, wanted: ExportFilter, url: str
+    db: database.Database, wanted: exports.ExportFilter, url: str
 ) -> AsyncIterator[dict[str, Any]]:
     from bot.chat.cards import image_route  # noqa: PLC0415 - other exports start without it
 
@@ -190,7 +193,7 @@ async def _sellers(
 
 
 async def _receipts(
-    db: database.Database, wanted: ExportFilter, *, payers: bool
+    db: database.Database, wanted: exports.ExportFilter, *, payers: bool
 ) -> AsyncIterator[dict[str, Any]]:
     async for row in personal_data.exported_receipts(
         db, wanted.since, wanted.until, wanted.request_id
@@ -199,7 +202,7 @@ async def _receipts(
 
 
 async def _recorded_payments(
-    db: database.Database, wanted: ExportFilter, *, payers: bool
+    db: database.Database, wanted: exports.ExportFilter, *, payers: bool
 ) -> AsyncIterator[dict[str, Any]]:
     async for row in personal_data.exported_payments(
         db, wanted.since, wanted.until, wanted.request_id

@@ -1,101 +1,31 @@
-"""SQL that erases what payers entered about themselves; amounts stay."""
+"""SQL that erases what people entered about themselves: payers, and sellers; payments stay."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from bot.core import erasure, errors, exact_json
-from bot.core.database import database, tables
+from bot.core.database import database
 from bot.core.ops import audit
 from bot.core.outbox import bulk_changes, queries
 from bot.core.text import contacts
 from bot.service.notifications import notification, notification_rows
-from bot.service.payments import payment_reports, payment_rows
+from bot.service.payments import payment_reports
 from bot.service.requests import request_rows
 
-# SQL of exports: all payments and requests, page by page, each page after the last row read.
-
-
-PAGE = 1000
-"""Rows in memory at once."""
-
-PAYMENTS = f"""
-    SELECT {tables.of_table("p", payment_rows.COLUMNS)}, r.name
-    FROM payments p JOIN payment_requests r ON r.id = p.request_id
-    WHERE (p.request_id, p.completed_at, p.id) > (:request, :at, :id)
-      AND p.completed_at >= :since AND p.completed_at < :until {{narrowed}}
-    ORDER BY p.request_id, p.completed_at, p.id LIMIT :page
-"""  # noqa: S608 - our own names
-REQUESTS = f"""
-    {request_rows.EVERY} r.id > :id
-      AND r.created_at >= :since AND r.created_at < :until {{narrowed}}
-    ORDER BY r.id LIMIT :page
-"""
-FOREVER = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class ExportFilter:
-    """A filter of an export: from `since` until before `until` (epoch ms), of one request or all.
-
-    `now` (epoch ms): reservations that have lapsed by then count as remaining units.
-    """
-
-    now: int
-    since: int = 0
-    until: int = FOREVER
-    request_id: str | None = None
-
-
-async def exported_payments(
-    db: database.Database, wanted: ExportFilter
-) -> AsyncIterator[database.Row]:
-    """Yield payments with the names of their requests, by request and then by time."""
-    place: dict[str, object] = {"request": "", "at": 0, "id": ""}
-    while rows := await _page(db, PAYMENTS, "p.request_id", wanted, place):
-        for row in rows:
-            yield row
-        last = rows[-1]
-        place = {"request": last["request_id"], "at": last["completed_at"], "id": last["id"]}
-
-
-async def exported_requests(
-    db: database.Database, wanted: ExportFilter
-) -> AsyncIterator[database.Row]:
-    """Yield requests that were created in that time, deleted ones too, by id.
-
-    `request` of each row is its PaymentRequest.
-    """
-    place: dict[str, object] = {"id": "", "now": wanted.now}
-    while rows := await _page(db, REQUESTS, "r.id", wanted, place):
-        for row in rows:
-            yield row | {"request": request_rows.read_row(row)}
-        place["id"] = rows[-1]["id"]
-
-
-async def _page(
-    db: database.Database, sql: str, column: str, wanted: ExportFilter, place: dict[str, object]
-) -> list[database.Row]:
-    narrowed = "" if wanted.request_id is None else f"AND {column} = :only"
-    return await db.query(
-        sql.format(narrowed=narrowed),
-        since=wanted.since,
-        until=wanted.until,
-        page=PAGE,
-        only=wanted.request_id,
-        **place,
-    )
-
+# What payers entered, and what was written about them; amounts stay.
 
 NOTHING = "{}"
+"""JSON of erased data."""
+
 WORDS = ("payer_name", "message")
-"""Columns of what payers told their seller."""
+"""Columns of the payer's words to the seller."""
 
 NOTES = ("sent_note", "paid_back_note")
-"""Columns of what sellers noted about a payment, which may name its payer."""
+"""Columns of the seller's notes about a payment, which may name its payer."""
 
 OWED = (
     "SELECT o.id, o.body, o.note, d.channel FROM deliveries d"  # noqa: S608 - our own words
@@ -147,7 +77,8 @@ def mentions_tables(
 ) -> tuple[erasure.PersonalTable, erasure.PersonalTable]:
     """Return payments and checkouts in which others wrote about an erased payer.
 
-    Payers' words lose the addresses and sellers' notes all that is `noted`; queued reports too.
+    Payers' words lose the addresses, sellers' notes lose all that is `noted`, and so do queued
+    reports.
     """
     words, notes = dict.fromkeys(WORDS, addresses), dict.fromkeys(NOTES, noted)
     paid = erasure.mentions("payments", ("id",), "completed_at", words | notes, scope)
@@ -160,7 +91,7 @@ def mentions_tables(
 def _table(
     name: str, time: str, words: Sequence[str], ids: Sequence[str], scope: erasure.Scope
 ) -> erasure.PersonalTable:
-    """Return a table with `user_data` and `words`, whose rows are named by `ids`."""
+    """Return a table with `user_data` and `words`, whose rows the columns `ids` name."""
     erased: dict[str, object] = {"user_data": NOTHING, **dict.fromkeys(words)}
     if name == "payments":
         erased["payer"] = None
@@ -203,12 +134,10 @@ def find_recipients(tx: database.Transaction, scope: erasure.Scope) -> list[data
 def forget_recipient(tx: database.Transaction, recipient: database.Row, now: int) -> None:
     """Erase a recipient's address everywhere in the service and end its letters.
 
-    That its mailbox unsubscribed stays stored by a digest, which identifies nobody.
+    A digest, which identifies nobody, still records that its mailbox unsubscribed.
     """
-    recipient_id, erased = (
-        recipient["id"],
-        notification_rows.LETTER_PAYLOADS.encode(payment_reports.ErasedLetter()),
-    )
+    recipient_id = recipient["id"]
+    erased = notification_rows.LETTER_PAYLOADS.encode(payment_reports.ErasedLetter())
     bulk_changes.delete_about(tx, "mails", recipient_id)
     bulk_changes.end_unsettled(tx, LETTERS, now, id=recipient_id)
     bulk_changes.overwrite(tx, LETTERS, erased, recipient_id, id=recipient_id)
@@ -236,13 +165,12 @@ def numbers_of(tx: database.Transaction, payment_id: str) -> frozenset[str]:
 
 
 def _erase_notifications(tx: database.Transaction, row: database.Row) -> None:
-    """Erase the payer from a payment's notifications, and the whole of what endpoints answered."""
+    """Erase the payer from a payment's notifications, and all answers of endpoints."""
     gone = erasure.ErasedValues.of(erasure.find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
         if owed["channel"] == notification.Channel.RECEIPT:
-            text = notification_rows.RECEIPT_PAYLOADS.encode(
-                payment_reports.ErasedLetter()
-            )  # ended where it still waits
+            # It ends a letter that still waits.
+            text = notification_rows.RECEIPT_PAYLOADS.encode(payment_reports.ErasedLetter())
             tx.execute(FORGET_PAYER, id=owed["id"])
         else:
             text = _rewritten(owed, lambda report: report.without_payer())
@@ -251,7 +179,7 @@ def _erase_notifications(tx: database.Transaction, row: database.Row) -> None:
 
 
 def _reports(tx: database.Transaction, row: database.Row, gone: erasure.ErasedValues) -> None:
-    """Erase values from the words in a payment's reports, and the whole of what endpoints answered.
+    """Erase values from the words in a payment's reports, and all answers of endpoints.
 
     Letters to payers have nothing that payers wrote.
     """
@@ -283,17 +211,15 @@ def _letters_of_checkout(tx: database.Transaction, row: database.Row) -> None:
 
 
 def _rewritten(owed: database.Row, change: Callable[[Any], Any]) -> str:
-    """Return a queued report's JSON after a change; nothing is kept of one that can't be read."""
+    """Return a queued report's JSON after a change, NOTHING if the report can't be read."""
     body, payloads = owed["body"], PAYLOADS[notification.Channel(owed["channel"])]
     try:
         report = payloads.decode(body)
     except errors.Unreadable:
         return NOTHING
-    return (
-        str(body)
-        if isinstance(report, payment_reports.ErasedLetter)
-        else payloads.encode(change(report))
-    )
+    if isinstance(report, payment_reports.ErasedLetter):
+        return str(body)
+    return payloads.encode(change(report))
 
 
 def _without(report: Any, gone: erasure.ErasedValues) -> Any:
@@ -303,11 +229,10 @@ def _without(report: Any, gone: erasure.ErasedValues) -> Any:
     return replace(report, name=name, message=message)
 
 
-# SQL that erases who sells, and where their money goes; their payments stay.
-
+# Who sells, and where their money goes; their payments stay.
 
 BATCH = 50
-"""Profiles erased in one transaction: payments wait for it."""
+"""Profiles erased in one transaction, for which payments wait."""
 
 NAMED = (
     "SELECT id, app_id, owner, seller FROM payment_requests"
@@ -330,7 +255,7 @@ OWNERS = (
     " UNION SELECT app_id, owner FROM payout_accounts"
 )
 ACCOUNTS = "SELECT id FROM payout_accounts WHERE app_id = :app_id AND owner = :owner"
-# What payers were shown names the account, also one that was deleted since.
+# What payers were shown names the account, even if it was deleted since.
 SHOWN = (
     "SELECT c.id FROM payment_requests r JOIN checkouts c ON c.request_id = r.id"
     " WHERE r.app_id = :app_id AND r.payout = :owner"
@@ -339,10 +264,10 @@ SHOWN = (
 
 
 def find_profiles(tx: database.Transaction, scope: erasure.Scope) -> list[tuple[str, str]]:
-    """Return table and id of all that shows who the people of the scope are, or their accounts.
+    """Return table and id of the rows that show who the people of the scope are, or their accounts.
 
-    The profiles are those of all requests of a seller. People are sellers by their contact or by
-    their reference (`Owner-Ref`). Returns none if the scope is limited to payments.
+    People are sellers by their contact or by their reference (`Owner-Ref`); all requests of a
+    seller count. Returns none if the scope is limited to payments.
     """
     people = scope.sellers
     if scope.before is not None or scope.request_id is not None or not people:
@@ -368,7 +293,7 @@ def find_profiles(tx: database.Transaction, scope: erasure.Scope) -> list[tuple[
 
 
 def _accounts(tx: database.Transaction, owners: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield table and id of all that shows where the money of these owners goes."""
+    """Yield table and id of the rows that show where the money of these owners goes."""
     for app_id, owner in sorted(owners):
         for table, sql in (("payout_accounts", ACCOUNTS), ("checkouts", SHOWN)):
             for row in tx.query(sql, app_id=app_id, owner=owner):
@@ -386,7 +311,7 @@ def forget_profiles(tx: database.Transaction, found: list[tuple[str, str]]) -> N
 
 
 def profile_batches(found: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """Yield the profiles in parts of one transaction each."""
+    """Yield the profiles in batches, one for each transaction."""
     for start in range(0, len(found), BATCH):
         yield found[start : start + BATCH]
 

@@ -29,8 +29,8 @@ from bot.cli.console import Csv, JsonLines
 from bot.core.database.database import Transaction
 from bot.core.database.opening import open_database
 from bot.core.money import amounts
-from bot.service import export_records, personal_data
-from bot.service.personal_data import ExportFilter
+from bot.service import exports
+from bot.service.exports import ExportFilter
 from tests.support import databases
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.command_line import DATABASE, run_bot
@@ -301,14 +301,13 @@ async def test_units_are_those_of_the_interface(database_url: str) -> None:
             shop.clock.advance(seconds)
             wanted = ExportFilter(shop.clock())
             found = [
-                export_records.request(row)
-                async for row in personal_data.exported_requests(shop.db, wanted)
+                exports.request_record(row) async for row in exports.read_requests(shop.db, wanted)
             ]
             assert [one["reservedUnits"] for one in found if one["totalUnits"]] == [reserved]
             for one in found:
                 answer = await shop.get(one["paymentRequestId"])
-                assert [one[name] for name in export_records.UNITS] == [
-                    answer.get(name) for name in export_records.UNITS
+                assert [one[name] for name in exports.UNITS] == [
+                    answer.get(name) for name in exports.UNITS
                 ]
 
 
@@ -371,7 +370,7 @@ async def test_memory_does_not_grow_with_the_number_of_payments(commands_url: st
             db.run(partial(grow, times=times))
             tracemalloc.start()
             number = 0
-            async for _ in personal_data.exported_payments(db, ExportFilter(NOON)):
+            async for _ in exports.read_payments(db, ExportFilter(NOON)):
                 number += 1
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
@@ -423,8 +422,7 @@ async def test_a_request_is_exported_with_the_name_of_its_seller(database_url: s
         await shop.create()
         wanted = ExportFilter(shop.clock())
         found = [
-            export_records.request(row)
-            async for row in personal_data.exported_requests(shop.db, wanted)
+            exports.request_record(row) async for row in exports.read_requests(shop.db, wanted)
         ]
     assert {[*one][-1] for one in found} == {"seller"}
     assert {one["seller"] for one in found} == {None, "Anna's Bakery"}

@@ -1,7 +1,4 @@
-"""Lists of codes as sellers hand them over: one a line, each once, none of them ever in a message.
-
-Problems name lines by their numbers: a code is worth money, and refusals end up in logs.
-"""
+"""Rules of goods: names of files, lists of codes, and what each unit of a payment gets."""
 
 from __future__ import annotations
 
@@ -17,8 +14,7 @@ from urllib.parse import quote
 from bot.core.text import sanitize
 from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
 
-# Names and media types of files: which are accepted, and how a download names its file.
-
+# Names and media types of files.
 
 LONGEST_NAME = 200
 """Characters of a file's name."""
@@ -29,7 +25,7 @@ MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.
 """A type and subtype (RFC 6838, section 4.2)."""
 
 OF_CLIENTS = frozenset({"application/x-www-form-urlencoded"})
-"""What clients name by themselves where nobody named a type."""
+"""What clients send if nobody named a type."""
 
 PATH_PARTS = frozenset("/\\")
 FOLDERS = frozenset({".", ".."})
@@ -37,7 +33,7 @@ HIDING = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Unicode categories of characters that break a line, or make a name look like another."""
 
 REFUSED_IN_QUOTES = re.compile(r"[^ !#$&\'()+,\-.0-9;=@A-Z\[\]^_`a-z{}~]")
-"""What the plain form of a name does without (RFC 6266, appendix D)."""
+"""Characters that the plain form of a name leaves out (RFC 6266, appendix D)."""
 
 
 def check_name(name: str) -> str:
@@ -55,14 +51,14 @@ def check_name(name: str) -> str:
 
 
 def read_media_type(header: str) -> str:
-    """Return the media type of a Content-Type header, UNKNOWN_TYPE for none that can be used."""
+    """Return the media type of a Content-Type header, UNKNOWN_TYPE if it can't be used."""
     named = header.partition(";")[0].strip().lower()
     known = MEDIA_TYPE.fullmatch(named) and named not in OF_CLIENTS
     return named if known else UNKNOWN_TYPE
 
 
 def disposition(name: str) -> str:
-    """Return the Content-Disposition of a download (RFC 6266): plain, and as RFC 8187 has it."""
+    """Return the Content-Disposition of a download (RFC 6266), with the name in RFC 8187 too."""
     letters = unicodedata.normalize("NFKD", name)
     bare = "".join(char for char in letters if not unicodedata.combining(char))
     plain = REFUSED_IN_QUOTES.sub("_", bare)
@@ -70,7 +66,6 @@ def disposition(name: str) -> str:
 
 
 # The part of a file that a Range header asks for (RFC 9110, section 14).
-
 
 ONE_RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 
@@ -80,9 +75,9 @@ class Unsatisfiable(ValueError):
 
 
 def read_range(header: str | None, size: int) -> range | None:
-    """Return the bytes that a header asks for, None where the whole file is to be sent.
+    """Return the bytes that a header asks for, None for the whole file.
 
-    So it is for several ranges and for what is no range: a server may ignore the header. Raises
+    Several ranges and malformed headers get the whole file: a server may ignore the header. Raises
     Unsatisfiable.
     """
     found = ONE_RANGE.fullmatch(header.replace(" ", "")) if header else None
@@ -101,6 +96,9 @@ def read_range(header: str | None, size: int) -> range | None:
     return range(first, last + 1)
 
 
+# Lists of codes as sellers hand them over: one code a line, each once. Problems name lines by their
+# numbers, never a code: codes are worth money, and refusals end up in logs.
+
 MOST_CODES = 10_000
 """Codes in one list."""
 
@@ -108,10 +106,10 @@ LONGEST_CODE = 500
 """Characters of a code."""
 
 MOST_NAMED = 10
-"""Lines that a problem names; it counts the others."""
+"""Lines that a problem names; the others are counted."""
 
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
-"""Characters that no code has; payers wait while a list of 5 MB is searched for them."""
+"""Characters that codes can't have; payers wait while a list of 5 MB is searched for them."""
 
 NOT_TEXT = "is not UTF-8 text"
 NO_CODES = "has no codes"
@@ -154,7 +152,7 @@ def _check_code(code: str, place: str) -> None:
 
 
 def _repeats(numbers: Sequence[int], named: str) -> str:
-    """Return how many codes come again, and in which lines."""
+    """Return how many codes are repeated, and in which lines."""
     shown = [str(number) for number in numbers[:MOST_NAMED]]
     more = len(numbers) - len(shown)
     if more:
@@ -197,7 +195,7 @@ class CodeFile:
 
     def _take(self, text: str, *, final: bool) -> None:
         text = self._rest + text
-        half = "\r" if text.endswith("\r") and not final else ""  # of a CR LF, perhaps
+        half = "\r" if text.endswith("\r") and not final else ""  # perhaps of a CR LF
         lines = sanitize.lines(text.removesuffix(half)).split("\n")
         self._rest = "" if final else _bounded(lines.pop()) + half
         for line in lines:
@@ -213,10 +211,9 @@ class CodeFile:
 
 # What a payer gets: text, a file, or the codes of the units that were paid.
 #
-# A unit gets what its request delivers when it is sold. An edit changes it for the units that are
-# sold from then on, and for those that still wait for a code. A text or a file that takes the
-# place of another is a correction: every unit that has the one gets the other.
-
+# A unit gets what its request delivers when it is sold. An edit changes this for units that are
+# sold later, and for units that still wait for a code. A text or a file that replaces another is a
+# correction: every unit that has the old one gets the new one.
 
 MOST_CODES_OF_REQUEST = 100_000
 """Codes that a request may have, sold ones too."""
@@ -230,13 +227,15 @@ LONGEST_TEXT = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Goods:
-    """What an application wants delivered; `codes_file` is the id of a file that lists them."""
+    """What an application wants delivered."""
 
     kind: DeliveryKind
     text: str | None = None
     file_id: str | None = None
     codes: tuple[str, ...] = ()
+
     codes_file: str | None = None
+    """Id of a file that lists the codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,18 +250,24 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class CodeCounts:
-    """How many codes a request has, how many are sold, and how many sold units wait for one."""
+    """How many codes a request has."""
 
     total: int
+
     assigned: int
+    """Codes of sold units."""
+
     waiting: int
+    """Sold units that wait for a code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What the units up to number `last_unit` get; None is every unit that is yet to come."""
+    """What some units of a request get."""
 
     last_unit: int | None
+    """The number of the last of them, None for all units from here on."""
+
     kind: DeliveryKind | None
     text: str | None = None
     file_id: str | None = None
@@ -277,12 +282,14 @@ class DeliveryProgress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What the holder of a payment is shown; `waiting` units get their codes later."""
+    """What the holder of a payment is shown."""
 
     text: str | None = None
     file: StoredFile | None = None
     codes: tuple[str, ...] = ()
+
     waiting: int = 0
+    """Units that get their codes later."""
 
     @property
     def progress(self) -> DeliveryProgress:
@@ -294,9 +301,9 @@ Share: TypeAlias = tuple[range, Delivered]
 
 
 def shares(payment: Payment, delivered: Sequence[Delivered]) -> list[Share]:
-    """Return what each unit of a payment gets: nothing without a unit, or once it is paid back.
+    """Return what each unit of a payment gets: nothing if it took none, or was paid back.
 
-    `delivered` is in the order of its units, what the request delivers now last.
+    `delivered` is in the order of the units, with what the request delivers now at the end.
     """
     if payment.first_unit is None or not payment.took_unit or payment.marks.paid_back_at:
         return []
@@ -313,7 +320,7 @@ def shares(payment: Payment, delivered: Sequence[Delivered]) -> list[Share]:
 def progress(
     payment: Payment, delivered: Sequence[Delivered], codes_count: int
 ) -> DeliveryProgress | None:
-    """Return whether a payer has everything, None where nothing is delivered."""
+    """Return whether a payer has everything, None if nothing is delivered."""
     found = shares(payment, delivered)
     if not found:
         return None
@@ -322,14 +329,14 @@ def progress(
 
 
 def served(request: PaymentRequest) -> int:
-    """Return the number of the last unit that has got what the request delivers."""
+    """Return the number of the last unit that has got its goods."""
     if request.delivers is DeliveryKind.CODES:
         return min(request.paid_count, request.codes_count)
     return request.paid_count
 
 
 def count_codes(request: PaymentRequest) -> CodeCounts:
-    """Return how many codes a request has; it delivers codes."""
+    """Return how many codes a request that delivers codes has."""
     skipped = request.codes_skipped
     return CodeCounts(
         total=request.codes_count - skipped,

@@ -1,6 +1,7 @@
-"""SQL of files: stored and deleted in parts, so that no payment waits for a whole one.
+"""Files that requests deliver.
 
-Each call that writes parts is a transaction of its own.
+They are stored and deleted in parts, in a transaction each, so that no payment waits for a whole
+file.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from bot.service.requests import app_rows, idempotency
 PART = 256 * 1024
 """Bytes of a part."""
 
-SLICE = 32 * 1024
-"""Bytes read of a part at a time: what a download keeps in memory for a slow reader."""
+READ_SIZE = 32 * 1024
+"""Bytes of a part that are read at once: a slow download keeps so many in memory."""
 
 MIB = 1024 * 1024
 MOST_LOOSE, MOST_LOOSE_OF_SELLER = 1024 * MIB, 200 * MIB
@@ -33,7 +34,7 @@ MOST_OF_SELLER = 2048 * MIB
 
 HOUR, DAY = 3_600_000, 24 * 3_600_000
 UPLOADED_WITHIN = 2 * HOUR
-"""Milliseconds after which an upload has broken off."""
+"""Milliseconds after which an upload counts as broken off."""
 
 LOOSE_FOR = 7 * DAY
 """Milliseconds for which an uploaded file waits for its request."""
@@ -45,9 +46,9 @@ AFTER_DELETION = 180 * DAY
 """Milliseconds for which a deleted request's file is kept, as money may still arrive for it."""
 
 DELETED_AT_ONCE = 16
-"""Parts deleted in one transaction: on SQLite payments wait for it."""
+"""Parts deleted in one transaction, for which payments wait on SQLite."""
 
-# A request that was deleted needs its file only for the buyers that it had.
+# A deleted request needs its file only if it had buyers.
 SOLD = (
     "r.paid_count > COALESCE((SELECT MAX(f.last_unit) FROM former_deliveries f"
     " WHERE f.request_id = r.id), 0)"
@@ -79,8 +80,8 @@ ATTACH = """
 LAST_DELETION = "SELECT MAX(deleted_at) AS at FROM payment_requests WHERE delivery_file = :id"
 RELEASE = f"UPDATE files SET expires_at = :at WHERE id = :id AND NOT {NEEDED}"  # noqa: S608 - our own words
 KEEP_NEEDED = f"UPDATE files SET expires_at = NULL WHERE expires_at <= :now AND {NEEDED}"  # noqa: S608 - our own words
-# An attached file has no end; a file that is not complete can't be attached any more. One that is
-# needed may have got an end from an edit that didn't see yet who needs it.
+# An attached file doesn't expire, and an incomplete one can't be attached. An edit that didn't see
+# yet that a file is needed may have set it to expire.
 NEXT_EXPIRED = f"""
     UPDATE files SET complete = 0
     WHERE id = (SELECT MIN(id) FROM files WHERE expires_at <= :now AND NOT {NEEDED})
@@ -95,22 +96,24 @@ DELETE_PARTS = """
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file about to be uploaded for a seller of an application, '' for itself.
-
-    `size`: its bytes as announced.
-    """
+    """A file that is about to be uploaded."""
 
     id: str
     app_id: str
+
     owner: str
+    """The seller within the application, "" for the application itself."""
+
     name: str
     media_type: str
+
     size: int
+    """Bytes, as announced."""
 
 
 def begin(tx: database.Transaction, file: NewFile, now: int) -> None:
     """Store a file without parts. Raises TooManyFiles."""
-    app_rows.lock(tx, file.app_id)  # two uploads don't share the last room
+    app_rows.lock(tx, file.app_id)  # two uploads can't take the same room
     _check_held(tx, file, now)
     tx.execute(
         BEGIN,
@@ -133,9 +136,8 @@ def _check_held(tx: database.Transaction, file: NewFile, now: int) -> None:
     if not file.owner:
         return
     if held["loose_of_seller"] + file.size > MOST_LOOSE_OF_SELLER:
-        raise errors.TooManyFiles(
-            _full(MOST_LOOSE_OF_SELLER, "a seller's files that no payment request delivers")
-        )
+        of = "a seller's files that no payment request delivers"
+        raise errors.TooManyFiles(_full(MOST_LOOSE_OF_SELLER, of))
     if held["of_seller"] + file.size > MOST_OF_SELLER:
         raise errors.TooManyFiles(_full(MOST_OF_SELLER, "the files of a seller"))
 
@@ -156,7 +158,7 @@ def finish(tx: database.Transaction, file_id: str, size: int, now: int) -> None:
 
 
 def attach(tx: database.Transaction, app_id: str, file_id: str) -> bool:
-    """Keep a file for a request; return False if the application has no complete one of this id."""
+    """Keep a file for a request; return False if the application has no such complete file."""
     return tx.execute(ATTACH, id=file_id, app_id=app_id) == 1
 
 
@@ -184,7 +186,7 @@ def find(tx: database.Transaction, file_id: str) -> contents.StoredFile | None:
 
 
 def find_of_app(tx: database.Transaction, app_id: str, file_id: str) -> contents.StoredFile | None:
-    """Return a complete file of an application, None if it has none of this id."""
+    """Return a complete file of an application, None if it has no such file."""
     row = tx.one(OF_APP, id=file_id, app_id=app_id)
     return _file(row) if row else None
 
@@ -192,7 +194,7 @@ def find_of_app(tx: database.Transaction, app_id: str, file_id: str) -> contents
 async def read_of_app(
     db: database.Database, app_id: str, file_id: str
 ) -> contents.StoredFile | None:
-    """Return what `find_of_app` does, without waiting for the writer."""
+    """Return the same as `find_of_app`, without waiting for the writer."""
     return await db.read(lambda tx: find_of_app(tx, app_id, file_id))
 
 
@@ -213,9 +215,9 @@ async def read_of_requests(
 
 
 async def read_slice(db: database.Database, file_id: str, start: int, end: int) -> bytes:
-    """Return bytes of one part from `start`, up to `end` and at most SLICE of them."""
+    """Return bytes of one part from `start`, up to `end` and at most READ_SIZE of them."""
     place, offset = divmod(start, PART)
-    length = min(SLICE, PART - offset, end - start)
+    length = min(READ_SIZE, PART - offset, end - start)
     # A place of SUBSTR counts from 1.
     sql = (
         "SELECT SUBSTR(data, CAST(:first AS INTEGER), CAST(:length AS INTEGER)) AS data"
@@ -242,13 +244,12 @@ def _file(row: database.Row) -> contents.StoredFile:
     return contents.StoredFile(row["id"], row["name"], row["media_type"], row["size"])
 
 
-# Uploads: a file is stored part by part as it arrives, and deleted if it does not arrive whole.
-
+# Uploads: a file is stored part by part as it arrives, and deleted if it doesn't arrive whole.
 
 log = structlog.get_logger()
 
 MOST_BYTES = 20 * 1024 * 1024
-"""Bytes of a file: what Telegram's bots can download (core.telegram.org/bots/api#getfile)."""
+"""Bytes of a file that a Telegram bot can download (core.telegram.org/bots/api#getfile)."""
 
 AT_ONCE = 4
 """Simultaneous uploads of an application, each with one part in memory."""
@@ -257,7 +258,7 @@ RETRY_SECONDS = 5
 
 GONE = "The file that this Idempotency-Key stored is gone."
 ABOUT = "uploads"
-"""What transactions of uploads have in common: others don't wait behind them."""
+"""Subject of the transactions of uploads: others don't wait behind them."""
 
 
 class UploadSlots:
@@ -288,12 +289,12 @@ async def store_upload(
     now: Callable[[], int],
     key: idempotency.CallKey | None = None,
 ) -> contents.StoredFile:
-    """Store a file whose parts have files.PART bytes, each in a transaction of its own.
+    """Store a file whose parts have PART bytes, each in a transaction of its own.
 
     A call repeated under its key is answered with the file that it stored. Raises TooManyFiles,
     InvalidBody for an empty file, IdempotencyMismatch, NotFound for a repeat whose file is gone,
-    and what `parts` raises; then nothing of it stays. What is left by a process that was killed is
-    deleted within hours.
+    and what `parts` raises; then no part stays. Parts stored by a killed process are deleted within
+    hours.
     """
     content = hashlib.sha256() if key else None
     if key and content and await idempotency.is_known(db, key):
@@ -339,7 +340,7 @@ def _finish(
     now: int,
     key: idempotency.CallKey | None,
 ) -> contents.StoredFile:
-    """Complete a file, or return the one that was stored under the same key."""
+    """Complete a file, or return the file that was stored under the same key."""
 
     def change() -> contents.StoredFile:
         finish(tx, new.id, new.size, now)
@@ -357,7 +358,7 @@ def _finish(
 async def _store_parts(
     db: database.Database, file_id: str, parts: AsyncIterator[bytes], content: hashlib._Hash | None
 ) -> int:
-    """Store the parts, and add them to the digest of their content; return their size."""
+    """Store the parts, and update the digest `content`; return their size."""
     size = 0
     async for part in parts:
         if content:
@@ -372,13 +373,13 @@ async def _store_parts(
 
 
 async def discard_upload(db: database.Database, file_id: str, now: int) -> None:
-    """Delete what was stored of a file that is not complete."""
+    """Delete the stored parts of an incomplete file."""
     await db.transaction(lambda tx: expire(tx, file_id, now))
     await sweep_files(db, now)
 
 
 async def sweep_files(db: database.Database, now: int) -> None:
-    """Delete expired files, a few parts a transaction."""
+    """Delete expired files, a few parts in each transaction."""
     while await db.bulk(partial(sweep_part, now=now), about=ABOUT):
         pass
 

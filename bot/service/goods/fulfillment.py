@@ -1,6 +1,8 @@
-"""What a request delivers: set when it is created, changed by edits, with more codes added.
+"""What a request delivers: set when it is created, changed by edits, shown to its buyers.
 
-Callers hold the request's lock, which payments take too (docs/decisions/0069-one-lock-order.md).
+The code of a request's unit number n is the row with place n. The number of a unit is drawn by the
+statement that sells it, so a code is sold once, and costs a payment no statement. Who changes goods
+holds the request's lock, which payments take too (docs/decisions/0069-one-lock-order.md).
 """
 
 from __future__ import annotations
@@ -14,14 +16,10 @@ from bot.service.goods import contents, files
 from bot.service.payments import payment_rows
 from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
 
-# SQL of codes: the code of a request's unit number n is the row with place n.
-#
-# The number of a unit is drawn by the statement that sells it, so a code is sold once, and costs
-# a payment no statement. Callers hold the request's lock.
-
+# Codes.
 
 ROWS = 200
-"""Rows of one statement: all but the last of a list have the same text."""
+"""Rows of one statement: all statements of a list but the last have the same text."""
 
 OF_UNITS = (
     "SELECT code FROM codes WHERE request_id = :request_id AND place >= :first AND place <= :last"
@@ -30,7 +28,6 @@ OF_UNITS = (
 COUNT = """
     UPDATE payment_requests SET codes_count = :last, codes_skipped = :skipped WHERE id = :id
 """
-
 OF_SELLER = """
     SELECT COALESCE(SUM(codes_count - codes_skipped), 0) AS codes FROM payment_requests
     WHERE app_id = :app_id AND owner = :owner AND codes_count > 0
@@ -40,7 +37,7 @@ OF_SELLER = """
 def insert_codes(
     tx: database.Transaction, request_id: str, first: int, codes: Sequence[str]
 ) -> None:
-    """Store codes at the places from `first` on; none of them may be known."""
+    """Store new codes at the places from `first` up."""
     for start, some in _slices(codes):
         rows = ", ".join(
             f"(:request_id, CAST(:first AS BIGINT) + {number}, :code{number})"
@@ -68,33 +65,15 @@ def new_ones(tx: database.Transaction, request_id: str, codes: Sequence[str]) ->
     return [code for code in codes if code not in known]
 
 
-def delete_after(tx: database.Transaction, request_id: str, last: int) -> None:
-    """Delete the codes of the units after number `last`, which are not sold."""
-    sql = "DELETE FROM codes WHERE request_id = :request_id AND place > :last"
-    tx.execute(sql, request_id=request_id, last=last)
-
-
 def set_counts(tx: database.Transaction, request_id: str, last: int, skipped: int) -> None:
     """Store the last unit that has a code, and how many units up to it have none."""
     tx.execute(COUNT, id=request_id, last=last, skipped=skipped)
-
-
-def count_of_seller(tx: database.Transaction, request: PaymentRequest) -> int:
-    """Return how many codes the seller of a request has, sold ones and deleted requests' too."""
-    (row,) = tx.query(OF_SELLER, app_id=request.app_id, owner=request.owner)
-    return int(row["codes"])
 
 
 def last_unit(tx: database.Transaction, request_id: str) -> int:
     """Return the last unit of a request that has a code."""
     (row,) = tx.query("SELECT codes_count FROM payment_requests WHERE id = :id", id=request_id)
     return int(row["codes_count"])
-
-
-def of_units(tx: database.Transaction, request_id: str, units: range) -> tuple[str, ...]:
-    """Return the codes of units in their order; those that have none yet are missing."""
-    rows = tx.query(OF_UNITS, request_id=request_id, first=units[0], last=units[-1])
-    return tuple(row["code"] for row in rows)
 
 
 def _slices(codes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
@@ -105,6 +84,8 @@ def _slices(codes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 def _named(codes: Sequence[str]) -> dict[str, str]:
     return {f"code{number}": code for number, code in enumerate(codes)}
 
+
+# What a request delivers, now and to the units of earlier edits.
 
 SAME_FOR_ALL = (DeliveryKind.TEXT, DeliveryKind.FILE)
 """Kinds that are the same for every buyer: a new text or file corrects it for those who have it."""
@@ -118,29 +99,30 @@ SET = (
     "UPDATE payment_requests SET delivery = :kind, delivery_text = :text, delivery_file = :file"
     " WHERE id = :id"
 )
-# Units that got nothing else since the last edit have no row of their own.
+# Without a unit sold since the last edit there is nothing to keep.
 KEEP_FORMER = """
     INSERT INTO former_deliveries (request_id, last_unit, delivery, delivery_text, delivery_file)
     SELECT r.id, CAST(:last AS BIGINT), r.delivery, r.delivery_text, r.delivery_file
     FROM payment_requests r WHERE r.id = :id AND :last > COALESCE(
       (SELECT MAX(f.last_unit) FROM former_deliveries f WHERE f.request_id = r.id), 0)
 """
-# Whether somebody who was not paid back waits for the code of unit number :first or a later one.
+# Finds a payment, not paid back, that waits for the code of unit number :first or a later one.
 WAITS = f"""
     SELECT 1 AS waits FROM payments
     WHERE {payment_rows.FROM_UNIT} AND first_unit + quantity > :first AND paid_back_at IS NULL
     LIMIT 1
 """  # noqa: S608 - our own words
-FIELD = "delivery"
 
 
 @dataclass(frozen=True, slots=True)
 class AddedCodes:
-    """The codes of a request after some were added, and the waiting units that got one of them."""
+    """The codes of a request after some were added."""
 
     counts: contents.CodeCounts
     added: int
+
     served: range
+    """The waiting units that got one of the new codes."""
 
 
 def begin(
@@ -156,24 +138,28 @@ def begin(
 def change(
     tx: database.Transaction, request: PaymentRequest, goods: contents.Goods | None, now: int
 ) -> bool:
-    """Store what a request delivers from now on; return whether that is something else.
+    """Store what a request delivers from now on; return False if nothing changes.
 
-    A text or a file that takes the place of another corrects it for all who have it. Otherwise
-    units that have got what it delivered keep that. Raises InvalidBody, and BuyersWait if it's to
-    deliver nothing while buyers wait for codes.
+    A text or a file that replaces another corrects it for all buyers. Otherwise the sold units keep
+    what they have got. Raises InvalidBody, and BuyersWait if it's to deliver nothing while buyers
+    wait for codes.
     """
     before = _now(tx, request.id)
     if _is_same(before, goods):
         return False
     last = contents.served(request)
-    if goods is None and request.codes_waiting and _waits(tx, request.id, last + 1):
-        raise errors.BuyersWait
+    if goods is None and request.codes_waiting:
+        waiting = tx.one(WAITS, request_id=request.id, first=last + 1)
+        if waiting is not None:
+            raise errors.BuyersWait
     if request.delivers is DeliveryKind.CODES:
-        delete_after(tx, request.id, last)
+        unsold = "DELETE FROM codes WHERE request_id = :request_id AND place > :last"
+        tx.execute(unsold, request_id=request.id, last=last)
         set_counts(tx, request.id, last, request.codes_skipped)
         request = replace(request, codes_count=last)
     if goods is None or goods.kind != before.kind or goods.kind is not DeliveryKind.CODES:
-        if not _corrects(before, goods):
+        corrects = goods is not None and goods.kind in SAME_FOR_ALL and before.kind in SAME_FOR_ALL
+        if not corrects:
             tx.execute(KEEP_FORMER, id=request.id, last=last)
         _set(tx, request, goods)
         files.release(tx, before.file_id, now + (files.AFTER_CORRECTION if last else 0))
@@ -187,7 +173,7 @@ def change(
 def add_codes(
     tx: database.Transaction, request: PaymentRequest, listed: Sequence[str]
 ) -> AddedCodes:
-    """Append the codes that are new to a request, whose waiting buyers get the first of them.
+    """Append the codes that are new to a request; waiting buyers get the first of them.
 
     Raises NoCodes if it delivers none, and InvalidBody if they are too many.
     """
@@ -207,9 +193,9 @@ def end(tx: database.Transaction, request_id: str, now: int) -> None:
 
 
 def find_all(tx: database.Transaction, request_id: str) -> list[contents.Delivered]:
-    """Return what the units of a request get, in their order, what it delivers now last.
+    """Return what the units of a request get, in their order, with what it delivers now at the end.
 
-    That is read first: an edit that comes between the two is then seen in the second.
+    What it delivers now is read first: the second statement sees an edit in between.
     """
     now = _now(tx, request_id)
     former = [_delivered(row, row["last_unit"]) for row in tx.query(FORMER, id=request_id)]
@@ -217,12 +203,8 @@ def find_all(tx: database.Transaction, request_id: str) -> list[contents.Deliver
 
 
 async def read_all(db: database.Database, request_id: str) -> list[contents.Delivered]:
-    """Return what `find_all` does, without waiting for the writer."""
+    """Return the same as `find_all`, without waiting for the writer."""
     return await db.read(lambda tx: find_all(tx, request_id))
-
-
-def _waits(tx: database.Transaction, request_id: str, first: int) -> bool:
-    return tx.one(WAITS, request_id=request_id, first=first) is not None
 
 
 def _now(tx: database.Transaction, request_id: str) -> contents.Delivered:
@@ -243,17 +225,12 @@ def _is_same(before: contents.Delivered, goods: contents.Goods | None) -> bool:
     return (before.kind, before.text, before.file_id) == (goods.kind, goods.text, goods.file_id)
 
 
-def _corrects(before: contents.Delivered, goods: contents.Goods | None) -> bool:
-    """Return whether the new goods also take the place of what earlier buyers have."""
-    return goods is not None and goods.kind in SAME_FOR_ALL and before.kind in SAME_FOR_ALL
-
-
 def _set(tx: database.Transaction, request: PaymentRequest, goods: contents.Goods | None) -> None:
     kind = text = file_id = None
     if goods is not None:
         kind, text, file_id = goods.kind.value, goods.text, goods.file_id
     if file_id is not None and not files.attach(tx, request.app_id, file_id):
-        raise _wrong("fileId", "is no file of this application")
+        raise _invalid("fileId", "is no file of this application")
     tx.execute(SET, id=request.id, kind=kind, text=text, file=file_id)
 
 
@@ -266,26 +243,25 @@ def _append(
     skipped: int,
 ) -> None:
     """Store codes for the units after number `last`."""
-    if last + len(new) - skipped > contents.MOST_CODES_OF_REQUEST:
-        raise _wrong(
-            "codes", f"are more than {contents.MOST_CODES_OF_REQUEST} with those that it has"
-        )
+    most = contents.MOST_CODES_OF_REQUEST
+    if last + len(new) - skipped > most:
+        raise _invalid("codes", f"are more than {most} with those that it has")
     insert_codes(tx, request.id, last + 1, new)
     set_counts(tx, request.id, last + len(new), skipped)
-    if request.owner and count_of_seller(tx, request) > contents.MOST_CODES_OF_SELLER:
-        raise _wrong(
-            "codes", f"are more than {contents.MOST_CODES_OF_SELLER} with the seller's others"
-        )
+    if not request.owner:
+        return
+    (row,) = tx.query(OF_SELLER, app_id=request.app_id, owner=request.owner)
+    most = contents.MOST_CODES_OF_SELLER
+    if int(row["codes"]) > most:
+        raise _invalid("codes", f"are more than {most} with the seller's others")
 
 
-def _wrong(field: str, message: str) -> errors.InvalidBody:
-    return errors.InvalidBody(info=[errors.FieldProblem(f"{FIELD}.{field}", message)])
+def _invalid(field: str, message: str) -> errors.InvalidBody:
+    return errors.InvalidBody(info=[errors.FieldProblem(f"delivery.{field}", message)])
 
 
-# What the holder of a payment is shown: the receipt's page, its API, its email and its download.
-#
-# Nothing for money that took no unit or was paid back. Only who has the receipt's address may see
-# it.
+# What the holder of a payment is shown by the receipt's page, its API, its email and its download:
+# nothing for money that took no units or was paid back. It takes the receipt's address to see it.
 
 
 async def read_received(db: database.Database, payment: Payment) -> contents.Received | None:
@@ -298,7 +274,7 @@ async def read_received(db: database.Database, payment: Payment) -> contents.Rec
 async def read_progress(
     db: database.Database, request_id: str, payments: Sequence[Payment]
 ) -> list[contents.DeliveryProgress | None]:
-    """Return for each of a request's payments whether its payer has what was bought."""
+    """Return for each of a request's payments whether its payer has everything."""
     if not payments:
         return []
     what, last = await db.read(lambda tx: (find_all(tx, request_id), last_unit(tx, request_id)))
@@ -306,7 +282,7 @@ async def read_progress(
 
 
 def find_received(tx: database.Transaction, payment: Payment) -> contents.Received | None:
-    """Return what `read` does, within a transaction."""
+    """Return the same as `read_received`, within a transaction."""
     found = contents.shares(payment, find_all(tx, payment.request_id))
     if not found:
         return None
@@ -314,9 +290,10 @@ def find_received(tx: database.Transaction, payment: Payment) -> contents.Receiv
     own: tuple[str, ...] = ()
     for units, one in found:
         if one.kind is DeliveryKind.CODES:
-            assigned = of_units(tx, payment.request_id, units)
-            own += assigned
-            waiting += len(units) - len(assigned)
+            place = {"first": units[0], "last": units[-1]}
+            rows = tx.query(OF_UNITS, request_id=payment.request_id, **place)
+            own += tuple(row["code"] for row in rows)
+            waiting += len(units) - len(rows)
         elif one.file_id is not None:
             file = files.find(tx, one.file_id)
         else:

@@ -128,7 +128,7 @@ async def test_many_slow_readers_take_little_memory(service: ServiceHarness) -> 
                 caller.sendall(get(f"{path}/file"))
                 callers.append(caller)
             kept = await sizes(site)
-            assert max(kept) <= 2 * files.SLICE
+            assert max(kept) <= 2 * files.READ_SIZE
         finally:
             for caller in callers:
                 caller.close()
