@@ -55,7 +55,7 @@ class Form:
 
     twin_id: str
     token: str
-    standing: PaymentProgress
+    progress: PaymentProgress
 
 
 class Shop(RuleBasedStateMachine):

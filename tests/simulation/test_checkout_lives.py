@@ -127,7 +127,7 @@ class Life:
             Order(self._one(*PRICES), self._one(*QUANTITIES)),
             slow=self.random.random() < SLOW,
         )
-        if hasattr(form, "standing"):
+        if hasattr(form, "progress"):
             self.forms.append(form)
 
     def _holder(self) -> Holder:

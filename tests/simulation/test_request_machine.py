@@ -90,7 +90,7 @@ class Payments(Shop):
             with pytest.raises(refusal):
                 self.db.run(post)
             return multiple()
-        standing = self.db.run(post)
+        progress = self.db.run(post)
         by_word = not WAYS[way or LIGHTNING] if self.real else scenario is SandboxScenario.CLAIMED
         attempt = Attempt(
             (way or LIGHTNING) if self.real else "sandbox", UNKNOWN_HOLDER if at_once else holder,
@@ -98,19 +98,19 @@ class Payments(Shop):
             self.now, self.now + RESERVATION, not by_word, order.quantity, order.price or PRICE,
             counted=None if twin.total is None or at_once else 0,
         )  # fmt: skip
-        twin.attempts[standing.checkout_id] = attempt
+        twin.attempts[progress.checkout_id] = attempt
         if not self.real and by_word:
-            self._claim(twin, standing.checkout_id, holder)
+            self._claim(twin, progress.checkout_id, holder)
         if not self.real and scenario in {SandboxScenario.AT_ONCE, SandboxScenario.TWICE}:
-            assert standing.payment is not None
-            external = f"sandbox-{standing.checkout_id}"
-            assert twin.arrive(standing.checkout_id, external, self.now) == "paid"
-            self._check_told_units(twin, standing.payment.id)
+            assert progress.payment is not None
+            external = f"sandbox-{progress.checkout_id}"
+            assert twin.arrive(progress.checkout_id, external, self.now) == "paid"
+            self._check_told_units(twin, progress.payment.id)
         else:
-            assert standing.payment is None
+            assert progress.payment is None
         if not slow:
             self.open_one("invoice")
-        return Form(twin.id, form.token, standing)
+        return Form(twin.id, form.token, progress)
 
     def _check_told_units(self, twin: Twin, payment_id: str) -> None:
         """Check that a webhook just queued has the units that are left after its payment."""
@@ -162,11 +162,11 @@ class Payments(Shop):
     def pay_again(self, form: Form) -> None:
         """Post the form again, as after a double click: the payment is the same one."""
         posted = PaymentForm(form.twin_id, form.token, {"email": "other@example.org"})
-        standing = self.db.run(lambda tx: paying.pay(tx, self.context, posted, self.now))
-        assert standing.checkout_id == form.standing.checkout_id
-        if form.standing.payment:
-            assert standing.payment
-            assert standing.payment.id == form.standing.payment.id
+        progress = self.db.run(lambda tx: paying.pay(tx, self.context, posted, self.now))
+        assert progress.checkout_id == form.progress.checkout_id
+        if form.progress.payment:
+            assert progress.payment
+            assert progress.payment.id == form.progress.payment.id
 
     @rule(answer=st.sampled_from(["invoice", "invoice", "invoice", "refused", "used", "ended"]))
     def open_one(self, answer: str) -> None:
@@ -204,7 +204,7 @@ class Payments(Shop):
     @rule(form=Shop.forms)
     def cancel(self, form: Form) -> None:
         """Cancel the payer's checkout: its unit is free at once, and nothing else changes."""
-        twin, checkout = self.known[form.twin_id], form.standing.checkout_id
+        twin, checkout = self.known[form.twin_id], form.progress.checkout_id
         done = self.db.run(lambda tx: claiming.cancel(tx, form.twin_id, checkout, self.now))
         one = twin.attempts[checkout]
         assert done is (one.at(self.now) == "open")
@@ -214,7 +214,7 @@ class Payments(Shop):
     @rule(form=Shop.forms, holder=HOLDERS)
     def claim(self, form: Form, holder: Holder = UNKNOWN_HOLDER) -> None:
         """Claim that the money was sent, in any state, with any unit left or none."""
-        twin, checkout = self.known[form.twin_id], form.standing.checkout_id
+        twin, checkout = self.known[form.twin_id], form.progress.checkout_id
         one = twin.attempts[checkout]
         state = one.at(self.now)
         act = partial(
@@ -250,7 +250,7 @@ class Payments(Shop):
     @rule(form=Shop.forms)
     def confirm(self, form: Form) -> None:
         """Confirm as the seller: whatever its state was, the money is booked once."""
-        twin, checkout = self.known[form.twin_id], form.standing.checkout_id
+        twin, checkout = self.known[form.twin_id], form.progress.checkout_id
         one, it = twin.attempts[checkout], self._checkout(checkout)
         act = partial(claiming.confirm, app_id=self.app, checkout_id=checkout, now=self.now)
         state = one.at(self.now)
@@ -265,10 +265,10 @@ class Payments(Shop):
     @rule(form=Shop.forms)
     def reject(self, form: Form) -> None:
         """Reject as the seller: only a claim, and its unit is free at once."""
-        one = self.known[form.twin_id].attempts[form.standing.checkout_id]
+        one = self.known[form.twin_id].attempts[form.progress.checkout_id]
         act = partial(
             claiming.reject,
-            app_id=self.app, checkout_id=form.standing.checkout_id, now=self.now,
+            app_id=self.app, checkout_id=form.progress.checkout_id, now=self.now,
         )  # fmt: skip
         if one.at(self.now) not in {"claimed", "rejected"}:
             with pytest.raises(WrongState):
@@ -302,12 +302,12 @@ class Payments(Shop):
     @rule(form=Shop.forms)
     def hint(self, form: Form) -> None:
         """Hint at any checkout, at any time: nothing is booked by it."""
-        self.db.run(lambda tx: polling.hint(tx, form.standing.checkout_id, self.now))
+        self.db.run(lambda tx: polling.hint(tx, form.progress.checkout_id, self.now))
 
     @rule(form=Shop.forms, repeat=st.booleans(), change=st.sampled_from([-1, 0, 0, 3]))
     def hear_out_of_turn(self, form: Form, *, repeat: bool, change: int) -> None:
         """Report money that nobody waits for: an old one, or a second of one checkout."""
-        twin, checkout = self.known[form.twin_id], form.standing.checkout_id
+        twin, checkout = self.known[form.twin_id], form.progress.checkout_id
         if twin.attempts[checkout].at(self.now) == "opening":
             return  # it has no invoice that could be paid
         it = self._checkout(checkout)

@@ -56,10 +56,10 @@ async def begin(
 ) -> str:
     """Post a form with fields of PaymentForm; return the id of its checkout."""
     order = PaymentForm(request_id, token, way=way, **{"user_data": {}} | form)
-    standing = await service.db.transaction(
+    progress = await service.db.transaction(
         lambda tx: paying.pay(tx, service.context, order, service.clock())
     )
-    return standing.checkout_id
+    return progress.checkout_id
 
 
 async def begun(service: ServiceHarness, way: str = LIGHTNING, **fields: Any) -> Checkout:

@@ -147,7 +147,11 @@ def edit(
         first, last = contents.served(request) + 1, contents.served(after)
         waited = range(first, last + 1)  # the units that got their codes by this edit
         payer_letters.queue_served(tx, after, waited, caller.now)
-    _record_edited(tx, request, after, caller.now, delivers=delivers)
+    details = dict(_changes(request, after))
+    if delivers:
+        details["delivery"] = CHANGED
+    if details:
+        _record(tx, after, "edited", caller.now, details)
     return after
 
 
@@ -168,7 +172,9 @@ def add_codes(
     added = fulfillment.add_codes(tx, request, listed)
     if caller.policy.mails:
         payer_letters.queue_served(tx, request, added.served, caller.now)
-    _record_codes(tx, request, added.added, caller.now)
+    if added.added:
+        details = {"added": added.added}
+        audit.record(tx, audit.app(caller.app_id), "request.codes", request.id, caller.now, details)
     idempotency.keep(tx, key, str(added.added))
     return added
 
@@ -187,7 +193,8 @@ def delete(tx: database.Transaction, caller: Caller, request_id: str) -> None:
     request = find_own(tx, caller, request_id)
     request_rows.delete(tx, request_id, caller.now)
     fulfillment.end(tx, request_id, caller.now)
-    _record_deleted(tx, request, caller.now)
+    details = {"name": request.terms.product.name, "payments": request.payments_count}
+    _record(tx, request, "deleted", caller.now, details)
 
 
 def _with_recipient(
@@ -314,35 +321,6 @@ def record_created(tx: database.Transaction, request: request.PaymentRequest) ->
     if request.delivers is not None:
         details["delivery"] = request.delivers.value
     _record(tx, request, "created", request.created_at, details)
-
-
-def _record_edited(
-    tx: database.Transaction,
-    before: request.PaymentRequest,
-    after: request.PaymentRequest,
-    now: int,
-    *,
-    delivers: bool,
-) -> None:
-    """Record each changed field before and after; `delivers`: payers get other goods now."""
-    details = dict(_changes(before, after))
-    if delivers:
-        details["delivery"] = CHANGED
-    if details:
-        _record(tx, after, "edited", now, details)
-
-
-def _record_codes(
-    tx: database.Transaction, request: request.PaymentRequest, added: int, now: int
-) -> None:
-    if added:
-        subject, details = audit.app(request.app_id), {"added": added}
-        audit.record(tx, subject, "request.codes", request.id, now, details)
-
-
-def _record_deleted(tx: database.Transaction, request: request.PaymentRequest, now: int) -> None:
-    details = {"name": request.terms.product.name, "payments": request.payments_count}
-    _record(tx, request, "deleted", now, details)
 
 
 def _record(

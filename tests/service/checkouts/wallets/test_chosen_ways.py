@@ -89,8 +89,8 @@ async def test_the_first_connected_way_is_taken_where_none_is_named(
     service: ServiceHarness,
 ) -> None:
     made = await service.create(**EUROS)
-    standing = await begin(service, made["id"], None)
-    assert (await found(service, standing)).way == LIGHTNING
+    checkout_id = await begin(service, made["id"], None)
+    assert (await found(service, checkout_id)).way == LIGHTNING
 
 
 async def test_the_ways_of_a_request_with_what_each_costs(service: ServiceHarness) -> None:

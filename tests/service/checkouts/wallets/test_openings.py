@@ -20,14 +20,14 @@ from tests.support.service_harness import DROP, NOON, ServiceHarness
 
 async def test_a_checkout_is_opening_until_its_wallet_has_answered(service: ServiceHarness) -> None:
     made = await service.create(**EUROS, **DROP)
-    standing = await begin(service, made["id"])
-    opening = await found(service, standing)
+    checkout_id = await begin(service, made["id"])
+    opening = await found(service, checkout_id)
     assert (opening.stored_state.value, opening.pay_with, opening.opened_at) == (
         "opening", None, None,
     )  # fmt: skip
     assert await units(service) == (2, 1, 0, 0)
     assert await open_due(service) == 1
-    it = await found(service, standing)
+    it = await found(service, checkout_id)
     assert (it.stored_state.value, it.external_id, it.pay_with) == (
         "open", f"hash-{it.id}", PayWith(f"lnbc{it.id}"),
     )  # fmt: skip
@@ -121,7 +121,7 @@ async def test_a_reservation_that_lapsed_while_opening_stays_lapsed_and_its_mone
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
     made = await service.create(**EUROS, **DROP)
-    standing = await begin(service, made["id"])
+    checkout_id = await begin(service, made["id"])
     opener, message = await claim_opening(service)
     wallet.opening_gate = asyncio.Event()
     opening = asyncio.create_task(opener.handle(message))
@@ -129,12 +129,12 @@ async def test_a_reservation_that_lapsed_while_opening_stays_lapsed_and_its_mone
     service.clock.advance(RESERVATION)
     wallet.opening_gate.set()
     await opening
-    assert await state_of(service, standing) == "lapsed"
+    assert await state_of(service, checkout_id) == "lapsed"
     assert (await service.get(made["id"]))["remainingUnits"] == 3
     wallet.polls = [Arrived()]
     service.clock.advance(5)
     assert await hear(service) == 1
-    assert await state_of(service, standing) == "late"
+    assert await state_of(service, checkout_id) == "late"
     assert await units(service) == (2, 0, 1, 0)
 
 
@@ -143,7 +143,7 @@ async def test_a_repeated_opening_shows_no_second_invoice(
 ) -> None:
     """As after a lease that ended while a slow wallet was asked: the first invoice stays."""
     made = await service.create(**EUROS, **DROP)
-    standing = await begin(service, made["id"])
+    checkout_id = await begin(service, made["id"])
     opener, message = await claim_opening(service)
     wallet.opens = [Opened("one", PayWith("lnbc1")), Opened("two", PayWith("lnbc2"))]
     wallet.opening_gate = asyncio.Event()
@@ -152,12 +152,12 @@ async def test_a_repeated_opening_shows_no_second_invoice(
         await wallet.begun_opening.acquire()
     wallet.opening_gate.set()
     await asyncio.gather(*both)
-    opened = await found(service, standing)  # either: on PostgreSQL they are stored at once
+    opened = await found(service, checkout_id)  # either: on PostgreSQL they are stored at once
     assert opened.external_id in {"one", "two"}
-    assert [row["id"] for row in await service.rows("outbox")] == [f"look-{standing}"]
+    assert [row["id"] for row in await service.rows("outbox")] == [f"look-{checkout_id}"]
     await opener.handle(message)
     assert len(wallet.asked) == 2
-    assert await found(service, standing) == opened
+    assert await found(service, checkout_id) == opened
 
 
 async def test_a_wallet_that_hangs_delays_no_other(
@@ -181,10 +181,10 @@ async def test_a_wallet_that_hangs_delays_no_other(
     try:
         for _ in range(8):
             await wallet.begun_opening.acquire()
-        standing = await begin(service, requests_of["good"]["id"])
+        checkout_id = await begin(service, requests_of["good"]["id"])
 
         async def is_open() -> bool:
-            return await state_of(service, standing) == "open"
+            return await state_of(service, checkout_id) == "open"
 
         await until(is_open, 5)
         leased = await service.db.query("SELECT lane FROM outbox WHERE state = 'leased'")
