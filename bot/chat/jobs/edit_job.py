@@ -298,10 +298,10 @@ class UnitsHandler:
         if now - lost_at > REMOVAL_PATIENCE:
             await self._outcomes.finish(message, self._edits.keep, answer, "units-unknown")
             return
-        doubted = replace(job, lost_at=lost_at, checks=job.checks + 1)
-        text = "units-doubted" if doubted.checks == NOTIFY_AT else None
+        unsettled = replace(job, lost_at=lost_at, checks=job.checks + 1)
+        text = "units-doubted" if unsettled.checks == NOTIFY_AT else None
         await self._outcomes.retry(
-            message, doubted, job_outcomes.RETRIES.delay(doubted.checks) or 0, text
+            message, unsettled, job_outcomes.RETRIES.delay(unsettled.checks) or 0, text
         )
 
     def _store_answer(

@@ -56,7 +56,7 @@ def delay_text(error: Exception | None) -> str:
 
 
 def log_failure(job: jobs.Job | jobs.AccountJob, error: Exception) -> None:
-    """Log a failed call; one that only the operator can fix is an error with the fix."""
+    """Log a failed call: as an error with its fix if only the operator can mend it."""
     of = {"listing": job.link_id} if isinstance(job, jobs.Job) else {"seller": job.seller_id}
     line = log.bind(
         job=type(job).__name__, **of,
@@ -138,9 +138,9 @@ class Outcomes:
             if not queries.unsettled_of_lane(tx, queue, lane):
                 return False
             if outbox.done(tx, queue, message, now):
-                body, doubt = message.body, message.uncertain
+                body, uncertain = message.body, message.uncertain
                 outbox.put(
-                    tx, queue, lane, body, now, priority=queue_policy.NOTICE, uncertain=doubt
+                    tx, queue, lane, body, now, priority=queue_policy.NOTICE, uncertain=uncertain
                 )
             return True
 

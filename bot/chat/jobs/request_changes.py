@@ -133,7 +133,7 @@ async def fetch_request(
 
 
 def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
-    """True if a request has ended, or ends as soon as one that was just paused."""
+    """True if a request has ended, or if its end comes so soon that it must have been paused."""
     ends = answer.expires_at
     if ends is not None and ends <= now + (0 if _is_asked_end(ends, link) else PAUSE_HORIZON):
         return True
@@ -146,6 +146,9 @@ def _is_asked_end(ends: int, link: link_rows.PaymentLink) -> bool:
     known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
     asked = link.spec.ends_at
     return ends == known or (asked is not None and abs(ends - asked) <= CLOCK_TOLERANCE)
+
+
+# Edits: the job of an edit, its effect on a spec, and the signs that the server made it.
 
 
 def job_of(change: flow.Change, reply_to: jobs.ReplyTo) -> jobs.EditRequest | jobs.RemoveUnits:
