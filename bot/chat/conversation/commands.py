@@ -1,162 +1,24 @@
-"""Messages of a seller: commands, and answers to the questions of a form."""
+"""Messages of a seller: commands with their answers, and answers to the questions of a form."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
-from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards import card_text, request_card
 from bot.chat.conversation import (
     event_context,
     events,
     form_effects,
     getting_paid,
-    payment_presses,
+    payments_and_alerts,
     sharing,
 )
 from bot.chat.forms import flow, goods_form, inputs, one_line, questions, seller_texts
 from bot.chat.forms.form import new_form, resume_offer, take_file, take_message
-from bot.chat.jobs import audit_trail
-from bot.chat.model import drafts, moments, replies, request_spec, zones
-from bot.chat.store import link_lists, link_rows, post_rows, seller_rows
-from bot.core.outbox import queries
+from bot.chat.model import drafts, replies, request_spec
+from bot.chat.store import link_lists, link_rows, seller_rows
 from bot.core.text import translations
-
-# Alerts of a seller: the mode of each request, and the undelivered alerts.
-
-
-BUTTONS = {
-    "on": "button-alerts-on",
-    "silent": "button-alerts-silent",
-    "off": "button-alerts-off",
-}
-TOASTS = {"on": "toast-alerts-on", "silent": "toast-alerts-silent", "off": "toast-alerts-off"}
-"""Text keys of each of ALERTS: of its button, and of the answer once it is chosen."""
-
-LINES = 15
-"""Lines of `/alerts`: as many as fit into one message at their longest."""
-
-_NAME = 60
-"""UTF-16 units of a request's name."""
-
-
-def choose_alert_mode(
-    context: event_context.EventContext, link: link_rows.PaymentLink, mode: str | None
-) -> str | None:
-    """Set a request's alert mode, if given, and show the menu; return the text of the answer.
-
-    `mode` is one of ALERTS. For the current mode the menu is not sent again: Telegram refuses an
-    edit that changes nothing.
-    """
-    if mode is None:
-        context.reply(_menu(context, link, link.alerts))
-        return None
-    if mode != link.alerts:
-        link_rows.set_alerts(context.tx, link.id, mode)
-        audit_trail.record_edit(context.tx, link, "alerts", (link.alerts, mode), context.now)
-        post_rows.refresh(context.tx, context.queues, link.id, context.now)
-        context.reply(_menu(context, link, mode))
-    return context.text(TOASTS[mode])
-
-
-def _menu(
-    context: event_context.EventContext, link: link_rows.PaymentLink, chosen: str
-) -> replies.Reply:
-    text = context.text("alerts-menu", name=replies.escaped(link.spec.name, _NAME))
-    if context.seller.quiet is not None:
-        text = f"{text}\n\n{context.text('alerts-menu-quiet')}"
-    modes = tuple(
-        replies.Button(
-            _label(context, mode, is_chosen=mode == chosen), action=("alerts", link.id, mode)
-        )
-        for mode in link_rows.ALERTS
-    )
-    back = replies.Button(context.text("button-back"), action=("refresh", link.id))
-    return replies.Reply(text, (modes, (back,)))
-
-
-def _label(context: event_context.EventContext, mode: str, *, is_chosen: bool) -> str:
-    label = context.text(BUTTONS[mode])
-    return context.text("button-chosen", label=label) if is_chosen else label
-
-
-def show_undelivered(context: event_context.EventContext) -> None:
-    """Show this chat's undelivered alerts with the reasons, newest first."""
-    lane = str(context.person.chat_id)
-    found = delivery.newest_undelivered(context.tx, context.queues, lane)
-    context.reply(
-        _page(context, found, delivery.count_undelivered(context.tx, context.queues, lane))
-    )
-
-
-def resend_undelivered(context: event_context.EventContext) -> str:
-    """Queue this chat's given-up alerts again; return the text of the answer."""
-    lane = str(context.person.chat_id)
-    if delivery.resend(context.tx, context.queues, lane, context.now):
-        show_undelivered(context)
-    waits = delivery.count_undelivered(context.tx, context.queues, lane) > 0
-    return context.text("toast-sent-again" if waits else "toast-all-delivered")
-
-
-def _page(
-    context: event_context.EventContext, found: list[queries.StoredMessage], count: int
-) -> replies.Reply:
-    lines: list[str] = []
-    told = 0
-    for untold in found:
-        more = _lines(untold, context)
-        if len(lines) + len(more) > LINES and lines:
-            break
-        lines += more[:LINES]
-        told += 1
-    if not lines:
-        return replies.Reply(context.text("undelivered-none"))
-    if count > told:
-        lines.append(context.text("undelivered-more", more=count - told))
-    lines.insert(0, context.text("undelivered"))
-    rows: replies.Rows = ()
-    if any(untold.state == queries.DEAD for untold in found):
-        lines += ["", context.text("undelivered-hint")]
-        rows = (
-            (replies.Button(context.text("button-send-again"), action=("undelivered", "again")),),
-        )
-    return replies.Reply("\n".join(lines), rows)
-
-
-def _lines(untold: queries.StoredMessage, context: event_context.EventContext) -> list[str]:
-    """Write a line for each request that an alert tells of."""
-    at, why = _when(untold.created_at, context), context.text(_why(untold))
-    lines = []
-    for group in alert_text.group_payments(delivery.payments_of(untold.body)):
-        first, count = group[0], len(group)
-        total = [(sum(payment.amount for payment in group), first.currency)]
-        said = {
-            "at": at,
-            "amount": card_text.total_text(total, context.seller.language),
-            "name": replies.escaped(first.name, _NAME),
-            "why": why,
-        }
-        if count == 1:
-            lines.append(context.text("undelivered-line", **said))
-        else:
-            lines.append(context.text("undelivered-several", **said, count=count))
-    return lines
-
-
-def _why(untold: queries.StoredMessage) -> str:
-    """Return the text key of the reason why an alert was not delivered."""
-    if untold.state == queries.DEAD:
-        return "undelivered-unclear" if untold.uncertain else "undelivered-refused"
-    blocked = "blocked" in (untold.note or "").lower()
-    return "undelivered-blocked" if blocked else "undelivered-waiting"
-
-
-def _when(at: int, context: event_context.EventContext) -> str:
-    zone, language = context.seller.zone, context.seller.language
-    label = moments.button_label(at, zone or zones.UTC_ZONE, language)
-    return label if zone else f"{label} {zones.place_name(zones.UTC_ZONE, language)}"
-
 
 PAGE = 8
 """Requests on one page of the list."""
@@ -168,7 +30,7 @@ FROM_INLINE = "new"
 def handle_message(context: event_context.EventContext, event: events.MessageEvent) -> None:
     """Handle a message: a command, or the answer to a question.
 
-    Nothing that came with a command is dropped in silence.
+    What came with a command and has no use is named.
     """
     sent = event.enclosure
     if getting_paid.is_misplaced(context.draft, event.text):
@@ -201,7 +63,7 @@ def handle_message(context: event_context.EventContext, event: events.MessageEve
 def _take_message(
     context: event_context.EventContext, event: events.MessageEvent
 ) -> flow.FormResult:
-    """Return what follows from a message that is no command."""
+    """Return the result of a message that is not a command."""
     if context.draft is None and context.may_create:
         offer = one_line.offer_line(
             event.text, link_rows.short_id(6), context.seller, event.enclosure
@@ -212,8 +74,9 @@ def _take_message(
         result = take_file(context.draft, event.file, context.seller, context.now)
         if result is not None:
             return result
-    is_given = context.draft is not None and goods_form.takes_goods(context.draft)
-    text = event.linked or event.text if is_given else event.text
+    text = event.text
+    if context.draft is not None and goods_form.takes_goods(context.draft):
+        text = event.linked or text
     return take_message(context.draft, text, event.enclosure, context.seller, context.now)
 
 
@@ -241,9 +104,9 @@ def show_page(context: event_context.EventContext, command: str, text: str = "")
         case "cancel":
             form_effects.apply_result(context, inputs.cancel(context.draft, context.seller))
         case "find":
-            payment_presses.find_payment(context, text)
+            payments_and_alerts.find_payment(context, text)
         case "alerts":
-            show_undelivered(context)
+            payments_and_alerts.show_undelivered(context)
         case "payments" | "bought" | "list" | "getpaid" | "settings" | "help":
             context.reply(PAGES[command](context))
         case "privacy" | "paysupport":
@@ -308,7 +171,7 @@ def about_service(command: str, language: str, operator_contact: str | None) -> 
 
 
 PAGES: dict[str, Callable[[event_context.EventContext], replies.Reply]] = {
-    "payments": lambda context: payment_presses.incoming_page(context, 0),
+    "payments": lambda context: payments_and_alerts.incoming_page(context, 0),
     "bought": lambda context: sharing.bought_page(context, 0),
     "list": lambda context: requests_page(context, 0),
     "getpaid": lambda context: seller_texts.accounts_page(context.seller),

@@ -17,23 +17,28 @@ from bot.core.text import translations
 
 @dataclass(frozen=True, slots=True)
 class EventContext:
-    """An event with its transaction and the person who caused it.
-
-    `vault` seals secrets. `may_create` is False for people whom ALLOWED_SELLERS leaves out. A reply
-    takes the place of the message of `press`, if there is one.
-    """
+    """An event with its transaction and the person who caused it."""
 
     tx: database.Transaction
     queues: Queues
     person: events.Person
     seller: drafts.Seller
     draft: drafts.Draft | None
+    """The form under way."""
+
     now: int
+    """Epoch ms."""
+
     vault: Vault
+    """Seals secrets."""
+
     bot_name: str = ""
     may_create: bool = True
+    """False for people whom ALLOWED_SELLERS leaves out."""
+
     operator_contact: str | None = None
     press: events.PressEvent | None = None
+    """The pressed button; a reply takes the place of its message."""
 
     def reply(self, reply: replies.Reply) -> None:
         """Reply in place of the message whose button was pressed, or in a new message."""

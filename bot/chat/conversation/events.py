@@ -33,76 +33,82 @@ UNUSABLE = (
     *("sticker", "story", "contact", "dice", "game", "poll", "venue", "location", "checklist"),
     *("paid_media", "live_photo", "photo", *FILE_NAMES),
 )
-"""Fields of a message that a person fills with something to send, without a use here or without
-what is needed to use it. Any other message without a text, a photo or a file is Telegram's own word
-on what happened in the chat, such as a pin, and is for nobody here."""
+"""Fields of a message that a person fills with something to send and that have no use here, or lack
+what is needed to use them. Any other message without a text, a photo or a file is Telegram's own
+report on the chat, such as a pin, and is ignored."""
 
 LARGEST_ID = 2**63 - 1
-"""The largest id that the database takes; Telegram's have 52 bits."""
+"""The largest id that the database takes; Telegram's ids have 52 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The person who did something, and the chat; `tag` is Telegram's language_code.
-
-    The names are the person's at Telegram, empty for none.
-    """
+    """The person who did something, and the chat."""
 
     id: int
     chat_id: int
     private: bool
     tag: str | None
+    """Telegram's language_code."""
+
     first_name: str = ""
     last_name: str = ""
     username: str = ""
+    """The names are the person's at Telegram, "" for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """A message: a command with its arguments, or text; either may be the caption of a file.
-
-    `photo` is the file_id of the picture that came with it, the largest of its sizes, `file` any
-    file, a picture too; `is_unusable` is whether something else came. `message_id` is None where a
-    server of the Bot API sends none. `linked` is the text with the addresses behind its words, None
-    for one without such links, and for a command.
-    """
+    """A message: a command with its arguments, or text; either may be the caption of a file."""
 
     person: Person
     text: str
     command: str | None = None
     photo: str | None = None
+    """The file_id of the picture that came with it, the largest of its sizes."""
+
     file: drafts.Attachment | None = None
+    """Any file that came with it, a picture too."""
+
     message_id: int | None = None
+    """None if a server of the Bot API sends none."""
+
     linked: str | None = None
+    """The text with the addresses behind its words; None without such links, and for a command."""
+
     is_unusable: bool = False
+    """Something else came with it, which has no use here."""
 
     @property
     def has_words(self) -> bool:
-        """True if it is more than a file."""
+        """True if the message is more than a file."""
         return bool(self.text) or self.command is not None
 
     @property
     def enclosure(self) -> drafts.Enclosure | None:
-        """Return what came with the words; None for a message of words alone."""
+        """Return what came with the words, if anything."""
         if self.photo is None and self.file is None and not self.is_unusable:
             return None
         return drafts.Enclosure(self.photo, self.file)
 
     @property
     def album_id(self) -> str | None:
-        """Return the album that its file belongs to; None for one by itself."""
+        """Return the album that the file belongs to, if any."""
         return self.file.album_id if self.file else None
 
 
 @dataclass(frozen=True, slots=True)
 class PressEvent:
-    """A pressed button; `message_id` is None for a message that is too old to edit."""
+    """A pressed button."""
 
     person: Person
     query_id: str
     action: replies.Action | None
     message_id: int | None
+    """None for a message that is too old to edit."""
+
     picture: bool
+    """The button's message has a picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,50 +123,49 @@ class SearchEvent:
 
 @dataclass(frozen=True, slots=True)
 class PostedEvent:
-    """An inline result that the person posted; `message_id` is its inline_message_id.
-
-    It is None for a message without buttons: Telegram reports no id then.
-    """
+    """An inline result that the person posted."""
 
     person: Person
     result_id: str
     message_id: str | None
+    """Its inline_message_id; None for a message without buttons, whose id Telegram doesn't send."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockEvent:
-    """The bot was blocked or unblocked; `open` is true if it may write now."""
+    """The bot was blocked or unblocked."""
 
     person: Person
     open: bool
+    """The bot may write now."""
 
 
 Event = MessageEvent | PressEvent | SearchEvent | PostedEvent | BlockEvent
 
 
 def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
-    """Read an update; None for one that the bot does not handle.
+    """Read an update; None if the bot does not handle it.
 
     Only necessary fields are required, since other Bot API servers leave many out; a field of the
     wrong type counts as missing. Raises Unreadable if a required field is missing.
     """
     if message := _object(raw, "message"):
-        return _spoke(message, bot_name) if "from" in message else None
+        return _read_message(message, bot_name) if "from" in message else None
     if query := _object(raw, "callback_query"):
-        return _tapped(query)
+        return _read_press(query)
     if query := _object(raw, "inline_query"):
         text, offset = _text(query, "query"), _text(query, "offset")
-        return SearchEvent(_alone(query), _query_id(query), text, offset)
+        return SearchEvent(_in_private(query), _query_id(query), text, offset)
     if result := _object(raw, "chosen_inline_result"):
         message_id = _text(result, "inline_message_id") or None
-        return PostedEvent(_alone(result), _text(result, "result_id"), message_id)
+        return PostedEvent(_in_private(result), _text(result, "result_id"), message_id)
     if change := _object(raw, "my_chat_member"):
-        return _moved(change)
+        return _read_block(change)
     return None
 
 
-def _spoke(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
-    """Read a message; None for one that brings nothing of a person's, or that isn't for the bot."""
+def _read_message(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
+    """Read a message; None if a person sent nothing with it, or if it isn't for the bot."""
     text = _text(message, "text") or _text(message, "caption")
     photo, file = _photo(message), _attachment(message)
     is_unusable = not (file or photo) and any(_holds(message, name) for name in UNUSABLE)
@@ -182,7 +187,7 @@ def _spoke(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
 
 
 def _linked(message: Mapping[str, Any], text: str) -> str | None:
-    """Write the address of each link behind the words that hide it (Bot API, MessageEntity)."""
+    """Add the address of each link after the words that hide it (Bot API, MessageEntity)."""
     listed = message.get("entities")
     found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     links = {
@@ -198,7 +203,7 @@ def _linked(message: Mapping[str, Any], text: str) -> str | None:
 
 
 def _attachment(message: Mapping[str, Any]) -> drafts.Attachment | None:
-    """Return the file of a message; None for one without, or of a kind that nobody downloads."""
+    """Return the file of a message, if it has one that can be downloaded."""
     sizes = message.get("photo")
     sent_as = next((name for name in FILE_NAMES if _object(message, name)), "")
     file = _object(message, sent_as)
@@ -230,11 +235,11 @@ def _photo(message: Mapping[str, Any]) -> str | None:
     return (_text(file, "file_id") or None) if is_picture else None
 
 
-def _tapped(query: Mapping[str, Any]) -> PressEvent:
+def _read_press(query: Mapping[str, Any]) -> PressEvent:
     message = _object(query, "message")
     is_accessible = _number(message, "date") > 0  # an inaccessible message has the date 0
     return PressEvent(
-        person=_person(query, _object(message, "chat")) if message else _alone(query),
+        person=_person(query, _object(message, "chat")) if message else _in_private(query),
         query_id=_query_id(query),
         action=replies.decode_data(_text(query, "data")),
         message_id=(_number(message, "message_id") or None) if is_accessible else None,
@@ -242,7 +247,7 @@ def _tapped(query: Mapping[str, Any]) -> PressEvent:
     )
 
 
-def _moved(change: Mapping[str, Any]) -> BlockEvent:
+def _read_block(change: Mapping[str, Any]) -> BlockEvent:
     status = _text(_object(change, "new_chat_member"), "status")
     if not status:
         raise errors.Unreadable("the new status of the bot is missing")
@@ -250,13 +255,13 @@ def _moved(change: Mapping[str, Any]) -> BlockEvent:
     return BlockEvent(_person(change, _object(change, "chat")), open=not gone)
 
 
-def _alone(told: Mapping[str, Any]) -> Person:
+def _in_private(data: Mapping[str, Any]) -> Person:
     """Return the person in their private chat, which has the person's id."""
-    return _person(told, _object(told, "from"))
+    return _person(data, _object(data, "from"))
 
 
-def _person(told: Mapping[str, Any], chat: Mapping[str, Any]) -> Person:
-    user = _object(told, "from")
+def _person(data: Mapping[str, Any], chat: Mapping[str, Any]) -> Person:
+    user = _object(data, "from")
     user_id, chat_id = _number(user, "id"), _number(chat, "id")
     if not user_id or not chat_id:
         raise errors.Unreadable("the person or the chat is missing")
@@ -273,8 +278,8 @@ def _query_id(query: Mapping[str, Any]) -> str:
     return query_id
 
 
-def _object(told: Mapping[str, Any], field: str) -> Mapping[str, Any]:
-    value = told.get(field)
+def _object(data: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    value = data.get(field)
     return value if isinstance(value, dict) else {}
 
 
@@ -284,14 +289,14 @@ def _holds(message: Mapping[str, Any], field: str) -> bool:
     return isinstance(value, dict | list) and bool(value)
 
 
-def _text(told: Mapping[str, Any], field: str) -> str:
+def _text(data: Mapping[str, Any], field: str) -> str:
     """Return a text; lone surrogates, which JSON can have, are replaced: no database takes them."""
-    value = told.get(field)
+    value = data.get(field)
     return HALF.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
 
 
-def _number(told: Mapping[str, Any], field: str) -> int:
-    value = told.get(field)
+def _number(data: Mapping[str, Any], field: str) -> int:
+    value = data.get(field)
     if not isinstance(value, int) or isinstance(value, bool):
         return 0
     return value if abs(value) <= LARGEST_ID else 0

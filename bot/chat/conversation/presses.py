@@ -12,7 +12,7 @@ from bot.chat.conversation import (
     events,
     form_effects,
     getting_paid,
-    payment_presses,
+    payments_and_alerts,
     sharing,
 )
 from bot.chat.forms import flow, goods_form, inputs, request_fields
@@ -36,15 +36,15 @@ MANAGING = JOBS.keys() | frozenset(
 """Buttons about a request, which only its seller may use."""
 
 HANDLERS: dict[str, Callable[[event_context.EventContext, replies.Action], str | None]] = {
-    **dict.fromkeys(payment_presses.CLAIM_WORDS, payment_presses.handle_claim_press),
-    **dict.fromkeys(payment_presses.WORDS, payment_presses.handle_press),
+    **dict.fromkeys(payments_and_alerts.CLAIM_WORDS, payments_and_alerts.handle_claim_press),
+    **dict.fromkeys(payments_and_alerts.WORDS, payments_and_alerts.handle_press),
     **dict.fromkeys(sharing.WORDS, sharing.handle_bought_press),
 }
 """The handlers of buttons about claims, payments and kept receipts."""
 
 PAGED: dict[str, Callable[[event_context.EventContext, int], replies.Reply]] = {
     "list": commands.requests_page,
-    "incoming": payment_presses.incoming_page,
+    "incoming": payments_and_alerts.incoming_page,
     "bought": sharing.bought_page,
 }
 """Lists whose buttons show a page in their place."""
@@ -69,7 +69,7 @@ def _perform(context: event_context.EventContext, press: events.PressEvent) -> s
         case ("look", link_id):
             return sharing.refresh_visited_card(context, press, link_id)
         case ("undelivered", "again"):
-            return commands.resend_undelivered(context)
+            return payments_and_alerts.resend_undelivered(context)
         case (word, link_id, *more) if word in MANAGING:
             return _manage_link(context, press, link_id, (word, *more))
         case _:
@@ -139,7 +139,7 @@ def _manage_link(
         case ("payments", page):
             sharing.show_payments(context, link, int(page))
         case ("alerts", *mode):
-            return commands.choose_alert_mode(context, link, mode[0] if mode else None)
+            return payments_and_alerts.choose_alert_mode(context, link, mode[0] if mode else None)
         case (word,):
             _show_menu(context, link, word)
     return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.conversation.payment_presses import MOST_LINKS, MOST_PAYMENTS
+from bot.chat.conversation.payments_and_alerts import MOST_LINKS, MOST_PAYMENTS
 from bot.chat.model.payment import fold_number
 from bot.chat.store import payment_marks
 from bot.chat.store.link_rows import DELETED, STOPPED, PaymentLink

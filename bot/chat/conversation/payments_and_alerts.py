@@ -1,31 +1,31 @@
-"""Buttons of one payment: its facts, its seller's marks, and the payer's words hidden.
+"""Payments in the chat: found, listed, decided by claims, marked; and their alerts.
 
-Sent and paid back are the seller's word alone: no money moves. A mark is sent to the service once
-its note is there, or was skipped, so that the buyer hears of both in one message.
+The marks sent and paid back are the seller's word alone: no money moves. A mark is sent to the
+service once its note is there, or was skipped, so that the buyer gets both in one message.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from bot.chat.alerts import delivery
-from bot.chat.cards import claim_cards, payment_lines, payment_texts, request_card
+from bot.chat.alerts import alert_text, delivery
+from bot.chat.cards import card_text, claim_cards, payment_lines, payment_texts, request_card
 from bot.chat.conversation import event_context, form_effects, sharing
 from bot.chat.forms import form
 from bot.chat.jobs import audit_trail
-from bot.chat.model import jobs, replies
+from bot.chat.model import jobs, moments, replies, zones
 from bot.chat.model.payment import HIDDEN, PAID_BACK, PaymentKey
 from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks, post_rows
+from bot.core.outbox import queries
 
 # `/find`: a payment by its transaction number, or a payment link by its name.
 
-
 MOST_PAYMENTS = 5
 MOST_LINKS = 8
-"""What one answer shows; with more of the number or name there are fewer."""
+"""Payments and links in one answer."""
 
 _TYPED = 80
-"""UTF-16 units of what was typed, repeated in the answer."""
+"""UTF-16 units of the search that the answer repeats."""
 
 
 def find_payment(context: event_context.EventContext, text: str) -> None:
@@ -54,7 +54,7 @@ def find_payment(context: event_context.EventContext, text: str) -> None:
 
 
 def show_found(context: event_context.EventContext, text: str) -> bool:
-    """Show this person's payments with that number; return False where there are none."""
+    """Show this person's payments with that number; return False if there are none."""
     payments = payment_marks.find_payments(context.tx, context.person.id, text, MOST_PAYMENTS + 1)
     more, shown = len(payments) > MOST_PAYMENTS, payments[:MOST_PAYMENTS]
     if shown:
@@ -62,14 +62,13 @@ def show_found(context: event_context.EventContext, text: str) -> bool:
     return bool(shown)
 
 
-# `/payments`: the money that waits for its seller's word, then the latest payments.
-
+# `/payments`: claims that wait for the seller's decision, then the latest payments.
 
 PAGE = 5
 """Payments on one page, each with a button."""
 
 MOST_WAITING = 5
-"""Claims on one page, the same number as of payments."""
+"""Claims on one page, as many as payments."""
 
 
 def incoming_page(context: event_context.EventContext, number: int) -> replies.Reply:
@@ -86,11 +85,8 @@ def incoming_page(context: event_context.EventContext, number: int) -> replies.R
     )
 
 
-# Buttons of claims: the money has arrived, or it has not.
-#
-# A press stores the decision and queues its call; the state in the database lets only one press
-# through, from whatever message and however often it is made.
-
+# Buttons of claims: the money has arrived, or it has not. A press stores the decision and queues
+# its call; the claim's state in the database lets only one press through, from any message.
 
 CLAIM_WORDS = frozenset(["claim", "received", "missing", "missing-yes"])
 """The buttons of claims."""
@@ -100,7 +96,9 @@ def handle_claim_press(context: event_context.EventContext, words: tuple[str, ..
     """Perform a button of a claim; return the text of the answer, if any."""
     word, claim_id, *place = words
     claim = claim_rows.find_claim(context.tx, claim_id)
-    if claim is None or claim.seller_id != context.person.id or not _has_button(claim, word):
+    if claim is None or claim.seller_id != context.person.id:
+        return context.text("claims-gone")
+    if claim.state == claim_rows.UNDERPAID and word != "received":  # it can't be missing
         return context.text("claims-gone")
     listed_in = "".join(place)
     if word == "received":
@@ -116,11 +114,6 @@ def handle_claim_press(context: event_context.EventContext, words: tuple[str, ..
         asking.reply(claim_cards.rejection_question(claim, link, context.seller.language))
         return None
     return _decide(context, claim, claim_rows.REJECTING)
-
-
-def _has_button(claim: claim_rows.Claim, word: str) -> bool:
-    """True if a claim can have this button: underpaid money can't be missing."""
-    return claim.state != claim_rows.UNDERPAID or word == "received"
 
 
 def _confirm(
@@ -167,10 +160,12 @@ def _decide(
 
 
 def _show(context: event_context.EventContext, claim: claim_rows.Claim) -> None:
-    """Show a claim in the place of the message as it stands."""
+    """Show a claim as it stands, in place of the message."""
     link = link_rows.get_link(context.tx, claim.link_id)
     context.reply(claim_cards.claim_reply(claim, link, context.seller, context.now))
 
+
+# Buttons of one payment: its facts, its marks, and the payer's words hidden.
 
 WORDS = frozenset(["payment", *audit_trail.MARK_ACTIONS])
 """The buttons of one payment."""
@@ -202,11 +197,13 @@ def _press_mark(
 ) -> str | None:
     """Set a mark and ask for its note, or take back both; return the text of the answer, if any.
 
-    The view of the payment is written again; `is_alert`: the button is below an alert, which stays.
+    The view of the payment is written again. An alert (`is_alert`) stays as it is.
     """
     mark = word.removesuffix(_UNDO)
-    if word == PAID_BACK and _is_accepted(_claim(context, found)):
-        return context.text("claims-toast-busy")
+    if word == PAID_BACK:
+        claim = _claim(context, found)
+        if claim and claim.state in (claim_rows.CONFIRMING, claim_rows.CONFIRMED):
+            return context.text("claims-toast-busy")  # the sale's record would lose the mark
     if not _mark(context, found, word):
         return context.text("claims-toast-unchanged")
     if not is_alert:
@@ -227,7 +224,7 @@ def _press_mark(
 def _payment(
     context: event_context.EventContext, found: payment_marks.FoundPayment
 ) -> replies.Reply:
-    """Return one payment; an underpaid one that its seller may accept has a button for it."""
+    """Return one payment, with a button to accept it if it is underpaid and may be accepted."""
     claim = _claim(context, found)
     accept = claim.id if claim and claim.state == claim_rows.UNDERPAID else None
     return payment_texts.payment_reply(found, context.seller, accept)
@@ -236,20 +233,15 @@ def _payment(
 def _claim(
     context: event_context.EventContext, found: payment_marks.FoundPayment
 ) -> claim_rows.Claim | None:
-    """Return the claim by which an underpaid payment is accepted, None for other payments."""
+    """Return the claim that accepts an underpaid payment; None for other payments."""
     checkout_id = found.checkout_id if found.is_short else None
     return claim_rows.claim_of_checkout(context.tx, checkout_id) if checkout_id else None
-
-
-def _is_accepted(claim: claim_rows.Claim | None) -> bool:
-    """True if a payment is about to become a sale, whose record would lose the mark."""
-    return claim is not None and claim.state in (claim_rows.CONFIRMING, claim_rows.CONFIRMED)
 
 
 def _mark(
     context: event_context.EventContext, found: payment_marks.FoundPayment, word: str
 ) -> bool:
-    """Store a mark, or that it is taken back; return False if it was so before."""
+    """Store a mark, or take it back; return False if nothing changed."""
     tx, now, mark = context.tx, context.now, word.removesuffix(_UNDO)
     is_new = (
         payment_marks.set_mark(tx, found, mark, now)
@@ -258,7 +250,7 @@ def _mark(
     )
     if is_new:
         audit_trail.record_mark(tx, context.person.id, found.ids, word, now)
-    if is_new and mark == PAID_BACK:  # cards show what was raised, and what was earned
+    if is_new and mark == PAID_BACK:  # cards show what was raised and earned
         post_rows.refresh(tx, context.queues, found.link_id, now)
     return is_new
 
@@ -283,14 +275,14 @@ def _hide(
 def _show_hidden(
     context: event_context.EventContext, found: payment_marks.FoundPayment, place: str
 ) -> bool:
-    """Write the tapped message again, and the alert of the payment.
+    """Update the tapped message, and the alert of the payment.
 
-    Return False for a digest that is not stored any more: nothing else has its other payments.
+    Return False for a digest that is not stored any more: its other payments are not known.
     """
-    pressed = context.press.message_id if context.press else None
-    tapped = (
-        None if pressed is None else post_rows.MessagePlace(str(context.person.chat_id), pressed)
-    )
+    message_id = context.press.message_id if context.press else None
+    tapped = None
+    if message_id is not None:
+        tapped = post_rows.MessagePlace(str(context.person.chat_id), message_id)
     tx, queues, now = context.tx, context.queues, context.now
     is_alert = delivery.rewrite_alert(tx, queues, found, tapped, now)
     if is_alert:
@@ -310,3 +302,127 @@ def _again(
     context: event_context.EventContext, found: payment_marks.FoundPayment
 ) -> payment_marks.FoundPayment:
     return payment_marks.payment_by_key(context.tx, context.person.id, found.key) or found
+
+
+# Alerts: the mode of each request, and the alerts that were not delivered.
+
+ALERT_BUTTONS = {
+    "on": "button-alerts-on",
+    "silent": "button-alerts-silent",
+    "off": "button-alerts-off",
+}
+ALERT_TOASTS = {
+    "on": "toast-alerts-on",
+    "silent": "toast-alerts-silent",
+    "off": "toast-alerts-off",
+}
+"""Text keys of each of ALERTS: of its button, and of the answer once it is chosen."""
+
+ALERT_LINES = 15
+"""Lines of `/alerts`, so that it fits into one message with lines of any length."""
+
+_NAME = 60
+"""UTF-16 units of a request's name."""
+
+
+def choose_alert_mode(
+    context: event_context.EventContext, link: link_rows.PaymentLink, mode: str | None
+) -> str | None:
+    """Set a request's alert mode, if given, and show the menu; return the text of the answer.
+
+    `mode` is one of ALERTS. For the current mode the menu is not sent again: Telegram refuses an
+    edit that changes nothing.
+    """
+    if mode is None:
+        context.reply(_alert_menu(context, link, link.alerts))
+        return None
+    if mode != link.alerts:
+        link_rows.set_alerts(context.tx, link.id, mode)
+        audit_trail.record_edit(context.tx, link, "alerts", (link.alerts, mode), context.now)
+        post_rows.refresh(context.tx, context.queues, link.id, context.now)
+        context.reply(_alert_menu(context, link, mode))
+    return context.text(ALERT_TOASTS[mode])
+
+
+def _alert_menu(
+    context: event_context.EventContext, link: link_rows.PaymentLink, chosen: str
+) -> replies.Reply:
+    text = context.text("alerts-menu", name=replies.escaped(link.spec.name, _NAME))
+    if context.seller.quiet is not None:
+        text = f"{text}\n\n{context.text('alerts-menu-quiet')}"
+    modes = []
+    for mode in link_rows.ALERTS:
+        label = context.text(ALERT_BUTTONS[mode])
+        if mode == chosen:
+            label = context.text("button-chosen", label=label)
+        modes.append(replies.Button(label, action=("alerts", link.id, mode)))
+    back = replies.Button(context.text("button-back"), action=("refresh", link.id))
+    return replies.Reply(text, (tuple(modes), (back,)))
+
+
+def show_undelivered(context: event_context.EventContext) -> None:
+    """Show this chat's undelivered alerts with the reasons, newest first."""
+    lane = str(context.person.chat_id)
+    found = delivery.newest_undelivered(context.tx, context.queues, lane)
+    count = delivery.count_undelivered(context.tx, context.queues, lane)
+    lines: list[str] = []
+    listed = 0
+    for alert in found:
+        more = _alert_lines(alert, context)
+        if len(lines) + len(more) > ALERT_LINES and lines:
+            break
+        lines += more[:ALERT_LINES]
+        listed += 1
+    if not lines:
+        context.reply(replies.Reply(context.text("undelivered-none")))
+        return
+    if count > listed:
+        lines.append(context.text("undelivered-more", more=count - listed))
+    lines.insert(0, context.text("undelivered"))
+    rows: replies.Rows = ()
+    if any(alert.state == queries.DEAD for alert in found):
+        lines += ["", context.text("undelivered-hint")]
+        again = replies.Button(context.text("button-send-again"), action=("undelivered", "again"))
+        rows = ((again,),)
+    context.reply(replies.Reply("\n".join(lines), rows))
+
+
+def resend_undelivered(context: event_context.EventContext) -> str:
+    """Queue this chat's given-up alerts again; return the text of the answer."""
+    lane = str(context.person.chat_id)
+    if delivery.resend(context.tx, context.queues, lane, context.now):
+        show_undelivered(context)
+    is_waiting = delivery.count_undelivered(context.tx, context.queues, lane) > 0
+    return context.text("toast-sent-again" if is_waiting else "toast-all-delivered")
+
+
+def _alert_lines(alert: queries.StoredMessage, context: event_context.EventContext) -> list[str]:
+    """Return a line for each request whose payments an alert has."""
+    zone, language = context.seller.zone, context.seller.language
+    at = moments.button_label(alert.created_at, zone or zones.UTC_ZONE, language)
+    if not zone:
+        at = f"{at} {zones.place_name(zones.UTC_ZONE, language)}"
+    why = context.text(_reason_key(alert))
+    lines = []
+    for group in alert_text.group_payments(delivery.payments_of(alert.body)):
+        first, count = group[0], len(group)
+        total = [(sum(payment.amount for payment in group), first.currency)]
+        values = {
+            "at": at,
+            "amount": card_text.total_text(total, language),
+            "name": replies.escaped(first.name, _NAME),
+            "why": why,
+        }
+        if count == 1:
+            lines.append(context.text("undelivered-line", **values))
+        else:
+            lines.append(context.text("undelivered-several", **values, count=count))
+    return lines
+
+
+def _reason_key(alert: queries.StoredMessage) -> str:
+    """Return the text key of the reason why an alert was not delivered."""
+    if alert.state == queries.DEAD:
+        return "undelivered-unclear" if alert.uncertain else "undelivered-refused"
+    is_blocked = "blocked" in (alert.note or "").lower()
+    return "undelivered-blocked" if is_blocked else "undelivered-waiting"
