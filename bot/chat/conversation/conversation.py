@@ -1,4 +1,4 @@
-"""The dialogue: handles updates, one in a transaction, and searches a seller's requests."""
+"""The conversation: handles updates, one in a transaction, and searches a seller's requests."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from bot.core.text import translations
 log = structlog.get_logger()
 
 ERASED = "{}"
-"""What is kept of an update with a secret, or with goods."""
+"""The stored body of an update that had a secret or goods."""
 
 NEAR_ALBUM = 20
-"""Updates around one of an album among which the others are: an album has ten, and Telegram numbers
-updates in order. After hours without the bot thousands may wait in a chat."""
+"""Updates around an album's first one that may be of the album. An album has ten, and Telegram
+numbers updates in order; after hours without the bot, thousands may wait in a chat."""
 
 
 class Chat:
     """Handles updates; `allowed` are the people who may create requests, empty for everyone.
 
-    `paid_at` is the service that pays them, `vault` seals their secrets.
+    `paid_at` is the service that pays them; the vault seals their secrets.
     """
 
     def __init__(
@@ -65,8 +65,8 @@ class Chat:
     async def handle(self, message: outbox.Message) -> None:
         """Handle one stored update.
 
-        An update that can't be read is a dead letter at once, without an apology: what was asked
-        is unknown.
+        An update that can't be read is a dead letter at once, without an apology: nobody knows what
+        it asked.
         """
         try:
             event = events.read(message.body, self._bot_name())
@@ -83,19 +83,14 @@ class Chat:
         if chat_id:
             # The id of a private chat is the id of the person.
             language = seller_rows.language_of(tx, chat_id) or translations.choose(None)
-            self._put(
-                tx,
-                chat_id,
-                payloads.new_message(
-                    replies.Reply(translations.t(language, "update-failed")), language
-                ),
-            )
+            apology = replies.Reply(translations.t(language, "update-failed"))
+            self._put(tx, chat_id, payloads.new_message(apology, language))
 
     def receive_photo(
         self, tx: database.Transaction, message: outbox.Message, photo: bytes | str
     ) -> None:
-        """Resume the form of a downloaded photo; `photo` is its data, or why there is none."""
-        context = self._context_of(tx, message)
+        """Resume the form of a photo; `photo` is its data, or why there is none."""
+        context = self._download_context(tx, message)
         if context is not None:
             form_effects.receive_photo(context, message.body, photo)
 
@@ -103,15 +98,15 @@ class Chat:
         self, tx: database.Transaction, message: outbox.Message, found: goods_form.Fetched
     ) -> None:
         """Resume the form of a file that was fetched, or could not be."""
-        context = self._context_of(tx, message)
+        context = self._download_context(tx, message)
         if context is not None:
             result = goods_form.receive(context.draft, message.body.draft_id, found, context.seller)
             form_effects.apply_result(context, result)
 
-    def _context_of(
+    def _download_context(
         self, tx: database.Transaction, message: outbox.Message
     ) -> event_context.EventContext | None:
-        """Return the context of a download's seller; None for one who is not known any more."""
+        """Return the context of a download's seller; None if the seller is not known any more."""
         wanted, chat_id = message.body, int(message.lane)
         seller = seller_rows.find_seller(tx, wanted.seller_id)
         if seller is None:
@@ -119,7 +114,8 @@ class Chat:
         person = events.Person(wanted.seller_id, chat_id, private=True, tag=None)
         draft = seller_rows.find_draft(tx, chat_id, wanted.seller_id)
         hints, now = getting_paid.hints_for(tx, person, draft, None), self._now()
-        seller = replace(self._paid(tx, seller, wanted.seller_id), hints=hints)
+        seller = seller_rows.at_service(tx, seller, wanted.seller_id, self._paid_at)
+        seller = replace(seller, hints=hints)
         return event_context.EventContext(
             tx, self._queues, person, seller, draft, now, self._vault,
             may_create=self._may_create(person),
@@ -131,13 +127,13 @@ class Chat:
     async def search(
         self, seller_id: int, text: str, limit: int, start: int
     ) -> list[request_card.Card]:
-        """Return cards of the seller's requests that can be shared and match `text`.
+        """Return cards of the seller's requests that can be shared and match `text`, newest first.
 
-        They are the newest first, at most `limit` after the first `start`.
+        At most `limit` cards after the first `start`.
         """
         now = self._now()
 
-        def look(tx: database.Transaction) -> list[request_card.Card]:
+        def find(tx: database.Transaction) -> list[request_card.Card]:
             seller = seller_rows.find_seller(tx, seller_id)
             zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
             found = link_lists.search_links(tx, seller_id, text, limit, start)
@@ -148,7 +144,7 @@ class Chat:
                 for one in found
             ]
 
-        return await self._db.read(look)
+        return await self._db.read(find)
 
     def _take(
         self, tx: database.Transaction, message: outbox.Message, event: events.Event | None
@@ -159,13 +155,13 @@ class Chat:
         tx.count("telegram_updates_handled", "done")
         match event:
             case events.MessageEvent() | events.PressEvent() if not event.person.private:
-                self._public(tx, event)
+                self._refuse_in_group(tx, event)
                 if _keeps_nothing(event, None):
                     bulk_changes.rewrite(tx, message.id, ERASED, None)
             case events.MessageEvent():
                 self._take_message(tx, message, event)
             case events.PressEvent():
-                presses.handle_press(self._turn(tx, event.person, event), event)
+                presses.handle_press(self._event_context(tx, event.person, event), event)
             case events.PostedEvent():
                 sharing.handle_posted(tx, self._queues, event, self._now())
             case events.BlockEvent():
@@ -175,13 +171,13 @@ class Chat:
     def _take_message(
         self, tx: database.Transaction, message: outbox.Message, event: events.MessageEvent
     ) -> None:
-        """Handle a message; of one with a secret or with goods nothing is kept here.
+        """Handle a message; erase its stored body if it has a secret or goods.
 
-        The secret is deleted from the chat too.
+        A secret is deleted from the chat too.
         """
-        context = self._turn(tx, event.person)
+        context = self._event_context(tx, event.person)
         if event.album_id is not None:
-            counted = self._of_album(tx, message, event)
+            counted = self._counted_of_album(tx, message, event)
             if counted is None:
                 bulk_changes.rewrite(tx, message.id, ERASED, None)
                 return
@@ -192,14 +188,14 @@ class Chat:
         if _keeps_nothing(event, context.draft):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 
-    def _of_album(
+    def _counted_of_album(
         self, tx: database.Transaction, message: outbox.Message, event: events.MessageEvent
     ) -> events.MessageEvent | None:
-        """Return the message that counts of an album; None where the album was answered already.
+        """Return the message that counts of an album; None if the album was answered already.
 
-        It is the first one with words, else the first one. The album's other messages are stored by
-        now, since its first one waits for them (chat/telegram/intake.py); they come here later, in
-        any order. Words that come much later still count.
+        It is the first message with words, else the first one. The album's other messages are
+        stored by now, since the first one waits for them (chat/telegram/intake.py); they come here
+        later, in any order. Words that come much later still count.
         """
         seller_id, album_id = event.person.id, event.album_id
         answered = seller_rows.answered_album(tx, seller_id)
@@ -219,7 +215,7 @@ class Chat:
         seller_rows.save_answered_album(tx, seller_id, f"{album_id}{words}")
         return counted
 
-    def _turn(
+    def _event_context(
         self,
         tx: database.Transaction,
         person: events.Person,
@@ -231,8 +227,9 @@ class Chat:
         draft = seller_rows.find_draft(tx, person.chat_id, person.id)
         hints = getting_paid.hints_for(tx, person, draft, press)
         seller = seller_rows.ensure_seller(tx, person.id, language, now)
+        seller = seller_rows.at_service(tx, seller, person.id, self._paid_at)
         return event_context.EventContext(
-            tx, self._queues, person, replace(self._paid(tx, seller, person.id), hints=hints),
+            tx, self._queues, person, replace(seller, hints=hints),
             draft=draft,
             now=now,
             vault=self._vault,
@@ -242,31 +239,24 @@ class Chat:
             press=press,
         )  # fmt: skip
 
-    def _paid(
-        self, tx: database.Transaction, seller: drafts.Seller, seller_id: int
-    ) -> drafts.Seller:
-        """Return a seller with where their money goes."""
-        return seller_rows.at_service(tx, seller, seller_id, self._paid_at)
-
-    def _public(
+    def _refuse_in_group(
         self, tx: database.Transaction, event: events.MessageEvent | events.PressEvent
     ) -> None:
-        """Reply in a group, if the bot is addressed, that requests are made in private."""
+        """Reply in a group, if the bot is addressed, that the bot works in private chats only."""
         language = translations.choose(event.person.tag)
         words = translations.t(language, "only-in-private", bot=self._bot_name())
         if isinstance(event, events.PressEvent):
             self._answer(tx, event.query_id, event.person.chat_id, words)
         elif event.command in {name for name, _ in commands.commands(language)}:
-            self._put(
-                tx, event.person.chat_id, payloads.new_message(replies.Reply(words), language)
-            )
+            reply = payloads.new_message(replies.Reply(words), language)
+            self._put(tx, event.person.chat_id, reply)
 
     def _dead_letter(self, tx: database.Transaction, message: outbox.Message, why: str) -> None:
         if outbox.dead_letter(tx, self._queues.updates, message, self._now(), why):
             self._note_dead_letter(tx, message)
 
     def _erase_secret(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Keep nothing of an update with a secret or with goods that could not be handled."""
+        """Erase an update with a secret or goods that could not be handled."""
         chat_id = int(message.lane)
         draft = seller_rows.find_draft(tx, chat_id, chat_id)
         try:

@@ -1,4 +1,4 @@
-"""The effects of forms: what their outcomes change in the database and the queues."""
+"""The effects of forms: what a form's result changes in the database and the queues."""
 
 from __future__ import annotations
 
@@ -29,42 +29,7 @@ from bot.chat.store import (
 )
 from bot.core.outbox import outbox, queue_policy
 
-# Jobs that send a seller's mark on a payment to the service, which notifies the buyer.
-
-
-NOTE_TIME = 10 * 60 * 1000
-"""Milliseconds that a seller has for the note: after them the buyer hears of the mark alone."""
-
-
-def send_mark(
-    context: event_context.EventContext,
-    found: payment_marks.FoundPayment,
-    mark: str,
-    *,
-    delay: int = 0,
-) -> None:
-    """Queue the job that sends a payment's mark, due in `delay` ms.
-
-    One with a delay has a lane of its own: other jobs of the link would wait behind it.
-    Another server than the embedded one knows no marks: there they stay with the chat.
-    """
-    if context.seller.paid_at.host is not None:
-        return
-    now, reply_to = context.now, context.reply_to()
-    job = jobs.SendMark(found.link_id, reply_to, *found.ids, mark, now)
-    lane = f"{queues.BACKGROUND}{found.link_id}:marks" if delay else found.link_id
-    outbox.put(
-        context.tx,
-        context.queues.jobs,
-        lane,
-        job,
-        now,
-        priority=queue_policy.NOTICE,
-        due_at=now + delay,
-    )
-
-
-NAME = 200
+_NAME = 200
 """UTF-16 units of a request's name."""
 
 
@@ -76,25 +41,20 @@ def apply_result(context: event_context.EventContext, result: flow.FormResult) -
         return
     draft = result.draft and getting_paid.seal_secrets(result.draft, context.vault)
     question = seller_rows.save_draft(context.tx, person.chat_id, person.id, draft, context.now)
-    if question is not None and not _is_replaced(context, result, question):
+    pressed = context.press.message_id if context.press else None
+    is_replaced = pressed == question and bool(result.replies)
+    if question is not None and not is_replaced:
         place = post_rows.MessagePlace(str(person.chat_id), question)
         message_rows.remove_buttons(context.tx, context.queues, place, context.now)
     if result.setting is not None:
-        _save(context, result.setting)
+        _save_setting(context, result.setting)
     if result.photo is not None:
         _fetch_photo(context, result, result.photo)
     if result.fetch is not None and result.draft is not None:
-        _fetch(context, result.fetch, result.draft)
+        _fetch_file(context, result.fetch, result.draft)
     for reply in result.replies:
         context.reply(reply)
         context = context.without_press()
-    _carry_out(context, result, draft)
-
-
-def _carry_out(
-    context: event_context.EventContext, result: flow.FormResult, draft: drafts.Draft | None
-) -> None:
-    """Queue what the service has to do, and save a note."""
     if result.spec is not None and result.photo is None:
         _create(context, result.spec)
     if result.change is not None:
@@ -107,38 +67,31 @@ def _carry_out(
         getting_paid.connect(context, draft, result.connect)
 
 
-def _is_replaced(
-    context: event_context.EventContext, result: flow.FormResult, question: int
-) -> bool:
-    """True if a reply takes the place of the form's last question."""
-    pressed = context.press.message_id if context.press else None
-    return pressed == question and bool(result.replies)
-
-
-def _save(context: event_context.EventContext, setting: flow.Setting) -> None:
-    """Store a setting; with the time zone, the time of the next summary changes."""
+def _save_setting(context: event_context.EventContext, setting: flow.Setting) -> None:
+    """Store a setting; a new time zone or summary changes the time of the next summary."""
     tx, seller_id, value = context.tx, context.person.id, setting.value
+    zone, minute = context.seller.zone, context.seller.summary
     if attribute := drafts.PROFILE_STEPS.get(setting.name):
         change = {attribute: value if isinstance(value, str) else None}
         getting_paid.save_profile(context, replace(context.seller.profile, **change))
         return
-    zone, minute = context.seller.zone, context.seller.summary
-    if setting.name == "destination":
-        was, destination = context.seller.destination, str(value)
-        seller_rows.save_destination(tx, seller_id, destination)
-        audit_trail.record_destination(tx, seller_id, was, destination, context.now)
-        return
-    if setting.name == "payoutlater":
-        seller_rows.choose_later(tx, seller_id)
-        return
-    if setting.name == "quiet":
-        seller_rows.save_quiet(tx, seller_id, value if isinstance(value, tuple) else None)
-        return
-    if setting.name == "zone":
-        zone = str(value)
-        seller_rows.save_zone(tx, seller_id, zone)
-    else:
-        minute = value if isinstance(value, int) else None
+    match setting.name:
+        case "destination":
+            before, destination = context.seller.destination, str(value)
+            seller_rows.save_destination(tx, seller_id, destination)
+            audit_trail.record_destination(tx, seller_id, before, destination, context.now)
+            return
+        case "payoutlater":
+            seller_rows.choose_later(tx, seller_id)
+            return
+        case "quiet":
+            seller_rows.save_quiet(tx, seller_id, value if isinstance(value, tuple) else None)
+            return
+        case "zone":
+            zone = str(value)
+            seller_rows.save_zone(tx, seller_id, zone)
+        case _:
+            minute = value if isinstance(value, int) else None
     due_at = None
     if minute is not None and zone is not None:
         due_at = local_time.next_epoch_at(minute, context.now, zone)
@@ -206,7 +159,7 @@ def _fetch_photo(
     outbox.put(context.tx, context.queues.photos, lane, body, context.now)
 
 
-def _fetch(
+def _fetch_file(
     context: event_context.EventContext, file: drafts.Attachment, draft: drafts.Draft
 ) -> None:
     """Queue the download of a file; files of one chat are downloaded in the order of sending."""
@@ -232,6 +185,40 @@ def codes_obstacle(context: event_context.EventContext, link: link_rows.PaymentL
     goods = link.spec.goods
     is_list = goods is not None and goods.kind == request_spec.CODES
     return None if is_list else context.text("toast-no-codes")
+
+
+# Marks on payments: the service notifies the buyer.
+
+NOTE_TIME = 10 * 60 * 1000
+"""Milliseconds that a seller has for the note; then the buyer gets the mark alone."""
+
+
+def send_mark(
+    context: event_context.EventContext,
+    found: payment_marks.FoundPayment,
+    mark: str,
+    *,
+    delay: int = 0,
+) -> None:
+    """Queue the job that sends a payment's mark, due in `delay` ms.
+
+    A delayed job has a lane of its own: other jobs of the link would wait behind it. At another
+    server than the embedded one, which has no marks, they stay in the chat.
+    """
+    if context.seller.paid_at.host is not None:
+        return
+    now, reply_to = context.now, context.reply_to()
+    job = jobs.SendMark(found.link_id, reply_to, *found.ids, mark, now)
+    lane = f"{queues.BACKGROUND}{found.link_id}:marks" if delay else found.link_id
+    outbox.put(
+        context.tx,
+        context.queues.jobs,
+        lane,
+        job,
+        now,
+        priority=queue_policy.NOTICE,
+        due_at=now + delay,
+    )
 
 
 def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None:
@@ -263,12 +250,12 @@ def _set_poster_text(
 def _edit_obstacle(
     context: event_context.EventContext, link: link_rows.PaymentLink, change: flow.Change
 ) -> str | None:
-    """Return why units can't be removed, for an edit of units that is impossible."""
+    """Return why an edit of units is impossible; None if it is possible, and for other edits."""
     if request_fields.EDITS[change.field] is not request_fields.UNITS:
         return None
     if why := removal_obstacle(context, link):
         return why
-    name = replies.escaped(link.spec.name, NAME)
+    name = replies.escaped(link.spec.name, _NAME)
     if link_lists.is_removal_uncertain(context.tx, context.queues, link.id):
         return context.text("units-doubted", name=name)
     problem = request_changes.removal_problem(link, change)
@@ -279,14 +266,11 @@ def _edit_obstacle(
 def removal_obstacle(
     context: event_context.EventContext, link: link_rows.PaymentLink
 ) -> str | None:
-    """Return why no units at all can be removed from a request; None if some can."""
+    """Return why no units can be removed from a request; None if some can."""
     if link.spec.units is None:
         return context.text("toast-no-units")
-    return (
-        context.text("toast-none-left")
-        if event_context.own_card(context, link).remaining_units == 0
-        else None
-    )
+    is_sold_out = event_context.own_card(context, link).remaining_units == 0
+    return context.text("toast-none-left") if is_sold_out else None
 
 
 def receive_photo(
@@ -294,7 +278,7 @@ def receive_photo(
 ) -> None:
     """Resume a form with its photo: the data, or the reason why there is none.
 
-    The photo is deleted if its form has ended, and so is the photo that it replaces.
+    The photo is deleted if the form has ended; a photo that it replaces is deleted too.
     """
     tx, draft, seller_id = context.tx, context.draft, context.person.id
     image = problem = None

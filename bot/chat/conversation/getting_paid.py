@@ -1,4 +1,4 @@
-"""Where a seller gets paid: the pages of payout accounts, their jobs, and what is kept secret."""
+"""How a seller gets paid, and whom payers see: payout accounts, their secrets, and the profile."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bot.core.outbox import outbox
 
 
 def show_accounts(context: event_context.EventContext) -> None:
-    """Show where the seller gets paid, with the ways that can be connected."""
+    """Show the seller's payout accounts, and the kinds that can be connected."""
     context.reply(seller_texts.accounts_page(context.seller))
 
 
 def press_kind(context: event_context.EventContext, way: str) -> flow.FormResult | None:
-    """Begin the form of a way, or ask which kind of bank account; None where it is not offered."""
+    """Begin the form of a kind of account; None if a page answers instead."""
     seller = context.seller
     if way == payout.BANK and payout.BANK in seller.paid_at.rails:
         context.reply(seller_texts.schemes_page(seller))
@@ -48,7 +48,7 @@ def press_account(
             context.reply(seller_texts.removal_question(account, affected, language))
         case ("remove", shown) if shown == seller_texts.fingerprint(account):
             job = jobs.RemoveAccount(context.person.id, context.reply_to(context.press), account.id)
-            _add(context, job)
+            _add_job(context, job)
             context.reply(replies.Reply(context.text("payout-removing")))
         case _:
             context.reply(seller_texts.account_page(account, language))
@@ -56,7 +56,7 @@ def press_account(
 
 
 def connect(context: event_context.EventContext, draft: drafts.Draft, how: str) -> None:
-    """Queue the check of an account, or its saving, with all that was typed sealed."""
+    """Queue the check or the saving of an account, with all its answers sealed."""
     values = {
         answer.field: context.vault.open(answer.text) if answer.is_sealed else answer.text
         for answer in draft.answers
@@ -71,11 +71,11 @@ def connect(context: event_context.EventContext, draft: drafts.Draft, how: str) 
         seller_forms.connection_token(draft),
         dry_run=how == flow.PROBE,
     )
-    _add(context, job)
+    _add_job(context, job)
 
 
 def seal_secrets(draft: drafts.Draft, vault: vault.Vault) -> drafts.Draft:
-    """Return a draft with its secrets sealed, as it is stored."""
+    """Return a draft for the database, with its secrets sealed."""
     answers = tuple(
         replace(answer, text=vault.seal(answer.text), is_sealed=True)
         if (draft.way, answer.field) in payout.SECRETS and not answer.is_sealed
@@ -88,7 +88,7 @@ def seal_secrets(draft: drafts.Draft, vault: vault.Vault) -> drafts.Draft:
 def is_secret(draft: drafts.Draft | None, text: str) -> bool:
     """True if a message has a secret: a connection string, or any answer to such a question.
 
-    A text that comes too late to be taken as the answer is one all the same.
+    A text that comes too late to be an answer counts too.
     """
     if draft is not None and draft.way is not None:
         asked = (draft.way, payout.PAYOUT_STEPS.get(draft.step)) in payout.SECRETS
@@ -100,7 +100,7 @@ def is_secret(draft: drafts.Draft | None, text: str) -> bool:
 def is_misplaced(draft: drafts.Draft | None, text: str) -> bool:
     """True if a message has a connection string that no form has asked for.
 
-    It is no answer to any question: that would be shown, or stored as it is.
+    As an answer to another question it would be shown, or stored unsealed.
     """
     return typed_text.is_connection(text) and (draft is None or draft.way != payout.NWC)
 
@@ -111,12 +111,12 @@ def delete_secret(context: event_context.EventContext, event: events.MessageEven
         context.put(payloads.SecretRemoval(event.message_id))
 
 
-def _add(context: event_context.EventContext, job: jobs.AccountJob) -> None:
+def _add_job(context: event_context.EventContext, job: jobs.AccountJob) -> None:
     lane = f"{queues.WALLETS if job.asks_wallet else ''}{payout.owner_ref(job.seller_id)}"
     outbox.put(context.tx, context.queues.jobs, lane, job, context.now)
 
 
-# The seller's profile: its page, what its forms offer, and a change of it.
+# The seller's profile.
 
 
 def hints_for(
@@ -127,8 +127,8 @@ def hints_for(
 ) -> drafts.ProfileHints:
     """Return what the profile's forms offer this person.
 
-    Where neither the form under way nor the button is about the profile, only the name, which needs
-    no query.
+    If neither the form under way nor the button is about the profile, only the name, which needs no
+    query.
     """
     name = seller_texts.name_at_telegram(person.first_name, person.last_name)
     action = (press.action if press else None) or ("",)
@@ -141,7 +141,7 @@ def hints_for(
 
 
 def handle_profile_press(context: event_context.EventContext, words: Sequence[str]) -> None:
-    """Perform a button of the profile, in the place of its message."""
+    """Perform a button of the profile, in place of its message."""
     match words:
         case ("use", key):
             _use_name(context, key)
@@ -152,7 +152,7 @@ def handle_profile_press(context: event_context.EventContext, words: Sequence[st
 
 
 def _use_name(context: event_context.EventContext, key: str) -> None:
-    """Take the name on the button; ask again where the person has another one by now."""
+    """Take the name on the button; ask again if the person has another name by now."""
     name = context.seller.hints.name
     if name is None or seller_texts.offer_key(name) != key:
         context.reply(seller_texts.profile_offer(name, context.seller.language))

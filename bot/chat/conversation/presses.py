@@ -1,4 +1,4 @@
-"""Presses of buttons: what each button does."""
+"""What each button does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JOBS: dict[str, type[jobs.CardJob]] = {
     "resume": jobs.ResumeRequest,
     "delete-yes": jobs.DeleteRequest,
 }
-"""The job of each button that needs the service; the others are answered from the database."""
+"""The job of each button that needs the service; the database answers the others."""
 
 MANAGING = JOBS.keys() | frozenset(
     ["more", "delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts", "codes"]
@@ -47,11 +47,11 @@ PAGED: dict[str, Callable[[event_context.EventContext, int], replies.Reply]] = {
     "incoming": payments_and_alerts.incoming_page,
     "bought": sharing.bought_page,
 }
-"""Lists whose buttons show a page in their place."""
+"""Lists, each with the function that returns a page of it."""
 
 
 def handle_press(context: event_context.EventContext, press: events.PressEvent) -> None:
-    """Handle a press, and answer its callback query in any case."""
+    """Handle a press, and answer its callback query."""
     context.answer_press(press, _perform(context, press))
 
 
@@ -121,7 +121,7 @@ def _manage_link(
     action: tuple[str, ...],
 ) -> str | None:
     """Perform an action on a request of this person; return the text of the answer, if any."""
-    is_codes = action == ("codes",)  # its buyers may wait for them after it was deleted
+    is_codes = action == ("codes",)  # buyers may wait for codes of a deleted request
     link = event_context.own_link(context, link_id, or_deleted=is_codes)
     if isinstance(link, str):
         return link
@@ -130,8 +130,12 @@ def _manage_link(
             job = JOBS[word](link.id, context.reply_to(press))
             audit_trail.record_press(context.tx, link, job, context.now)
             context.add_job(job)
-        case ("edit", _) | ("codes",) | ("duplicate",):
-            return _begin_form(context, link, action)
+        case ("edit", field):
+            return _edit(context, link, field)
+        case ("codes",):
+            return _ask_for_codes(context, link)
+        case ("duplicate",):
+            return _duplicate(context, link)
         case ("poster",):
             sharing.show_poster(context, link)
         case ("poster", design):
@@ -141,28 +145,9 @@ def _manage_link(
         case ("alerts", *mode):
             return payments_and_alerts.choose_alert_mode(context, link, mode[0] if mode else None)
         case (word,):
-            _show_menu(context, link, word)
+            card, language = event_context.own_card(context, link), context.seller.language
+            context.reply(menus.open_menu(card, word, language))
     return None
-
-
-def _show_menu(context: event_context.EventContext, link: link_rows.PaymentLink, word: str) -> None:
-    """Show a menu in place of the card."""
-    context.reply(
-        menus.open_menu(event_context.own_card(context, link), word, context.seller.language)
-    )
-
-
-def _begin_form(
-    context: event_context.EventContext, link: link_rows.PaymentLink, action: tuple[str, ...]
-) -> str | None:
-    """Begin a form about a request; return the text of the answer, if any."""
-    match action:
-        case ("edit", field):
-            return _edit(context, link, field)
-        case ("codes",):
-            return _ask_for_codes(context, link)
-        case _:
-            return _duplicate(context, link)
 
 
 def _edit(
@@ -181,7 +166,7 @@ def _edit(
 
 
 def _ask_for_codes(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
-    """Ask for more codes of a request; return the reason where its buyers get none."""
+    """Ask for more codes of a request; return the reason if its buyers get no codes."""
     if why := form_effects.codes_obstacle(context, link):
         return why
     form = goods_form.codes_form(link.id, link_rows.short_id(6), context.seller, context.draft)
@@ -189,7 +174,7 @@ def _ask_for_codes(context: event_context.EventContext, link: link_rows.PaymentL
 
 
 def _duplicate(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
-    """Begin a request with the values of this one; return the text of the answer, if any."""
+    """Begin a request with the values of another; return the text of the answer, if any."""
     if not context.may_create:
         return context.text("not-allowed")
     spec = request_changes.copy_spec(link.spec, context.now)

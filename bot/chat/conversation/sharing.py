@@ -1,4 +1,4 @@
-"""Requests shown to others: messages posted inline, and visitors of a deep link."""
+"""What the chat shows to others than sellers: receipts, posters, posted cards and deep links."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ from bot.chat.store import link_lists, link_rows, post_rows, receipt_rows
 from bot.core.database import database
 from bot.core.outbox import outbox
 
-# What a person bought: receipts kept through a deep link, and the list of them.
-#
-# Anybody may keep a receipt, also people who may not create requests.
-
+# What a person bought: receipts kept through a deep link, and the list of them. Anybody may keep a
+# receipt, even people who may not create requests.
 
 BOUGHT_PAGE = 8
 """Receipts on one page."""
 
 WORDS = frozenset(["receipt", "receipt-remove"])
-"""The buttons of one kept receipt."""
+"""The buttons of a receipt."""
 
 
 def is_receipt_link(event: events.MessageEvent) -> bool:
@@ -65,7 +63,6 @@ def handle_bought_press(context: event_context.EventContext, action: replies.Act
 
 
 # A request's posters and list of payments.
-
 
 PAYMENTS_PAGE = 10
 """Payments on one page."""
@@ -117,10 +114,10 @@ def file_name(name: str) -> str:
 def show_payments(
     context: event_context.EventContext, link: link_rows.PaymentLink, page: int
 ) -> None:
-    """Show a page of a request's payments, the last one where there are fewer.
+    """Show a page of a request's payments, the last one if there are fewer pages.
 
-    In a message of its own, for a picture's caption has no room for it; the menu in the picture's
-    caption becomes the card again.
+    Below a card the page is a new message, since a picture's caption has no room for it; the card's
+    menu is closed.
     """
     pages = max(1, -(-link.paid_count // PAYMENTS_PAGE))
     page = min(page, pages - 1)
@@ -133,6 +130,8 @@ def show_payments(
     else:
         context.reply(reply)
 
+
+# Messages posted inline, and visitors of a deep link.
 
 BETWEEN = "-"
 """Separator in the id of a result, between the link's id and the key of the text."""
@@ -151,7 +150,7 @@ def handle_posted(
 ) -> None:
     """Store where a request was posted, and queue the refresh that adds the picture.
 
-    Only for the request's seller, the only one to whom results are offered.
+    Ignored for anybody but the request's seller: others are offered no results.
     """
     link_id, _, words = event.result_id.partition(BETWEEN)
     link = link_rows.find_link(tx, link_id)
