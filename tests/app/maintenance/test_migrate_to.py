@@ -153,6 +153,13 @@ def test_rows_that_the_server_cannot_hold_leave_both_as_they_were(bare: str) -> 
     assert (stored(DATABASE), tables_of(bare)) == (before, [])
 
 
+def test_an_unknown_parameter_of_the_address_is_named(bare: str) -> None:
+    done = run_bot("migrate-to", f"{bare}{'&' if '?' in bare else '?'}nonsense=1")
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert "nonsense" in line
+
+
 def test_no_password_is_printed(bare: str) -> None:
     """Neither where the move succeeds nor where the server can't be reached."""
     secret = bare.replace("bot@", "bot:hunter2@")

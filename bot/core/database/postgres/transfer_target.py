@@ -40,9 +40,9 @@ def open_session(url: str) -> Iterator[Connection]:
     Raises ConfigProblem if the URL or the server can't be used.
     """
     address = urls.postgres_address(url).url
-    given = psycopg.conninfo.conninfo_to_dict(address)
-    missing = {name: value for name, value in server.CONNECTING.items() if name not in given}
     try:
+        given = psycopg.conninfo.conninfo_to_dict(address)
+        missing = {name: value for name, value in server.CONNECTING.items() if name not in given}
         conn = psycopg.connect(address, autocommit=True, prepare_threshold=None, **missing)  # type: ignore[arg-type]
     except psycopg.Error as error:
         text = server.advise(sanitize.line(str(error)))
