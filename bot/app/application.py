@@ -132,7 +132,7 @@ class Application:
         serving = asyncio.create_task(server.serve(sockets=self._sockets))
         try:
             if self._service is not None and self._role.serves:
-                self._parts.work(self._db, self._service.jobs)
+                self._parts.work(self._db, self._service.queue_handlers)
             for loop in self._service.loops if self._service is not None else ():
                 self._parts.start(loop())
             self._parts.start(self._leadership.run())
@@ -174,9 +174,11 @@ class Application:
     def _make_parts(self) -> running_parts.RunningParts:
         return running_parts.RunningParts(self._make_worker, self._fail)
 
-    def _make_worker(self, db: database.Database, job: worker.Job) -> worker.Worker:
-        self._ops.metrics.queues.add(job.queue.name)
-        return worker.Worker(db, job, self._now, self._replica.owners)
+    def _make_worker(
+        self, db: database.Database, queue_handler: worker.QueueHandler
+    ) -> worker.Worker:
+        self._ops.metrics.queues.add(queue_handler.queue.name)
+        return worker.Worker(db, queue_handler, self._now, self._replica.owners)
 
     def _fail(self) -> None:
         """Stop the process, for a part of it has failed: a restart beats running without it."""

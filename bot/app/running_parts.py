@@ -27,7 +27,7 @@ class RunningParts:
 
     def __init__(
         self,
-        make_worker: Callable[[database.Database, worker.Job], worker.Worker],
+        make_worker: Callable[[database.Database, worker.QueueHandler], worker.Worker],
         failed: Callable[[], None],
     ) -> None:
         self.working: dict[str, asyncio.Task[None]] = {}
@@ -37,12 +37,12 @@ class RunningParts:
         self._workers: list[worker.Worker] = []
         self._loops: set[asyncio.Task[None]] = set()
 
-    def work(self, db: database.Database, jobs: Sequence[worker.Job]) -> None:
-        """Start a worker for each job, whose transactions are those of `db`."""
-        for job in jobs:
-            worker = self._make_worker(db, job)
+    def work(self, db: database.Database, queue_handlers: Sequence[worker.QueueHandler]) -> None:
+        """Start a worker for each queue, whose transactions are those of `db`."""
+        for queue_handler in queue_handlers:
+            worker = self._make_worker(db, queue_handler)
             self._workers.append(worker)
-            self.working[job.queue.name] = self._watched(worker.run())
+            self.working[queue_handler.queue.name] = self._watched(worker.run())
 
     def start(self, loop: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start what runs until it ends or is cancelled."""

@@ -105,10 +105,10 @@ class ServiceSide:
         )  # fmt: skip
         webhooks = WebhookSender(db, keys, now, allow, receiver, embedded_app_id=self.own.app_id)
         self.closers += [webhooks.close, rails.close]
-        self.jobs = [
-            *webhooks.jobs,
-            opening.OpeningHandler(db, context, now, budget).job,
-            polling.PaymentPoller(db, context, now, budget).job,
+        self.queue_handlers = [
+            *webhooks.queue_handlers,
+            opening.OpeningHandler(db, context, now, budget).queue_handler,
+            polling.PaymentPoller(db, context, now, budget).queue_handler,
             *self._mail(settings, payer_key.encode()),
         ]
         self.app: FastAPI = app.create_app(service)
@@ -155,8 +155,8 @@ class ServiceSide:
         for each in await self._db.read(app_rows.list_all):
             await request_rows.refresh_status(self._db, each.id, self._now)
 
-    def _mail(self, settings: config.Settings, payer_key: bytes) -> list[worker.Job]:
-        """Return the jobs that send emails; without them, nothing of it is imported."""
+    def _mail(self, settings: config.Settings, payer_key: bytes) -> list[worker.QueueHandler]:
+        """Return the queue handlers that send emails; without them, nothing of it is imported."""
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
         from bot.service.notifications import emails, letter_texts, smtp_sender  # noqa: PLC0415
@@ -169,7 +169,11 @@ class ServiceSide:
         )
         origin = letter_texts.LetterOrigin(settings.smtp_from, settings.url)
         receipts = emails.ReceiptSender(self._db, mailer, self._now, origin=origin, key=payer_key)
-        return [mails.job, receipts.job, payer_letters.ServedPayers(self._db, self._now).job]
+        return [
+            mails.queue_handler,
+            receipts.queue_handler,
+            payer_letters.ServedPayers(self._db, self._now).queue_handler,
+        ]
 
 
 def _replica_loops(

@@ -276,7 +276,7 @@ class TelegramLead:
     async def _run(self, running: running_parts.RunningParts) -> None:
         parts = self._parts
         await parts.bots.choose_mode(parts.update_url, parts.secret)
-        running.work(self._db, self._jobs())
+        running.work(self._db, self._queue_handlers())
         running.start(self._send(running))
         running.start(self._set_profile())
         running.start(self._reconciler.run())
@@ -293,17 +293,17 @@ class TelegramLead:
                 lambda tx: lanes.postpone(tx, messages, now(), MOST_SKEW)
             )
         sender = self._sender(self._parts.bots.messages)
-        job = worker.Job(
+        queue_handler = worker.QueueHandler(
             messages, sender.send, SENT_AT_ONCE, sender.on_dead_letter, ahead=CLAIMED_AHEAD
         )
-        running.work(self._db, [job])
+        running.work(self._db, [queue_handler])
 
     def _sender(self, bot: Bot) -> sender.Sender:
         parts = self._parts
         receipts = receipt_calls.ReceiptCalls(self._db, parts.client.receipt)
         return sender.Sender(self._db, bot, parts.queues, parts.now, self._holds, receipts=receipts)
 
-    def _jobs(self) -> list[worker.Job]:
+    def _queue_handlers(self) -> list[worker.QueueHandler]:
         parts, db = self._parts, self._db
         queues, bots, now, chat = parts.queues, parts.bots, parts.now, parts.chat(db)
         answers = self._sender(bots.others)
@@ -313,11 +313,15 @@ class TelegramLead:
         )
         requests = job_handler.JobHandler(db, queues, now, self._server(), parts.shared.vault)
         return [
-            worker.Job(queues.updates, chat.handle, on_dead_letter=chat.on_dead_letter),
-            worker.Job(queues.jobs, requests.perform, JOBS_AT_ONCE, requests.on_dead_letter),
-            worker.Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
-            worker.Job(queues.photos, photos.take, downloads.PHOTOS_AT_ONCE, photos.on_dead_letter),
-            worker.Job(queues.files, files.take, FILES_AT_ONCE, files.on_dead_letter),
+            worker.QueueHandler(queues.updates, chat.handle, on_dead_letter=chat.on_dead_letter),
+            worker.QueueHandler(
+                queues.jobs, requests.perform, JOBS_AT_ONCE, requests.on_dead_letter
+            ),
+            worker.QueueHandler(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
+            worker.QueueHandler(
+                queues.photos, photos.take, downloads.PHOTOS_AT_ONCE, photos.on_dead_letter
+            ),
+            worker.QueueHandler(queues.files, files.take, FILES_AT_ONCE, files.on_dead_letter),
         ]
 
     def _server(self) -> request_bodies.PaymentServer:

@@ -15,7 +15,7 @@ from bot.core.database.database import Database, WriteLease
 from bot.core.errors import NoLongerLead
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from bot.core.replicas.replica import SoleReplica
 from tests.support.fake_election import FakeElection, settle
 from tests.support.outbox_queue import MESSAGES
@@ -45,7 +45,9 @@ class Office:
         return [row["state"] for row in rows]
 
     def _make_parts(self) -> RunningParts:
-        return RunningParts(lambda db, job: Worker(db, job, self.clock), self._fail)
+        return RunningParts(
+            lambda db, queue_handler: Worker(db, queue_handler, self.clock), self._fail
+        )
 
     def _fail(self) -> None:
         self.failures += 1
@@ -53,7 +55,7 @@ class Office:
     def _begin(self, lead: WriteLease, parts: RunningParts) -> None:
         parts.closers.append(self._close)
         parts.start(self._loop(lead))
-        parts.work(self.db, [Job(MESSAGES, self._handle)])
+        parts.work(self.db, [QueueHandler(MESSAGES, self._handle)])
 
     async def _loop(self, lead: WriteLease) -> None:
         self.events.append(f"begins {lead.term}")

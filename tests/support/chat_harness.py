@@ -216,7 +216,7 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
 def _claim_text(tx: Transaction, body: ClaimAlert, now: int) -> str:
     claim = claim_rows.find_claim(tx, body.claim_id)
     assert claim is not None
-    link, seller = claim_cards.is_known_claim(tx, claim)
+    link, seller = claim_cards.link_and_seller(tx, claim)
     return claim_reply(claim, link, seller, now, is_reminder=body.is_reminder).text
 
 

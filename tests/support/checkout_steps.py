@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
-from bot.core.outbox.worker import Job
+from bot.core.outbox.worker import QueueHandler
 from bot.service.checkouts import checkout_rows, paying
 from bot.service.checkouts.checkout import Checkout
 from bot.service.checkouts.opening import OpeningHandler
@@ -29,21 +29,25 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 async def hear(service: ServiceHarness) -> int:
     """Poll for all money that is due by now; return the number of polls."""
-    return await perform(service, PaymentPoller(service.db, service.context, service.clock).job)
+    return await perform(
+        service, PaymentPoller(service.db, service.context, service.clock).queue_handler
+    )
 
 
 async def open_due(service: ServiceHarness) -> int:
     """Ask the wallets for all invoices that are due by now; return how many."""
-    return await perform(service, OpeningHandler(service.db, service.context, service.clock).job)
+    return await perform(
+        service, OpeningHandler(service.db, service.context, service.clock).queue_handler
+    )
 
 
-async def perform(service: ServiceHarness, job: Job) -> int:
-    """Handle all messages of a job that are due by now; return how many."""
+async def perform(service: ServiceHarness, queue_handler: QueueHandler) -> int:
+    """Handle all messages of a queue that are due by now; return how many."""
     messages = await service.db.transaction(
-        lambda tx: outbox.claim(tx, job.queue, service.clock(), 100)
+        lambda tx: outbox.claim(tx, queue_handler.queue, service.clock(), 100)
     )
     for message in messages:
-        await handle(job, message)
+        await handle(queue_handler, message)
     return len(messages)
 
 

@@ -10,7 +10,7 @@ from bot.core.database.database import Database
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from tests.support.product_process import until
 from tests.support.service_harness import Clock
 
@@ -25,11 +25,11 @@ def crash(db: Database, queue: Queue, clock: Clock, times: int = 1) -> list[Mess
     return claimed
 
 
-async def work(db: Database, job: Job, clock: Clock, word: str = "dead") -> None:
+async def work(db: Database, queue_handler: QueueHandler, clock: Clock, word: str = "dead") -> None:
     """Run a worker until its queue's only message has this state."""
-    worker = Worker(db, job, clock)
+    worker = Worker(db, queue_handler, clock)
     running = asyncio.create_task(worker.run())
-    sql = f"SELECT 1 FROM outbox WHERE queue = '{job.queue.name}' AND state = '{word}'"
+    sql = f"SELECT 1 FROM outbox WHERE queue = '{queue_handler.queue.name}' AND state = '{word}'"
 
     async def look() -> bool:
         return bool(await db.query(sql))

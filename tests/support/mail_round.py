@@ -33,7 +33,7 @@ class MailRound:
         self.service.clock.advance(seconds)
         before = len(self.letters)
         while claimed := self.service.db.run(
-            lambda tx: outbox.claim(tx, self.mails.job.queue, self.service.clock(), 4)
+            lambda tx: outbox.claim(tx, self.mails.queue_handler.queue, self.service.clock(), 4)
         ):
             for message in claimed:
                 await self.mails.handle(message)

@@ -69,7 +69,7 @@ class ReceiptHarness(MailRound):
 
     async def claim_all(self) -> list[str]:
         """Settle all receipts that may go now, unsent; return their requests in this order."""
-        queue, now, found = self.mails.job.queue, self.service.clock(), []
+        queue, now, found = self.mails.queue_handler.queue, self.service.clock(), []
         while claimed := self.service.db.run(lambda tx: outbox.claim(tx, queue, now, 50)):
             found += [message.body.request_id for message in claimed]
             for message in claimed:

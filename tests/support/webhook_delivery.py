@@ -11,7 +11,7 @@ from bot.core import exact_json
 from bot.core.database.database import Row
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from bot.service.requests.request_commands import INTERNAL_HOST
 from tests.support.service_harness import DROP, ServiceHarness
 from tests.support.webhook_receiver import Receiver
@@ -45,28 +45,32 @@ async def owe_each(service: ServiceHarness, url: str, count: int) -> None:
         await owe_many(service, url, 1)
 
 
-async def handle(job: Job, message: Message) -> None:
+async def handle(queue_handler: QueueHandler, message: Message) -> None:
     """Handle a message as a worker does, until its outcome is stored."""
-    if stored := await job.handle(message):
+    if stored := await queue_handler.handle(message):
         await stored
 
 
-async def attempt(service: ServiceHarness, job: Job) -> Row:
+async def attempt(service: ServiceHarness, queue_handler: QueueHandler) -> Row:
     """Make the attempts that are due now; the one message of the outbox after them."""
     claimed = await service.db.transaction(
-        lambda tx: outbox.claim(tx, job.queue, service.clock(), job.concurrency)
+        lambda tx: outbox.claim(tx, queue_handler.queue, service.clock(), queue_handler.concurrency)
     )
     assert claimed
     for message in claimed:
-        await handle(job, message)
-    (row,) = [row for row in await service.rows("outbox") if row["queue"] == job.queue.name]
+        await handle(queue_handler, message)
+    (row,) = [
+        row for row in await service.rows("outbox") if row["queue"] == queue_handler.queue.name
+    ]
     return row
 
 
 @asynccontextmanager
-async def working(service: ServiceHarness, job: Job, *silent: Receiver) -> AsyncIterator[None]:
+async def working(
+    service: ServiceHarness, queue_handler: QueueHandler, *silent: Receiver
+) -> AsyncIterator[None]:
     """Run a worker until the block ends; then the silent receivers answer."""
-    worker = Worker(service.db, job, service.clock)
+    worker = Worker(service.db, queue_handler, service.clock)
     running = asyncio.create_task(worker.run())
     try:
         yield

@@ -10,7 +10,7 @@ from typing import Any
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import FAILURES, Queue
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 
@@ -69,8 +69,8 @@ async def working(
 ) -> AsyncIterator[Worker]:
     """Run a worker until the block ends; its loop must end too."""
     now = given.get("now", post.clock)
-    job = Job(post.queue, handle, room, pause=given.get("pause", 0.0))
-    made = Worker(post.db, job, now)
+    queue_handler = QueueHandler(post.queue, handle, room, pause=given.get("pause", 0.0))
+    made = Worker(post.db, queue_handler, now)
     task = asyncio.create_task(made.run())
     yield made
     await made.stop(SECONDS)

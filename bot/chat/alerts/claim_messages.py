@@ -99,7 +99,7 @@ def _put_alert(
     *,
     is_reminder: bool,
 ) -> None:
-    link, seller = claim_cards.is_known_claim(tx, claim)
+    link, seller = claim_cards.link_and_seller(tx, claim)
     is_silent = link.alerts != "on" or delivery.is_quiet(seller, now)
     alert = payloads.ClaimAlert(
         claim.id, seller.language, is_silent=is_silent, is_reminder=is_reminder
@@ -121,7 +121,7 @@ def enqueue_reminders(tx: database.Transaction, queues: queues.Queues, now: int)
 def _remind(
     tx: database.Transaction, queues: queues.Queues, claim: claim_rows.Claim, now: int
 ) -> None:
-    _, seller = claim_cards.is_known_claim(tx, claim)
+    _, seller = claim_cards.link_and_seller(tx, claim)
     if not claim.is_waiting(now):
         claim_rows.set_reminder(tx, claim, claim.reminders, None)
         claim_cards.show_claim(tx, queues, claim.id, now)

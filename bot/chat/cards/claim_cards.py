@@ -208,10 +208,10 @@ EDIT_DELAY = 3_000
 """Milliseconds for which changes of a digest are collected into one edit."""
 
 
-def is_known_claim(
+def link_and_seller(
     tx: database.Transaction, claim: claim_rows.Claim
 ) -> tuple[link_rows.PaymentLink, drafts.Seller]:
-    """Return a claim's link and seller."""
+    """Return a claim's link, and the link's seller."""
     return owned_claim(tx, claim.link_id)
 
 
@@ -236,7 +236,7 @@ def show_claim(tx: database.Transaction, queues: queues.Queues, claim_id: str, n
         refresh_digest(tx, queues, claim.link_id, now)
     if claim is None or claim.message_id is None:
         return
-    link, seller = is_known_claim(tx, claim)
+    link, seller = link_and_seller(tx, claim)
     reply, language = claim_reply(claim, link, seller, now), seller.language
     message = payloads.TextMessage(
         reply.text, language, replies.markup(reply.rows), claim.message_id

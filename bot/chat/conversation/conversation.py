@@ -156,7 +156,7 @@ class Chat:
         match event:
             case events.MessageEvent() | events.PressEvent() if not event.person.private:
                 self._refuse_in_group(tx, event)
-                if _keeps_nothing(event, None):
+                if _must_be_erased(event, None):
                     bulk_changes.rewrite(tx, message.id, ERASED, None)
             case events.MessageEvent():
                 self._take_message(tx, message, event)
@@ -183,9 +183,9 @@ class Chat:
                 return
             event = counted
         commands.handle_message(context, event)
-        if getting_paid.is_secret(_answered(event, context.draft), event.text):
+        if getting_paid.is_secret(_form_answered(event, context.draft), event.text):
             getting_paid.delete_secret(context, event)
-        if _keeps_nothing(event, context.draft):
+        if _must_be_erased(event, context.draft):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 
     def _counted_of_album(
@@ -263,7 +263,7 @@ class Chat:
             event = events.read(message.body, self._bot_name())
         except errors.Unreadable:
             event = None
-        if _keeps_nothing(event, draft) or getting_paid.is_secret(draft, str(message.body)):
+        if _must_be_erased(event, draft) or getting_paid.is_secret(draft, str(message.body)):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 
     def _note_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
@@ -285,15 +285,15 @@ class Chat:
         outbox.put(tx, self._queues.answers, str(chat), answer, self._now())
 
 
-def _keeps_nothing(event: events.Event | None, draft: drafts.Draft | None) -> bool:
+def _must_be_erased(event: events.Event | None, draft: drafts.Draft | None) -> bool:
     """True if an update has a secret, goods or a receipt's address; `draft` is the form."""
     if not isinstance(event, events.MessageEvent):
         return False
-    asked = _answered(event, draft)
+    asked = _form_answered(event, draft)
     is_goods = asked is not None and goods_form.takes_goods(asked)
     return is_goods or sharing.is_receipt_link(event) or getting_paid.is_secret(asked, event.text)
 
 
-def _answered(event: events.MessageEvent, draft: drafts.Draft | None) -> drafts.Draft | None:
+def _form_answered(event: events.MessageEvent, draft: drafts.Draft | None) -> drafts.Draft | None:
     """Return the form that a message may answer: a command answers none."""
     return draft if event.command is None else None

@@ -155,10 +155,10 @@ def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
         return _read_press(query)
     if query := _object(raw, "inline_query"):
         text, offset = _text(query, "query"), _text(query, "offset")
-        return SearchEvent(_in_private(query), _query_id(query), text, offset)
+        return SearchEvent(_person_in_private(query), _query_id(query), text, offset)
     if result := _object(raw, "chosen_inline_result"):
         message_id = _text(result, "inline_message_id") or None
-        return PostedEvent(_in_private(result), _text(result, "result_id"), message_id)
+        return PostedEvent(_person_in_private(result), _text(result, "result_id"), message_id)
     if change := _object(raw, "my_chat_member"):
         return _read_block(change)
     return None
@@ -177,7 +177,7 @@ def _read_message(message: Mapping[str, Any], bot_name: str) -> MessageEvent | N
     message_id = _number(message, "message_id") or None
     command, linked, name = COMMAND.fullmatch(text), None, None
     if command is None:
-        linked = _linked(message, text)
+        linked = _text_with_links(message, text)
     else:
         name, _, addressee = command[1].partition("@")
         if addressee and addressee.lower() != bot_name.lower():
@@ -186,7 +186,7 @@ def _read_message(message: Mapping[str, Any], bot_name: str) -> MessageEvent | N
     return MessageEvent(person, text, name, photo, file, message_id, linked, is_unusable)
 
 
-def _linked(message: Mapping[str, Any], text: str) -> str | None:
+def _text_with_links(message: Mapping[str, Any], text: str) -> str | None:
     """Add the address of each link after the words that hide it (Bot API, MessageEntity)."""
     listed = message.get("entities")
     found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
@@ -239,7 +239,7 @@ def _read_press(query: Mapping[str, Any]) -> PressEvent:
     message = _object(query, "message")
     is_accessible = _number(message, "date") > 0  # an inaccessible message has the date 0
     return PressEvent(
-        person=_person(query, _object(message, "chat")) if message else _in_private(query),
+        person=_person(query, _object(message, "chat")) if message else _person_in_private(query),
         query_id=_query_id(query),
         action=replies.decode_data(_text(query, "data")),
         message_id=(_number(message, "message_id") or None) if is_accessible else None,
@@ -255,7 +255,7 @@ def _read_block(change: Mapping[str, Any]) -> BlockEvent:
     return BlockEvent(_person(change, _object(change, "chat")), open=not gone)
 
 
-def _in_private(data: Mapping[str, Any]) -> Person:
+def _person_in_private(data: Mapping[str, Any]) -> Person:
     """Return the person in their private chat, which has the person's id."""
     return _person(data, _object(data, "from"))
 

@@ -210,6 +210,8 @@ class Outcomes:
             )
             reply = replies.Reply(text, picture=link.id if is_card else None)
         else:
+            # Of a card with a picture only the picture, the link's id, is queued: the sender
+            # renders the card again as it stands then.
             reply = card_text.seller_card(request_card.card_of(link, self.now()), reply_to.language)
             if isinstance(job, jobs.CreateRequest | jobs.SendCard):
                 self.send(tx, job, reply)

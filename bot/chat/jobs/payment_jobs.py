@@ -120,7 +120,7 @@ class ClaimHandler:
         if decision.text is not None:
             self._outcomes.send_text(tx, job, decision.text)
         elif decision.state == claim_rows.REJECTED and job.reply_to.message_id is None:
-            link, seller = claim_cards.is_known_claim(tx, claim)
+            link, seller = claim_cards.link_and_seller(tx, claim)
             self._outcomes.send(
                 tx,
                 job,

@@ -21,7 +21,8 @@ COLUMNS = (
     "id, seller_id, chat_id, token, state, wish, request_id, answer, created_at, alerts,"
     " poster_text, delivered_count, muted_count, summed_up"
 )
-# Settlements below 2 took a unit, or would have (chat/store/revenue.py).
+# Payments of the settlements 0 (a sale) and 1 (no unit was left) took a unit, or would have; 2
+# is an underpayment. Rows from 3 on count again what was paid back (chat/store/revenue.py).
 SELECT_LINK = (
     f"SELECT {tables.of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
     " (SELECT COALESCE(SUM(payments), 0) FROM takings"
@@ -172,7 +173,7 @@ def move_chat(tx: database.Transaction, old: int, new: int) -> None:
 
 
 def read_link(row: database.Row) -> PaymentLink:
-    """Parse a row of SELECT_LISTING; raises ValueError for a spec that can't be parsed."""
+    """Parse a row of SELECT_LINK; raises ValueError for a spec that can't be parsed."""
     spec = request_spec.RequestSpec.from_json(row["wish"])
     if spec is None:
         raise ValueError(f"listing {row['id']} can't be parsed")

@@ -39,7 +39,7 @@ STORAGE_PAUSE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class QueueHandler:
     """A queue and its handler."""
 
     queue: queue_policy.Queue
@@ -75,17 +75,17 @@ class Worker:
     def __init__(
         self,
         db: database.Database,
-        job: Job,
+        handler: QueueHandler,
         now: Callable[[], int],
         owners: leases.Owners = leases.LOCAL,
     ) -> None:
         self._db = db
-        self._job = job
+        self._handler = handler
         self._now = now
         self._owners = owners
         self._key = owners.register()
         self._owner = ""
-        self._wake = db.listen(job.queue.name)
+        self._wake = db.listen(handler.queue.name)
         self._tasks: dict[asyncio.Task[None], str] = {}  # with their leases
         self._full = False
         self._rests_until = 0  # epoch ms
@@ -146,7 +146,7 @@ class Worker:
 
     def _give_up(self, error: errors.NoLongerLead) -> None:
         """End without any further change: another replica has the messages by now."""
-        log.debug("queue is another's", queue=self._job.queue.name, reason=str(error))
+        log.debug("queue is another's", queue=self._handler.queue.name, reason=str(error))
         self._stopping = True
         for task in self._tasks:
             task.cancel()
@@ -156,7 +156,7 @@ class Worker:
         """Cancel the current messages and release them; that doesn't count as a crash."""
         for task in self._tasks:
             task.cancel()
-        queue = self._job.queue
+        queue = self._handler.queue
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await self._db.transaction(lambda tx: leases.release_own(tx, queue, self._owner))
@@ -168,7 +168,7 @@ class Worker:
             log.debug("messages stay leased", queue=queue.name, reason=str(error))
 
     async def _recover(self) -> None:
-        queue = self._job.queue
+        queue = self._handler.queue
         while not self._stopping:
             try:
                 await self._db.transaction(
@@ -182,7 +182,7 @@ class Worker:
 
     async def _round(self) -> float:
         """Claim messages and start to handle them; return the seconds until the next claim."""
-        room = self._job.concurrency - len(self._tasks)
+        room = self._handler.concurrency - len(self._tasks)
         name = self._owners.name_of(self._key)
         self._full = room <= 0
         if self._full or name is None:
@@ -197,14 +197,14 @@ class Worker:
         except errors.NoLongerLead:
             raise
         except errors.StorageError as error:
-            log.debug("queue can't be read", queue=self._job.queue.name, reason=str(error))
+            log.debug("queue can't be read", queue=self._handler.queue.name, reason=str(error))
             await asyncio.sleep(LONGEST_WAIT)
             return 0
         except Exception:
-            log.exception("queue can't be read", queue=self._job.queue.name)
+            log.exception("queue can't be read", queue=self._handler.queue.name)
             return LONGEST_WAIT
         if messages:
-            self._pauses_until = elapsed + self._job.pause
+            self._pauses_until = elapsed + self._handler.pause
         for lease, batch in itertools.groupby(messages, key=lambda message: message.lease):
             task = asyncio.create_task(self._handle_batch([*batch]))
             self._tasks[task] = lease
@@ -223,14 +223,14 @@ class Worker:
         With the leases that are `held` here, it also releases the leases of dead workers, and
         leases of this one whose claim was committed but whose answer was lost.
         """
-        queue = self._job.queue
+        queue = self._handler.queue
         lanes.lock_paces(tx, queue)
         now = self._now()  # not earlier: after a wait for the lock one message too many could go
         if held is not None:
             leases.release_dead(tx, queue, self._owners)
             leases.release_own(tx, queue, self._owner, keep=held)
         leases.release_expired(tx, queue, now, self._owners)
-        ahead = self._job.ahead
+        ahead = self._handler.ahead
         messages = outbox.claim(tx, queue, now, room, self._owner, ahead=ahead)
         return messages, claiming.next_claim(tx, queue, now, ahead)
 
@@ -249,43 +249,45 @@ class Worker:
             await self._guard(message, stored)
 
     async def _give_back(self, messages: list[outbox.Message]) -> None:
-        queue, endings = self._job.queue, [outbox.given_back(message) for message in messages]
+        queue, endings = self._handler.queue, [outbox.given_back(message) for message in messages]
         await self._settle(messages[0], lambda tx, _: outbox.end_leases(tx, queue, endings))
 
     async def _handle(self, message: outbox.Message) -> Awaitable[None] | None:
-        if message.crashes >= self._job.queue.max_crashes:
-            log.error("message set aside", queue=self._job.queue.name, id=message.id, why=CRASHED)
+        if message.crashes >= self._handler.queue.max_crashes:
+            log.error(
+                "message set aside", queue=self._handler.queue.name, id=message.id, why=CRASHED
+            )
             await self._set_aside(message, CRASHED)
             return None
-        return await self._job.handle(message)
+        return await self._handler.handle(message)
 
     async def _guard(self, message: outbox.Message, work: Awaitable[T]) -> T | None:
         """Await a part of handling a message, and settle the message if it raises."""
         try:
             return await work
         except errors.NoLongerLead as error:
-            log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
+            log.debug("message is another's", queue=self._handler.queue.name, reason=str(error))
         except errors.StorageError as error:
-            log.debug("message waits", queue=self._job.queue.name, reason=str(error))
+            log.debug("message waits", queue=self._handler.queue.name, reason=str(error))
             await self._settle(message, self._release)
         except asyncio.CancelledError:
             if self._stopping:
                 raise
-            log.exception("message cancelled", queue=self._job.queue.name, id=message.id)
+            log.exception("message cancelled", queue=self._handler.queue.name, id=message.id)
             await self._failed(message, "cancelled")
         except Exception as error:
-            log.exception("message failed", queue=self._job.queue.name, id=message.id)
+            log.exception("message failed", queue=self._handler.queue.name, id=message.id)
             await self._failed(message, type(error).__name__)
         return None
 
     async def _failed(self, message: outbox.Message, note: str) -> None:
-        delay = self._job.queue.failures.delay(message.failures + 1)
+        delay = self._handler.queue.failures.delay(message.failures + 1)
         if delay is None:
             await self._set_aside(message, note)
             return
         due_at = self._now() + delay
         await self._settle(
-            message, lambda tx, it: outbox.fail(tx, self._job.queue, it, due_at, note)
+            message, lambda tx, it: outbox.fail(tx, self._handler.queue, it, due_at, note)
         )
 
     async def _set_aside(self, message: outbox.Message, note: str) -> None:
@@ -295,12 +297,12 @@ class Worker:
                 partial(self._dead_letter, message=message, note=note)
             )
         except errors.NoLongerLead as error:
-            log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
+            log.debug("message is another's", queue=self._handler.queue.name, reason=str(error))
         except Exception:
-            log.exception("message buried alone", queue=self._job.queue.name, id=message.id)
+            log.exception("message buried alone", queue=self._handler.queue.name, id=message.id)
             await self._settle(
                 message,
-                lambda tx, it: outbox.dead_letter(tx, self._job.queue, it, self._now(), note),
+                lambda tx, it: outbox.dead_letter(tx, self._handler.queue, it, self._now(), note),
             )
 
     async def _settle(
@@ -311,16 +313,16 @@ class Worker:
         try:
             await self._db.transaction_until_stored(lambda tx: change(tx, message))
         except errors.NoLongerLead as error:
-            log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
+            log.debug("message is another's", queue=self._handler.queue.name, reason=str(error))
         except Exception:
-            log.exception("message stays leased", queue=self._job.queue.name, id=message.id)
+            log.exception("message stays leased", queue=self._handler.queue.name, id=message.id)
 
     def _release(self, tx: database.Transaction, message: outbox.Message) -> None:
-        outbox.release(tx, self._job.queue, message, self._now() + STORAGE_PAUSE)
+        outbox.release(tx, self._handler.queue, message, self._now() + STORAGE_PAUSE)
 
     def _dead_letter(self, tx: database.Transaction, message: outbox.Message, note: str) -> None:
-        if outbox.dead_letter(tx, self._job.queue, message, self._now(), note):
-            self._job.on_dead_letter(tx, message)
+        if outbox.dead_letter(tx, self._handler.queue, message, self._now(), note):
+            self._handler.on_dead_letter(tx, message)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         """Wake the loop if messages wait for room; the end of the lease wakes it for its lane."""

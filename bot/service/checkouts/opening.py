@@ -65,7 +65,7 @@ def queue_opening(tx: database.Transaction, checkout: Checkout, peer: str) -> No
 
 
 class OpeningHandler:
-    """Opens checkouts at the wallets of sellers; a worker performs its `job`."""
+    """Opens checkouts at the wallets of sellers; a worker runs its `queue_handler`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class OpeningHandler:
         self._queue = replace(OPENINGS, budget=budget)
         self._context = context
         self._now = now
-        self.job = worker.Job(self._queue, self.handle, concurrency=ROOM)
+        self.queue_handler = worker.QueueHandler(self._queue, self.handle, concurrency=ROOM)
 
     async def handle(self, message: outbox.Message) -> None:
         """Ask for the invoice, and settle the message with it in one transaction."""

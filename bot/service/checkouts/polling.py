@@ -232,7 +232,7 @@ def _put(
 
 
 class PaymentPoller:
-    """Polls the rails for the money of checkouts; a worker performs its `job`."""
+    """Polls the rails for the money of checkouts; a worker runs its `queue_handler`."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ class PaymentPoller:
         self._context = context
         self._now = now
         self._warned: dict[str, int] = {}
-        self.job = worker.Job(self._queue, self.handle, concurrency=ROOM)
+        self.queue_handler = worker.QueueHandler(self._queue, self.handle, concurrency=ROOM)
 
     async def handle(self, message: outbox.Message) -> None:
         """Poll once, and settle the message with the answer in one transaction."""

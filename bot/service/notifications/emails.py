@@ -29,7 +29,7 @@ CONCURRENT_RECEIPTS = 2
 
 
 class LetterSender:
-    """Sends queued letters to sellers; a worker performs its `job`.
+    """Sends queued letters to sellers; a worker runs its `queue_handler`.
 
     Letters come from `sender`, and their links lead to `public_url`.
     """
@@ -50,7 +50,7 @@ class LetterSender:
         self._recorder = outcomes.AttemptRecorder(
             db, notification.Channel.EMAIL, recipients.MAILS, now
         )
-        self.job = worker.Job(
+        self.queue_handler = worker.QueueHandler(
             recipients.MAILS, self.handle, CONCURRENT_LETTERS, self._recorder.settle_dead_letter
         )
 
@@ -88,7 +88,7 @@ class LetterSender:
 
 
 class ReceiptSender:
-    """Sends queued letters to payers; a worker performs its `job`.
+    """Sends queued letters to payers; a worker runs its `queue_handler`.
 
     `key` signs the links that end receipts. The service's pages check it.
     """
@@ -110,7 +110,7 @@ class ReceiptSender:
         self._recorder = outcomes.AttemptRecorder(
             db, notification.Channel.RECEIPT, payer_letters.RECEIPTS, now
         )
-        self.job = worker.Job(
+        self.queue_handler = worker.QueueHandler(
             payer_letters.RECEIPTS,
             self.handle,
             CONCURRENT_RECEIPTS,

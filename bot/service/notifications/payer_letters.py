@@ -319,12 +319,12 @@ def _queue_batch(
 
 
 class ServedPayers:
-    """Queues the letters that a call has left to do; a worker performs its `job`."""
+    """Queues the letters that a call has left to do; a worker runs its `queue_handler`."""
 
     def __init__(self, db: database.Database, now: Callable[[], int]) -> None:
         self._db = db
         self._now = now
-        self.job = worker.Job(SERVED, self.handle)
+        self.queue_handler = worker.QueueHandler(SERVED, self.handle)
 
     async def handle(self, message: outbox.Message) -> None:
         """Queue some letters, and a message for those that are left."""

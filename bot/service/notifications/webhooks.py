@@ -111,7 +111,7 @@ class WebhookSender:
     """Sends queued webhooks; workers perform its `jobs`.
 
     `receiver` is the bot's own receiver, which only the application `embedded_app_id` reaches.
-    Without a receiver, another process performs `own_job`.
+    Without a receiver, another process runs `own_queue_handler`.
     """
 
     def __init__(
@@ -138,9 +138,15 @@ class WebhookSender:
         )
         self._inside = app_client.AppClient(receiver, HEADERS) if receiver else None
         self._windows = EndpointWindows()
-        self.job = self._job(self._windows.bound(notification_queues.WEBHOOKS), CONCURRENCY)
-        self.own_job = self._job(notification_queues.OWN_WEBHOOKS, OWN_CONCURRENCY)
-        self.jobs = [self.job, self.own_job] if receiver else [self.job]
+        self.queue_handler = self._queue_handler(
+            self._windows.bound(notification_queues.WEBHOOKS), CONCURRENCY
+        )
+        self.own_queue_handler = self._queue_handler(
+            notification_queues.OWN_WEBHOOKS, OWN_CONCURRENCY
+        )
+        self.queue_handlers = (
+            [self.queue_handler, self.own_queue_handler] if receiver else [self.queue_handler]
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -152,12 +158,14 @@ class WebhookSender:
         """Close the connections."""
         await self._outside.close()
 
-    def _job(self, queue: queue_policy.Queue, room: int) -> worker.Job:
+    def _queue_handler(self, queue: queue_policy.Queue, room: int) -> worker.QueueHandler:
         recorder = outcomes.AttemptRecorder(
             self._db, notification.Channel.WEBHOOK, queue, self._now
         )
         handle = partial(self._handle, recorder=recorder)
-        return worker.Job(queue, handle, room, recorder.settle_dead_letter, pause=CLAIM_PAUSE)
+        return worker.QueueHandler(
+            queue, handle, room, recorder.settle_dead_letter, pause=CLAIM_PAUSE
+        )
 
     async def _handle(
         self, message: outbox.Message, recorder: outcomes.AttemptRecorder

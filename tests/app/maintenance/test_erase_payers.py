@@ -114,9 +114,9 @@ async def test_a_waiting_webhook_is_sent_without_its_payer(
     made = await service.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
     await service.pay(made["id"], **ANNA)
     await erase(service.db, ANNA["email"])
-    queue = notifier.job.queue
+    queue = notifier.queue_handler.queue
     (message,) = service.db.run(lambda tx: outbox.claim(tx, queue, service.clock(), 8))
-    await handle(notifier.job, message)
+    await handle(notifier.queue_handler, message)
     (got,) = receiver.received
     assert json.loads(got.body)["userData"] == {}
     assert json.loads(got.body)["amount"] == 5
@@ -129,9 +129,9 @@ async def test_an_endpoints_answer_is_erased_with_its_payer(
     receiver.answers.append(b"HTTP/1.1 500 X\r\nContent-Length: 24\r\n\r\nno anna.b%40mail.example")
     made = await service.create(**ASKED, notifications={"webhook": {"webhookUrl": receiver.url}})
     await service.pay(made["id"], **ANNA)
-    queue = notifier.job.queue
+    queue = notifier.queue_handler.queue
     (message,) = service.db.run(lambda tx: outbox.claim(tx, queue, service.clock(), 8))
-    await handle(notifier.job, message)
+    await handle(notifier.queue_handler, message)
     assert "anna" in (await service.rows("delivery_attempts"))[0]["answer"]
     await erase(service.db, ANNA["email"])
     ((attempt),) = await service.rows("delivery_attempts")
@@ -267,13 +267,13 @@ async def test_an_unreadable_message_is_emptied_and_hinders_no_erasure(chat: Cha
 
 async def test_jobs_and_messages_of_sellers_are_left_alone(chat: ChatHarness) -> None:
     """A payer's paymail may be a seller's destination, and a job without it creates nothing."""
-    job = EditRequest("7", ReplyTo(7, "en"), "email", "anna@hand.example")
-    chat.db.run(lambda tx: outbox.put(tx, chat.queues.jobs, "7", job, NOON))
+    queue_handler = EditRequest("7", ReplyTo(7, "en"), "email", "anna@hand.example")
+    chat.db.run(lambda tx: outbox.put(tx, chat.queues.jobs, "7", queue_handler, NOON))
     update = {"destination": "anna@hand.example"}
     chat.db.run(lambda tx: outbox.put(tx, chat.queues.updates, "7", update, NOON))
     await erase(chat.db, "anna@hand.example")
     waiting = bodies(chat.db, chat.queues.jobs) + bodies(chat.db, chat.queues.updates)
-    assert waiting == [job, update]
+    assert waiting == [queue_handler, update]
 
 
 async def test_a_payment_stands_for_its_payer(service: ServiceHarness) -> None:

@@ -17,7 +17,7 @@ from bot.core import exact_json
 from bot.core.database.database import Database
 from bot.core.errors import ConstraintError
 from bot.core.outbox.outbox import Message
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.outbox_queue import handle_all
@@ -171,7 +171,9 @@ async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
     attempts = []
     queue, dialogue = chat.queues.updates, chat.dialogue
     worker = Worker(
-        chat.db, Job(queue, dialogue.handle, on_dead_letter=dialogue.on_dead_letter), chat.clock
+        chat.db,
+        QueueHandler(queue, dialogue.handle, on_dead_letter=dialogue.on_dead_letter),
+        chat.clock,
     )
 
     async def handle(message: Message) -> None:

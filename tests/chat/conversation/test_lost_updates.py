@@ -12,7 +12,7 @@ import pytest
 
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ async def test_an_update_of_another_worker_has_no_effect(
 async def test_an_update_of_another_worker_gets_no_apology(chat: ChatHarness, sam: Person) -> None:
     sam.send("/help")
     message = await lose_update(chat)
-    job = Job(
+    queue_handler = QueueHandler(
         chat.queues.updates, chat.dialogue.handle, on_dead_letter=chat.dialogue.on_dead_letter
     )
-    await Worker(chat.db, job, chat.clock)._set_aside(message, "failed")
+    await Worker(chat.db, queue_handler, chat.clock)._set_aside(message, "failed")
     assert (chat.said, chat.states(chat.queues.updates)) == ([], ["leased"])

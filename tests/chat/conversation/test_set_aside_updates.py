@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.outbox.worker import Job
+from bot.core.outbox.worker import QueueHandler
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.crashed_attempts import crash, work
 from tests.support.receipt_steps import LINK
@@ -39,7 +39,7 @@ async def set_aside(chat: ChatHarness) -> str:
     crash(chat.db, queue, chat.clock, queue.max_crashes)
     await work(
         chat.db,
-        Job(queue, chat.dialogue.handle, on_dead_letter=chat.dialogue.on_dead_letter),
+        QueueHandler(queue, chat.dialogue.handle, on_dead_letter=chat.dialogue.on_dead_letter),
         chat.clock,
     )
     return str(chat.rows("outbox"))

@@ -25,7 +25,7 @@ from bot.chat.telegram.downloads import PHOTO_RETRIES, Downloads, PhotoIntake
 from bot.core import exact_json
 from bot.core.bounded_process import BoundedChild, Budget
 from bot.core.database.database import Database
-from bot.core.outbox.worker import Job
+from bot.core.outbox.worker import QueueHandler
 from bot.core.text.translations import t
 from bot.sandbox.bot_api import api
 from bot.sandbox.world.errors import Fault
@@ -372,7 +372,9 @@ async def test_the_seller_is_asked_for_another_photo_after_one_that_ends_the_pro
     queue = studio.chat.queues.photos
     crash(studio.chat.db, queue, clock, queue.max_crashes)
     await until_dead(
-        studio.chat.db, Job(queue, studio.photos.take, 2, studio.photos.on_dead_letter), clock
+        studio.chat.db,
+        QueueHandler(queue, studio.photos.take, 2, studio.photos.on_dead_letter),
+        clock,
     )
     (told,) = studio.chat.texts
     assert "save it as a regular JPEG" in told

@@ -24,7 +24,7 @@ from bot.core.database.database import Database
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from bot.sandbox.world.errors import FaultKind, Limits
 from bot.sandbox.world.world import TOKEN
 from tests.support.asgi_server import serve_asgi
@@ -303,7 +303,7 @@ async def test_a_process_that_may_have_lost_the_lead_sends_nothing(
         return False
 
     sender = Sender(chat.db, sending.sender._bot, sending.queues, chat.clock, may_call)
-    worker = Worker(chat.db, Job(messages, sender.send), chat.clock)
+    worker = Worker(chat.db, QueueHandler(messages, sender.send), chat.clock)
     running = asyncio.create_task(worker.run())
     sending.put(sam.chat, "one")
     await asked.wait()
@@ -362,7 +362,9 @@ async def test_at_telegrams_own_limits_not_one_call_is_refused(db: Database, clo
 
 async def test_a_running_worker_sends_new_messages(sending: SenderHarness, sam: Person) -> None:
     made = Worker(
-        sending.chat.db, Job(sending.queues.messages, sending.sender.send), sending.chat.clock
+        sending.chat.db,
+        QueueHandler(sending.queues.messages, sending.sender.send),
+        sending.chat.clock,
     )
     running = asyncio.create_task(made.run())
     queue, now = sending.queues.messages, sending.chat.clock()

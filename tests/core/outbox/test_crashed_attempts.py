@@ -16,7 +16,7 @@ from bot.core.database.database import Database, Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
-from bot.core.outbox.worker import CRASHED, Job, Worker
+from bot.core.outbox.worker import CRASHED, QueueHandler, Worker
 from bot.core.text.translations import t
 from bot.service.notifications import notification_rows
 from bot.service.notifications.notification import NotificationState
@@ -96,7 +96,7 @@ async def test_the_message_becomes_a_dead_letter_and_its_lane_continues(post: Qu
     def on_dead_letter(tx: Transaction, message: Message) -> None:
         outbox.put(tx, replace(QUEUE, name="after"), "a", message.body, post.clock())
 
-    worker = Worker(post.db, Job(QUEUE, handle, on_dead_letter=on_dead_letter), post.clock)
+    worker = Worker(post.db, QueueHandler(QUEUE, handle, on_dead_letter=on_dead_letter), post.clock)
     running = asyncio.create_task(worker.run())
 
     async def look() -> bool:
@@ -122,7 +122,7 @@ async def test_the_lane_continues_even_if_on_dead_letter_raises(post: QueueHarne
     def on_dead_letter(_tx: Transaction, _message: Message) -> None:
         raise LookupError
 
-    await work(post.db, Job(QUEUE, refused, on_dead_letter=on_dead_letter), post.clock)
+    await work(post.db, QueueHandler(QUEUE, refused, on_dead_letter=on_dead_letter), post.clock)
     assert post.states() == {"poison": "dead"}
 
 
@@ -138,7 +138,7 @@ async def test_a_message_whose_handler_always_raises_becomes_a_dead_letter_too(
     def on_dead_letter(_tx: Transaction, message: Message) -> None:
         followed.append(message.body["word"])
 
-    await work(post.db, Job(QUEUE, refused, on_dead_letter=on_dead_letter), post.clock)
+    await work(post.db, QueueHandler(QUEUE, refused, on_dead_letter=on_dead_letter), post.clock)
     assert followed == ["bug"]
 
 
@@ -156,7 +156,9 @@ async def test_an_update_is_set_aside_with_an_apology_and_its_press_is_answered(
     await chat.store()
     queue = chat.queues.updates
     crash(chat.db, queue, clock, queue.max_crashes)
-    await work(chat.db, Job(queue, refused, on_dead_letter=chat.dialogue.on_dead_letter), clock)
+    await work(
+        chat.db, QueueHandler(queue, refused, on_dead_letter=chat.dialogue.on_dead_letter), clock
+    )
     assert chat.texts == [t("en", "update-failed")]
     assert chat.answers == [CallbackAnswer(query.id)]
 
@@ -169,7 +171,9 @@ async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
     queue = chat.queues.messages
     crash(chat.db, queue, clock, queue.max_crashes)
     sender = sending.sender
-    await work(chat.db, Job(queue, sender.send, on_dead_letter=sender.on_dead_letter), clock)
+    await work(
+        chat.db, QueueHandler(queue, sender.send, on_dead_letter=sender.on_dead_letter), clock
+    )
     await sending.work_later()
     (line,) = lines(sam)
     assert "/alerts" in line
@@ -187,7 +191,9 @@ async def test_the_seller_is_told_of_a_job_that_became_a_dead_letter(
     calling.put(call, link, **PLACE)
     queue = chat.queues.jobs
     crash(chat.db, queue, clock, queue.max_crashes)
-    await work(chat.db, Job(queue, refused, on_dead_letter=calling.handler.on_dead_letter), clock)
+    await work(
+        chat.db, QueueHandler(queue, refused, on_dead_letter=calling.handler.on_dead_letter), clock
+    )
     await client.close()
     assert chat.texts == [t("en", f"service-{key}", name="Stickers")]
 
@@ -202,6 +208,6 @@ async def test_a_delivery_is_dead_and_listed_with_the_reason(database_url: str) 
         )
         assert (await service.pay(made["id"])).status_code == 303
         crash(service.db, WEBHOOKS, service.clock, WEBHOOKS.max_crashes)
-        await work(service.db, out.job, service.clock)
+        await work(service.db, out.queue_handler, service.clock)
         (delivery,) = service.db.run(notification_rows.list_all)
         assert (delivery.state, delivery.note) == (NotificationState.DEAD, CRASHED)

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from bot.core.database.database import Database
 from bot.core.outbox import worker
 from bot.core.outbox.queue_policy import FAILURES, Pace, Queue
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from tests.support.listeners import listening
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
@@ -44,7 +44,7 @@ async def test_a_put_message_is_handled_at_once(
         await ended(post)
 
 
-async def test_a_claim_that_found_messages_is_followed_by_the_pause_of_the_job(
+async def test_a_claim_that_found_messages_is_followed_by_the_pause_of_the_queue(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     """A lower bound: the pause counts from the beginning of that claim."""
@@ -273,7 +273,7 @@ async def test_a_stop_waits_for_messages_of_the_current_claim(
         return post.clock()
 
     post.put("a", "one")
-    made = Worker(post.db, Job(post.queue, hands.handle), now)
+    made = Worker(post.db, QueueHandler(post.queue, hands.handle), now)
     running = asyncio.create_task(made.run())
     await asyncio.to_thread(claiming.wait, SECONDS)
     stopping = asyncio.create_task(made.stop(SECONDS))
@@ -302,7 +302,7 @@ async def test_a_worker_can_be_stopped_before_it_runs(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     post.put("a", "one")
-    made = Worker(post.db, Job(post.queue, hands.handle), post.clock)
+    made = Worker(post.db, QueueHandler(post.queue, hands.handle), post.clock)
     await made.stop(SECONDS)
     await made.run()
     assert (hands.words, post.states()) == ([], {"one": "waiting"})

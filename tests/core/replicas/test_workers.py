@@ -15,7 +15,7 @@ from bot.core.errors import CommitUnknown
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import QueueHandler, Worker
 from bot.core.replicas import membership
 from bot.core.replicas.membership import ReplicaInfo
 from bot.core.replicas.replica import ReplicaOwners
@@ -41,7 +41,9 @@ class Process:
         self.may_go = asyncio.Event()
         self.owners = ReplicaOwners(lambda: self.name)
         self.owners.search_seconds = 0.0
-        self.worker = Worker(self.db, Job(self.queue, self.handle), lambda: NOW, self.owners)
+        self.worker = Worker(
+            self.db, QueueHandler(self.queue, self.handle), lambda: NOW, self.owners
+        )
         self.running = asyncio.create_task(self.worker.run())
 
     async def handle(self, message: Message) -> None:

@@ -54,7 +54,7 @@ async def test_a_delivery_has_all_its_fields(
     """With its address as the application gave it, including the query."""
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 4\r\n\r\nbusy"]
     request_id = await pay_with_webhook(service, f"{receiver.url}?key=word")
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     (payment,) = await service.rows("payments")
     (item,) = (await listed(service))["items"]
     assert item == {
@@ -80,7 +80,7 @@ async def test_an_attempt_without_an_answer_has_a_reason(
     service: ServiceHarness, notifier: WebhookSender
 ) -> None:
     await pay_with_webhook(service, "http://127.0.0.1:1/")
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     (tried,) = (await service.seller.get(f"{ALL}/{row['id']}")).json()["log"]
     assert set(tried) == {"at", "tookMs", "trouble"}
     assert tried["trouble"].startswith("ConnectError")
@@ -90,7 +90,7 @@ async def test_a_finished_delivery_has_its_time(
     service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     await pay_with_webhook(service, receiver.url)
-    await attempt(service, notifier.job)
+    await attempt(service, notifier.queue_handler)
     (item,) = (await listed(service))["items"]
     assert (item["state"], item["settledAt"]) == ("delivered", NOON_ISO)
     assert "nextAt" not in item
@@ -132,7 +132,7 @@ async def test_the_list_can_be_filtered_by_request_and_state(
     service: ServiceHarness, notifier: WebhookSender, receiver: Receiver
 ) -> None:
     one = await pay_with_webhook(service, receiver.url)
-    await attempt(service, notifier.job)
+    await attempt(service, notifier.queue_handler)
     two = await pay_with_webhook(service, receiver.url)
     for query, requests in (
         ({}, [two, one]),
@@ -192,7 +192,7 @@ async def test_an_application_sees_only_its_own_deliveries(
 ) -> None:
     receiver.answers = [empty_answer(410)]
     request_id = await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     other = stranger(service)
     for query in ({}, {"paymentRequestId": request_id}):
         assert (await service.anyone.get(ALL, params=query, headers=other)).json() == {"items": []}
@@ -219,14 +219,14 @@ async def test_a_settled_delivery_can_be_retried(
     """It starts again at the first attempt, and keeps its log."""
     receiver.answers = [empty_answer(410)]
     await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     service.clock.advance(60)
     again = await service.seller.post(f"{ALL}/{row['id']}/retry")
     assert again.status_code == 200
     DeliveryItem.model_validate(again.json())
     assert (again.json()["state"], again.json()["attempts"]) == ("waiting", 0)
     assert again.json()["nextAt"] == "2027-01-15T08:01:00.000Z"
-    assert (await attempt(service, notifier.job))["state"] == "done"
+    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
     log = (await service.seller.get(f"{ALL}/{row['id']}")).json()["log"]
     assert [one["status"] for one in log] == [410, 200]
 
@@ -236,12 +236,12 @@ async def test_a_waiting_delivery_is_retried_at_once(
 ) -> None:
     receiver.answers = [empty_answer(503)]
     await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     assert (row["state"], row["attempts"]) == ("waiting", 1)
     again = (await service.seller.post(f"{ALL}/{row['id']}/retry")).json()
     assert (again["state"], again["attempts"]) == ("waiting", 0)
     assert again["nextAt"] == NOON_ISO
-    assert (await attempt(service, notifier.job))["state"] == "done"
+    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
 
 
 async def test_a_delivery_that_is_being_sent_stays_as_it_is(

@@ -95,7 +95,7 @@ async def bank_checkout(service: ServiceHarness, **fields: Any) -> str:
 async def deliver(service: ServiceHarness) -> None:
     """Send the webhook that is due."""
     async with WebhookSender(service.db, service.vault, service.clock, LOOPBACK) as notifier:
-        await attempt(service, notifier.job)
+        await attempt(service, notifier.queue_handler)
 
 
 async def claim(service: ServiceHarness, checkout_id: str) -> None:

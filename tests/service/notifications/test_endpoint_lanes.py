@@ -13,7 +13,7 @@ from bot.core import exact_json
 from bot.core.net.webhook_addresses import LONGEST_ENDPOINT, AllowList
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
-from bot.core.outbox.worker import Job
+from bot.core.outbox.worker import QueueHandler
 from bot.service.notifications.notification_queues import groups_of, lane_of
 from bot.service.notifications.webhooks import CONCURRENCY, EndpointWindows, WebhookSender
 from bot.service.requests.request_commands import INTERNAL_HOST
@@ -69,7 +69,7 @@ async def working_inside(service: ServiceHarness, receiver: Receiver) -> AsyncIt
             receiver.app,
             embedded_app_id=service.credentials.app_id,
         ) as bots,
-        working(service, bots.own_job, receiver),
+        working(service, bots.own_queue_handler, receiver),
     ):
         yield
 
@@ -137,7 +137,7 @@ async def test_an_endpoint_that_hangs_delays_no_other(
         "port": receiver.url,
     }[other]
     target = hanging if other == "path" else receiver
-    async with working(service, notifier.job, hanging):
+    async with working(service, notifier.queue_handler, hanging):
         async with asyncio.timeout(SECONDS):
             await hanging.count(NEW_ENDPOINT)
         await pay_with_webhook(service, url)
@@ -156,7 +156,7 @@ async def test_many_endpoints_of_a_host_that_hang_delay_no_other_host(
         await owe_many(service, f"{hanging.url}/{number}", 3)
     async with (
         receiving_at("127.0.0.2") as (receiver, url),
-        working(service, notifier.job, hanging),
+        working(service, notifier.queue_handler, hanging),
     ):
         async with asyncio.timeout(SECONDS):
             await hanging.count(NEW_HOST)
@@ -172,7 +172,7 @@ async def test_spellings_of_a_host_share_its_limit(
     """Spellings of an endpoint are one endpoint."""
     for host in ("127.1", "2130706433", "127。0。0。1", "0x7f.1"):
         await owe_each(service, hanging.url.replace("127.0.0.1", host), 4)
-    async with working(service, notifier.job, hanging):
+    async with working(service, notifier.queue_handler, hanging):
         async with asyncio.timeout(SECONDS):
             await hanging.count(NEW_ENDPOINT)
         rows = await service.rows("outbox")
@@ -187,7 +187,7 @@ async def test_webhooks_that_waited_for_their_host_go_as_soon_as_it_is_free(
     """All of them arrive, without another message or a change of the clock."""
     for number in range(50):
         await owe_many(service, f"{hanging.url}/{number}", 2)
-    async with working(service, notifier.job):
+    async with working(service, notifier.queue_handler):
         async with asyncio.timeout(SECONDS):
             await hanging.count(NEW_HOST)
         hanging.silent = False
@@ -210,7 +210,7 @@ async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
             for path in range(3):
                 await owe_each(service, f"{url}/{path}", NEW_ENDPOINT)
         silent = [one for one, _ in hosts]
-        async with working(service, notifier.job, *silent):
+        async with working(service, notifier.queue_handler, *silent):
             async with asyncio.timeout(SECONDS):
                 for one in silent:
                     await one.count(NEW_HOST)
@@ -242,7 +242,7 @@ async def test_a_receiver_gets_a_requests_payments_in_order(
         posts = (service.pay(request_id, f"{number:032d}") for number in range(PAYMENTS))
         assert {one.status_code for one in await asyncio.gather(*posts)} == {303}
 
-    work = working_inside(service, receiver) if inside else working(service, notifier.job)
+    work = working_inside(service, receiver) if inside else working(service, notifier.queue_handler)
     if before:
         await pay()
     async with work:
@@ -258,7 +258,7 @@ async def test_payments_of_different_requests_are_told_at_once(
     """Those of one request wait for each other's answers."""
     await owe_many(service, hanging.url, 3)
     await owe_many(service, hanging.url, 3)
-    async with working(service, notifier.job):
+    async with working(service, notifier.queue_handler):
         async with asyncio.timeout(SECONDS):
             await hanging.count(2)
         assert len(told_requests(hanging)) == 2
@@ -280,20 +280,20 @@ async def test_an_endpoint_that_fails_gets_one_at_a_time_and_then_more(
     await owe_each(service, receiver.url, 3)
     receiver.answers = [empty_answer(503)]
     (endpoint, host) = groups_of(lane_of(receiver.url, ""))
-    width_of = notifier.job.queue.group_width
+    width_of = notifier.queue_handler.queue.group_width
     assert callable(width_of)
-    messages = await claimed(service, notifier.job)
+    messages = await claimed(service, notifier.queue_handler)
     widths = [width_of(endpoint)]
     for message in messages:
-        await handle(notifier.job, message)
+        await handle(notifier.queue_handler, message)
         widths.append(width_of(endpoint))
     assert (widths, width_of(host)) == ([NEW_ENDPOINT, 1, 2, 3], NEW_HOST + 2)
 
 
-async def claimed(service: ServiceHarness, job: Job) -> list[Message]:
+async def claimed(service: ServiceHarness, queue_handler: QueueHandler) -> list[Message]:
     """Claim what is due now."""
     return await service.db.transaction(
-        lambda tx: outbox.claim(tx, job.queue, service.clock(), job.concurrency)
+        lambda tx: outbox.claim(tx, queue_handler.queue, service.clock(), queue_handler.concurrency)
     )
 
 

@@ -157,12 +157,12 @@ async def test_the_members_of_a_dead_letter_are_settled_with_it(
     post.office.answers["DATA"] = "451 4.3.0 later"
     await post.work()
     post.service.clock.advance(60)
-    job, now = post.mails.job, post.service.clock()
+    queue_handler, now = post.mails.queue_handler, post.service.clock()
 
     def set_aside(tx: Transaction) -> None:
-        while claimed := outbox.claim(tx, job.queue, now, 1):
-            outbox.dead_letter(tx, job.queue, claimed[0], now, CRASHED)
-            job.on_dead_letter(tx, claimed[0])
+        while claimed := outbox.claim(tx, queue_handler.queue, now, 1):
+            outbox.dead_letter(tx, queue_handler.queue, claimed[0], now, CRASHED)
+            queue_handler.on_dead_letter(tx, claimed[0])
 
     post.service.db.run(set_aside)
     assert await post.states() == [("dead", CRASHED)] * 20

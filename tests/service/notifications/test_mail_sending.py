@@ -68,7 +68,7 @@ async def test_a_payment_is_reported_to_the_named_address(
 ) -> None:
     """Its Message-ID has the notification's id."""
     await owe(service)
-    row = await attempt(service, mails(service, post.server()).job)
+    row = await attempt(service, mails(service, post.server()).queue_handler)
     (letter,) = post.letters
     assert letter["To"] == ADDRESS
     assert letter["From"] == SENDER
@@ -91,8 +91,8 @@ async def test_a_temporary_refusal_is_retried(
 ) -> None:
     post.answers[command] = "451 4.7.1 greylisted"
     await owe(service)
-    job = mails(service, post.server()).job
-    row = await attempt(service, job)
+    queue_handler = mails(service, post.server()).queue_handler
+    row = await attempt(service, queue_handler)
     told = f"127.0.0.1:{post.port} answered 451 to {STEPS[command]}"
     assert (row["state"], row["note"]) == ("waiting", told)
     assert NOON + 4000 <= row["due_at"] <= NOON + 6000
@@ -100,7 +100,7 @@ async def test_a_temporary_refusal_is_retried(
     assert (tried.status, tried.answer, tried.problem) == (451, "4.7.1 greylisted", told)
     post.answers.clear()
     service.clock.at = row["due_at"]
-    assert (await attempt(service, job))["state"] == "done"
+    assert (await attempt(service, queue_handler))["state"] == "done"
     assert [one.status for one in log(service, row)] == [451, 250]
     assert len(post.letters) == 1
 
@@ -110,7 +110,7 @@ async def test_an_unknown_mailbox_is_given_up_at_once(
 ) -> None:
     post.answers["RCPT"] = "550 5.1.1 no such mailbox"
     await owe(service)
-    row = await attempt(service, mails(service, post.server()).job)
+    row = await attempt(service, mails(service, post.server()).queue_handler)
     assert (row["state"], row["attempts"]) == ("dead", 1)
     assert row["note"] == f"127.0.0.1:{post.port} answered 550 to the recipient"
 
@@ -119,9 +119,9 @@ async def test_a_refused_login_is_named_in_note_and_log(service: ServiceHarness)
     """Only the operator can correct it."""
     await owe(service)
     async with mail_server(account=("shop", "open sesame")) as post:
-        job = mails(service, replace(post.server(), password="sesame")).job
+        queue_handler = mails(service, replace(post.server(), password="sesame")).queue_handler
         with capture_logs() as lines:
-            row = await attempt(service, job)
+            row = await attempt(service, queue_handler)
     words = "5.7.8 Authentication credentials invalid"
     told = f"127.0.0.1:{post.port} answered 535 to the login: {words}"
     assert (row["state"], row["note"], lines[0]["why"]) == ("waiting", told, told)
@@ -142,7 +142,7 @@ async def test_a_letter_that_cannot_be_written_is_one_attempt_and_dead(
     )  # fmt: skip
     async with mail_server() as post:
         with capture_logs() as lines:
-            row = await attempt(service, mails(service, post.server()).job)
+            row = await attempt(service, mails(service, post.server()).queue_handler)
     assert (row["state"], row["note"]) == ("dead", "notifications.email is no email address")
     assert len(log(service, row)) == 1
     assert [one["event"] for one in lines] == ["email dead"]
@@ -166,9 +166,9 @@ async def test_letters_have_the_retry_table_of_webhooks(
     """Each attempt sends the same letter."""
     post.answers["DATA"] = "452 4.3.1 full"
     await owe(service)
-    job, waits = mails(service, post.server()).job, []
+    queue_handler, waits = mails(service, post.server()).queue_handler, []
     for _ in range(8):
-        row = await attempt(service, job)
+        row = await attempt(service, queue_handler)
         waits.append((row["due_at"] - service.clock.at) / 1000)
         service.clock.at = max(service.clock.at, row["due_at"])
     assert row["state"] == "dead"
@@ -182,7 +182,7 @@ async def test_letters_have_the_retry_table_of_webhooks(
 async def test_an_unreachable_server_is_retried(service: ServiceHarness) -> None:
     nobody = SmtpServer("127.0.0.1", 1, tls=False, is_local=True)
     await owe(service)
-    row = await attempt(service, mails(service, nobody).job)
+    row = await attempt(service, mails(service, nobody).queue_handler)
     assert row["state"] == "waiting"
     (tried,) = log(service, row)
     assert (tried.status, tried.answer) == (None, None)
@@ -194,7 +194,7 @@ async def test_a_servers_answer_is_sanitized(service: ServiceHarness) -> None:
     lines = ("220 hello", "250 a", "250 b", "550 \x1b[2Jno\x07")
     await owe(service)
     async with scripted_smtp_server(*lines) as server:
-        row = await attempt(service, mails(service, server).job)
+        row = await attempt(service, mails(service, server).queue_handler)
     (tried,) = log(service, row)
     assert (row["state"], tried.status) == ("dead", 550)
     assert "no" in (tried.answer or "")
@@ -206,12 +206,12 @@ async def test_the_log_names_the_domain_and_never_the_mailbox(
 ) -> None:
     post.answers["RCPT"] = "451 4.2.1 later"
     await owe(service)
-    job = mails(service, post.server()).job
+    queue_handler = mails(service, post.server()).queue_handler
     with capture_logs() as lines:
-        row = await attempt(service, job)
+        row = await attempt(service, queue_handler)
         post.answers["RCPT"] = "550 5.1.1 none"
         service.clock.at = row["due_at"]
-        await attempt(service, job)
+        await attempt(service, queue_handler)
     assert [(one["event"], one["host"], one["log_level"]) for one in lines] == [
         ("email failed", "shop.example", "warning"),
         ("email dead", "shop.example", "warning"),
@@ -237,11 +237,11 @@ async def test_a_mailbox_that_waits_delays_no_other(
     """Its own newer letters neither."""
     post.answers["RCPT"] = "451 4.2.1 later"
     await owe(service)
-    job = mails(service, post.server()).job
-    await attempt(service, job)
+    queue_handler = mails(service, post.server()).queue_handler
+    await attempt(service, queue_handler)
     post.answers.clear()
     await owe(service, ADDRESS, "bob@shop.example")
-    async with working(service, job), asyncio.timeout(5):
+    async with working(service, queue_handler), asyncio.timeout(5):
         while len(post.letters) < 2:
             post.came.clear()
             await post.came.wait()

@@ -167,13 +167,13 @@ async def test_every_attempt_is_stored_with_its_outcome(
     began = []
     for _ in range(3):
         began.append(service.clock.at)
-        row = await attempt(service, notifier.job)
+        row = await attempt(service, notifier.queue_handler)
         service.clock.at = row["due_at"]
     assert row["state"] == "dead"
     service.clock.advance(60)
     began.append(service.clock.at)
     service.db.run(lambda tx: notification_queues.retry(tx, row["id"], service.clock()))
-    assert (await attempt(service, notifier.job))["state"] == "done"
+    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
     first, second, third, fourth = log(service, row["id"])
     assert [one.at for one in (first, second, third, fourth)] == began
     assert first.status == 500
@@ -197,9 +197,9 @@ async def test_an_attempt_that_outlived_its_lease_is_stored_and_decides_nothing(
     (slow,) = service.db.run(lambda tx: claim(tx, WEBHOOKS, service.clock(), 1))
     service.clock.advance(WEBHOOKS.lease / 1000)
     (quick,) = service.db.run(lambda tx: claim(tx, WEBHOOKS, service.clock(), 1))
-    await handle(notifier.job, quick)
+    await handle(notifier.queue_handler, quick)
     receiver.answers = [empty_answer(410)]
-    await handle(notifier.job, slow)
+    await handle(notifier.queue_handler, slow)
     (row,) = await service.rows("outbox")
     assert (row["state"], row["attempts"], row["note"]) == ("done", 2, None)
     assert [one.status for one in log(service, row["id"])] == [200, 410]
@@ -212,7 +212,7 @@ async def test_an_attempt_of_a_notification_deleted_meanwhile_is_ignored(
     claimed = service.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, service.clock(), 1))
     for table in ("deliveries", "outbox"):
         service.db.run(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))  # type: ignore[misc]
-    await handle(notifier.job, claimed[0])
+    await handle(notifier.queue_handler, claimed[0])
     assert len(receiver.received) == 1
     assert await service.rows("delivery_attempts") == []
 
@@ -222,7 +222,7 @@ async def test_the_operator_sees_the_notifications_of_every_application(
 ) -> None:
     receiver.answers = [empty_answer(500)]
     request_id = await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     (seen,) = service.db.run(notification_rows.list_all)
     assert seen == service.db.run(lambda tx: notification_queues.find(tx, seen.id))
     assert (seen.request_id, seen.address, seen.state, seen.attempts, seen.next_at) == (

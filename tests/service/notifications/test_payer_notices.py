@@ -268,9 +268,9 @@ async def test_all_who_waited_hear_however_many_they_are(
     edited = await post.service.edit(request_id, {"delivery": goods})
     assert edited.status_code == 200, edited.text
     assert await post.work() == 3
-    job = ServedPayers(post.service.db, post.service.clock).job
+    queue_handler = ServedPayers(post.service.db, post.service.clock).queue_handler
     steps = 0
-    while await perform(post.service, job):
+    while await perform(post.service, queue_handler):
         steps += 1
     assert steps == 2
     await post.work()

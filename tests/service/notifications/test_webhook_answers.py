@@ -62,7 +62,7 @@ async def test_the_status_decides_whatever_happens_to_the_body(
     receiver.answers = [f"HTTP/1.1 {status} X\r\n".encode() + BROKEN[body]]
     await pay_with_webhook(service, receiver.url)
     async with asyncio.timeout(10):  # less than the client waits for anything
-        row = await attempt(service, notifier.job)
+        row = await attempt(service, notifier.queue_handler)
     written = await tried(service)
     assert (row["state"], written["status"]) == (state, status)
     assert (written["answer"], written["trouble"]) == ("ok", None)
@@ -80,7 +80,7 @@ async def test_a_body_may_end_after_the_time_for_its_head(
     monkeypatch.setattr(webhooks, "BODY_TIMEOUT", 2.0)
     receiver.answers = [b"HTTP/1.1 200 OK\r\n" + BROKEN["late"]]
     await pay_with_webhook(service, receiver.url)
-    assert (await attempt(service, notifier.job))["state"] == "done"
+    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
 
 
 async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
@@ -89,7 +89,7 @@ async def test_a_nonsense_retry_after_leaves_the_schedule_as_it_is(
     when = b"Retry-After: Mon, 01 Jan 2024 00:00:99999999999999999999 GMT"
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n" + when + b"\r\n\r\n"]
     await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     assert (row["state"], row["note"]) == ("waiting", "answered 503")
     assert NOON + 4000 <= row["due_at"] <= NOON + 6000
 
@@ -100,7 +100,7 @@ async def test_a_connection_that_is_reset_is_named(
     """Some errors of the library have no text; then the note has no colon."""
     receiver.silent = True
     await pay_with_webhook(service, receiver.url)
-    attempting = asyncio.create_task(attempt(service, notifier.job))
+    attempting = asyncio.create_task(attempt(service, notifier.queue_handler))
     await receiver.count(1)
     for writer in receiver.open:
         reset = struct.pack("ii", 1, 0)
@@ -122,7 +122,7 @@ async def test_an_address_that_httpx_refuses_is_a_failed_attempt(
         )
     )
     with capture_logs() as lines:
-        row = await attempt(service, notifier.job)
+        row = await attempt(service, notifier.queue_handler)
     assert (row["state"], row["attempts"]) == ("waiting", 1)
     assert (await tried(service))["trouble"] == row["note"] != ""
     assert [one["event"] for one in lines] == ["webhook failed"]
@@ -170,6 +170,6 @@ async def test_an_attempt_whose_commit_nobody_knows_is_listed_once(
 
     monkeypatch.setattr(type(service.db), "transaction", lose_the_outcome)
     with capture_logs() as logs:
-        row = await attempt(service, notifier.job)
+        row = await attempt(service, notifier.queue_handler)
     assert (lost.is_set(), row["state"], (await tried(service))["status"]) == (True, "done", 200)
     assert [line["event"] for line in logs if "webhook" in line["event"]] == ["webhook delivered"]

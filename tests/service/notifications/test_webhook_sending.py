@@ -44,7 +44,7 @@ async def test_a_webhook_is_signed_with_the_applications_secret(
 ) -> None:
     """The secret itself is never sent."""
     request_id = await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     (received,) = receiver.received
     (payment,) = await service.rows("payments")
     assert received.line == "POST /hook HTTP/1.1"
@@ -80,7 +80,7 @@ async def test_any_2xx_is_success(
 ) -> None:
     receiver.answers = [empty_answer(status)]
     await pay_with_webhook(service, receiver.url)
-    assert (await attempt(service, notifier.job))["state"] == "done"
+    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 404, 429, 500, 503])
@@ -90,7 +90,7 @@ async def test_every_other_answer_is_retried(
     """A redirect too, which is not followed."""
     receiver.answers = [empty_answer(status, f"Location: {receiver.url}/elsewhere")]
     await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     assert (row["state"], row["note"]) == ("waiting", f"answered {status}")
     assert NOON + 4000 <= row["due_at"] <= NOON + 6000
     assert len(receiver.received) == 1
@@ -104,7 +104,7 @@ async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
     await pay_with_webhook(service, receiver.url)
     waits = []
     for number in range(1, 9):
-        row = await attempt(service, notifier.job)
+        row = await attempt(service, notifier.queue_handler)
         assert row["attempts"] == number
         waits.append((row["due_at"] - service.clock.at) / 1000)
         service.clock.at = max(service.clock.at, row["due_at"])
@@ -116,7 +116,7 @@ async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
     assert len({one.headers["webhook-timestamp"] for one in receiver.received}) == 8
     again = service.db.run(lambda tx: notification_queues.retry(tx, row["id"], service.clock()))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
-    assert (await attempt(service, notifier.job))["state"] == "done"
+    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
 
 
 async def test_410_ends_it(
@@ -124,7 +124,7 @@ async def test_410_ends_it(
 ) -> None:
     receiver.answers = [empty_answer(410)]
     await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     assert (row["state"], row["note"]) == ("dead", "answered 410")
 
 
@@ -133,7 +133,7 @@ async def test_a_later_retry_after_delays_the_attempt(
 ) -> None:
     receiver.answers = [empty_answer(503, "Retry-After: 3600")]
     await pay_with_webhook(service, receiver.url)
-    assert (await attempt(service, notifier.job))["due_at"] == NOON + 3_600_000
+    assert (await attempt(service, notifier.queue_handler))["due_at"] == NOON + 3_600_000
 
 
 async def test_a_host_that_resolves_to_a_forbidden_address_makes_the_webhook_dead(
@@ -142,7 +142,7 @@ async def test_a_host_that_resolves_to_a_forbidden_address_makes_the_webhook_dea
     """The address is checked again at the connection, and nothing is sent."""
     await pay_with_webhook(service, receiver.url)
     async with WebhookSender(service.db, service.vault, service.clock, AllowList()) as strict:
-        row = await attempt(service, strict.job)
+        row = await attempt(service, strict.queue_handler)
     assert row["state"] == "dead"
     assert "127.0.0.1" in row["note"]
     assert receiver.received == []
@@ -154,7 +154,7 @@ async def test_a_webhook_waits_while_its_secret_cannot_be_opened(
     """An unsigned webhook is never sent."""
     await pay_with_webhook(service, receiver.url)
     async with WebhookSender(service.db, Vault("other"), service.clock, LOOPBACK) as wrong:
-        row = await attempt(service, wrong.job)
+        row = await attempt(service, wrong.queue_handler)
     assert row["state"] == "waiting"
     assert "SECRET_KEY" in row["note"]
     assert receiver.received == []
@@ -164,7 +164,7 @@ async def test_a_refused_connection_is_retried(
     service: ServiceHarness, notifier: WebhookSender
 ) -> None:
     await pay_with_webhook(service, "http://127.0.0.1:1/")
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     assert (row["state"], row["note"].split(":")[0]) == ("waiting", "ConnectError")
 
 
@@ -179,7 +179,7 @@ async def test_a_silent_endpoint_is_given_up_and_retried(
     monkeypatch.setattr(webhooks, "TIMEOUT", 0.2)
     receiver.silent = True
     await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     assert (row["state"], row["note"]) == ("waiting", "no answer within 0.2 seconds")
 
 
@@ -188,7 +188,7 @@ async def test_an_endless_answer_is_not_read(
 ) -> None:
     receiver.answers = [b"HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n" + b"x" * 100_000]
     await pay_with_webhook(service, receiver.url)
-    assert (await attempt(service, notifier.job))["state"] == "done"
+    assert (await attempt(service, notifier.queue_handler))["state"] == "done"
 
 
 async def test_cookies_are_not_kept_between_notifications(
@@ -196,9 +196,9 @@ async def test_cookies_are_not_kept_between_notifications(
 ) -> None:
     receiver.answers = [empty_answer(500, "Set-Cookie: who=me; Path=/")]
     await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     service.clock.at = row["due_at"]
-    await attempt(service, notifier.job)
+    await attempt(service, notifier.queue_handler)
     assert [one.headers.get("cookie") for one in receiver.received] == [None, None]
 
 
@@ -214,9 +214,9 @@ async def test_during_an_overlap_a_webhook_is_signed_with_both_secrets(
     )
     service.seller.headers["App-Secret"] = new.app_secret
     await pay_with_webhook(service, receiver.url)
-    row = await attempt(service, notifier.job)
+    row = await attempt(service, notifier.queue_handler)
     service.clock.at = row["due_at"] + 5000
-    await attempt(service, notifier.job)
+    await attempt(service, notifier.queue_handler)
     during, after = receiver.received
     signatures = during.headers["webhook-signature"].split(" ")
     assert [one.partition(",")[0] for one in signatures] == ["v1", "v1"]
@@ -244,7 +244,7 @@ async def test_the_bots_receiver_gets_what_it_would_get_over_a_socket(
     """Line, headers, signature and body are the same; no socket is opened."""
     await service.pay(await request_with_own_webhook(service))
     async with listening_inside(service, receiver, service.credentials.app_id) as bots:
-        assert (await attempt(service, bots.own_job))["state"] == "done"
+        assert (await attempt(service, bots.own_queue_handler))["state"] == "done"
     (received,) = receiver.received
     assert received.line == "POST /w HTTP/1.1"
     assert received.headers["host"] == "bot.internal"
@@ -264,7 +264,7 @@ async def test_the_bots_receiver_refuses_as_any_endpoint_does(
     receiver.answers = [empty_answer(status, "Retry-After: 60")]
     await service.pay(await request_with_own_webhook(service))
     async with listening_inside(service, receiver, service.credentials.app_id) as bots:
-        row = await attempt(service, bots.own_job)
+        row = await attempt(service, bots.own_queue_handler)
     assert row["note"] == f"answered {status}"
     assert row["state"] == ("dead" if status == 410 else "waiting")
     assert status == 410 or row["due_at"] >= NOON + 60_000
@@ -280,7 +280,7 @@ async def test_a_bug_of_the_bots_receiver_is_a_failed_attempt(service: ServiceHa
         embedded_app_id=service.credentials.app_id,
     ) as bots:  # fmt: skip
         with capture_logs() as lines:
-            row = await attempt(service, bots.own_job)
+            row = await attempt(service, bots.own_queue_handler)
     assert (row["state"], row["note"]) == ("waiting", "answered 500")
     assert [one["event"] for one in lines] == ["application failed", "webhook failed"]
 
@@ -293,7 +293,7 @@ async def test_a_receiver_of_the_bot_that_hangs_is_given_up(
     receiver.silent = True
     await service.pay(await request_with_own_webhook(service))
     async with listening_inside(service, receiver, service.credentials.app_id) as bots:
-        row = await attempt(service, bots.own_job)
+        row = await attempt(service, bots.own_queue_handler)
     assert (row["state"], row["note"]) == ("waiting", "no answer within 0.05 seconds")
 
 
@@ -314,7 +314,7 @@ async def test_no_other_application_reaches_the_bots_receiver(
     """Also if its request has the internal address."""
     await service.pay(await request_with_own_webhook(service, "bot。internal"))
     async with listening_inside(service, receiver, embedded) as bots:
-        assert (await attempt(service, bots.own_job))["state"] == "waiting"
+        assert (await attempt(service, bots.own_queue_handler))["state"] == "waiting"
     assert receiver.received == []
 
 
@@ -324,8 +324,8 @@ async def test_each_outcome_is_one_line_in_the_log_without_secrets(
     receiver.answers = [empty_answer(500), empty_answer(200)]
     await pay_with_webhook(service, receiver.url)
     with capture_logs() as lines:
-        service.clock.at = (await attempt(service, notifier.job))["due_at"]
-        await attempt(service, notifier.job)
+        service.clock.at = (await attempt(service, notifier.queue_handler))["due_at"]
+        await attempt(service, notifier.queue_handler)
     assert [(one["event"], one["log_level"]) for one in lines] == [
         ("webhook failed", "warning"),
         ("webhook delivered", "info"),

@@ -193,7 +193,7 @@ async def test_a_claim_is_sent_listed_shown_and_sent_again(
         checkout = await bank_checkout(real, ALL, receiver.url)
         await claim(real, checkout)
         async with WebhookSender(real.db, real.vault, real.clock, LOOPBACK) as notifier:
-            row = await attempt(real, notifier.job)
+            row = await attempt(real, notifier.queue_handler)
             assert row["state"] == "done"
             assert exact_json.loads(receiver.received[0].body)["event"] == "checkout.claimed"
             (item,) = (await real.seller.get("/v3/deliveries")).json()["items"]
@@ -203,7 +203,7 @@ async def test_a_claim_is_sent_listed_shown_and_sent_again(
             assert [one["status"] for one in shown["log"]] == [200]
             again = await real.seller.post(f"/v3/deliveries/{item['id']}/retry")
             assert again.json()["state"] == "waiting"
-            await attempt(real, notifier.job)
+            await attempt(real, notifier.queue_handler)
     first, second = receiver.received
     assert first.body == second.body
 

@@ -116,7 +116,7 @@ async def test_a_hint_during_a_poll_is_followed_by_another_poll(
     service.clock.advance(5 if not asked else 2)
     poller = polling.PaymentPoller(service.db, service.context, service.clock)
     (message,) = await service.db.transaction(
-        lambda tx: outbox.claim(tx, poller.job.queue, service.clock(), 1)
+        lambda tx: outbox.claim(tx, poller.queue_handler.queue, service.clock(), 1)
     )
     assert message.body.once is asked
     for _ in range(2):

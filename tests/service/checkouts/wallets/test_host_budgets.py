@@ -18,7 +18,7 @@ from bot.core.database.database import Database, Transaction
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.core.outbox.host_budgets import ASKED, HostBudget
-from bot.core.outbox.worker import Job
+from bot.core.outbox.worker import QueueHandler
 from bot.service.checkouts import polling
 from bot.service.checkouts.checkout import CheckoutState, Holder
 from bot.service.checkouts.opening import OpeningHandler
@@ -70,7 +70,7 @@ class Market:
 
     service: ServiceHarness
     provider: Provider
-    jobs: list[Job]
+    queue_handlers: list[QueueHandler]
     pages: dict[str, int] = field(default_factory=dict)
     greedy: set[str] = field(default_factory=set)
     payers: int = 0
@@ -104,8 +104,8 @@ class Market:
                 if asks_at <= self.clock():
                     await self.poll(checkout_id)
                     self.pages[checkout_id] = self.clock() + int(POLL * 1000)
-            for job in self.jobs:
-                await self.work(job)
+            for queue_handler in self.queue_handlers:
+                await self.work(queue_handler)
 
     async def poll(self, checkout_id: str) -> None:
         """Ask for news as the checkout's page does, whose script waits for the wallet."""
@@ -113,14 +113,16 @@ class Market:
         if it.state(self.clock()) is CheckoutState.OPEN:
             await polling.hint_for_page(self.service.db, it, self.clock())
 
-    async def work(self, job: Job) -> None:
+    async def work(self, queue_handler: QueueHandler) -> None:
         """Claim and handle as long as something may go; a hostile page asks again at once."""
         db = self.service.db
         while claimed := await db.transaction(
-            lambda tx: outbox.claim(tx, job.queue, self.clock(), job.concurrency)
+            lambda tx: outbox.claim(
+                tx, queue_handler.queue, self.clock(), queue_handler.concurrency
+            )
         ):
             for message in claimed:
-                await handle(job, message)
+                await handle(queue_handler, message)
                 if message.body.checkout_id in self.greedy:
                     hint = partial(polling.hint, checkout_id=message.body.checkout_id)
                     await db.transaction(partial(hint, now=self.clock()))
@@ -160,7 +162,9 @@ async def open_market(database_url: str, rate: Rate | None = BUDGET) -> AsyncIte
             async with serve_wallet(provider):
                 given = (service.db, service.context, service.clock, budget)
                 market = Market(
-                    service, provider, [OpeningHandler(*given).job, PaymentPoller(*given).job]
+                    service,
+                    provider,
+                    [OpeningHandler(*given).queue_handler, PaymentPoller(*given).queue_handler],
                 )
                 for owner in ("anna", "mallory"):
                     await market.connect(owner)
@@ -171,7 +175,7 @@ async def open_market(database_url: str, rate: Rate | None = BUDGET) -> AsyncIte
 
 async def besiege(market: Market, networks: int, links: int = 10, each: int = 100) -> None:
     """Open checkouts of a hostile seller's links, whose pages never stop asking."""
-    free = OpeningHandler(market.service.db, market.service.context, market.clock).job
+    free = OpeningHandler(market.service.db, market.service.context, market.clock).queue_handler
     paths = [await market.link("mallory") for _ in range(links)]
     for number in range(links * each):
         path = paths[number % links]

@@ -112,7 +112,7 @@ async def test_an_invoice_that_never_ends_is_polled_for_a_day(
 async def claim_opening(service: ServiceHarness) -> tuple[OpeningHandler, Message]:
     opener = OpeningHandler(service.db, service.context, service.clock)
     (message,) = await service.db.transaction(
-        lambda tx: outbox.claim(tx, opener.job.queue, service.clock(), 1)
+        lambda tx: outbox.claim(tx, opener.queue_handler.queue, service.clock(), 1)
     )
     return opener, message
 
@@ -175,8 +175,8 @@ async def test_a_wallet_that_hangs_delays_no_other(
     wallet.hung_hosts = {"hung.example"}
     for number in range(30):
         await begin(service, requests_of["hung"]["id"], token=f"{number:032d}")
-    job = OpeningHandler(service.db, service.context, service.clock).job
-    worker = Worker(service.db, job, service.clock)
+    queue_handler = OpeningHandler(service.db, service.context, service.clock).queue_handler
+    worker = Worker(service.db, queue_handler, service.clock)
     running = asyncio.create_task(worker.run())
     try:
         for _ in range(8):

@@ -58,7 +58,7 @@ async def test_a_wallet_that_can_not_be_asked_is_logged_once_in_ten_minutes(
         for seconds in (5, 5, 600):
             wallet.polls = [Waiting("no connection to ln.example:443")] * 2
             service.clock.advance(seconds)
-            assert await perform(service, poller.job) == 2
+            assert await perform(service, poller.queue_handler) == 2
     warnings = [line for line in lines if line["log_level"] == "warning"]
     assert {line["event"] for line in warnings} == {"wallet can't be asked for money"}
     assert {line["reason"] for line in warnings} == {"no connection to ln.example:443"}
