@@ -1,4 +1,4 @@
-"""Messages of a seller: commands with their answers, and answers to the questions of a form."""
+"""Handle a seller's message (`handle_message`): a command, or the answer to a form's question."""
 
 from __future__ import annotations
 
@@ -115,29 +115,17 @@ def show_page(context: event_context.EventContext, command: str, text: str = "")
             context.reply(replies.Reply(context.text("command-unknown")))
 
 
-def requests_page(context: event_context.EventContext, page: int) -> replies.Reply:
-    """Return a page of the seller's requests, the last one if there are fewer pages."""
-    pages = max(1, -(-link_lists.count_links(context.tx, context.person.id) // PAGE))
-    page = min(page, pages - 1)
-    found = link_lists.links_page(context.tx, context.person.id, PAGE, page * PAGE)
-    shown = [request_card.card_of(item, context.now) for item in found]
-    pending = link_rows.pending_names(context.tx, context.person.id)
-    return card_text.list_page(shown, page, pages, context.seller.language, pending=pending)
-
-
-COMMANDS = (
-    *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
-    "getpaid",
-    "settings",
-    "bought",
-    *("help", "cancel", "privacy", "paysupport", "start"),
-)
-"""In the order in which Telegram's menu shows them."""
-
-
-def commands(language: str) -> list[tuple[str, str]]:
-    """Return the commands with their descriptions, for setMyCommands."""
-    return [(name, translations.t(language, f"command-{name}")) for name in COMMANDS]
+PAGES: dict[str, Callable[[event_context.EventContext], replies.Reply]] = {
+    "payments": lambda context: payments_and_alerts.incoming_page(context, 0),
+    "bought": lambda context: sharing.bought_page(context, 0),
+    "list": lambda context: requests_page(context, 0),
+    "getpaid": lambda context: seller_texts.accounts_page(context.seller),
+    "settings": lambda context: seller_texts.settings(context.seller),
+    "help": lambda context: help_reply(
+        context.seller.language, may_choose=context.seller.paid_at.is_embedded
+    ),
+}
+"""Commands that are answered by a page alone."""
 
 
 def start_reply(
@@ -157,6 +145,16 @@ def start_reply(
     )
 
 
+def requests_page(context: event_context.EventContext, page: int) -> replies.Reply:
+    """Return a page of the seller's requests, the last one if there are fewer pages."""
+    pages = max(1, -(-link_lists.count_links(context.tx, context.person.id) // PAGE))
+    page = min(page, pages - 1)
+    found = link_lists.links_page(context.tx, context.person.id, PAGE, page * PAGE)
+    shown = [request_card.card_of(item, context.now) for item in found]
+    pending = link_rows.pending_names(context.tx, context.person.id)
+    return card_text.list_page(shown, page, pages, context.seller.language, pending=pending)
+
+
 def help_reply(language: str, *, may_choose: bool = True) -> replies.Reply:
     """Explain the commands and the one-line forms, with choices where the service has them."""
     choice = [translations.t(language, "help-choice")] if may_choose else []
@@ -170,14 +168,16 @@ def about_service(command: str, language: str, operator_contact: str | None) -> 
     return replies.Reply(translations.t(language, command, operator=replies.escaped(operator)))
 
 
-PAGES: dict[str, Callable[[event_context.EventContext], replies.Reply]] = {
-    "payments": lambda context: payments_and_alerts.incoming_page(context, 0),
-    "bought": lambda context: sharing.bought_page(context, 0),
-    "list": lambda context: requests_page(context, 0),
-    "getpaid": lambda context: seller_texts.accounts_page(context.seller),
-    "settings": lambda context: seller_texts.settings(context.seller),
-    "help": lambda context: help_reply(
-        context.seller.language, may_choose=context.seller.paid_at.is_embedded
-    ),
-}
-"""Commands that are answered by a page alone."""
+COMMANDS = (
+    *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
+    "getpaid",
+    "settings",
+    "bought",
+    *("help", "cancel", "privacy", "paysupport", "start"),
+)
+"""In the order in which Telegram's menu shows them."""
+
+
+def commands(language: str) -> list[tuple[str, str]]:
+    """Return the commands with their descriptions, for setMyCommands."""
+    return [(name, translations.t(language, f"command-{name}")) for name in COMMANDS]

@@ -1,4 +1,4 @@
-"""The effects of forms: what a form's result changes in the database and the queues."""
+"""Apply a form's result (`apply_result`): what it changes in the database and the queues."""
 
 from __future__ import annotations
 
@@ -67,6 +67,34 @@ def apply_result(context: event_context.EventContext, result: flow.FormResult) -
         getting_paid.connect(context, draft, result.connect)
 
 
+def receive_photo(
+    context: event_context.EventContext, wanted: payloads.PhotoDownload, photo: bytes | str
+) -> None:
+    """Resume a form with its photo: the data, or the reason why there is none.
+
+    The photo is deleted if the form has ended; a photo that it replaces is deleted too.
+    """
+    tx, draft, seller_id = context.tx, context.draft, context.person.id
+    image = problem = None
+    if isinstance(photo, bytes):
+        image = seller_images.add_image(tx, seller_id, photo, context.now)
+    else:
+        problem = f"photo-{photo}"
+    spec = request_spec.RequestSpec.from_json(wanted.spec) if wanted.spec else None
+    if spec is None:
+        result = form.take_picture(draft, wanted.draft_id, image, problem, context.seller)
+    else:
+        context = replace(
+            context, seller=replace(context.seller, hints=drafts.ProfileHints(wanted.seller_name))
+        )
+        result = form.line_with_photo(
+            spec, wanted.draft_id, image, problem, context.seller, current=draft
+        )
+    apply_result(context, result)
+    if result.change is None:  # otherwise a job needs it
+        seller_images.delete_unused(tx, [image, draft.image if draft else None])
+
+
 def _save_setting(context: event_context.EventContext, setting: flow.Setting) -> None:
     """Store a setting; a new time zone or summary changes the time of the next summary."""
     tx, seller_id, value = context.tx, context.person.id, setting.value
@@ -96,47 +124,6 @@ def _save_setting(context: event_context.EventContext, setting: flow.Setting) ->
     if minute is not None and zone is not None:
         due_at = local_time.next_epoch_at(minute, context.now, zone)
     seller_rows.save_summary(tx, seller_id, minute, due_at)
-
-
-def _create(context: event_context.EventContext, spec: request_spec.RequestSpec) -> None:
-    """Store a request and queue its creation at the service."""
-    person = context.person
-    seller_rows.save_price(context.tx, person.id, spec.amount, spec.currency)
-    if spec.image is not None:
-        seller_images.keep_image(context.tx, spec.image, person.id)
-    link = link_rows.add_link(context.tx, person.chat_id, person.id, spec, context.now)
-    audit_trail.record_spec(context.tx, person.id, link, spec, context.now)
-    name = None if context.seller.profile.name else context.seller.hints.name
-    context.add_job(jobs.CreateRequest(link, context.reply_to(), seller_name=name))
-
-
-def start_edit_form(
-    context: event_context.EventContext, link: link_rows.PaymentLink, field: str
-) -> flow.FormResult:
-    """Return the form that asks for a field's new value."""
-    draft_id = link_rows.short_id(6)
-    return form.edit_form(
-        draft_id,
-        request_changes.request_for_form(link, field),
-        field,
-        context.seller,
-        current=context.draft,
-    )
-
-
-def _apply_change(context: event_context.EventContext, change: flow.Change) -> None:
-    """Apply an edit, or queue its job; reply with the reason if it is impossible."""
-    link = event_context.own_link(context, change.link_id)
-    if isinstance(link, str):
-        context.reply(replies.Reply(link))
-    elif request_fields.EDITS[change.field] is request_fields.POSTER_TEXT:
-        _set_poster_text(context, link, change)
-    elif why := _edit_obstacle(context, link, change):
-        context.reply(
-            menus.unsaved_reply(event_context.own_card(context, link), why, context.seller.language)
-        )
-    else:
-        context.add_job(request_changes.job_of(change, context.reply_to()))
 
 
 def _fetch_photo(
@@ -169,68 +156,31 @@ def _fetch_file(
     outbox.put(context.tx, context.queues.files, lane, body, context.now)
 
 
-def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
-    """Queue the job that adds codes to a request; reply with the reason if it is impossible."""
-    link = event_context.own_link(context, new.link_id, or_deleted=True)
+def _create(context: event_context.EventContext, spec: request_spec.RequestSpec) -> None:
+    """Store a request and queue its creation at the service."""
+    person = context.person
+    seller_rows.save_price(context.tx, person.id, spec.amount, spec.currency)
+    if spec.image is not None:
+        seller_images.keep_image(context.tx, spec.image, person.id)
+    link = link_rows.add_link(context.tx, person.chat_id, person.id, spec, context.now)
+    audit_trail.record_spec(context.tx, person.id, link, spec, context.now)
+    name = None if context.seller.profile.name else context.seller.hints.name
+    context.add_job(jobs.CreateRequest(link, context.reply_to(), seller_name=name))
+
+
+def _apply_change(context: event_context.EventContext, change: flow.Change) -> None:
+    """Apply an edit, or queue its job; reply with the reason if it is impossible."""
+    link = event_context.own_link(context, change.link_id)
     if isinstance(link, str):
         context.reply(replies.Reply(link))
-    elif why := codes_obstacle(context, link):
-        context.reply(replies.Reply(why))
+    elif request_fields.EDITS[change.field] is request_fields.POSTER_TEXT:
+        _set_poster_text(context, link, change)
+    elif why := _edit_obstacle(context, link, change):
+        context.reply(
+            menus.unsaved_reply(event_context.own_card(context, link), why, context.seller.language)
+        )
     else:
-        context.add_job(jobs.AddCodes(link.id, context.reply_to(), new.codes, context.now))
-
-
-def codes_obstacle(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
-    """Return why no codes can be added to a request; None if its buyers get codes."""
-    goods = link.spec.goods
-    is_list = goods is not None and goods.kind == request_spec.CODES
-    return None if is_list else context.text("toast-no-codes")
-
-
-# Marks on payments: the service notifies the buyer.
-
-NOTE_TIME = 10 * 60 * 1000
-"""Milliseconds that a seller has for the note; then the buyer gets the mark alone."""
-
-
-def send_mark(
-    context: event_context.EventContext,
-    found: payment_marks.FoundPayment,
-    mark: str,
-    *,
-    delay: int = 0,
-) -> None:
-    """Queue the job that sends a payment's mark, due in `delay` ms.
-
-    A delayed job has a lane of its own: other jobs of the link would wait behind it. At another
-    server than the embedded one, which has no marks, they stay in the chat.
-    """
-    if context.seller.paid_at.host is not None:
-        return
-    now, reply_to = context.now, context.reply_to()
-    job = jobs.SendMark(found.link_id, reply_to, *found.ids, mark, now)
-    lane = f"{queues.BACKGROUND}{found.link_id}:marks" if delay else found.link_id
-    outbox.put(
-        context.tx,
-        context.queues.jobs,
-        lane,
-        job,
-        now,
-        priority=queue_policy.NOTICE,
-        due_at=now + delay,
-    )
-
-
-def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None:
-    """Save the note on a payment unless its mark was taken back, and send the mark."""
-    link_id, at, digest = note.payment.split(":")
-    key = payment.PaymentKey(link_id, int(at), digest)
-    found = payment_marks.payment_by_key(context.tx, context.person.id, key)
-    if found is None:
-        return
-    if note.text is not None:
-        payment_marks.save_note(context.tx, found, note.mark, note.text)
-    send_mark(context, found, note.mark)
+        context.add_job(request_changes.job_of(change, context.reply_to()))
 
 
 def _set_poster_text(
@@ -273,29 +223,79 @@ def removal_obstacle(
     return context.text("toast-none-left") if is_sold_out else None
 
 
-def receive_photo(
-    context: event_context.EventContext, wanted: payloads.PhotoDownload, photo: bytes | str
-) -> None:
-    """Resume a form with its photo: the data, or the reason why there is none.
+def start_edit_form(
+    context: event_context.EventContext, link: link_rows.PaymentLink, field: str
+) -> flow.FormResult:
+    """Return the form that asks for a field's new value."""
+    draft_id = link_rows.short_id(6)
+    return form.edit_form(
+        draft_id,
+        request_changes.request_for_form(link, field),
+        field,
+        context.seller,
+        current=context.draft,
+    )
 
-    The photo is deleted if the form has ended; a photo that it replaces is deleted too.
+
+def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
+    """Queue the job that adds codes to a request; reply with the reason if it is impossible."""
+    link = event_context.own_link(context, new.link_id, or_deleted=True)
+    if isinstance(link, str):
+        context.reply(replies.Reply(link))
+    elif why := codes_obstacle(context, link):
+        context.reply(replies.Reply(why))
+    else:
+        context.add_job(jobs.AddCodes(link.id, context.reply_to(), new.codes, context.now))
+
+
+def codes_obstacle(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
+    """Return why no codes can be added to a request; None if its buyers get codes."""
+    goods = link.spec.goods
+    is_list = goods is not None and goods.kind == request_spec.CODES
+    return None if is_list else context.text("toast-no-codes")
+
+
+# Marks on payments: the service notifies the buyer.
+
+NOTE_TIME = 10 * 60 * 1000
+"""Milliseconds that a seller has for the note; then the buyer gets the mark alone."""
+
+
+def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None:
+    """Save the note on a payment unless its mark was taken back, and send the mark."""
+    link_id, at, digest = note.payment.split(":")
+    key = payment.PaymentKey(link_id, int(at), digest)
+    found = payment_marks.payment_by_key(context.tx, context.person.id, key)
+    if found is None:
+        return
+    if note.text is not None:
+        payment_marks.save_note(context.tx, found, note.mark, note.text)
+    send_mark(context, found, note.mark)
+
+
+def send_mark(
+    context: event_context.EventContext,
+    found: payment_marks.FoundPayment,
+    mark: str,
+    *,
+    delay: int = 0,
+) -> None:
+    """Queue the job that sends a payment's mark, due in `delay` ms.
+
+    A delayed job has a lane of its own: other jobs of the link would wait behind it. At another
+    server than the embedded one, which has no marks, they stay in the chat.
     """
-    tx, draft, seller_id = context.tx, context.draft, context.person.id
-    image = problem = None
-    if isinstance(photo, bytes):
-        image = seller_images.add_image(tx, seller_id, photo, context.now)
-    else:
-        problem = f"photo-{photo}"
-    spec = request_spec.RequestSpec.from_json(wanted.spec) if wanted.spec else None
-    if spec is None:
-        result = form.take_picture(draft, wanted.draft_id, image, problem, context.seller)
-    else:
-        context = replace(
-            context, seller=replace(context.seller, hints=drafts.ProfileHints(wanted.seller_name))
-        )
-        result = form.line_with_photo(
-            spec, wanted.draft_id, image, problem, context.seller, current=draft
-        )
-    apply_result(context, result)
-    if result.change is None:  # otherwise a job needs it
-        seller_images.delete_unused(tx, [image, draft.image if draft else None])
+    if context.seller.paid_at.host is not None:
+        return
+    now, reply_to = context.now, context.reply_to()
+    job = jobs.SendMark(found.link_id, reply_to, *found.ids, mark, now)
+    lane = f"{queues.BACKGROUND}{found.link_id}:marks" if delay else found.link_id
+    outbox.put(
+        context.tx,
+        context.queues.jobs,
+        lane,
+        job,
+        now,
+        priority=queue_policy.NOTICE,
+        due_at=now + delay,
+    )

@@ -1,4 +1,9 @@
-"""The jobs that create a request and delete accidental copies of it."""
+"""The jobs that create a request (`create`) and delete accidental copies of it.
+
+The ordinary way: `_order` reads what to create, `_run` calls the server, `_made` stores its answer.
+The rest is for creates that the server refuses, and for those whose answer is lost: the request is
+then searched for before it is created again, and its copies are deleted later.
+"""
 
 from __future__ import annotations
 
@@ -67,6 +72,21 @@ class CreateHandler:
             else:
                 await self._outcomes.finish(message, self._made, made, attempt)
 
+    def _order(self, tx: database.Transaction, link: link_rows.PaymentLink) -> create_attempt.Order:
+        """Return what to create, with the dialects that the server may know."""
+        instrument = instrument_of(link.spec, self._server.instrument)
+        if self._server.url is None:
+            dialects: tuple[Dialect, ...] = DIALECTS[:1]
+        else:
+            known = server_memory.known_dialect(tx, self._server.url)
+            dialects = dialects_to_try(known, link.spec, instrument)
+        paid = payment_rows.paid_request_ids(tx, link.id)
+        state = seller_rows.profile_state(tx, link.seller_id)
+        seller = request_bodies.seller_of_create(state.profile, self._server.addresses)
+        if seller and not self._profile.knows_seller(tx):
+            seller = None
+        return create_attempt.Order(link, instrument, dialects, paid, seller, state.version)
+
     async def _run(
         self,
         attempt: create_attempt.Attempt,
@@ -89,44 +109,6 @@ class CreateHandler:
             if progress.unsettled(now, server.settling):
                 return None
         return await attempt.create(write)
-
-    async def delete_copies(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Delete the requests that lost creates made late; retry while the server fails."""
-        paid = await self._outcomes.db.read(lambda tx: payment_rows.paid_request_ids(tx, link.id))
-        try:
-            await job_outcomes.in_time(
-                create_attempt.delete_accidental_copies(self._server.client, link, paid)
-            )
-        except (errors.PeerError, errors.Refused) as error:
-            job_outcomes.log_failure(message.body, error)
-            is_given_up = self._outcomes.now() - message.created_at > PATIENCE
-            if isinstance(error, errors.PeerError) and not is_given_up:
-                delay = job_outcomes.RETRIES.delay(message.attempts) or 0
-                await self._outcomes.retry(message, message.body, delay)
-                return
-        await self._outcomes.finish(message)
-
-    def give_up(
-        self, tx: database.Transaction, job: jobs.CreateRequest, progress: jobs.CreateProgress
-    ) -> None:
-        """End a create whose outcome may never be known."""
-        self._fail(tx, job, progress)
-        self._outcomes.send_text(tx, job, "service-given-up")
-
-    def _order(self, tx: database.Transaction, link: link_rows.PaymentLink) -> create_attempt.Order:
-        """Return what to create, with the dialects that the server may know."""
-        instrument = instrument_of(link.spec, self._server.instrument)
-        if self._server.url is None:
-            dialects: tuple[Dialect, ...] = DIALECTS[:1]
-        else:
-            known = server_memory.known_dialect(tx, self._server.url)
-            dialects = dialects_to_try(known, link.spec, instrument)
-        paid = payment_rows.paid_request_ids(tx, link.id)
-        state = seller_rows.profile_state(tx, link.seller_id)
-        seller = request_bodies.seller_of_create(state.profile, self._server.addresses)
-        if seller and not self._profile.knows_seller(tx):
-            seller = None
-        return create_attempt.Order(link, instrument, dialects, paid, seller, state.version)
 
     def _made(
         self,
@@ -243,5 +225,28 @@ class CreateHandler:
         job = replace(message.body, progress=progress)
         await self._outcomes.retry(message, job, delay, None if is_known else text)
 
+    def give_up(
+        self, tx: database.Transaction, job: jobs.CreateRequest, progress: jobs.CreateProgress
+    ) -> None:
+        """End a create whose outcome may never be known."""
+        self._fail(tx, job, progress)
+        self._outcomes.send_text(tx, job, "service-given-up")
+
     def _delete_copies_later(self, tx: database.Transaction, job: jobs.CreateRequest) -> None:
         self._outcomes.add_later(tx, jobs.DeleteAccidentalCopies(job.link_id), COPIES_DELAY)
+
+    async def delete_copies(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
+        """Delete the requests that lost creates made late; retry while the server fails."""
+        paid = await self._outcomes.db.read(lambda tx: payment_rows.paid_request_ids(tx, link.id))
+        try:
+            await job_outcomes.in_time(
+                create_attempt.delete_accidental_copies(self._server.client, link, paid)
+            )
+        except (errors.PeerError, errors.Refused) as error:
+            job_outcomes.log_failure(message.body, error)
+            is_given_up = self._outcomes.now() - message.created_at > PATIENCE
+            if isinstance(error, errors.PeerError) and not is_given_up:
+                delay = job_outcomes.RETRIES.delay(message.attempts) or 0
+                await self._outcomes.retry(message, message.body, delay)
+                return
+        await self._outcomes.finish(message)

@@ -1,4 +1,7 @@
-"""Paying a request: a checkout reserves its units by one of the request's ways.
+"""Pay a request (`pay`): a checkout reserves its units by one of the request's ways.
+
+The ordinary way: `inventory.take` reserves the units, `_begin` stores and opens the checkout.
+The rest of `pay` is for forms posted twice, payers with an earlier checkout, and too few units.
 
 Test money and bank codes are open in the transaction that reserves; a wallet is asked by a job.
 """
@@ -84,61 +87,6 @@ class PaymentForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A way to pay a request."""
-
-    name: str
-    kind: str
-    scheme: str
-
-    automatic: bool
-    """True if the rail finds the money; otherwise the seller confirms it."""
-
-    account: payout_account.PayoutAccount
-
-    quote: Quote | None
-    """What the payer pays, None while the rate is unknown. If the payer chooses the amount, the
-    quote is of the highest one: the lowest may come to nothing in sats."""
-
-
-async def read_ways(
-    db: database.Database, context: settling.PaymentContext, request: PaymentRequest
-) -> list[Way]:
-    """Return the ways to pay a request in its seller's order, none with test money."""
-    if context.rails.test_money or request.payout is None:
-        return []
-    accounts = await account_rows.read_ways(db, request.app_id, request.payout)
-    return [
-        Way(
-            name=account.way,
-            kind=account.kind,
-            scheme=account.scheme,
-            automatic=account.automatic,
-            account=account,
-            quote=_quote(context, request, account),
-        )
-        for account in accounts
-        if account.takes(request.terms.currency)
-    ]
-
-
-def _quote(
-    context: settling.PaymentContext, request: PaymentRequest, account: payout_account.PayoutAccount
-) -> Quote | None:
-    order = dearest_order(request.terms)
-    try:
-        return context.quote(request, _payer_currency(request, account), order)
-    except (errors.InvalidBody, errors.NotPayable):
-        return None
-
-
-def _payer_currency(request: PaymentRequest, account: payout_account.PayoutAccount) -> str:
-    """Return the currency that a payer pays to an account: the price's if the account takes it."""
-    price = request.terms.currency
-    return price if price in account.currencies else account.currencies[0]
-
-
-@dataclass(frozen=True, slots=True)
 class PaymentProgress:
     """How far a payment is."""
 
@@ -197,16 +145,79 @@ def pay(
     return _begin(tx, context, request, form, holder, now)
 
 
-def _is_at_once(context: settling.PaymentContext, form: PaymentForm) -> bool:
-    """Return whether the money is here with the form, as only test money can be."""
-    return context.rails.test_money and form.scenario.is_at_once
-
-
 def _posted_before(tx: database.Transaction, form: PaymentForm) -> PaymentProgress | None:
     earlier = checkout_rows.find_by_form(tx, form.request_id, form.token)
     if earlier is None:
         return None
     return PaymentProgress(earlier.id, payment_rows.first_of_checkout(tx, earlier.id))
+
+
+def _is_at_once(context: settling.PaymentContext, form: PaymentForm) -> bool:
+    """Return whether the money is here with the form, as only test money can be."""
+    return context.rails.test_money and form.scenario.is_at_once
+
+
+def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: int) -> bool:
+    """End a payer's checkout for another one; return False, unchanged, if it stays.
+
+    A checkout of the same order by the same way stays. So does a claimed one: the seller decides.
+    """
+    if _is_same(held, form) or held.stored_state is CheckoutState.CLAIMED:
+        return False
+    is_open = held.stored_state is CheckoutState.OPEN
+    state = CheckoutState.CANCELLED if is_open else CheckoutState.LAPSED
+    return inventory.end(tx, held, state, now)
+
+
+def _is_same(held: Checkout, form: PaymentForm) -> bool:
+    """Return whether a form asks for the same as a checkout; a fixed price is always the same."""
+    return (
+        form.way in {None, held.way}
+        and form.quantity == held.quantity
+        and (held.price is None or form.price in {None, held.price})
+    )
+
+
+def _refusal(
+    tx: database.Transaction, form: PaymentForm, now: int
+) -> errors.NotFound | errors.NotPayable:
+    """Return why units could not be taken. Raises InvalidBody for more than a checkout may have."""
+    request = request_rows.find(tx, form.request_id, now)
+    if request is None:
+        return errors.NotFound()
+    if state := request.hindrance(now):
+        return errors.NotPayable(state)
+    check_quantity(request.terms, form.quantity)
+    if request.units is None:
+        return errors.NotFound()
+    return errors.NotPayable(TOO_FEW, request.units.remaining)
+
+
+def _check_holds(
+    tx: database.Transaction,
+    context: settling.PaymentContext,
+    request: PaymentRequest,
+    form: PaymentForm,
+    holder: Holder,
+    now: int,
+    *,
+    but: str,
+) -> None:
+    """Raise TooManyHolds, which undoes the taking, if the payer's network holds enough.
+
+    It counts after the guarded statement, which no other transaction passes until this one commits,
+    and without the checkout `but`, which is replaced.
+    """
+    if not context.holds or holder.site is None:
+        return
+    counted = checkout_rows.count_held(tx, request.id, holder, now, but)
+    held, cap, units = counted.network, context.holds, request.units
+    unsold = units.remaining + units.reserved if units else None
+    if may_reserve(holder, held, counted.site, unsold, cap, form.quantity):
+        return
+    frees = unsold is None or is_capped_without_cookie(holder, held, cap, form.quantity)
+    until = (counted.lapses_at if frees else counted.room_at) or now
+    raise errors.TooManyHolds(max(1, (until - now + 999) // 1000))
 
 
 def _begin(
@@ -258,44 +269,6 @@ def _begin(
         claiming.record_claim(tx, context, request, checkout, holder, now)
     polling.queue_polls(tx, checkout, opened, "", now)
     return PaymentProgress(checkout.id, None)
-
-
-def _sold(
-    tx: database.Transaction,
-    request: PaymentRequest,
-    checkout: Checkout,
-    opened: rail.Opened | None,
-    now: int,
-) -> PaymentProgress:
-    """Store a paid checkout, whose units are sold already, with its payment."""
-    if opened is None or opened.arrived is None:
-        raise RuntimeError(f"no money came with checkout {checkout.id}")
-    checkout_rows.insert(tx, checkout, UNKNOWN_HOLDER)
-    settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
-    payment = settling.record_at_once(tx, request, checkout, settlement, now)
-    polling.queue_polls(tx, checkout, opened, "", now)
-    return PaymentProgress(checkout.id, payment, fresh=True)
-
-
-def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: int) -> bool:
-    """End a payer's checkout for another one; return False, unchanged, if it stays.
-
-    A checkout of the same order by the same way stays. So does a claimed one: the seller decides.
-    """
-    if _is_same(held, form) or held.stored_state is CheckoutState.CLAIMED:
-        return False
-    is_open = held.stored_state is CheckoutState.OPEN
-    state = CheckoutState.CANCELLED if is_open else CheckoutState.LAPSED
-    return inventory.end(tx, held, state, now)
-
-
-def _is_same(held: Checkout, form: PaymentForm) -> bool:
-    """Return whether a form asks for the same as a checkout; a fixed price is always the same."""
-    return (
-        form.way in {None, held.way}
-        and form.quantity == held.quantity
-        and (held.price is None or form.price in {None, held.price})
-    )
 
 
 def _account(
@@ -358,43 +331,73 @@ def _free_reference(tx: database.Transaction) -> str:
     return reference
 
 
-def _check_holds(
+def _sold(
     tx: database.Transaction,
-    context: settling.PaymentContext,
     request: PaymentRequest,
-    form: PaymentForm,
-    holder: Holder,
+    checkout: Checkout,
+    opened: rail.Opened | None,
     now: int,
-    *,
-    but: str,
-) -> None:
-    """Raise TooManyHolds, which undoes the taking, if the payer's network holds enough.
-
-    It counts after the guarded statement, which no other transaction passes until this one commits,
-    and without the checkout `but`, which is replaced.
-    """
-    if not context.holds or holder.site is None:
-        return
-    counted = checkout_rows.count_held(tx, request.id, holder, now, but)
-    held, cap, units = counted.network, context.holds, request.units
-    unsold = units.remaining + units.reserved if units else None
-    if may_reserve(holder, held, counted.site, unsold, cap, form.quantity):
-        return
-    frees = unsold is None or is_capped_without_cookie(holder, held, cap, form.quantity)
-    until = (counted.lapses_at if frees else counted.room_at) or now
-    raise errors.TooManyHolds(max(1, (until - now + 999) // 1000))
+) -> PaymentProgress:
+    """Store a paid checkout, whose units are sold already, with its payment."""
+    if opened is None or opened.arrived is None:
+        raise RuntimeError(f"no money came with checkout {checkout.id}")
+    checkout_rows.insert(tx, checkout, UNKNOWN_HOLDER)
+    settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
+    payment = settling.record_at_once(tx, request, checkout, settlement, now)
+    polling.queue_polls(tx, checkout, opened, "", now)
+    return PaymentProgress(checkout.id, payment, fresh=True)
 
 
-def _refusal(
-    tx: database.Transaction, form: PaymentForm, now: int
-) -> errors.NotFound | errors.NotPayable:
-    """Return why units could not be taken. Raises InvalidBody for more than a checkout may have."""
-    request = request_rows.find(tx, form.request_id, now)
-    if request is None:
-        return errors.NotFound()
-    if state := request.hindrance(now):
-        return errors.NotPayable(state)
-    check_quantity(request.terms, form.quantity)
-    if request.units is None:
-        return errors.NotFound()
-    return errors.NotPayable(TOO_FEW, request.units.remaining)
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to pay a request."""
+
+    name: str
+    kind: str
+    scheme: str
+
+    automatic: bool
+    """True if the rail finds the money; otherwise the seller confirms it."""
+
+    account: payout_account.PayoutAccount
+
+    quote: Quote | None
+    """What the payer pays, None while the rate is unknown. If the payer chooses the amount, the
+    quote is of the highest one: the lowest may come to nothing in sats."""
+
+
+async def read_ways(
+    db: database.Database, context: settling.PaymentContext, request: PaymentRequest
+) -> list[Way]:
+    """Return the ways to pay a request in its seller's order, none with test money."""
+    if context.rails.test_money or request.payout is None:
+        return []
+    accounts = await account_rows.read_ways(db, request.app_id, request.payout)
+    return [
+        Way(
+            name=account.way,
+            kind=account.kind,
+            scheme=account.scheme,
+            automatic=account.automatic,
+            account=account,
+            quote=_quote(context, request, account),
+        )
+        for account in accounts
+        if account.takes(request.terms.currency)
+    ]
+
+
+def _quote(
+    context: settling.PaymentContext, request: PaymentRequest, account: payout_account.PayoutAccount
+) -> Quote | None:
+    order = dearest_order(request.terms)
+    try:
+        return context.quote(request, _payer_currency(request, account), order)
+    except (errors.InvalidBody, errors.NotPayable):
+        return None
+
+
+def _payer_currency(request: PaymentRequest, account: payout_account.PayoutAccount) -> str:
+    """Return the currency that a payer pays to an account: the price's if the account takes it."""
+    price = request.terms.currency
+    return price if price in account.currencies else account.currencies[0]

@@ -73,16 +73,6 @@ class Caller:
     them, and an `account:` has to be its owner's."""
 
 
-def new_id(now: int, digits: int = 24) -> str:
-    """Return an id of lower-case hex characters; all but the first five can't be guessed.
-
-    The ids of one second begin alike, so that an index has its new rows on a few of its pages,
-    however many rows it has (docs/decisions/0087-ids-that-begin-with-the-time.md).
-    """
-    time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
-    return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]
-
-
 def create(
     tx: database.Transaction,
     caller: Caller,
@@ -197,29 +187,14 @@ def delete(tx: database.Transaction, caller: Caller, request_id: str) -> None:
     _record(tx, request, "deleted", caller.now, details)
 
 
-def _with_recipient(
-    tx: database.Transaction, caller: Caller, request: request.PaymentRequest
-) -> request.PaymentRequest:
-    recipient = recipients.find_or_ask(tx, request, caller.now, confirms=caller.confirms)
-    return replace(request, recipient=recipient)
+def new_id(now: int, digits: int = 24) -> str:
+    """Return an id of lower-case hex characters; all but the first five can't be guessed.
 
-
-def find_own(tx: database.Transaction, caller: Caller, request_id: str) -> request.PaymentRequest:
-    """Return the application's request. Raises NotFound."""
-    request = request_rows.find_of_app(tx, caller.app_id, request_id, caller.now)
-    if request is None:
-        raise errors.NotFound
-    return request
-
-
-def _find_own_ever(
-    tx: database.Transaction, caller: Caller, request_id: str
-) -> request.PaymentRequest:
-    """Return the application's request, also a deleted one. Raises NotFound."""
-    request = request_rows.find_ever(tx, request_id, caller.now)
-    if request is None or request.app_id != caller.app_id:
-        raise errors.NotFound
-    return request
+    The ids of one second begin alike, so that an index has its new rows on a few of its pages,
+    however many rows it has (docs/decisions/0087-ids-that-begin-with-the-time.md).
+    """
+    time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
+    return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]
 
 
 def _check(caller: Caller, webhook: object, email: object, redirect: object) -> None:
@@ -231,6 +206,23 @@ def _check(caller: Caller, webhook: object, email: object, redirect: object) -> 
     if isinstance(email, str) and not caller.policy.mails:
         problem = errors.FieldProblem("notifications.email", "is not available")
         raise errors.EmailUnavailable(info=[problem])
+
+
+def _check_webhook(caller: Caller, url: str) -> None:
+    try:
+        host = webhook_addresses.check_url(url, caller.policy.allow)
+    except errors.ForbiddenAddress as error:
+        raise changes.invalid_field(WEBHOOK_FIELD, str(error)) from None
+    if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
+        message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
+        raise changes.invalid_field(WEBHOOK_FIELD, message)
+
+
+def _check_redirect(caller: Caller, url: str) -> None:
+    try:
+        links.check_app(url, caller.policy.schemes)
+    except ValueError as error:
+        raise changes.invalid_field("redirectUrl", str(error)) from None
 
 
 def _check_owner(caller: Caller, terms: request.Terms) -> None:
@@ -277,21 +269,29 @@ def _check_real_money(terms: request.Terms) -> None:
         raise changes.invalid_field("instrumentCurrencyCode", f"must be one of {others}")
 
 
-def _check_webhook(caller: Caller, url: str) -> None:
-    try:
-        host = webhook_addresses.check_url(url, caller.policy.allow)
-    except errors.ForbiddenAddress as error:
-        raise changes.invalid_field(WEBHOOK_FIELD, str(error)) from None
-    if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
-        message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
-        raise changes.invalid_field(WEBHOOK_FIELD, message)
+def _with_recipient(
+    tx: database.Transaction, caller: Caller, request: request.PaymentRequest
+) -> request.PaymentRequest:
+    recipient = recipients.find_or_ask(tx, request, caller.now, confirms=caller.confirms)
+    return replace(request, recipient=recipient)
 
 
-def _check_redirect(caller: Caller, url: str) -> None:
-    try:
-        links.check_app(url, caller.policy.schemes)
-    except ValueError as error:
-        raise changes.invalid_field("redirectUrl", str(error)) from None
+def find_own(tx: database.Transaction, caller: Caller, request_id: str) -> request.PaymentRequest:
+    """Return the application's request. Raises NotFound."""
+    request = request_rows.find_of_app(tx, caller.app_id, request_id, caller.now)
+    if request is None:
+        raise errors.NotFound
+    return request
+
+
+def _find_own_ever(
+    tx: database.Transaction, caller: Caller, request_id: str
+) -> request.PaymentRequest:
+    """Return the application's request, also a deleted one. Raises NotFound."""
+    request = request_rows.find_ever(tx, request_id, caller.now)
+    if request is None or request.app_id != caller.app_id:
+        raise errors.NotFound
+    return request
 
 
 # Metrics and entries of the audit log. Of a webhook an entry has only the host, because the rest of
