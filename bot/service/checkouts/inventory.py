@@ -72,18 +72,28 @@ def _add(total: str, billions: str, rest: str) -> str:
     )
 
 
+# The amount of a sale: units times the payer's price, or the request's if the payer chose none. A
+# sum has two columns, billions and rest, since it may exceed 64 bits.
 _SUM = "(:units * COALESCE(:price, amount))"
 _SUM_BILLIONS = f"{_SUM} / {tables.BILLION}"
 _SUM_REST = f"{_SUM} - {_SUM_BILLIONS} * {tables.BILLION}"
 _TAKE_IN = _add("volume", _SUM_BILLIONS, _SUM_REST)
-# The parts of a known amount, which may be negative.
+
+# Adds a known amount, which may be negative, to the raised sum.
 _RAISE_BY = _add("raised", ":billions", ":rest")
+
+# Counts the units as sold, and adds their amount to both sums: `volume` of all money that came, and
+# `raised`, from which money that is paid back is taken out again.
 _SELL = (
     f"paid_count = paid_count + :units, sales_count = sales_count + 1, {_TAKE_IN},"
     f" {_add('raised', _SUM_BILLIONS, _SUM_REST)}"
 )
+
+# Counts the units as reserved.
 _RESERVE = "reserved_units = reserved_units + :units"
-# Takes the units if the request can be paid now.
+
+# Take units from the remaining ones if the request can be paid now. The conditions stand in the
+# UPDATE itself, so that two payers can't both take the last unit. `{counted}` says where they go.
 _TAKE = f"""
     UPDATE payment_requests SET remaining_units = remaining_units - :units, {{counted}}
     WHERE id = :id AND deleted_at IS NULL
@@ -95,30 +105,43 @@ _TAKE = f"""
     RETURNING {request_rows.COLUMNS}, 1 AS payable
 """  # noqa: S608 - our own words
 TAKE = {RESERVED: _TAKE.format(counted=_RESERVE), SOLD: _TAKE.format(counted=_SELL)}
+
+# Return reserved units to the remaining ones, after a checkout ended, lapsed or yielded them.
 GIVE_BACK = """
     UPDATE payment_requests
     SET remaining_units = remaining_units + :units, reserved_units = reserved_units - :units
     WHERE id = :id
 """
+
+# Take back a sale of test money that was counted in this transaction, for a payer who keeps an
+# earlier checkout instead. The amount is passed as a negative one.
 UNDO_SALE = f"""
     UPDATE payment_requests
     SET remaining_units = remaining_units + :units, paid_count = paid_count - :units,
       sales_count = sales_count - 1, {_RAISE_BY}, {_add("volume", ":billions", ":rest")}
     WHERE id = :id
 """  # noqa: S608 - our own words
+
+# Correct the raised sum when the seller pays a payment back, or takes that mark back.
 RAISE = f"UPDATE payment_requests SET {_RAISE_BY} WHERE id = :id"  # noqa: S608 - our own words
+
+# Mark a checkout as paid if it still holds its units. Its holder then counts as a payer, who gets
+# more room for further checkouts.
 PAY = (
     f"UPDATE checkouts SET state = 'paid', {_PAID_COUNTS}"  # noqa: S608 - our own words
     f" WHERE id = :id AND {one_of(states_before(CheckoutState.PAID))}"
     f" AND held = 1 AND lapses_at > :now"
 )
-# A claim that outlasts its units goes on without them.
+
+# A claim that outlasts its units goes on without them: its seller may still confirm it.
 _OUTLASTS = "claim_lapses_at > :now"
 _LAPSE_COUNTS = _counted(
     "CASE WHEN claim_lapses_at <= :now THEN 2 * claim_lapses_at - claimed_at"
     " ELSE 4 * lapses_at - 3 * created_at END",
     _OUTLASTS,
 )
+
+# End the reservations of one request whose time is over, and return the units that each held.
 LAPSE = f"""
     UPDATE checkouts SET
       state = CASE WHEN {_OUTLASTS} THEN state ELSE 'lapsed' END,
@@ -127,49 +150,75 @@ LAPSE = f"""
     WHERE request_id = :id AND {HOLDS} AND lapses_at <= :now
     RETURNING CASE WHEN state = 'claimed' OR held = 1 THEN quantity ELSE 0 END AS units
 """  # noqa: S608 - our own words
+
+# Turn reserved units into sold ones; after PAY, in the same transaction.
 TAKE_RESERVED = f"""
     UPDATE payment_requests SET reserved_units = reserved_units - :units, {_SELL}
     WHERE id = :id AND reserved_units >= :units
 """  # noqa: S608 - our own words
-# Money for a checkout without units takes any that remain, also of an expired request.
+
+# The states in which a checkout has no units, although money may still come for it.
 _WITHOUT_UNITS = f"({GIVEN_UP} OR (state = 'claimed' AND held = 0))"
+
+# Sell remaining units to a checkout without units, also of an expired request: the payer did pay.
 TAKE_LATE = f"""
     UPDATE payment_requests SET remaining_units = remaining_units - :units, {_SELL}
     WHERE id = :id AND (remaining_units IS NULL OR remaining_units >= :units)
       AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND {_WITHOUT_UNITS})
 """  # noqa: S608 - our own words
+
+# Mark a checkout without units as paid: paid, late or oversold, as TAKE_LATE turned out.
 FINISH = (
     f"UPDATE checkouts SET state = :state, {_PAID_LATE_COUNTS} WHERE id = :id AND {_WITHOUT_UNITS}"  # noqa: S608 - our own words
 )
+
+# Count a payment for which no units were left. Its money came, but raises nothing: it has to be
+# paid back.
 OVERSELL = (
     f"UPDATE payment_requests SET oversold_count = oversold_count + 1, {_TAKE_IN} WHERE id = :id"  # noqa: S608 - our own words
 )
+
+# End a checkout before its time: one statement for each state without money. The guard leaves a
+# checkout alone that was paid or has lapsed meanwhile.
 END = {
     state: f"UPDATE checkouts SET state = '{state}', failure = :failure, {counts}"  # noqa: S608 - our own words
     f" WHERE id = :id AND {one_of(states_before(state))}"
     f" AND COALESCE(claim_lapses_at, lapses_at) > :now"
     for state, counts in _ENDED_COUNTS.items()
 }
+
+# Mark a checkout as claimed: the payer says that they paid, and the seller has time to confirm it.
+# The holder is stored, since caps count claims.
 _CLAIM = """
     UPDATE checkouts SET state = 'claimed', claimed_at = :now, claim_lapses_at = :until,
       held = :held, lapses_at = :lapses_at, network = {network}, site = {site},
       counted_until = {counted}
     WHERE id = :id AND {guard}
 """
+
+# A claim of an open checkout; the stored holder stays if the caller's is unknown.
 CLAIM = _CLAIM.format(
     network="COALESCE(:network, network)",
     site="COALESCE(:site, site)",
     counted="COALESCE(:counted, counted_until)",
     guard="state = 'open' AND lapses_at > :now",
 )
+
+# A claim of a lapsed checkout, with the holder who claims it now.
 CLAIM_AGAIN = _CLAIM.format(
     network=":network", site=":site", counted=":counted", guard="state = 'lapsed'"
 )
+
+# Reserve units for a lapsed checkout that is claimed. Its request may have expired: the payer
+# came in time.
 RESERVE_AGAIN = """
     UPDATE payment_requests
     SET remaining_units = remaining_units - :units, reserved_units = reserved_units + :units
     WHERE id = :id AND deleted_at IS NULL AND (remaining_units IS NULL OR remaining_units >= :units)
 """
+
+# Read the claims of a request that hold units: `yielding` chooses those that give them up.
+# `claims` sums up all claimed units of the claim's site, because large holders yield first.
 CLAIMS = """
     SELECT c.id, c.quantity, c.claimed_at, c.lapses_at, c.claim_lapses_at,
       CASE WHEN c.counted_until IS NOT NULL THEN c.site END AS counted_site,
@@ -177,16 +226,25 @@ CLAIMS = """
        AND o.site = c.site AND o.state = 'claimed') AS claims
     FROM checkouts c WHERE c.request_id = :id AND c.state = 'claimed' AND c.held = 1
 """
+
+# Take the units from a claim, which goes on without them; its units are then returned by GIVE_BACK.
 YIELD = """
     UPDATE checkouts SET held = 0, lapses_at = claim_lapses_at
     WHERE id = :id AND state = 'claimed' AND held = 1
 """
+
+# Find requests with reservations whose time is over, for the sweep.
 OVERDUE = (
     f"SELECT DISTINCT request_id FROM checkouts WHERE {HOLDS} AND lapses_at <= :now LIMIT :most"  # noqa: S608 - our own words
 )
-# A claim is counted for as long as it lasts.
+
+# True for holders that no cap counts any more. A claim is counted for as long as it lasts.
 _COUNTED_ENOUGH = f"counted_until > 0 AND counted_until <= :now AND NOT {HOLDS}"
+
+# Find requests with such holders, for the sweep.
 COUNTED_ENOUGH = f"SELECT DISTINCT request_id FROM checkouts WHERE {_COUNTED_ENOUGH} LIMIT :most"  # noqa: S608 - our own words
+
+# Erase these holders of a request: they are personal data that nobody needs any more.
 FORGET_HOLDERS = (
     f"UPDATE checkouts SET {NOBODY}"  # noqa: S608 - our own words
     f" WHERE request_id = :id AND site IS NOT NULL AND {_COUNTED_ENOUGH}"
