@@ -16,9 +16,6 @@ from bot.chat.model.payment import NO_WORDS, TEST_MONEY, PaymentKey
 from bot.core.money import amounts
 from bot.core.text import translations
 
-# Buttons of alerts: what the seller can do about a payment, and the cards of the requests.
-
-
 _BUTTON_NAME = 24  # UTF-16 units
 _MAX_BUTTONS = 8
 

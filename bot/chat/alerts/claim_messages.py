@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from bot.chat.alerts import delivery
 from bot.chat.cards import claim_cards
-from bot.chat.model import drafts, local_time, payloads, queues, zones
+from bot.chat.model import local_time, payloads, queues, zones
 from bot.chat.store import claim_rows, link_rows
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
@@ -126,7 +126,8 @@ def _remind(
         claim_rows.set_reminder(tx, claim, claim.reminders, None)
         claim_cards.show_claim(tx, queues, claim.id, now)
         return
-    if (later := _end_of_quiet_hours(seller, now)) is not None:
+    if seller.quiet is not None and delivery.is_quiet(seller, now):
+        later = local_time.next_epoch_at(seller.quiet[1], now, seller.zone or zones.UTC_ZONE)
         claim_rows.set_reminder(tx, claim, claim.reminders, later)
         return
     number = claim.reminders + 1
@@ -137,10 +138,3 @@ def _remind(
         _put_alert(tx, queues, claim, now, is_reminder=True)
     else:
         _sound_digest(tx, queues, claim.link_id, now, REMIND_AFTER)
-
-
-def _end_of_quiet_hours(seller: drafts.Seller, now: int) -> int | None:
-    """Return when this seller's quiet hours end (epoch ms), None outside of them."""
-    if seller.quiet is None or not delivery.is_quiet(seller, now):
-        return None
-    return local_time.next_epoch_at(seller.quiet[1], now, seller.zone or zones.UTC_ZONE)

@@ -36,15 +36,16 @@ _NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class DropEnd:
-    """The end of a drop: units sold, and their alerts that were given up or switched off.
-
-    `oversold` counts payments that came when no unit was left.
-    """
+    """The end of a drop."""
 
     sold: int
+    """Units."""
     lost: int
+    """Alerts that were given up."""
     muted: int
+    """Alerts that were switched off."""
     oversold: int
+    """Payments that came when no unit was left."""
 
 
 def record_delivered(
@@ -105,7 +106,10 @@ def _drop_end(
 ) -> DropEnd | None:
     """Return the end of a drop; None while units are left or alerts are under way."""
     link = account.link
-    paid, units = link.paid_count, _units_of_drop(link)
+    paid = link.paid_count
+    known = (link.spec.units, link.answer.total_units if link.answer else None)
+    # the fewer: the seller may have taken units out
+    units = min((units for units in known if units is not None), default=None)
     if units is None or link.units_sold < units:
         return None
     settled = account.delivered + account.muted
@@ -119,12 +123,6 @@ def _drop_end(
     sold = link.units_sold - oversold_units
     lost_sold = sum(not payment.oversold for payment in lost)
     return DropEnd(sold, lost_sold, account.muted, oversold) if sold >= units else None
-
-
-def _units_of_drop(link: link_rows.PaymentLink) -> int | None:
-    """Return the units of a drop, without those that its seller took out."""
-    known = (link.spec.units, link.answer.total_units if link.answer else None)
-    return min((units for units in known if units is not None), default=None)
 
 
 def _reply(link: link_rows.PaymentLink, ending: DropEnd, language: str) -> replies.Reply:
@@ -186,9 +184,6 @@ def resend(tx: database.Transaction, queues: queues.Queues, lane: str, now: int)
         tx, queues.messages, lane, queue_policy.ALERT, queries.DEAD, most=MAX_RESENT
     )
     return sum(outbox.revive(tx, queues.messages, one.id, now) for one in reversed(dead))
-
-
-# Alerts whose words of payers may be hidden: their messages are written again without them.
 
 
 def has_words(alert: payloads.Alert) -> bool:

@@ -1,4 +1,8 @@
-"""A claim as a message to its seller: has the money arrived? And how a payment was paid."""
+"""A claim as a message that asks its seller whether the money has arrived.
+
+The first claims of a link have messages of their own. Those beyond are in its digest, one message
+that is edited as they come and go.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,7 @@ from bot.core.money import amounts
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
 
-# Limits in UTF-16 units.
-_NAME = 200
+_NAME = 200  # UTF-16 units
 
 IN_LIST = "list"
 """The last word of a button that is not in its claim's own message: the list of all follows."""
@@ -193,12 +196,6 @@ def _rows(claim: claim_rows.Claim, now: int, language: str) -> replies.Rows:
     if claim.state in (claim_rows.WAITING, claim_rows.REJECTED):
         return ((replies.Button(translations.t(language, "button-arrived"), received),),)
     return ()
-
-
-# The messages of claims: where each is shown, and its edits once it is decided.
-#
-# The first claims of a link have messages of their own. Those beyond are in its digest, one
-# message that is edited as they come and go.
 
 
 LISTED = 5

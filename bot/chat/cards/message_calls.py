@@ -43,39 +43,38 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """The part of a call to record once Telegram accepted it.
-
-    `post_id`: the post that a refresh changes. `gone`: the request is deleted and its picture
-    shows that, so the post needs no further refresh. `refused`: the picture that the card has not,
-    because Telegram refused it.
-    """
+    """The part of a call to record once Telegram accepted it."""
 
     link_id: str
     own: int
     seen: post_rows.PostContent
     post_id: str | None = None
+    """The post that a refresh changes."""
     gone: bool = False
+    """True if the request is deleted and its picture shows that: the post needs no refresh."""
     refused: str | None = None
+    """The picture that the card lacks because Telegram refused it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the Bot API; `picture` is a file to upload, or the file_id of an earlier upload.
-
-    It is drawn once `MessageCalls.build` returns. `place` is the message that the call edits, None
-    for a new message. `asks`: the message asks a question of a form; `is_passing`: it is deleted
-    once that goes on. `claim_id` is the claim that it shows, `digest_of` the link whose claims.
-    """
+    """A call of the Bot API."""
 
     method: str
     args: Mapping[str, Any]
     picture: File | Drawing | str | None = None
+    """A file to upload, drawn once `MessageCalls.build` returns, or an earlier upload's file_id."""
     place: post_rows.MessagePlace | None = None
+    """The message that the call edits; None for a new message."""
     shows: ShownRequest | None = None
     asks: bool = False
+    """True if the message asks a question of a form."""
     is_passing: bool = False
+    """True if the message is deleted once the form goes on."""
     claim_id: str | None = None
+    """The claim that the message shows."""
     digest_of: str | None = None
+    """The link whose claims the message lists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A payer's name and message as their seller reads them, and the buttons that hide them."""
+"""Lines about a payment: the payer's words, the buttons that hide them, and how it was paid."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from bot.core.text import phrases, translations
 _PAYER = 2 * payment.LONGEST_NAME
 _MESSAGE = 2 * payment.LONGEST_MESSAGE
 _BUTTON = 20
+_REFERENCE = 80
+_KIND = 24
+_SOURCE = 200
 
 MAX_HIDES = 10
 """Most hide buttons below one message: a page of a list has as many payments at most, and an alert
@@ -114,15 +117,6 @@ def hide_button(
         translations.t(language, "button-hide-name" if words.message is None else "button-hide"),
         action,
     )
-
-
-# How a payment was paid: the rail, both amounts and the rate, and how to pay it back.
-
-
-# Limits in UTF-16 units.
-_REFERENCE = 80
-_KIND = 24
-_SOURCE = 200
 
 
 def way_text(kind: str, language: str) -> str:

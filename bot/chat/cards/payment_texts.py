@@ -1,4 +1,4 @@
-"""Payments as their seller looks them up: the list of a request, and what `/find` finds."""
+"""Payments as their seller looks them up: a request's, what `/find` finds, and `/payments`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bot.chat.cards import card_text, claim_cards, payment_lines, request_card
 from bot.chat.forms import field_texts
 from bot.chat.model import drafts, moments, replies, request_spec, zones
 from bot.chat.model.payment import NOTED, PAID_BACK, SENT, UNDO, PaymentKey, PaymentMarks
-from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks, revenue
+from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks
 from bot.core.money import amounts
 from bot.core.text import translations
 
@@ -18,6 +18,7 @@ _LISTED_NAME = 200
 _BUTTON_NAME = 24
 _PAYER_LINE = 160
 _PAYER_LABEL = 40
+_INCOMING_NAME = 60
 _TYPED = 80
 
 MOST_SHOWN = (560, 160, 80, 40, 16)
@@ -52,7 +53,11 @@ def payments_page(
     if not receipts:
         head.append(translations.t(language, "payments-none"))
     else:
-        head += _totals(card.totals, language)
+        if card.totals.earned_count:
+            total = card_text.total_text(card.totals.earned, language)
+            count = card.totals.earned_count
+            head.append(translations.t(language, "payments-total", total=total, count=count))
+        head += card_text.other_money(card.totals, language)
         head.append(zone_line(zone, language))
     back = replies.Button(translations.t(language, "button-back"), action=("card", card.link_id))
     turns = card_text.page_buttons(("payments", card.link_id), page, pages, language)
@@ -84,13 +89,6 @@ def fitting(text: Callable[[int], str], language: str) -> str:
         ):
             break
     return tried
-
-
-def _totals(totals: revenue.RevenueTotals, language: str) -> list[str]:
-    """Return a line of what was earned, and what of it and beside it went or has to go back."""
-    total, count = card_text.total_text(totals.earned, language), totals.earned_count
-    earned = [translations.t(language, "payments-total", total=total, count=count)] if count else []
-    return [*earned, *card_text.other_money(totals, language)]
 
 
 def found_payments(
@@ -265,12 +263,6 @@ def _payer_line(payer: Mapping[str, object], language: str, most: int) -> str:
         if value not in (None, "")
     ]
     return replies.escaped(" · ".join(pairs), most)
-
-
-# `/payments`: claims that wait for their seller, the latest payments, and one payment.
-
-
-_INCOMING_NAME = 60  # UTF-16 units
 
 
 def incoming_page(

@@ -236,9 +236,6 @@ def _rows(receipt: model_receipt.Receipt, language: str, kept_id: str | None) ->
     return tuple(rows)
 
 
-# `/bought`: the receipts that an account keeps, newest first.
-
-
 LISTED_NAME = 24
 """UTF-16 units of what was bought, on a button."""
 
@@ -273,9 +270,6 @@ def _standing(kept: receipt_rows.KeptReceipt) -> str:
     return "sent" if kept.is_sent else "paid"
 
 
-# The file that a buyer gets, as Telegram has it from its seller.
-
-
 METHODS = {
     "document": "sendDocument",
     "photo": "sendPhoto",
@@ -306,12 +300,6 @@ def telegram_file(
     return None if method is None else (method, goods.telegram_id)
 
 
-# Notices to buyers who keep their receipt in Telegram: sent, paid back, a code arrived.
-#
-# A notice holds no words of the seller and nothing that was delivered: what it shows is fetched
-# when it is sent, and nothing is sent of what the seller has taken back by then.
-
-
 SENT, PAID_BACK, CODE = "sent", "paidBack", "code"
 """What a buyer hears of: the seller sent it, or paid it back; a code arrived."""
 
@@ -325,7 +313,9 @@ def notify_owner(
 ) -> bool:
     """Queue the notice of an event to the buyer; False where nobody keeps this receipt.
 
-    Call it once the service has what the notice says.
+    Call it once the service has what the notice says. A notice holds no words of the seller and
+    nothing that was delivered: what it shows is fetched when it is sent, and nothing is sent of
+    what the seller has taken back by then.
     """
     owner = receipt_rows.owner_of(tx, *key)
     if owner is None:

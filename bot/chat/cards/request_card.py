@@ -154,9 +154,6 @@ def status_of(link: link_rows.PaymentLink, now: int) -> str:
     return remote_request.NO_PAYOUT if spec.destination == own and not spec.receivers else OUTDATED
 
 
-# What payers choose, give and get, in words: the amount, the goal's bar, quantity and goods.
-
-
 STEPS = 10
 """Blocks of a goal's bar, which fit into one line of any phone."""
 
@@ -164,6 +161,7 @@ FULL, EMPTY = "\N{BLACK PARALLELOGRAM}", "\N{WHITE PARALLELOGRAM}"
 """The blocks of a bar: of the same width in the fonts of phones and desktops, and no emoji."""
 
 WHOLE = 100  # per cent
+_NAME = 200  # UTF-16 units
 
 
 def price_text(card: Card, language: str) -> str:
@@ -236,12 +234,6 @@ def order_lines(card: Card, language: str) -> list[str]:
 
 def _percent(share: int, language: str) -> str:
     return translations.t(language, "card-percent", share=Decimal(share) / WHOLE)
-
-
-# Codes that were added to a request, in words, and the button that asks for more.
-
-
-_NAME = 200
 
 
 def send_codes_button(link_id: str, language: str) -> replies.Button:

@@ -42,7 +42,11 @@ def one_line(
         return _wrong(kind, line, seller, current, sent)
     price, name = line
     if _is_unseen(price) and typed_text.may_be_grouped(words[0], price.currency):
-        return _wrong(kind, _unsure(price, seller), seller, current, sent)
+        # nobody has seen how `5.001 USD` was read, so it creates nothing
+        meant = replies.escaped(field_texts.shown_amount(price.amount, price.currency, seller))
+        example = f"{price.amount:f} {price.currency}"
+        unsure = replies.Problem("line-amount-grouped", {"meant": meant, "example": example})
+        return _wrong(kind, unsure, seller, current, sent)
     asks = not seller.has_destination
     paused = flow.new_form_under_way(current)
     draft = drafts.Draft(
@@ -140,13 +144,6 @@ def _wrong(
 def _is_unseen(price: typed_text.Price | typed_text.AmbiguousAmount) -> TypeGuard[typed_text.Price]:
     """True if it is one price; amounts to choose from are read more strictly."""
     return isinstance(price, typed_text.Price) and price.choice is None
-
-
-def _unsure(price: typed_text.Price, seller: drafts.Seller) -> replies.Problem:
-    """Return the Problem of `5.001 USD`: a price that nobody has seen creates nothing."""
-    meant = replies.escaped(field_texts.shown_amount(price.amount, price.currency, seller))
-    example = f"{price.amount:f} {price.currency}"
-    return replies.Problem("line-amount-grouped", {"meant": meant, "example": example})
 
 
 def _read(

@@ -42,7 +42,12 @@ def accounts_page(seller: drafts.Seller) -> replies.Reply:
     ]
     offers = [translations.t(language, f"payout-about-{kind}") for kind in left]
     parts = (shown, translations.t(language, "payout-connect") if offers else None, *offers)
-    own = ((_account_button(account, language),) for account in seller.accounts)
+    own = []
+    for account in seller.accounts:
+        # a wallet's label says enough, a bank account's only its end
+        values = {"kind": account.kind, "way": _way(account, language), "label": account.label}
+        label = translations.t(language, "button-payout-account", **values)
+        own.append((replies.Button(replies.plain(label), action=("account", account.way)),))
     kinds = []
     for kind in left:
         label = translations.t(language, f"button-payout-{kind}")
@@ -63,13 +68,6 @@ def account_lines(seller: drafts.Seller) -> list[str]:
         )
         for account in seller.accounts
     ]
-
-
-def _account_button(account: payout.PayoutAccount, language: str) -> replies.Button:
-    """Return a short button: a wallet's label says enough, a bank account's only its end."""
-    values = {"kind": account.kind, "way": _way(account, language), "label": account.label}
-    label = translations.t(language, "button-payout-account", **values)
-    return replies.Button(replies.plain(label), action=("account", account.way))
 
 
 def schemes_page(seller: drafts.Seller) -> replies.Reply:

@@ -135,17 +135,14 @@ async def fetch_request(
 def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
     """True if a request has ended, or if its end comes so soon that it must have been paused."""
     ends = answer.expires_at
-    if ends is not None and ends <= now + (0 if _is_asked_end(ends, link) else PAUSE_HORIZON):
-        return True
+    if ends is not None:
+        known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
+        asked = link.spec.ends_at  # by our clock; the known end is by the server's
+        is_asked = ends == known or (asked is not None and abs(ends - asked) <= CLOCK_TOLERANCE)
+        if ends <= now + (0 if is_asked else PAUSE_HORIZON):
+            return True
     has_begun = answer.enabled_at is None or answer.enabled_at <= now
     return has_begun and not (answer.is_enabled or answer.lacks_account)
-
-
-def _is_asked_end(ends: int, link: link_rows.PaymentLink) -> bool:
-    """True for the end that the seller asked for, by the server's clock or by ours."""
-    known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
-    asked = link.spec.ends_at
-    return ends == known or (asked is not None and abs(ends - asked) <= CLOCK_TOLERANCE)
 
 
 # Edits: the job of an edit, its effect on a spec, and the signs that the server made it.

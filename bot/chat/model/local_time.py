@@ -15,9 +15,6 @@ from typing import NamedTuple
 
 from bot.chat.model import replies, time_words, zones
 
-# A text about a time, taken apart in every possible way, with none preferred.
-
-
 _HOUR = 60  # minutes
 DAY = 24 * _HOUR
 NOON = 12 * _HOUR
@@ -72,7 +69,7 @@ def _sum(one: Span, other: Span) -> Span | None:
 
 
 def readings(text: str) -> list[TimeParts]:
-    """Return all readings of the whole text; none where a word of it is unknown."""
+    """Return all readings of the whole text, with none preferred; [] if a word is unknown."""
     folded = time_words.folded(text)
     if not folded:
         return []
@@ -299,7 +296,11 @@ def read_hours(text: str) -> tuple[int, int] | replies.Problem:
     if len(sides) != len(("from", "until")):
         return replies.Problem("problem-hours")
     by_24 = any(_shows_24(side) for side in sides)
-    start, end = (_side(side, by_24=by_24) for side in sides)
+    times = []
+    for side in sides:
+        hour = re.fullmatch(_HOUR_ALONE, side)
+        times.append(read_clock(f"{hour[1]}:00" if hour and by_24 else side))
+    start, end = times
     if isinstance(start, replies.Problem) or isinstance(end, replies.Problem) or start == end:
         return replies.Problem("problem-hours")
     return start, end
@@ -311,11 +312,6 @@ def _shows_24(side: str) -> bool:
     if hour is None:
         return ":" in side and not side.endswith("m")
     return not 0 < int(hour[1]) <= DAY // 120 or side.endswith(("h", "uhr"))
-
-
-def _side(side: str, *, by_24: bool) -> int | replies.Problem:
-    hour = re.fullmatch(_HOUR_ALONE, side)
-    return read_clock(f"{hour[1]}:00" if hour and by_24 else side)
 
 
 def local_datetime(at: int, zone: str) -> datetime:

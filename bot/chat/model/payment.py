@@ -49,13 +49,11 @@ def read_words(data: Mapping[str, Any]) -> PayerWords:
 def _kept_text(value: Any, most: int) -> str | None:
     if not isinstance(value, str):
         return None
-    kept = "".join(map(_storable, sanitize.lines(value)[:most])).strip()
+    text = sanitize.lines(value)[:most]
+    # a database refuses these characters, and a terminal obeys them
+    harmful = {char for char in text if unicodedata.category(char) in ("Cc", "Cs")} - {"\n"}
+    kept = "".join(" " if char in harmful else char for char in text).strip()
     return kept if any(map(_is_visible, kept)) else None
-
-
-def _storable(char: str) -> str:
-    """Return a character that a database takes and a terminal survives."""
-    return char if char == "\n" or unicodedata.category(char) not in ("Cc", "Cs") else " "
 
 
 def _is_visible(char: str) -> bool:

@@ -70,19 +70,19 @@ def names_accounts(destination: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PayoutAccount:
-    """An account as the service shows it: `label` names it without a secret.
-
-    `scheme` is one of SCHEMES, empty for other kinds. `automatic`: payments are reported by the
-    wallet; otherwise the seller confirms each. `currencies` are those that its money moves in.
-    `id` is empty for one that is checked and not saved yet.
-    """
+    """An account as the service shows it."""
 
     id: str
+    """Empty if the account is checked and not saved yet."""
     kind: str
     scheme: str
+    """One of SCHEMES, empty for other kinds."""
     automatic: bool
+    """True if the wallet reports payments; otherwise the seller confirms each."""
     currencies: tuple[str, ...]
+    """The currencies that its money moves in."""
     label: str
+    """Names it without a secret."""
 
     @property
     def way(self) -> str:

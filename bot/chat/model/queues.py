@@ -140,6 +140,8 @@ def make_queues(
         payloads=payloads.MESSAGES,
         write_scope=WRITE_SCOPE,
     )
+    replies_at_once = max(1, total.count // total.seconds // 2) if total else None  # in 0.5 s
+    back_pressure = queue_policy.BackPressure(messages, REPLIES_WAITING, replies_at_once)
     return Queues(
         updates=queue_policy.Queue(
             "updates",
@@ -148,11 +150,7 @@ def make_queues(
             failures=UPDATE_FAILURES,
             pace=_pace(total, total.count) if total else None,
             account_pace=PERSON if total or chat else None,
-            back_pressure=queue_policy.BackPressure(
-                messages, REPLIES_WAITING, _half_a_second(total)
-            )
-            if chat
-            else None,
+            back_pressure=back_pressure if chat else None,
             write_scope=WRITE_SCOPE,
         ),
         jobs=queue_policy.Queue(
@@ -183,11 +181,6 @@ def make_queues(
             "files", lease=FILE_LEASE, payloads=payloads.FILES, write_scope=WRITE_SCOPE
         ),
     )
-
-
-def _half_a_second(total: rates.Rate | None) -> int | None:
-    """Return the number of replies in half a second, at least one."""
-    return max(1, total.count // total.seconds // 2) if total else None
 
 
 def _slow(lane: str) -> str | None:

@@ -17,19 +17,16 @@ from bot.chat.model import payment, request_spec
 from bot.core import errors
 from bot.core.money import amounts
 
-# What the embedded service answers about amounts of payers' choice, goals, quantity and goods.
-#
-# Other servers may use these names for something else, so a value of another form is left out.
-
-
 _MOST_RAISED = Decimal(10**18)  # far more than all payments of a request
 _MOST_COUNTED = 10**12
 
 
 def read_giving(data: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return these facts of a request in the names of `Answer`; amounts in minor units.
+    """Return the choice of amounts, goal, quantity and goods in the names of `RemoteRequest`.
 
-    Amounts are in the `currency` of the price, and left out without one.
+    Amounts are in minor units of the price's `currency`, and left out without one. Only the
+    embedded service has these facts. Other servers may use the names for something else, so a value
+    of another form is left out.
     """
     return {
         "choice": _choice(data.get("amountChoice"), currency),
@@ -44,7 +41,7 @@ def read_giving(data: Mapping[str, Any], currency: str | None) -> dict[str, Any]
 
 
 def read_stored_giving(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored facts that are objects, as `Answer` has them."""
+    """Return the stored facts that are objects, as `RemoteRequest` has them."""
     choice, codes = data.get("choice"), data.get("codes")
     return {
         "choice": choice
@@ -462,9 +459,6 @@ def was_paid(answer: RemoteRequest, paid: Collection[str] = ()) -> bool:
     )
     is_closed = not (answer.is_enabled or answer.lacks_account)
     return bool(answer.id in paid or answer.paid_count or sold or is_closed)
-
-
-# When time alone changes a request next.
 
 
 RESERVATION_LAPSE = 16 * 60 * 1000

@@ -12,9 +12,6 @@ from typing import Any, Generic, TypeVar
 from bot.chat.model import stored_json
 from bot.core.money import amounts
 
-# The amounts that payers may choose from, where a request has no fixed price.
-
-
 N = TypeVar("N", int, Decimal)
 
 MOST_SUGGESTIONS = 4
@@ -120,9 +117,6 @@ _CHOICE_SHAPE = {
     "suggested": lambda found: isinstance(found, list),
     "maximum": lambda _found: True,
 }
-
-
-# What a buyer gets after the payment: a text, a file, or one of a list of codes.
 
 
 TEXT, FILE, CODES = GOODS_KINDS = ("text", "file", "codes")

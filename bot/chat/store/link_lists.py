@@ -147,9 +147,6 @@ def read_marks(row: database.Row) -> payment.PaymentMarks:
     )
 
 
-# SQL of queued messages about a request, so that nothing is sent twice or done while in doubt.
-
-
 def is_file_queued(
     tx: database.Transaction, queues: Queues, chat: str, link_id: str, files: Sequence[str]
 ) -> bool:

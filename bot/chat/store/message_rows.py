@@ -1,6 +1,13 @@
-"""SQL of alerts that show words of payers, so that their messages can be written again.
+"""SQL of sent messages: the texts that they show, questions of forms, and words of payers.
 
-They are kept for as long as somebody is likely to hide the words there.
+Of a text only its key is stored, for as long as somebody may tap a button twice: Telegram refuses
+an edit that changes nothing. A message that is not known here is edited in any case. Alerts with
+words of payers are kept for as long as somebody is likely to hide the words there.
+
+A question loses its buttons once it is answered. A message that only says that something is under
+way is deleted instead. Nothing waits for a removal: it comes in the lowest class, once the chat has
+its whole burst again, and a chat that still has many waiting gets no more of them. A button that
+stays is answered anyway.
 """
 
 from __future__ import annotations
@@ -13,12 +20,6 @@ from bot.chat.store import post_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import lanes, outbox, queries, queue_policy
-
-# SQL of the texts that messages show: Telegram refuses an edit that changes nothing.
-#
-# Only the key of a text is stored, for as long as somebody may tap a button twice. A message that
-# is not known here is edited in any case.
-
 
 BARE = "-"
 """The first character of a key whose message has no buttons."""
@@ -54,13 +55,6 @@ def forget_text(tx: database.Transaction, place: post_rows.MessagePlace) -> None
 def sweep_texts(tx: database.Transaction, before: int) -> int:
     """Delete the keys stored before a time (epoch ms); return their number."""
     return tx.execute("DELETE FROM shown_texts WHERE shown_at < :before", before=before)
-
-
-# SQL of the questions of forms: the messages that lose their buttons once they are answered.
-#
-# A message that only says that something is under way is deleted instead. Nothing waits for a
-# removal: it comes in the lowest class, once the chat has its whole burst again, and a chat that
-# still has many waiting gets no more of them. A button that stays is answered anyway.
 
 
 MOST_WAITING = 8

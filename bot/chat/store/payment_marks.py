@@ -1,6 +1,7 @@
-"""SQL of a seller's marks on payments: sent, paid back, and words that are hidden.
+"""SQL of a seller's marks on payments, and of the search for payments by transaction number.
 
-"Paid back" is the seller's word, with its time and a note; so is "sent".
+"Paid back" is the seller's word, with its time and a note; so is "sent". Numbers are stored folded,
+forwards and backwards, so that an index finds a number by its beginning and by its end.
 """
 
 from __future__ import annotations
@@ -17,12 +18,6 @@ from bot.chat.model.payment import (
 )
 from bot.chat.store import link_lists, link_rows, revenue
 from bot.core.database import database
-
-# SQL of the search for payments by transaction number, among all of one seller's.
-#
-# Numbers are stored folded, forwards and backwards, so that an index finds a number by its
-# beginning and by its end.
-
 
 SHORTEST_PART = 6
 """Characters of a beginning or an end: fewer are in too many numbers."""

@@ -1,4 +1,4 @@
-"""SQL of erasure: payers' data in recorded payments and queued messages, sellers' profiles."""
+"""SQL of erasure and of exports: recorded payments, queued messages, sellers and kept receipts."""
 
 from __future__ import annotations
 
@@ -187,9 +187,6 @@ def link_id_of(tx: database.Transaction, request_id: str) -> str | None:
     return str(row["id"]) if row else None
 
 
-# SQL of exports: sellers, and the payments that the chat recorded at another server.
-
-
 PAGE = 1000
 """Rows in memory at once."""
 
@@ -273,6 +270,9 @@ def export_record(
     `moment` formats epoch ms. What was paid is empty where the server doesn't say.
     """
     spec = request_spec.RequestSpec.from_json(row["wish"])
+    settlement = "oversold" if row["oversold"] else "paid"
+    if row["underpaid"]:
+        settlement = "underpaid"
     found = {
         "transactionId": row["transaction_id"],
         "paymentRequestId": row["request_id"],
@@ -280,7 +280,7 @@ def export_record(
         "receivedAt": moment(row["received_at"]),
         "amount": amounts.from_minor(row["amount"], row["currency"]),
         "currencyCode": row["currency"],
-        "settlement": _settlement(row),
+        "settlement": settlement,
         **_how(row),
         "quantity": row["quantity"],
         "sentAt": None if row["sent_at"] is None else moment(row["sent_at"]),
@@ -299,12 +299,6 @@ def _entered(row: database.Row) -> dict[str, Any]:
         "message": None if is_hidden else row["message"],
         "sentNote": row["sent_note"],
     }
-
-
-def _settlement(row: database.Row) -> str:
-    if row["underpaid"]:
-        return "underpaid"
-    return "oversold" if row["oversold"] else "paid"
 
 
 def _how(row: database.Row) -> dict[str, Any]:
@@ -333,9 +327,6 @@ def payback_fields(
     at = row["paid_back_at"] if row else None
     fields = {"paidBackAt": None if at is None else moment(at)}
     return fields | ({"paidBackNote": row and row["paid_back_note"]} if payers else {})
-
-
-# SQL of kept receipts for operators' commands: erased with what the queues hold, and exported.
 
 
 RECEIPTS_PAGE = 1000
@@ -376,7 +367,9 @@ def kept_receipts(
         found = tx.query(_SELECT)
         return [row for row in found if _is_covered(row, scope) or _key(row) in payments]
     named = [_BUYER.fullmatch(word) for word in scope.people]
-    rows = _of_accounts(tx, {int(found[1]) for found in named if found})
+    rows: list[database.Row] = []
+    for account in sorted({int(found[1]) for found in named if found}):
+        rows += tx.query(f"{_SELECT} WHERE account_id = :account", account=account)
     for number in sorted(scope.ids):
         rows += tx.query(f"{_SELECT} WHERE transaction_id = :number", number=number)
     rows = [row for row in rows if _is_covered(row, scope)]
@@ -426,11 +419,6 @@ def kept_record(row: database.Row, moment: Callable[[int], str], *, payers: bool
         "status": row["status"],
     }
     return {"telegramId": row["account_id"], **record} if payers else record
-
-
-def _of_accounts(tx: database.Transaction, accounts: set[int]) -> list[database.Row]:
-    sql = f"{_SELECT} WHERE account_id = :account"
-    return [row for account in sorted(accounts) for row in tx.query(sql, account=account)]
 
 
 def _key(row: database.Row) -> receipt.ReceiptKey:

@@ -50,21 +50,21 @@ class ReceiptOwner:
 
 @dataclass(frozen=True, slots=True)
 class KeptReceipt:
-    """A kept receipt as it was when it was fetched last; `amount` in minor units.
-
-    `id` names it in buttons. `awaited` is the last unit whose code is to come, None for none.
-    """
+    """A kept receipt as it was when it was fetched last."""
 
     id: str
+    """Its name in buttons."""
     key: receipt.ReceiptKey
     owner: ReceiptOwner
     kept_at: int
     name: str
     amount: int
+    """In minor units."""
     currency: str
     status: str
     is_sent: bool
     awaited: int | None
+    """The last unit whose code is to come; None if no code is."""
 
 
 def keep(

@@ -1,4 +1,8 @@
-"""SQL of sellers and of their drafts."""
+"""SQL of sellers, their drafts, their profiles and their payout accounts.
+
+The service has the accounts. Stored here is what it last showed of them, so that forms and cards
+need not ask it.
+"""
 
 from __future__ import annotations
 
@@ -176,9 +180,6 @@ def save_draft(
     return None
 
 
-# SQL of sellers' profiles, and of the links that show them.
-
-
 COLUMNS = ", ".join(drafts.PROFILE_FIELDS)
 STATE = f"SELECT {COLUMNS}, profile_version, profile_offered_at FROM sellers WHERE id = :id"  # noqa: S608 - our own words
 SAVE = (
@@ -289,12 +290,6 @@ def notification_email(tx: database.Transaction, seller_id: int) -> str | None:
     )
     specs = (request_spec.RequestSpec.from_json(row["wish"]) for row in rows)
     return next((spec.email for spec in specs if spec and spec.email), None)
-
-
-# SQL of sellers' payout accounts as the service last listed them, and of the links paid to them.
-#
-# The service has the accounts. What is stored here is what it shows of them, so that forms and
-# cards need not ask it.
 
 
 BATCH = 50

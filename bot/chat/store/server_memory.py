@@ -10,13 +10,12 @@ from bot.core.database import database
 
 @dataclass(frozen=True, slots=True)
 class UnitGapObservation:
-    """A comparison in which more units were gone than payments recorded.
-
-    `sold` counts the units sold in all, `seen_at` is in epoch ms.
-    """
+    """A comparison in which more units were gone than payments recorded."""
 
     sold: int
+    """Units sold in all."""
     seen_at: int
+    """In epoch ms."""
 
 
 def find_observation(tx: database.Transaction, link_id: str) -> UnitGapObservation | None:

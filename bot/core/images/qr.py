@@ -73,7 +73,9 @@ def module_image(text: str, *, border: int = BORDER, least_version: int = 1) -> 
     symbol = _best_symbol(text, least_version)
     side = symbol.size + 2 * border
     picture = Image.new("1", (side, side), 1)
-    picture.paste(_bitmap(symbol), (border, border))
+    greys = f"{symbol.rows:0{symbol.size**2}b}".encode().translate(_TO_GREY)
+    modules = Image.frombytes("L", (symbol.size, symbol.size), greys).convert("1")
+    picture.paste(modules, (border, border))
     return picture
 
 
@@ -116,11 +118,6 @@ def _lines(symbol: _Symbol) -> list[str]:
     size = symbol.size
     bits = f"{symbol.rows:0{size * size}b}"
     return [bits[start : start + size] for start in range(0, size * size, size)]
-
-
-def _bitmap(symbol: _Symbol) -> Image.Image:
-    greys = f"{symbol.rows:0{symbol.size**2}b}".encode().translate(_TO_GREY)
-    return Image.frombytes("L", (symbol.size, symbol.size), greys).convert("1")
 
 
 def _best_symbol(text: str, least_version: int = 1) -> _Symbol:

@@ -200,7 +200,8 @@ def drawable_text(text: str) -> str | None:
     would make another word, or if no letter, digit or emoji is left.
     """
     shown = normalize("".join(char for char in text if not _is_ignorable(char)))
-    plain = normalize("".join(char for char in shown if not _is_invisible(char)))
+    unseen = {*_MEANINGFUL, unicode_text.TEXT_STYLE, unicode_text.EMOJI_STYLE}
+    plain = normalize("".join(char for char in shown if char not in unseen))
     if not plain_font.is_plain(plain):
         parts = [_drawable_part(cluster) for cluster in unicode_text.split_clusters(shown)]
         if None in parts:
@@ -213,10 +214,6 @@ def _is_ignorable(char: str) -> bool:
     """True if a character is left out wherever it is."""
     ignored = unicodedata.category(char) in _INVISIBLE and not char.isspace()
     return ignored and char not in _MEANINGFUL
-
-
-def _is_invisible(char: str) -> bool:
-    return char in _MEANINGFUL or char in (unicode_text.TEXT_STYLE, unicode_text.EMOJI_STYLE)
 
 
 def _drawable_part(cluster: str) -> str | None:
@@ -265,7 +262,9 @@ def fit(
     kept, rest = lines[: max_lines - 1], text
     for _, line in kept:
         rest = rest.removeprefix(line).lstrip()
-    shown = [*(shown for shown, _ in kept), _cut_short(rest, width, font)]
+    starts = [start.rstrip() + ELLIPSIS for start in accumulate(_parts(rest, width, font))]
+    last = starts[max(1, _fitting(starts, width, font)) - 1]
+    shown = [*(shown for shown, _ in kept), last]
     return FittedText(with_direction(shown, rest), font)
 
 
@@ -339,7 +338,10 @@ def _is_hyphenated(word: str) -> bool:
 
     Amounts, links and words of other scripts are broken as they are.
     """
-    bare = word.strip("".join(filter(_is_around_words, word)))
+    around = [
+        char for char in word if char in _AROUND_WORDS or unicodedata.category(char) in _QUOTES
+    ]
+    bare = word.strip("".join(around))
     return len(bare) > KEPT and all(
         char in _IN_WORDS
         or unicodedata.category(char) in _MARKS
@@ -348,19 +350,9 @@ def _is_hyphenated(word: str) -> bool:
     )
 
 
-def _is_around_words(char: str) -> bool:
-    return char in _AROUND_WORDS or unicodedata.category(char) in _QUOTES
-
-
 def _is_inside(word: str, place: int) -> bool:
     """True if a place is between two letters of a word."""
     return word[place - 1] not in _IN_WORDS and word[place : place + 1].isalpha()
-
-
-def _cut_short(text: str, width: int, font: Font) -> str:
-    """Return as much of the text as fits with an ellipsis after it."""
-    starts = [start.rstrip() + ELLIPSIS for start in accumulate(_parts(text, width, font))]
-    return starts[max(1, _fitting(starts, width, font)) - 1]
 
 
 def _parts(text: str, width: int, font: Font) -> Iterator[str]:

@@ -370,7 +370,8 @@ def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
     as_decimal = Decimal(f"{head or '0'}.{tail}")
     if _THOUSANDS.fullmatch(f"{head} {tail}"):
         message = f"{head}{mark}{tail} may be {as_decimal} or {head}{tail}"
-        raise errors.MoneyError("ambiguous", message, (_trimmed(as_decimal), Decimal(head + tail)))
+        trimmed = Decimal(f"{as_decimal.normalize():f}")  # no trailing zeros, no exponent
+        raise errors.MoneyError("ambiguous", message, (trimmed, Decimal(head + tail)))
     return as_decimal
 
 
@@ -384,8 +385,3 @@ def _ungrouped(number: str) -> str:
     if len(marks) > 1 or _ARABIC_DECIMAL in marks or not grouped:
         raise errors.MoneyError("notAnAmount", f"{number} is not grouped like a number")
     return spaced.replace(" ", "")
-
-
-def _trimmed(amount: Decimal) -> Decimal:
-    """Remove trailing zeros, without an exponent."""
-    return Decimal(f"{amount.normalize():f}")

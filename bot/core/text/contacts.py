@@ -1,4 +1,4 @@
-"""Contacts that people give: an email address, a link or an @username of Telegram."""
+"""Contacts that people give: an email address, a phone number, a link or an @username."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ import unicodedata
 from urllib.parse import quote
 
 from bot.core.text import links, sanitize
-
-# Email addresses: which are valid, how they are sent, and whose mailbox they are.
-
 
 LONGEST_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
 
@@ -65,9 +62,6 @@ def mailbox_digest(address: str) -> str:
     if domain in GOOGLE:
         name, domain = name.replace(".", ""), "gmail.com"
     return hashlib.sha256(f"{name}@{domain}".encode()).hexdigest()
-
-
-# Phone numbers, as the pay page accepts them and as searches compare them.
 
 
 DIGITS = range(7, 16)  # E.164: fifteen at most

@@ -7,9 +7,6 @@ from typing import Any
 from bot.sandbox.bot_api import contents, params
 from bot.sandbox.world import errors, formatting, model, world
 
-# Sending.
-
-
 ACTIONS = frozenset(
     {
         "typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice",
@@ -259,7 +256,10 @@ async def answer_callback_query(world: world.World, params: params.Params) -> bo
     if not query or query.answer is not None or world.now() - query.date > CALLBACK_SECONDS:
         raise errors.bad_request(TOO_OLD)
     alert, address = params.flag("show_alert"), params.text("url")
-    if address and not _opens(world, address):
+    # only the bot's deep links, since it has no game
+    name = re.escape(world.bot.username)
+    links = rf"(https?://)?t\.me/{name}\?start=[\w-]{{1,64}}|tg://resolve\?domain={name}&start=[\w-]{{1,64}}"
+    if address and not re.fullmatch(links, address, re.IGNORECASE | re.ASCII):
         raise errors.bad_request("URL_INVALID")
     query.answer = {"text": params.text("text"), "show_alert": alert, "url": address}
     world.bell.ring()
@@ -290,13 +290,6 @@ async def answer_inline_query(world: world.World, params: params.Params) -> bool
     world.inline_cache[query.query, query.offset, owner] = until, query
     world.bell.ring()
     return True
-
-
-def _opens(world: world.World, address: str) -> bool:
-    """True if a callback may open an address: only the bot's deep links, since it has no game."""
-    name = re.escape(world.bot.username)
-    links = rf"(https?://)?t\.me/{name}\?start=[\w-]{{1,64}}|tg://resolve\?domain={name}&start=[\w-]{{1,64}}"
-    return re.fullmatch(links, address, re.IGNORECASE | re.ASCII) is not None
 
 
 def _open(world: world.World, params: params.Params) -> model.InlineQuery:

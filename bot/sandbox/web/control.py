@@ -15,9 +15,6 @@ from bot.sandbox.bot_api.params import params_of
 from bot.sandbox.world import errors, files, model, people
 from bot.sandbox.world.world import Call, World
 
-# The world as one person sees it in the chat page, as JSON.
-
-
 SHOWN_MESSAGES = 200
 
 
@@ -328,9 +325,6 @@ ACTS: dict[str, Act] = {
     "faults": _faults,
     "limits": _limits,
 }
-
-
-# The routes.
 
 
 Read = Callable[[World, Request], Awaitable[Any]]

@@ -99,9 +99,6 @@ _READERS: dict[bytes, Callable[[bytes], Picture | None]] = {
 }
 
 
-# The files.
-
-
 PHOTO_BYTES = 10 * 1024 * 1024
 DOCUMENT_BYTES = 50 * 1024 * 1024
 DOWNLOAD_BYTES = 20 * 1024 * 1024

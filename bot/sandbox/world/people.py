@@ -153,7 +153,8 @@ class Person:
         query = query.strip()[:QUERY_CHARACTERS]
         if cached := self._cached(query, offset):
             return cached
-        kind = _inline_kind(chat or self.chat)
+        place = (chat or self.chat).kind
+        kind = {"private": "sender", "dialog": "private"}.get(place, place)
         asked = model.InlineQuery(_query_id(), self.user, query, offset, kind, self.world.now())
         self.world.inline_queries[asked.id] = asked
         self.world.push("inline_query", asked.json())
@@ -366,12 +367,6 @@ def _heard(world: World, message: model.Message) -> bool:
 
 def _is_addressed(world: World, text: str) -> bool:
     return text.split(maxsplit=1)[0].lower().endswith(f"@{world.bot.username.lower()}")
-
-
-def _inline_kind(chat: model.Chat) -> str:
-    if chat.kind == "private":
-        return "sender"
-    return "private" if chat.kind == "dialog" else chat.kind
 
 
 def _caption(caption: str) -> model.Json:

@@ -9,9 +9,6 @@ from typing import Any, TypeVar
 
 import httpx
 
-# Waiting for something to happen in the world, without polling.
-
-
 T = TypeVar("T")
 
 

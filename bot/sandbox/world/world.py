@@ -35,23 +35,18 @@ class Call:
 
 
 class World:
-    """The state of one sandbox.
-
-    `limits` are Telegram's by default. `now` returns epoch seconds, and `webhook_backoff` are the
-    seconds between attempts. `inline_feedback` and `privacy` are BotFather's switches: whether the
-    bot gets chosen_inline_result, and whether it misses what people in groups say to each other.
-    """
+    """The state of one sandbox."""
 
     def __init__(
         self,
         token: str = TOKEN,
         *,
         bot: model.User = BOT,
-        limits: errors.Limits | None = None,
-        now: Callable[[], float] = time.time,
-        webhook_backoff: Sequence[float] = WEBHOOK_BACKOFF,
-        inline_feedback: bool = False,
-        privacy: bool = True,
+        limits: errors.Limits | None = None,  # Telegram's by default
+        now: Callable[[], float] = time.time,  # epoch seconds
+        webhook_backoff: Sequence[float] = WEBHOOK_BACKOFF,  # seconds between attempts
+        inline_feedback: bool = False,  # BotFather's switch: the bot gets chosen_inline_result
+        privacy: bool = True,  # BotFather's switch: talk in groups is hidden from the bot
     ) -> None:
         self.token = token
         self.bot = bot
