@@ -200,7 +200,10 @@ class BoundedProtocol(HttpToolsProtocol):
         try:
             self.parser.feed_data(piece)
         except httptools.HttpParserUpgrade:
-            self._ignore_upgrade()
+            # A requested upgrade is ignored (RFC 9110, section 7.8). The parser skips the body of
+            # such a request, so the start of the next one is unknown: close after the answer.
+            self._ignores_input = True
+            self.cycle.keep_alive = False
         except httptools.HttpParserError as error:
             too_large = isinstance(error.__context__, HeadTooLarge)
             self._refuse(431, *TOO_LARGE) if too_large else self._refuse(400, *MALFORMED)
@@ -328,14 +331,6 @@ class BoundedProtocol(HttpToolsProtocol):
     def _end_silence(self) -> None:
         log.debug("connection closed", reason="no request in time")
         self.transport.close()
-
-    def _ignore_upgrade(self) -> None:
-        """Ignore a requested upgrade (RFC 9110, section 7.8), and close after the answer.
-
-        The parser skips the body of such a request, so the start of the next one is unknown.
-        """
-        self._ignores_input = True
-        self.cycle.keep_alive = False
 
     def _refuse(self, status: int, code: str, message: str) -> None:
         """Refuse the request and read no more; a whole request before it is answered first."""

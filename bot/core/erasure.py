@@ -223,7 +223,10 @@ def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict
     """
     if not people or len(people) > MAX_CONDITIONS or not all(map(PLAIN.fullmatch, people)):
         return "1 = 1", {}
-    given = {f"like{number}": _like(name) for number, name in enumerate(sorted(people))}
+    given = {}
+    for number, name in enumerate(sorted(people)):
+        escaped = re.sub("[!%_]", r"!\g<0>", name)
+        given[f"like{number}"] = f"%{escaped}%"
     anyone = " OR ".join(f"LOWER({column}) LIKE :{name} ESCAPE '!'" for name in given)
     return f"({anyone})", given
 
@@ -241,10 +244,6 @@ def concerns(scope: Scope, text: str, id_columns: Sequence[str]) -> tuple[str, d
     either = [named] if scope.people else []
     either += [f"{column} IN ({listed})" for column in id_columns]
     return f"({' OR '.join(either)})", given | ids
-
-
-def _like(name: str) -> str:
-    return "%" + re.sub("[!%_]", r"!\g<0>", name) + "%"
 
 
 # Erasing, and finding values in texts.

@@ -6,7 +6,7 @@ claimed; they are stored with it, so that a lost answer repeats the same ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -122,7 +122,14 @@ def join_alerts(bodies: Iterable[payloads.MessagePayload]) -> tuple[int, payload
     Return their number and the digest, which is silent if all of them are; None if the first
     message stays alone.
     """
-    joined = list(_joinable(islice(bodies, MAX_PAYMENTS)))
+    joined = []
+    for body in islice(bodies, MAX_PAYMENTS):
+        # a message that is sent alone, such as a repetition, ends the digest
+        if not isinstance(body, payloads.Alert) or body.is_single:
+            break
+        if any(payment.repeated for payment in body.payments):
+            break
+        joined.append(body)
     while len(joined) > 1:
         payments = _newest([payment for one in joined for payment in one.payments])
         is_silent = all(one.is_silent for one in joined)
@@ -150,16 +157,6 @@ def _fits(digest: payloads.Alert) -> bool:
         card_text.mark_possibly_repeated("", digest.language)
     )
     return replies.shown_units(alert_reply(digest.payments, digest.language).text) <= room
-
-
-def _joinable(bodies: Iterable[payloads.MessagePayload]) -> Iterator[payloads.Alert]:
-    """Yield alerts up to the first message that is sent alone, such as a repetition."""
-    for body in bodies:
-        if not isinstance(body, payloads.Alert) or body.is_single:
-            return
-        if any(payment.repeated for payment in body.payments):
-            return
-        yield body
 
 
 def split_digest(digest: payloads.Alert) -> list[payloads.Alert]:
@@ -262,7 +259,14 @@ def _group(group: Sequence[payloads.AlertPayment], language: str, *, is_alone: b
         return [head, *facts, *remarks, *hints, *_number(first, language)]
     each = (_line(payment, language) for payment in group)
     lines = filter(None, map(" · ".join, each))
-    return [_head_of_several(head, group, language), *lines, *remarks]
+    if len({payment.amount for payment in group}) > 1:
+        head = translations.t(language, "alert-several", head=head, count=len(group))
+    else:
+        price = _amount(first.amount, first.currency, language)
+        head = translations.t(
+            language, "alert-several-alike", head=head, count=len(group), each=price
+        )
+    return [head, *lines, *remarks]
 
 
 def _short_head(
@@ -327,14 +331,6 @@ def _hints(payment: payloads.AlertPayment, language: str, *, is_alone: bool) -> 
 
 def _number(payment: payloads.AlertPayment, language: str) -> list[str]:
     return [*filter(None, [card_text.number_line(payment.transaction_id, language)])]
-
-
-def _head_of_several(head: str, group: Sequence[payloads.AlertPayment], language: str) -> str:
-    amounts = {payment.amount for payment in group}
-    if len(amounts) > 1:
-        return translations.t(language, "alert-several", head=head, count=len(group))
-    each = _amount(group[0].amount, group[0].currency, language)
-    return translations.t(language, "alert-several-alike", head=head, count=len(group), each=each)
 
 
 def _remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:

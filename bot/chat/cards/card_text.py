@@ -248,16 +248,12 @@ def _state(card: request_card.Card, language: str) -> str:
     lines = [_status(card, language), reserved, _revenue(card, language)]
     lines += other_money(totals, language)
     lines += [_start_or_end(card, language), request_card.codes_line(card.codes, language)]
-    lines.append(_email_state(card, language))
+    if card.email is not None and card.email_state in EMAIL_STATES:
+        email, at = replies.escaped(card.email, _EMAIL), card.email_confirmed_at
+        moment = "" if at is None else short_moment(at, card.zone, language) or ""
+        key = f"card-email-{card.email_state}"
+        lines.append(translations.t(language, key, email=email, moment=moment))
     return "\n".join(filter(None, lines))
-
-
-def _email_state(card: request_card.Card, language: str) -> str | None:
-    if card.email is None or card.email_state not in EMAIL_STATES:
-        return None
-    email, at = replies.escaped(card.email, _EMAIL), card.email_confirmed_at
-    moment = "" if at is None else short_moment(at, card.zone, language) or ""
-    return translations.t(language, f"card-email-{card.email_state}", email=email, moment=moment)
 
 
 def _revenue(card: request_card.Card, language: str) -> str | None:

@@ -165,7 +165,12 @@ class MessageCalls:
             place = post_rows.MessagePlace(lane, sent.message_id)
         if place is None:
             return
-        self._record_text(tx, call, place)
+        if call.method in (payloads.ButtonRemoval.method, payloads.DELETION):
+            message_rows.forget_text(tx, place)
+        elif place.message_id and "reply_markup" in call.args:
+            message_rows.save_text(tx, place, _text_key(call), self._now())
+        if call.asks:
+            message_rows.record_question(tx, self._queues, place, self._now())
         if call.claim_id is not None:
             claim_cards.record_sent(tx, self._queues, call.claim_id, place, self._now())
         if call.digest_of is not None:
@@ -186,16 +191,6 @@ class MessageCalls:
             self._share_picture(tx, shows, sent.file_id)
             if call.place is None:
                 self._catch_up(tx, place)
-
-    def _record_text(
-        self, tx: database.Transaction, call: Call, place: post_rows.MessagePlace
-    ) -> None:
-        if call.method in (payloads.ButtonRemoval.method, payloads.DELETION):
-            message_rows.forget_text(tx, place)
-        elif place.message_id and "reply_markup" in call.args:
-            message_rows.save_text(tx, place, _text_key(call), self._now())
-        if call.asks:
-            message_rows.record_question(tx, self._queues, place, self._now())
 
     def _share_picture(
         self, tx: database.Transaction, shows: ShownRequest, file_id: str | None

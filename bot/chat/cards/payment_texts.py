@@ -285,7 +285,15 @@ def incoming_page(
         parts.append(translations.t(language, key, page=page + 1))
 
     def text(most: int) -> str:
-        listed = [_numbered(number, one, seller, most) for number, one in enumerate(payments, 1)]
+        listed = []
+        for number, one in enumerate(payments, 1):
+            shown = replies.escaped(one.name, _INCOMING_NAME)
+            name = translations.t(language, "card-name", name=shown)
+            at = _seller_moment(one.payment.received_at, seller)
+            lines = [f"{number}. {name}", receipt_line(one.payment, at, seller, most)]
+            if one.is_short:
+                lines.append(translations.t(language, "claims-underpaid-choice", number=number))
+            listed.append("\n".join(lines))
         zone = zone_line(seller.zone or zones.UTC_ZONE, language)
         return "\n\n".join([*parts, *listed, *([zone] if payments or waiting else [])])
 
@@ -309,19 +317,6 @@ def incoming_page(
         *pages,
     )
     return replies.Reply(fitting(text, language), tuple(row for row in rows if row))
-
-
-def _numbered(
-    number: int, found: payment_marks.FoundPayment, seller: drafts.Seller, most: int
-) -> str:
-    at = _seller_moment(found.payment.received_at, seller)
-    name = translations.t(
-        seller.language, "card-name", name=replies.escaped(found.name, _INCOMING_NAME)
-    )
-    lines = [f"{number}. {name}", receipt_line(found.payment, at, seller, most)]
-    if found.is_short:
-        lines.append(translations.t(seller.language, "claims-underpaid-choice", number=number))
-    return "\n".join(lines)
 
 
 def payment_reply(

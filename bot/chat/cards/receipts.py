@@ -135,7 +135,11 @@ def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> st
     moment = None if at is None else card_text.short_moment(at, zone, language)
     lines.append(" · ".join(filter(None, [f"<b>{_amount(receipt, language)}</b>", moment])))
     if receipt.units:
-        lines.append(_yours(receipt.units, language))
+        values: dict[str, object] = {"numbers": unit_numbers(receipt.units, language)}
+        key = "receipt-kept-units"
+        if receipt.units.total is not None:
+            key, values["total"] = "receipt-kept-units-of", receipt.units.total
+        lines.append(translations.t(language, key, **values))
     elif receipt.quantity > 1:
         lines.append(translations.t(language, "receipt-kept-quantity", count=receipt.quantity))
     return "\n".join(lines)
@@ -143,13 +147,6 @@ def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> st
 
 def _amount(receipt: model_receipt.Receipt, language: str) -> str:
     return replies.escaped(amounts.format_money(receipt.amount, receipt.currency, language))
-
-
-def _yours(found: model_receipt.Units, language: str) -> str:
-    numbers = unit_numbers(found, language)
-    if found.total is None:
-        return translations.t(language, "receipt-kept-units", numbers=numbers)
-    return translations.t(language, "receipt-kept-units-of", numbers=numbers, total=found.total)
 
 
 def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> str:

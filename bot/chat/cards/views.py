@@ -102,16 +102,11 @@ class View:
             hint = translations.t(language, "poster-scan-choice")
         if card.seller.name:
             hint = translations.t(language, "poster-pay", seller=card.seller.name)
-        look = _look(card.seller, portrait)
+        look = None
+        if card.seller.name is not None:
+            accent = card.seller.accent or brand.DEFAULT_COLOUR
+            look = canvas.SellerLook(card.seller.name, accent, portrait)
         return canvas.PictureContent(card.name, price, card.url, photo, hint, seller=look)
-
-
-def _look(seller: drafts.Profile, portrait: bytes | None) -> canvas.SellerLook | None:
-    from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory
-
-    if seller.name is None:
-        return None
-    return canvas.SellerLook(seller.name, seller.accent or brand.DEFAULT_COLOUR, portrait)
 
 
 def words_key(reply: replies.Reply) -> str:

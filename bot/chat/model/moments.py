@@ -191,7 +191,13 @@ def _shifted(day: date, span: local_time.Span) -> date | _Refusal:
 
 def _days(parts: local_time.TimeParts, today: date) -> list[date] | _Refusal:
     """Return the days that the parts may mean; today and tomorrow where they name none."""
-    found = _named_day(parts, today)
+    found: date | _Refusal | None = None
+    if parts.date:
+        found = _date(*parts.date, today)
+    elif parts.span:
+        found = _shifted(today, parts.span)
+    elif parts.days is not None:
+        found = today + timedelta(days=parts.days)
     if isinstance(found, _Refusal):
         return found
     if found is None and parts.weekday is not None:
@@ -199,14 +205,6 @@ def _days(parts: local_time.TimeParts, today: date) -> list[date] | _Refusal:
     if found and parts.weekday not in (None, found.weekday()):
         return _Refusal.WEEKDAY
     return [found] if found else [today, today + timedelta(days=1)]
-
-
-def _named_day(parts: local_time.TimeParts, today: date) -> date | _Refusal | None:
-    if parts.date:
-        return _date(*parts.date, today)
-    if parts.span:
-        return _shifted(today, parts.span)
-    return None if parts.days is None else today + timedelta(days=parts.days)
 
 
 def _date(year: int | None, month: int, day: int, today: date) -> date | _Refusal:

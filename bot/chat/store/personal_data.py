@@ -287,13 +287,10 @@ def export_record(
         **payback_fields(row, moment, payers=payers),
         "messageHidden": bool(row["message_hidden"]),
     }
-    return found | _entered(row) if payers else found
-
-
-def _entered(row: database.Row) -> dict[str, Any]:
-    """Return what the payer entered, unless the seller has hidden it, and the note on sending."""
-    is_hidden = bool(row["message_hidden"])
-    return {
+    if not payers:
+        return found
+    is_hidden = bool(row["message_hidden"])  # the seller has hidden what the payer entered
+    return found | {
         "userData": exact_json.loads(row["body"]),
         "name": None if is_hidden else row["payer_name"],
         "message": None if is_hidden else row["message"],

@@ -321,21 +321,17 @@ def draw(
 ) -> None:
     """Draw a line in a size of `size` pixels; `origin` is the left end of its baseline."""
     left, baseline = floor(origin[0]), round(origin[1])
-    box = _extents(line, size, origin[0] - left)
-    place = (left + box.x_origin, baseline - box.y_origin - box.height)
-    if any(glyph.face != EMOJI for glyph in line.glyphs):
-        mask = _mask(line, size, box, origin[0] - left)
-        image.paste(fill, (*place, place[0] + mask.width, place[1] + mask.height), mask)
-    for emoji, across in _emoji(line, size, box, origin[0] - left):
-        image.paste(emoji.convert(image.mode), (left + across, place[1]), emoji.getchannel("A"))
-
-
-def _extents(line: ShapedLine, size: int, shift: float) -> uharfbuzz.RasterExtents:
-    """Return the pixels that a line may cover, from the pixel of its left end and its baseline."""
+    shift = origin[0] - left
     start, end = floor(shift - BLEED * size), ceil(shift + (line.width + BLEED) * size)
     bottom = floor(-(line.below + BLEED) * size)
     height = ceil((line.above + BLEED) * size) - bottom
-    return uharfbuzz.RasterExtents(start, bottom, max(1, end - start), height, 0)
+    box = uharfbuzz.RasterExtents(start, bottom, max(1, end - start), height, 0)
+    place = (left + box.x_origin, baseline - box.y_origin - box.height)
+    if any(glyph.face != EMOJI for glyph in line.glyphs):
+        mask = _mask(line, size, box, shift)
+        image.paste(fill, (*place, place[0] + mask.width, place[1] + mask.height), mask)
+    for emoji, across in _emoji(line, size, box, shift):
+        image.paste(emoji.convert(image.mode), (left + across, place[1]), emoji.getchannel("A"))
 
 
 def _mask(line: ShapedLine, size: int, box: uharfbuzz.RasterExtents, shift: float) -> Image.Image:

@@ -274,7 +274,9 @@ async def answer_inline_query(world: world.World, params: params.Params) -> bool
     if len(results) > MOST_RESULTS:
         raise errors.bad_request("RESULTS_TOO_MUCH")
     drafts = [_draft(world, result) for result in results]
-    ids = [_result_id(result) for result in results]
+    ids = [str(result.get("id", "")) for result in results]
+    if any(len(one.encode()) not in RESULT_ID_BYTES for one in ids):
+        raise errors.bad_request("RESULT_ID_INVALID")
     if len(set(ids)) < len(ids):
         raise errors.bad_request("RESULT_ID_DUPLICATE")
     query = _open(world, params)
@@ -311,13 +313,6 @@ def _draft(world: world.World, result: Any) -> model.Draft:
         raise errors.bad_request("PHOTO_THUMB_URL_EMPTY")
     content = contents.inline_content(world.files, result)
     return model.Draft(content, contents.inline_keyboard(result.get("reply_markup")))
-
-
-def _result_id(result: Mapping[str, Any]) -> str:
-    identifier = str(result.get("id", ""))
-    if len(identifier.encode()) not in RESULT_ID_BYTES:
-        raise errors.bad_request("RESULT_ID_INVALID")
-    return identifier
 
 
 def _button(params: params.Params) -> model.Json | None:

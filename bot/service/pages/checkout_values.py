@@ -253,7 +253,9 @@ def checkout_page(
 ) -> dict[str, Any]:
     """Return the values of a checkout's page; a `payment` is underpaid or took no unit."""
     state = checkout.state(now)
-    page_state = _page_state(checkout, payment, state)
+    page_state = UNCONFIRMED if state is CheckoutState.LAPSED and checkout.claimed_at else state
+    if payment and payment.state is PaymentState.UNDERPAID:
+        page_state = UNDERPAID
     title = _title(locale, request, checkout, payment, page_state)
     is_opening = page_state == CheckoutState.OPENING
     is_open_without_invoice = page_state == CheckoutState.OPEN and checkout.pay_with is None
@@ -303,12 +305,6 @@ def unheld_claim_text(
 ) -> str:
     """Return the text about a claim whose units are held only for the ordinary time."""
     return page_texts.seller_text(locale, request, "page-sent-unheld", count=checkout.quantity)
-
-
-def _page_state(checkout: Checkout, payment: Payment | None, state: CheckoutState) -> str:
-    if payment and payment.state is PaymentState.UNDERPAID:
-        return UNDERPAID
-    return UNCONFIRMED if state is CheckoutState.LAPSED and checkout.claimed_at else state
 
 
 def _title(
