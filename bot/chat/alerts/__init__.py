@@ -1,1 +1,1 @@
-"""Payments as messages: alert, digest, quiet hours, summary; reminders of claims."""
+"""Messages about payments: alerts, digests, quiet hours, summaries and claim reminders."""

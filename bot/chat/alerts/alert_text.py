@@ -1,7 +1,7 @@
-"""Payments as messages to their seller: one alert each, or a digest where many came at once.
+"""Messages to sellers about payments: an alert for each, or a digest if many come at once.
 
-A digest is one message about several payments. `join_alerts` chooses them when the message is
-claimed; they are stored with it, so that a lost answer repeats the same ones.
+A digest is one message about several payments. `join_alerts` selects them when the message is
+claimed, and they are stored with it, so that a retry sends the same payments.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def alert_rows(
 
 
 def _cards(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> replies.Rows:
-    """Return a button to each request's card, with its name where there are several."""
+    """Return a button to each request's card, with the name if there are several."""
     labels = {group[0].link_id: replies.plain(group[0].name, _BUTTON_NAME) for group in groups}
     if len(labels) == 1:
         labels = dict.fromkeys(labels, translations.t(language, "button-show-card"))
@@ -47,7 +47,7 @@ def _cards(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> 
 
 
 def _accept(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
-    """Return the button that accepts a single underpaid payment; () for others."""
+    """Return the button that accepts a single underpaid payment, or () for other alerts."""
     (payment, *others) = payments
     return (
         ()
@@ -57,10 +57,10 @@ def _accept(payments: Sequence[payloads.AlertPayment], language: str) -> replies
 
 
 def _details(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
-    """Return the buttons of a single payment; () for several.
+    """Return the buttons of a single payment; () if there are several.
 
-    "Sent", where there is something to send, and the facts, where "Paid back" is and words that
-    were hidden are shown again.
+    These are "Sent", if there is something to send, and the payment's details, which have "Paid
+    back" and the button that shows hidden words again.
     """
     (payment, *others) = payments
     key = alert_key(payment)
@@ -74,14 +74,14 @@ def _details(payments: Sequence[payloads.AlertPayment], language: str) -> replie
 
 
 def alert_key(payment: payloads.AlertPayment) -> PaymentKey | None:
-    """Return the key of a payment in buttons, None for one without a number."""
+    """Return the key of a payment for buttons, or None if it has no transaction id or time."""
     if payment.at is None or payment.transaction_id is None:
         return None
     return PaymentKey.of(payment.link_id, payment.at, payment.transaction_id)
 
 
 def _hides(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Rows:
-    """Return the buttons that hide what payers wrote; those of a digest say where they stand."""
+    """Return the buttons that hide payers' words; in a digest their actions name the place."""
     said = [(one.words, key) for one in payments if (key := alert_key(one))]
     return payment_lines.hide_rows(
         said, language, payment_lines.ON_DIGEST if len(payments) > 1 else ""
@@ -89,23 +89,23 @@ def _hides(payments: Sequence[payloads.AlertPayment], language: str) -> replies.
 
 
 def _codes(groups: Sequence[Sequence[payloads.AlertPayment]], language: str) -> replies.Rows:
-    """Return the button that sends codes to buyers who wait for them."""
+    """Return a button for adding codes if buyers wait for them."""
     waiting = [group[0].link_id for group in groups if codes_waiting(group)]
     return tuple((request_card.send_codes_button(link, language),) for link in waiting[:1])
 
 
 def codes_waiting(group: Iterable[payloads.AlertPayment]) -> int:
-    """Return how many units waited for a code when the newest of the payments came."""
+    """Return the number of units that waited for a code at the newest payment."""
     return max(group, key=lambda payment: payment.count).codes_waiting
 
 
 MAX_PAYMENTS = 100
-"""Payments in one digest; nobody reads a longer one."""
+"""Maximum payments in one digest; nobody reads a longer one."""
 
 MAX_NUMBERS = 10
-"""Transaction numbers in one digest: they would fill it, and the list of payments has them all."""
+"""Maximum transaction numbers in one digest; the list of payments has all of them."""
 
-# Limits in UTF-16 units: texts of another server may have any length.
+# Limits in UTF-16 units: texts from other servers may have any length.
 _NAME = 200
 _PAYER_VALUE = 200
 _PAYER_LABEL = 40
@@ -117,10 +117,10 @@ _KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
 
 def join_alerts(bodies: Iterable[payloads.MessagePayload]) -> tuple[int, payloads.Alert] | None:
-    """Join the first messages that are alerts, as many as one message has room for.
+    """Merge the first alerts into a digest, as many as fit into one message.
 
-    Return their number and the digest, which is silent if all of them are; None if the first
-    message stays alone.
+    Return their number and the digest, which is silent if all of them are. Return None if the first
+    message is sent alone.
     """
     joined = []
     for body in islice(bodies, MAX_PAYMENTS):
@@ -141,7 +141,7 @@ def join_alerts(bodies: Iterable[payloads.MessagePayload]) -> tuple[int, payload
 
 
 def _newest(payments: Sequence[payloads.AlertPayment]) -> tuple[payloads.AlertPayment, ...]:
-    """Return the payments without underpaid money that a later one completes or raises."""
+    """Return the payments without underpaid ones that a later payment updates."""
     newest = {(one.link_id, one.transaction_id): one for one in payments}
     return tuple(
         one
@@ -152,7 +152,7 @@ def _newest(payments: Sequence[payloads.AlertPayment]) -> tuple[payloads.AlertPa
 
 
 def _fits(digest: payloads.Alert) -> bool:
-    """Check that one message has room for a digest and the mark of a repetition."""
+    """True if a digest and the mark of a repetition fit into one message."""
     room = replies.TEXT_LIMIT - replies.shown_units(
         card_text.mark_possibly_repeated("", digest.language)
     )
@@ -160,9 +160,9 @@ def _fits(digest: payloads.Alert) -> bool:
 
 
 def split_digest(digest: payloads.Alert) -> list[payloads.Alert]:
-    """Split a digest that Telegram refuses, so that one payment holds up no other's alert.
+    """Split a digest that Telegram refuses, so that one payment doesn't block the other alerts.
 
-    Return an alert for each payment, or nothing where there is only one.
+    Return an alert for each payment, or [] if there is only one payment.
     """
     single = [replace(digest, payments=(one,), is_single=True) for one in digest.payments]
     return single if len(single) > 1 else []
@@ -180,7 +180,7 @@ def alert_message(body: payloads.Alert) -> payloads.TextMessage:
 
 
 def alert_reply(payments: Sequence[payloads.AlertPayment], language: str) -> replies.Reply:
-    """Render payments for their seller: amount, request, payer, units left, number and total."""
+    """Render an alert: amount, request, payer, units left, transaction number and total."""
     limited, unsaid = _limit_words(payments)
     numbered, more = _limit_numbers(limited)
     found = group_payments(numbered)
@@ -203,9 +203,9 @@ def alert_reply(payments: Sequence[payloads.AlertPayment], language: str) -> rep
 def _limit_words(
     payments: Iterable[payloads.AlertPayment],
 ) -> tuple[list[payloads.AlertPayment], int]:
-    """Drop the words after the first MAX_HIDES; return how many were dropped.
+    """Drop payers' words after the first MAX_HIDES; return how many were dropped.
 
-    A seller can hide words wherever they are shown.
+    Shown words always need a hide button, and a message has at most MAX_HIDES of these.
     """
     shown, said = [], 0
     for payment in payments:
@@ -229,7 +229,7 @@ def _limit_numbers(
 
 
 def group_payments(payments: Sequence[payloads.AlertPayment]) -> list[list[payloads.AlertPayment]]:
-    """Group payments by request, currency and whether they sold, in the order of their arrival."""
+    """Group payments by request, currency and settlement, in the order of arrival."""
     found: dict[tuple[str, str, bool], list[payloads.AlertPayment]] = {}
     for payment in payments:
         key = payment.link_id, payment.currency, payment.underpaid
@@ -272,7 +272,7 @@ def _group(group: Sequence[payloads.AlertPayment], language: str, *, is_alone: b
 def _short_head(
     group: Sequence[payloads.AlertPayment], total: str, name: str, language: str
 ) -> str:
-    """Return the head of money that was less than asked, for which nothing was sold."""
+    """Return the heading for underpaid payments, which sold nothing."""
     price = group[0].price
     if len(group) > 1 or price is None:
         return translations.t(
@@ -283,7 +283,7 @@ def _short_head(
 
 
 def _line(payment: payloads.AlertPayment, language: str) -> list[str]:
-    """Return what a digest says of one payment: its payer, quantity, rail and number."""
+    """Return the parts of a digest line: payer, quantity, rail and transaction number."""
     paid = payment.paid_by
     how = [payment_lines.way_text(paid.kind, language)] if paid and paid.kind != TEST_MONEY else []
     if paid and not payment.underpaid:
@@ -297,7 +297,7 @@ def _line(payment: payloads.AlertPayment, language: str) -> list[str]:
 
 
 def _how(payment: payloads.AlertPayment, language: str) -> list[str]:
-    """Return how a payment was paid and what it is worth, and how much too much it was."""
+    """Return lines on how a payment was paid, its worth and its surplus."""
     paid = payment.paid_by
     if paid is None:
         return []
@@ -311,9 +311,9 @@ def _how(payment: payloads.AlertPayment, language: str) -> list[str]:
 
 
 def _hints(payment: payloads.AlertPayment, language: str, *, is_alone: bool) -> list[str]:
-    """Return how money is accepted or paid back that was too little, too late or too much.
+    """Explain how to accept or pay back an underpaid, oversold or overpaid payment.
 
-    A digest has no buttons for that.
+    A digest has no buttons for this.
     """
     paid = payment.paid_by
     if paid is None:
@@ -334,7 +334,7 @@ def _number(payment: payloads.AlertPayment, language: str) -> list[str]:
 
 
 def _remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
-    """Return remarks on goals and unusual payments, and the units left after the newest one."""
+    """Return remarks on goals and unusual payments, and the units left."""
     if group[0].underpaid:
         return []
     lines = [*_goal_lines(group, language), *_amount_remarks(group, language)]
@@ -352,7 +352,7 @@ def _remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]
 
 
 def _goal_lines(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
-    """Return what was raised when payments reached a goal, one line for each goal."""
+    """Return a line for each goal that these payments reached."""
     reached = [(*payment.reached, payment.currency) for payment in group if payment.reached]
     return [
         translations.t(
@@ -366,7 +366,7 @@ def _goal_lines(group: Sequence[payloads.AlertPayment], language: str) -> list[s
 
 
 def _amount_remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
-    """Return remarks on payments whose amount is not the price."""
+    """Return remarks on payments whose amount differs from the price."""
     others = [payment for payment in group if payment.price is not None]
     odd = [payment for payment in group if payment.price is None and payment.named]
     lines = []
@@ -387,7 +387,7 @@ def _amount_remarks(group: Sequence[payloads.AlertPayment], language: str) -> li
 def _total_lines(
     payments: Sequence[payloads.AlertPayment], link_id: str, language: str
 ) -> list[str]:
-    """Return the totals of a request including these payments; nothing after its first payment."""
+    """Return a request's totals including these payments; [] for its first payment."""
     of_request = [
         payment for payment in payments if payment.link_id == link_id and not payment.underpaid
     ]
@@ -408,7 +408,7 @@ def total_line(amounts: Sequence[tuple[int, str]], count: int, language: str) ->
 
 
 def _latest_stock(group: Sequence[payloads.AlertPayment]) -> payloads.AlertPayment:
-    """Return the payment with the fewest units left, reserved ones included: they only decrease."""
+    """Return the payment with the fewest units left, including reserved ones: the latest one."""
     known = [payment for payment in group if payment.remaining_units is not None]
     return min(
         known,
@@ -422,7 +422,7 @@ def _amount(amount: int, currency: str, language: str) -> str:
 
 
 def _payer(payment: payloads.AlertPayment, language: str) -> list[str]:
-    """Return the payer's data, known fields first, whatever JSON values they hold."""
+    """Return the payer's data, known fields first; values may be any JSON."""
     known = [name for name in _KNOWN_FIELDS if name in payment.payer]
     others = [name for name in payment.payer if name not in _KNOWN_FIELDS]
     return [

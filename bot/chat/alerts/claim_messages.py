@@ -1,7 +1,7 @@
-"""The alerts of claims, and their reminders: the first have a message each, the rest a digest.
+"""Alerts and reminders of claims: the first claims have separate messages, the others a digest.
 
-A flood of claims is one digest for each link, which sounds after a pause. So no number of claims
-silences the next one, and those of one link don't affect another link's.
+A flood of claims becomes one digest per link, which sounds again after a pause. Many claims
+therefore never silence new claims, nor do they affect other links.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ REMIND_AFTER = 24 * 3600 * 1000
 """Milliseconds from a claim to its reminder, and from one reminder to the next."""
 
 MOST_REMINDERS = 3
-"""Reminders of one claim; after them only `/payments` shows it."""
+"""Maximum reminders of one claim; after that only `/payments` shows the claim."""
 
 OWN_MESSAGES, OWN_OF_SELLER = 5, 20
-"""Waiting claims with messages of their own, of a link and of all links of a seller: claims cost
-nothing, and alerts of money that came would wait behind those of hundreds."""
+"""Maximum waiting claims with separate messages, per link and per seller: claims cost nothing, and
+payment alerts would have to wait behind hundreds of them."""
 
 DIGEST_PAUSE, DOUBTFUL_PAUSE = 5 * 60 * 1000, 60 * 60 * 1000
-"""Milliseconds between two sounds of a link's digest; before one for a network's many claims."""
+"""Milliseconds between two sounds of a link's digest, for normal and for doubtful claims."""
 
 BATCH = 50
-"""Claims in one transaction: others wait for it."""
+"""Claims in one transaction; a limit, because other transactions wait."""
 
 
 def announce(
@@ -39,9 +39,10 @@ def announce(
     claim: claim_rows.Claim,
     now: int,
 ) -> None:
-    """Queue the alert of a claim; it makes a sound unless its request's alerts don't.
+    """Queue the alert of a claim, with sound unless the request's alerts are silent.
 
-    Once too many wait, it is in its link's digest, which sounds again after a pause.
+    If too many claims are waiting, the claim goes into its link's digest instead, which sounds
+    again after a pause.
     """
     of_link, of_seller = claim_rows.count_alone(tx, link, now)
     if claim.is_doubtful or of_link >= OWN_MESSAGES or of_seller >= OWN_OF_SELLER:
@@ -55,9 +56,10 @@ def announce(
 def _sound_digest(
     tx: database.Transaction, queues: queues.Queues, link_id: str, now: int, pause: int
 ) -> None:
-    """Queue a link's digest as a new message, after a pause since the one before it.
+    """Queue a link's digest as a new message, with a pause after the previous one.
 
-    Until then that one is edited. One that still waits to be sent will show what waits then.
+    During the pause the previous message is edited. If a new message is already queued, nothing is
+    needed: its content is read when it is sent.
     """
     digest = claim_rows.find_digest(tx, link_id)
     if digest.sending:
@@ -110,7 +112,7 @@ def _put_alert(
 def enqueue_reminders(tx: database.Transaction, queues: queues.Queues, now: int) -> int:
     """Queue the reminders due at `now` (epoch ms), at most BATCH; return the number of claims.
 
-    In quiet hours a reminder waits for their end; a claim that has lapsed gets none.
+    In quiet hours reminders wait until the end; lapsed claims get none.
     """
     due = claim_rows.due_claims(tx, now, BATCH)
     for claim in due:

@@ -1,4 +1,4 @@
-"""The daily summary that sellers can switch on: revenue by request, at a local time each day."""
+"""The optional daily summary: revenue by request, sent at a local time each day."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from bot.core.outbox import lanes, outbox, queue_policy
 from bot.core.text import translations
 
 BATCH = 50
-"""Sellers in one transaction, because others wait for it; the next one takes the rest."""
+"""Sellers in one transaction; a limit, because other transactions wait."""
 
 MAX_LISTED = 20
-"""Requests in one summary; nobody reads a longer one."""
+"""Maximum requests in one summary; nobody reads a longer one."""
 
 LONGEST_DAY, SHORTEST_DAY = 26 * 3_600_000, 12 * 3_600_000
-"""Milliseconds after which a local time returns on the next day, at most and at least: summer time
-moves clocks, and a time that occurs twice in one night belongs to one day."""
+"""Longest and shortest time from a local time to the same time on the next day, in ms: clocks
+change, and a time that occurs twice in one night belongs to one day."""
 
 RETRY = 60_000
-"""Milliseconds until the next attempt where no file handle is free for the rules of a zone."""
+"""Milliseconds until the next attempt if no file handle is free for reading a zone's rules."""
 
 _NAME = 60
-"""UTF-16 units of a request's name."""
+"""Maximum UTF-16 units of a request's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Span:
 def enqueue_due(tx: database.Transaction, queues: queues.Queues, now: int) -> int:
     """Queue the summaries due at `now` (epoch ms), at most BATCH, and return their number.
 
-    Summaries missed while the bot was stopped are sent as one. A paused chat gets none: they would
-    all arrive once it is resumed.
+    Summaries missed while the bot was stopped are sent as one. Paused chats get none, because all
+    of them would arrive once the chat is resumed.
     """
     due = seller_rows.summaries_due(tx, now, LONGEST_DAY, BATCH)
     for awaiting in due:
@@ -70,15 +70,15 @@ def _enqueue(
 
 
 def _span(seller: drafts.Seller, now: int) -> Span | None:
-    """Return the last whole day before this seller's time, across summer time.
+    """Return the last whole day before the seller's summary time, allowing for clock changes.
 
-    None while the rules of the zone can't be read.
+    None if the zone's rules can't be read now.
     """
     try:
         return _span_in_zone(seller.summary or 0, seller.zone or zones.UTC_ZONE, now)
     except OSError:
         return None
-    except KeyError:  # an update of the time zones removed it
+    except KeyError:  # the zone was removed by a time zone update
         return _span_in_zone(seller.summary or 0, zones.UTC_ZONE, now)
 
 
@@ -92,7 +92,7 @@ def _span_in_zone(minute: int, zone: str, now: int) -> Span:
 
 
 def summary_reply(days: Sequence[revenue.LinkRevenue], language: str, now: int) -> replies.Reply:
-    """Render the revenue by request, their total where there are several, and what to refund."""
+    """Render the revenue by request, the total if there are several, and the amounts to refund."""
     if not days:
         return replies.Reply(translations.t(language, "summary-none"))
     earning = [day for day in days if day.totals.earned]
@@ -125,7 +125,7 @@ def _line(day: revenue.LinkRevenue, language: str, now: int) -> str:
 
 
 def _together(days: Sequence[revenue.LinkRevenue]) -> revenue.RevenueTotals:
-    """Sum up the money of all requests that is not revenue, or that went back."""
+    """Add up the non-revenue and paid-back amounts of all requests."""
     every = [day.totals for day in days]
     return revenue.RevenueTotals(
         to_refund=_sum_by_currency(one.to_refund for one in every),

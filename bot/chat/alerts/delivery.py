@@ -1,7 +1,7 @@
 """Delivered and undelivered alerts, and the message at the end of a limited drop.
 
-A payment counts once, however often its alert was sent. When all units of a drop are sold and the
-last of its alerts is settled, one message reports the units sold and the alerts delivered.
+A payment counts once, even if its alert was sent several times. When all units of a drop are sold
+and its last alert is settled, one message reports the units sold and the alerts delivered.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from bot.core.outbox import outbox, queries, queue_policy
 from bot.core.text import translations
 
 MAX_LISTED = 20
-"""Messages of each kind that `/alerts` lists; nobody reads more."""
+"""Maximum messages of each kind that `/alerts` lists; nobody reads more."""
 
 MAX_RESENT = 500
-"""Messages that one press sends again, because others wait for the transaction."""
+"""Maximum messages that one press resends; a limit, because other transactions wait."""
 
 _NAME = 200
-"""UTF-16 units of a request's name."""
+"""Maximum UTF-16 units of a request's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,19 @@ class DropEnd:
     """The end of a drop."""
 
     sold: int
-    """Units."""
+    """Number of units sold."""
     lost: int
-    """Alerts that were given up."""
+    """Number of alerts that could not be delivered."""
     muted: int
-    """Alerts that were switched off."""
+    """Number of payments that came while alerts were off."""
     oversold: int
-    """Payments that came when no unit was left."""
+    """Number of payments that came when no unit was left."""
 
 
 def record_delivered(
     tx: database.Transaction, queues: queues.Queues, body: payloads.MessagePayload, now: int
 ) -> None:
-    """Count the payments of a delivered message, in the transaction that settles it."""
+    """Count the payments of a delivered message, in the transaction that settles the message."""
     fresh = Counter(one.link_id for one in payments_of(body) if _counts(one))
     for link_id, number in fresh.items():
         payment_rows.count_alerts(tx, link_id, delivered=number)
@@ -59,21 +59,21 @@ def record_delivered(
 
 
 def payments_of(body: payloads.MessagePayload) -> tuple[payloads.AlertPayment, ...]:
-    """Return the payments that a message is about, () for one that is no alert."""
+    """Return the payments that a message is about; () if it is no alert."""
     return body.payments if isinstance(body, payloads.Alert) else ()
 
 
 def _counts(payment: payloads.AlertPayment) -> bool:
-    """True if an alert counts: not a repetition, nor money that sold nothing."""
+    """True if the payment's alert counts: it is neither a repetition nor underpaid."""
     return not (payment.repeated or payment.underpaid)
 
 
 def announce_ended_drops(
     tx: database.Transaction, queues: queues.Queues, body: payloads.MessagePayload, now: int
 ) -> None:
-    """Queue the end of drops of which a message was the last alert, delivered or given up.
+    """Queue the end of each drop whose last alert was this message, delivered or failed.
 
-    In the transaction that settles the message.
+    Call this in the transaction that settles the message.
     """
     drops = [payment.link_id for payment in payments_of(body) if payment.kind == "drop"]
     for link_id in dict.fromkeys(drops):
@@ -83,7 +83,7 @@ def announce_ended_drops(
 def announce_ended_drop(
     tx: database.Transaction, queues: queues.Queues, link_id: str, now: int
 ) -> None:
-    """Queue the end of a drop, once, if all is sold and none of its alerts is under way."""
+    """Queue the end of a drop, once, if all units are sold and no alerts are pending."""
     account = payment_rows.alert_counts(tx, link_id)
     if account is None or account.is_summed_up:
         return
@@ -104,11 +104,11 @@ def announce_ended_drop(
 def _drop_end(
     tx: database.Transaction, queues: queues.Queues, account: payment_rows.AlertCounts
 ) -> DropEnd | None:
-    """Return the end of a drop; None while units are left or alerts are under way."""
+    """Return the end of a drop; None while units are left or alerts are pending."""
     link = account.link
     paid = link.paid_count
     known = (link.spec.units, link.answer.total_units if link.answer else None)
-    # the fewer: the seller may have taken units out
+    # the smaller number, because the seller may have removed units
     units = min((units for units in known if units is not None), default=None)
     if units is None or link.units_sold < units:
         return None
@@ -139,9 +139,9 @@ def _reply(link: link_rows.PaymentLink, ending: DropEnd, language: str) -> repli
 
 
 def is_quiet(seller: drafts.Seller | None, now: int) -> bool:
-    """True if this seller has quiet hours at `now` (epoch ms): no sound, but no delay.
+    """True if this seller has quiet hours at `now` (epoch ms); alerts are silent, not delayed.
 
-    False while the rules of the zone can't be read: a sound does less harm than a missed alert.
+    False if the zone's rules can't be read: a sound does less harm than a missed alert.
     """
     if seller is None or seller.quiet is None:
         return False
@@ -179,7 +179,7 @@ def given_up_payments(
 
 
 def resend(tx: database.Transaction, queues: queues.Queues, lane: str, now: int) -> int:
-    """Queue the newest MAX_RESENT dead alerts again, in their old order; return their number."""
+    """Requeue the newest MAX_RESENT dead alerts in their old order; return their number."""
     dead = queries.newest_of_lane(
         tx, queues.messages, lane, queue_policy.ALERT, queries.DEAD, most=MAX_RESENT
     )
@@ -192,7 +192,7 @@ def has_words(alert: payloads.Alert) -> bool:
 
 
 def current_alert(tx: database.Transaction, alert: payloads.Alert) -> payloads.Alert:
-    """Return an alert without the words that its seller has hidden."""
+    """Return an alert without the words that the seller has hidden."""
     return replace(
         alert,
         payments=tuple(
@@ -211,7 +211,7 @@ def record_sent(
     alert: payloads.Alert,
     now: int,
 ) -> None:
-    """Store a sent alert that shows words; edit it if they were hidden while it was being sent."""
+    """Store a sent alert if it shows words; edit it if they were hidden during sending."""
     if not has_words(alert):
         return
     message_rows.save_alert(tx, place, alert, now)
@@ -227,9 +227,9 @@ def rewrite_alert(
     tapped: post_rows.MessagePlace | None,
     now: int,
 ) -> bool:
-    """Write the alerts of a payment again, in the tapped message too.
+    """Rewrite the alerts of a payment, including the tapped message.
 
-    Return whether the tapped message is one of them.
+    Return True if the tapped message is such an alert.
     """
     message_id = message_rows.message_of(tx, *found.ids)
     places = [] if tapped is None else [tapped]
@@ -247,7 +247,7 @@ def _rewrite(
     place: post_rows.MessagePlace,
     now: int,
 ) -> bool:
-    """Write an alert again; False if it isn't about the payment: a new bot reuses message_ids."""
+    """Rewrite an alert; False if it is not about the payment, because a new bot reuses ids."""
     alert = message_rows.find_alert(tx, place)
     ids = (found.link_id, found.ids[1])
     if alert is None or ids not in {(one.link_id, one.transaction_id) for one in alert.payments}:

@@ -1,6 +1,6 @@
-"""The schedule: cards that open, end or get units back by time alone, summaries, reminders.
+"""The schedule: cards that open, end or get units back with time, summaries and reminders.
 
-The times are in the database, so a restart misses nothing: overdue work is done at the start.
+Times are stored in the database, so that a restart misses nothing: overdue work is done at startup.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from bot.core.outbox import outbox, queue_policy
 log = structlog.get_logger()
 
 LONGEST_WAIT = {"sqlite": 30.0, "postgresql": 5.0}
-"""Seconds between two checks, by engine: other processes store times too. Those of replicas are
-many, and a wake-up from another machine may be lost."""
+"""Maximum seconds between two checks, by engine, because other processes store times too. With
+PostgreSQL there may be many replicas, and a wake-up from another machine may be lost."""
 
 BATCH = 50
-"""Links in one transaction: other transactions wait for it."""
+"""Links in one transaction; a limit, because other transactions wait."""
 
 
 class Schedule:
@@ -40,7 +40,7 @@ class Schedule:
         self._longest_wait = LONGEST_WAIT[db.engine]
 
     async def run(self) -> None:
-        """Perform due work until cancelled; an error is a line in the log, and the work waits.
+        """Perform due work until cancelled; errors are logged, and the work is tried again later.
 
         Raises NoLongerLead.
         """
@@ -60,7 +60,7 @@ class Schedule:
                 await asyncio.wait_for(woken.wait(), wait)
 
     async def tick(self) -> float:
-        """Perform all work that is due; return the seconds until the next check.
+        """Perform all due work; return the seconds until the next check.
 
         Raises StorageError.
         """
@@ -74,9 +74,10 @@ class Schedule:
 
 
 def refresh_due_cards(tx: database.Transaction, queues: Queues, now: int) -> int:
-    """Queue the refresh of up to BATCH cards that time has changed by `now` (epoch ms).
+    """Queue the refresh of up to BATCH links whose scheduled change is due at `now` (epoch ms).
 
-    Return their number. Only the service knows whether a reserved unit was sold: it is asked.
+    Return their number. If units are reserved, a check is queued too, because only the service
+    knows whether they were sold.
     """
     due = post_rows.claim_due(tx, now, BATCH)
     for link_id in due:
@@ -89,7 +90,7 @@ def refresh_due_cards(tx: database.Transaction, queues: Queues, now: int) -> int
 
 
 def retry_pictures(tx: database.Transaction, queues: Queues, now: int) -> int:
-    """Queue another try of up to BATCH pictures that Telegram refused; return their number."""
+    """Queue another attempt at up to BATCH pictures that Telegram refused; return their number."""
     return post_rows.retry_pictures(tx, queues, now, BATCH)
 
 
@@ -100,4 +101,4 @@ DUE_WORK = (
     claim_messages.enqueue_reminders,
     claim_messages.enqueue_digests,
 )
-"""What time alone causes: each queues a batch of what is due and returns its size."""
+"""Scheduled work: each function queues a batch of due work and returns its size."""

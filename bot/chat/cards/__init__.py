@@ -1,1 +1,1 @@
-"""Requests, claims, payments and receipts as messages, and the calls that send or edit them."""
+"""Messages that show requests, claims, payments and receipts, and the calls that send them."""

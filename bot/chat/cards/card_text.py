@@ -1,4 +1,4 @@
-"""The texts and buttons that show a request: its card, a line of the list, the public card."""
+"""Texts and buttons of a request: the seller's card, the public card and the list entry."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from bot.chat.store import revenue
 from bot.core.money.amounts import format_money
 from bot.core.text import translations
 
-# Limits in UTF-16 units: texts of another server may have any length.
-_NAME = 200  # 100 characters at most, each two units
+# Limits in UTF-16 units: texts from other servers may have any length.
+_NAME = 200  # at most 100 characters of two units each
 _SELLER = 60
 _LINE_NAME = 24  # on a button of the list
-_MAX_LINK = 500  # as text: a longer one leaves no room in a caption; a button has it anyway
+_MAX_LINK = 500  # in a text; a longer link would fill the caption, and a button has it anyway
 _ARTICLE_LINE = 120
 _MOMENT = 80
 _EMAIL = 64
 _TRANSACTION = 80  # hashes have 64 digits
-_MAX_CURRENCIES = 6  # in one total: a request is seldom paid in two
-_MIN_DESCRIPTION = 16  # a shorter piece has no meaning
+_MAX_CURRENCIES = 6  # in one total; even two are rare
+_MIN_DESCRIPTION = 16  # a shorter excerpt would be meaningless
 
 DEEP_LINK_PREFIX = "r_"
-"""The prefix of a link's id in the parameter of `/start` that a deep link sends."""
+"""Prefix of a link's id in a deep link's `/start` parameter."""
 
 STAMPED_STATUSES = frozenset(["soldOut", "expired", "stopped", "completed", "deleted"])
-"""Statuses that are stamped across the code in the picture."""
+"""Statuses that are stamped across the QR code."""
 
 EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
-"""The states of an email address that its owner has to confirm."""
+"""The states of an email address that its owner must confirm."""
 
 _CAN_PAY = frozenset(["active", "scheduled"])
 _CAN_STOP = _CAN_PAY | {remote_request.NO_PAYOUT}
@@ -38,12 +38,12 @@ _REVIVALS = {
     **dict.fromkeys(["stopped", "expired"], "resume"),
     **dict.fromkeys(["soldOut", "completed", request_card.OUTDATED], "duplicate"),  # ended for good
 }
-"""The button of a card that can't be paid, beside More: what makes it payable again."""
+"""For requests that can't be paid: the button, next to More, that makes them payable again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A request as an inline result: its line in the list, and the message to post."""
+    """A request as an inline result: its entry in the list, and the message to post."""
 
     title: str
     description: str
@@ -52,7 +52,7 @@ class Article:
 
 
 def seller_card(card: request_card.Card, language: str) -> replies.Reply:
-    """Render a request for its seller: product, status, QR code and actions."""
+    """Render a request's card for the seller: product, status, QR code and actions."""
     if card.status == "deleted":
         text = translations.t(language, "listing-deleted", name=replies.escaped(card.name, _NAME))
         return replies.Reply(text, picture=_picture(card))
@@ -61,7 +61,7 @@ def seller_card(card: request_card.Card, language: str) -> replies.Reply:
 
 
 def public_card(card: request_card.Card, language: str) -> replies.Reply:
-    """Render a request for others: product and whether it can be paid, without the revenue."""
+    """Render a request's card for others: product and availability, without the revenue."""
     if card.status == "deleted":
         text = translations.t(language, "public-gone", name=replies.escaped(card.name, _NAME))
         return replies.Reply(text, picture=_picture(card))
@@ -74,7 +74,7 @@ def public_card(card: request_card.Card, language: str) -> replies.Reply:
 
 
 def visitor_card(card: request_card.Card, language: str) -> replies.Reply:
-    """Render a request for someone who followed its deep link, with a refresh button."""
+    """Render a request's card for someone who followed its deep link, with a refresh button."""
     shown = public_card(card, language)
     refresh = replies.Button(
         translations.t(language, "button-refresh"), action=("look", card.link_id)
@@ -84,7 +84,7 @@ def visitor_card(card: request_card.Card, language: str) -> replies.Reply:
 
 
 def stamp_text(card: request_card.Card, language: str) -> str | None:
-    """Return the stamp across the code of a request that can't be paid, None for others."""
+    """Return the text stamped across the QR code, or None if the request has no stamp."""
     return (
         translations.t(language, f"stamp-{card.status}")
         if card.status in STAMPED_STATUSES
@@ -93,16 +93,16 @@ def stamp_text(card: request_card.Card, language: str) -> str | None:
 
 
 def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
-    """Format amounts in minor units, one for each currency, as one escaped total.
+    """Format one amount per currency, in minor units, as an escaped total.
 
-    Nothing is converted. Of many currencies the first ones are shown, with an ellipsis.
+    Nothing is converted. If there are many currencies, only the first are shown, with an ellipsis.
     """
     shown = [replies.escaped(format_money(*each, language)) for each in amounts[:_MAX_CURRENCIES]]
     return " + ".join([*shown, *(["…"] if len(amounts) > _MAX_CURRENCIES else [])])
 
 
 def number_line(transaction_id: str | None, language: str) -> str | None:
-    """Return a payment's transaction number, which a tap copies; None if it is not known."""
+    """Return the line with a payment's transaction number, copied by a tap; None if unknown."""
     if transaction_id is None:
         return None
     return translations.t(
@@ -111,7 +111,7 @@ def number_line(transaction_id: str | None, language: str) -> str | None:
 
 
 def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str | None:
-    """Return the total of `count` oversold payments, None if there are none."""
+    """Return the total of `count` oversold payments, or None if there are none."""
     return (
         translations.t(language, "to-refund", amount=total_text(amounts, language), count=count)
         if count
@@ -120,7 +120,7 @@ def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -
 
 
 def other_money(totals: revenue.RevenueTotals, language: str) -> list[str]:
-    """Return a line for each kind of money that is not revenue, or that went back, if any."""
+    """Return a line for each kind of non-revenue or paid-back money, if any."""
     returned = total_text(totals.returned, language), totals.returned_count
     short = total_text(totals.short, language), totals.short_count
     lines = [
@@ -132,7 +132,7 @@ def other_money(totals: revenue.RevenueTotals, language: str) -> list[str]:
 
 
 def page_buttons(action: replies.Action, page: int, pages: int, language: str) -> replies.Rows:
-    """Return buttons to the previous and next page, `action` with its number; `page` is from 0."""
+    """Return buttons to the previous and next page: `action` plus page number, counted from 0."""
     buttons = tuple(
         replies.Button(translations.t(language, f"button-{way}"), action=(*action, str(target)))
         for way, target in (("previous", page - 1), ("next", page + 1))
@@ -142,7 +142,7 @@ def page_buttons(action: replies.Action, page: int, pages: int, language: str) -
 
 
 def deep_link(bot_name: str, link_id: str) -> str:
-    """Return the address that opens a request's public card in the bot's chat."""
+    """Return the URL that opens a request's public card in the bot's chat."""
     return f"https://t.me/{bot_name}?start={DEEP_LINK_PREFIX}{link_id}"
 
 
@@ -174,14 +174,14 @@ def list_page(
 
 
 def mark_possibly_repeated(text: str, language: str) -> str:
-    """Mark a text that the chat may have already, because Telegram's answer to it was lost."""
+    """Mark a text that may be a repetition, because Telegram's answer was lost."""
     mark = translations.t(language, "possibly-repeated")
     marked = text if text.startswith(mark) else f"{mark}\n{text}"
     return marked if replies.shown_units(marked) <= replies.TEXT_LIMIT else text
 
 
 def inline_article(card: request_card.Card, language: str) -> Article:
-    """Render a request as an inline result, with a pay button where it can be paid."""
+    """Render a request as an inline result, with a pay button if it can be paid."""
     shown = public_card(card, language)
     status = stamp_text(card, language) or _units_left(card, language)
     if card.status == "scheduled":
@@ -198,7 +198,7 @@ def inline_article(card: request_card.Card, language: str) -> Article:
 
 
 def _picture(card: request_card.Card) -> str | None:
-    """Return the link whose picture is shown; None before there is a link to draw."""
+    """Return the id of the link whose picture is shown, or None if it has no URL to draw yet."""
     return card.link_id if card.url else None
 
 
@@ -212,9 +212,9 @@ def _pay_button(card: request_card.Card, language: str) -> replies.Button:
 
 
 def _card_caption(card: request_card.Card, language: str, state: str) -> str:
-    """Fit the card into a caption: a long description is cut, a very long link left out.
+    """Fit the card into a caption: cut a long description, and omit a very long link.
 
-    Room is left for the mark of a repetition.
+    This leaves room for the mark of a repetition.
     """
     limit = replies.CAPTION_LIMIT - replies.shown_units(mark_possibly_repeated("", language))
     amount = replies.escaped(request_card.price_text(card, language))
@@ -239,7 +239,7 @@ def _card_caption(card: request_card.Card, language: str, state: str) -> str:
 
 
 def _state(card: request_card.Card, language: str) -> str:
-    """Return status, open checkouts, revenue, start or end, and email address, a line each."""
+    """Return lines with status, open checkouts, revenue, start or end, and email address."""
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = (
         translations.t(language, "card-reserved", reserved=being_paid) if being_paid else None
@@ -277,10 +277,10 @@ def _start_or_end(card: request_card.Card, language: str) -> str | None:
 
 
 def short_moment(at: int, zone: str | None, language: str, *, with_zone: bool = True) -> str | None:
-    """Return a short form of a moment with its time zone, unless the text names that elsewhere.
+    """Format a moment briefly, with its time zone unless `with_zone` is False.
 
-    It is in UTC where the rules of the zone can't be read, and None for a moment of another server
-    that no calendar has.
+    The time is in UTC if the zone's rules can't be read. Return None if the moment, sent by another
+    server, is out of the calendar's range.
     """
     for shown in (zone or zones.UTC_ZONE, zones.UTC_ZONE):
         try:
@@ -308,17 +308,17 @@ def _status(card: request_card.Card, language: str) -> str:
 
 
 def _seller_line(card: request_card.Card, language: str, name: str) -> str | None:
-    """Return who sells it, given the name as the text takes it; None without a name."""
+    """Return the line with the seller's name, given in the text's form; None without a name."""
     return translations.t(language, "card-seller", kind=card.kind, name=name) if name else None
 
 
 def _is_reserved(card: request_card.Card) -> bool:
-    """True if open checkouts hold all units that are left: nobody else can pay now."""
+    """True if open checkouts hold all units left, so that nobody else can pay now."""
     return card.status == "active" and card.remaining_units == 0 and card.reserved_units > 0
 
 
 def _public_state(card: request_card.Card, language: str) -> str:
-    """Return whether payers can pay, without the revenue."""
+    """Return the status lines for payers, without the revenue."""
     if card.status in _CAN_PAY:
         soon = translations.t(language, "status-scheduled") if card.status == "scheduled" else None
         return "\n".join(
@@ -338,7 +338,7 @@ def _units_left(card: request_card.Card, language: str) -> str | None:
 
 
 def _card_rows(card: request_card.Card, language: str) -> replies.Rows:
-    """Return the most used buttons, two in a row so that phones show whole labels."""
+    """Return the most used buttons, two in a row so that labels fit on phones."""
 
     def act(word: str) -> replies.Button:
         return replies.Button(
@@ -362,7 +362,7 @@ def _card_rows(card: request_card.Card, language: str) -> replies.Rows:
 
 
 def list_label(card: request_card.Card, language: str) -> str:
-    """Return a request as a line of a list: its mark, name, price and units left."""
+    """Return a request's list entry: mark, name, price and units left."""
     name, cost = replies.plain(card.name, _LINE_NAME), request_card.price_text(card, language)
     mark = translations.t(language, f"mark-{'reserved' if _is_reserved(card) else card.status}")
     line = translations.t(language, "list-line", mark=mark, name=name, price=cost)

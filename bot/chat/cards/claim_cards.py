@@ -1,7 +1,7 @@
-"""A claim as a message that asks its seller whether the money has arrived.
+"""Messages that ask sellers whether the money of a claim has arrived.
 
-The first claims of a link have messages of their own. Those beyond are in its digest, one message
-that is edited as they come and go.
+The first claims of a link have separate messages. Further claims are in the link's digest, one
+message that is edited as they come and go.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bot.core.text import translations
 _NAME = 200  # UTF-16 units
 
 IN_LIST = "list"
-"""The last word of a button that is not in its claim's own message: the list of all follows."""
+"""Last word of a button in the list of claims; the list is shown again after a press."""
 
 IN_DIGEST = "digest"
-"""The same for a button of a link's digest, which is shown again."""
+"""Last word of a button in a link's digest; the digest is shown again after a press."""
 
 
 def claim_reply(
@@ -34,7 +34,7 @@ def claim_reply(
     *,
     is_reminder: bool = False,
 ) -> replies.Reply:
-    """Render a claim as it stands at `now` (epoch ms), with the buttons that it has."""
+    """Render a claim with its state at `now` (epoch ms), and its buttons."""
     lines = [
         claim_head(claim, link, seller, now),
         *payment_lines.reference_line(claim.reference, seller.language),
@@ -50,7 +50,7 @@ def claim_reply(
 def claim_head(
     claim: claim_rows.Claim, link: link_rows.PaymentLink, seller: drafts.Seller, now: int
 ) -> str:
-    """Return the amount, the product, and what is known of the money at `now` (epoch ms)."""
+    """Return the heading of a claim: amount, product, and its state at `now` (epoch ms)."""
     language = seller.language
     return translations.t(
         language,
@@ -64,7 +64,7 @@ def claim_head(
 
 
 def _standing(claim: claim_rows.Claim, now: int) -> str:
-    """Return the word for a claim's state in the keys of texts."""
+    """Return the word for a claim's state in text keys."""
     if claim.state == claim_rows.WAITING and not claim.is_waiting(now):
         return "lapsed"
     return claim.state
@@ -78,7 +78,7 @@ def claim_amount(claim: claim_rows.Claim, language: str) -> str:
 def rejection_question(
     claim: claim_rows.Claim, link: link_rows.PaymentLink, language: str
 ) -> replies.Reply:
-    """Ask once more before a claim is rejected; the text explains what the payer sees."""
+    """Ask for confirmation before a claim is rejected; the text explains what the payer sees."""
     text = translations.t(
         language,
         "claims-ask-missing",
@@ -102,7 +102,7 @@ def rejection_question(
 def waiting_lines(
     claim: claim_rows.Claim, link: link_rows.PaymentLink, seller: drafts.Seller
 ) -> str:
-    """Return a waiting claim as an entry of a list: amount, product, reference, since and until."""
+    """Return a waiting claim's list entry: amount, product, reference, since and until."""
     entry = translations.t(
         seller.language,
         "claims-entry",
@@ -115,7 +115,7 @@ def waiting_lines(
 
 
 def _found_by(claim: claim_rows.Claim, language: str) -> list[str]:
-    """Return a claim's reference, and whether its network has claimed much else."""
+    """Return a claim's reference and, if it is doubtful, a warning about its network."""
     lines = payment_lines.reference_line(claim.reference, language)
     if claim.is_doubtful:
         lines.append(translations.t(language, "claims-doubtful", count=claim.unproven))
@@ -128,7 +128,7 @@ def digest_reply(
     link: link_rows.PaymentLink,
     seller: drafts.Seller,
 ) -> replies.Reply:
-    """Render the digest of a link's claims: how many wait, and the first ones with buttons."""
+    """Render the digest of a link's claims: the number waiting, and the first with buttons."""
     language, name = seller.language, replies.escaped(link.spec.name, _NAME)
     if not listed:
         return replies.Reply(translations.t(language, "claims-digest-done", name=name))
@@ -144,7 +144,7 @@ def digest_reply(
 def waiting_rows(
     claims: Sequence[claim_rows.Claim], language: str, place: str = IN_LIST
 ) -> replies.Rows:
-    """Return the buttons of claims in a list, a row each, by reference where there are several."""
+    """Return the buttons of listed claims, one row each, labelled by reference if several."""
     return tuple(
         (
             replies.Button(
@@ -159,7 +159,7 @@ def waiting_rows(
 
 
 def accept_rows(claim_id: str, language: str, *place: str) -> replies.Rows:
-    """Return the button that confirms underpaid money, which then counts as a sale."""
+    """Return the button that accepts an underpaid payment, which then counts as a sale."""
     action = ("received", claim_id, *place)
     return (
         (replies.Button(translations.t(language, "button-accept"), action, style=replies.SUCCESS),),
@@ -178,7 +178,7 @@ def _moment(at: int, seller: drafts.Seller) -> str:
 
 
 def _listed(at: int, seller: drafts.Seller) -> str:
-    """Return a moment without its time zone, which a list names once, below."""
+    """Return a moment without its time zone, which a list names once at the end."""
     return card_text.short_moment(at, seller.zone, seller.language, with_zone=False) or ""
 
 
@@ -199,7 +199,7 @@ def _rows(claim: claim_rows.Claim, now: int, language: str) -> replies.Rows:
 
 
 LISTED = 5
-"""Claims that a digest lists, each with its buttons."""
+"""Maximum claims listed in a digest, each with buttons."""
 
 EDIT_DELAY = 3_000
 """Milliseconds for which changes of a digest are collected into one edit."""
@@ -223,10 +223,10 @@ def owned_claim(
 
 
 def show_claim(tx: database.Transaction, queues: queues.Queues, claim_id: str, now: int) -> None:
-    """Queue the edit that shows a claim in its own message as it stands now, if it has one.
+    """Queue the edit that shows a claim's current state in its separate message, if it has one.
 
-    In the class of alerts, whose order is kept: a payment's alert that takes the place of the claim
-    comes after it. A digest that lists the claim is brought up to date.
+    The edit has the alert class, which keeps the order: an alert of the payment that replaces the
+    claim's message comes later. If the claim is in a digest, the digest is updated.
     """
     claim = claim_rows.find_claim(tx, claim_id)
     if claim is not None and not claim.alone:
@@ -248,9 +248,9 @@ def record_sent(
     place: post_rows.MessagePlace,
     now: int,
 ) -> None:
-    """Store where a claim is shown; its message before that loses its buttons.
+    """Store the message that shows a claim, and remove the buttons of the previous one.
 
-    A claim that was decided while its alert was sent is shown as it is then.
+    If the claim was decided during sending, the message is updated.
     """
     claim = claim_rows.find_claim(tx, claim_id)
     if claim is None:
@@ -267,7 +267,7 @@ def move_to(
     place: post_rows.MessagePlace,
     now: int,
 ) -> None:
-    """Make a message the claim's own; the one before it loses its buttons."""
+    """Store a claim's separate message, and remove the buttons of the previous one."""
     if claim.message_id == place.message_id:
         return
     if claim.message_id is not None:
@@ -277,7 +277,7 @@ def move_to(
 
 
 def refresh_digest(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
-    """Queue the edit of a link's digest, if it has one and none waits."""
+    """Queue the edit of a link's digest, if it has a digest and no edit is waiting."""
     digest = claim_rows.find_digest(tx, link_id)
     if digest.message_id is None or digest.editing or digest.sending:
         return
@@ -297,9 +297,9 @@ def record_digest(
     place: post_rows.MessagePlace,
     now: int,
 ) -> None:
-    """Store where a digest is shown; its message before that is deleted.
+    """Store the message that shows a digest, and delete the previous one.
 
-    It is edited once more, for claims may have come and gone while it was sent.
+    The digest is edited once more, because claims may have changed during sending.
     """
     digest = claim_rows.find_digest(tx, link_id)
     if digest.message_id == place.message_id:
@@ -313,7 +313,7 @@ def record_digest(
 
 
 def digest_of(tx: database.Transaction, link_id: str, now: int) -> replies.Reply:
-    """Return the digest of a link's claims at `now` (epoch ms); an empty one has no buttons."""
+    """Return the digest of a link's claims at `now` (epoch ms); an empty digest has no buttons."""
     link, seller = owned_claim(tx, link_id)
     listed, count = claim_rows.digest_claims(tx, link_id, now, LISTED)
     return digest_reply(listed, count, link, seller)

@@ -15,7 +15,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "cross-origin",
     "X-Content-Type-Options": "nosniff",
 }
-"""A picture never changes under its id, and pay pages of other sites show it."""
+"""The picture of an id never changes, and pay pages on other sites show it."""
 
 
 def image_router(db: database.Database) -> APIRouter:

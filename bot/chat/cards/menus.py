@@ -1,7 +1,7 @@
-"""The menus of a request: more, edit, delete and poster, and the replies to an edit.
+"""The menus of a request (more, edit, delete and poster), and the replies to an edit.
 
-A menu replaces the card whose button was pressed, so the card stays one message, and is refreshed
-with it. The poster's menu is not: nothing in it changes by itself.
+A menu replaces the card whose button was pressed, so that the card stays one message, and is
+refreshed like the card. The poster menu is not refreshed, because its content is static.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from bot.chat.model import drafts, remote_request, replies, request_spec
 from bot.core.text import translations
 
 DESIGNS = ("print-light", "print-dark", "square-light", "square-dark")
-"""The designs of posters: for paper, and square for stories."""
+"""The poster designs: for print, and square for stories."""
 
-# Limits in UTF-16 units: texts of another server and of payers may have any length.
+# Limits in UTF-16 units: texts from other servers and payers may have any length.
 _NAME = 200
 _SAVED = 600
 _MAX_LINK = 300
@@ -26,11 +26,11 @@ _CHANGES = {
     **dict.fromkeys(["active", "scheduled", remote_request.NO_PAYOUT], "stop"),
     **dict.fromkeys(["stopped", "expired"], "resume"),
 }
-"""The change of state that is possible, by status."""
+"""The possible change of state, by status."""
 
 
 def open_menu(card: request_card.Card, menu: str, language: str) -> replies.Reply:
-    """Show one of MENUS in the place of the card, below the card's picture if it has one."""
+    """Show one of MENUS instead of the card, below the card's picture if it has one."""
     return replace(
         MENUS[menu](card, language),
         picture=card_text.seller_card(card, language).picture,
@@ -39,7 +39,7 @@ def open_menu(card: request_card.Card, menu: str, language: str) -> replies.Repl
 
 
 def more_menu(card: request_card.Card, language: str) -> replies.Reply:
-    """Show what the card itself has no room for, below the text of the card."""
+    """Show the actions for which the card has no room, below the card's text."""
 
     def act(word: str, *more: str, style: str | None = None) -> replies.Button:
         label = translations.t(language, f"button-{word}")
@@ -56,7 +56,7 @@ def more_menu(card: request_card.Card, language: str) -> replies.Reply:
 
 
 def edit_menu(card: request_card.Card, language: str) -> replies.Reply:
-    """Show the fields that can be edited, below the text of the card."""
+    """Show the fields that can be edited, below the card's text."""
     edits = (
         replies.Button(
             translations.t(language, f"button-edit-{name}"), action=("edit", card.link_id, name)
@@ -72,7 +72,7 @@ def edit_menu(card: request_card.Card, language: str) -> replies.Reply:
 
 
 def fixed_menu(card: request_card.Card, language: str) -> replies.Reply:
-    """Explain which fields can't be edited, why, and what to do instead."""
+    """Explain which fields can't be edited, the reason, and the alternative."""
     text = translations.t(language, "edit-not", name=replies.escaped(card.name, _NAME))
     again = replies.Button(
         translations.t(language, "button-duplicate"), action=("duplicate", card.link_id)
@@ -82,7 +82,7 @@ def fixed_menu(card: request_card.Card, language: str) -> replies.Reply:
 
 
 def delete_question(card: request_card.Card, language: str) -> replies.Reply:
-    """Ask before deleting; the text explains what is lost and what stays."""
+    """Ask for confirmation before deleting; the text explains the consequences."""
     lines = [translations.t(language, "delete-question", name=replies.escaped(card.name, _NAME))]
     if card.paid_count:
         lines.append(translations.t(language, "delete-paid", paid=card.paid_count))
@@ -102,13 +102,13 @@ MENUS = {
     "edit-not": fixed_menu,
     "delete": delete_question,
 }
-"""The menus that are opened on a card, by the word of their button."""
+"""The menus that open on a card, by button word."""
 
 
 def poster_menu(
     card: request_card.Card, text: str | None, bot_name: str, language: str
 ) -> replies.Reply:
-    """Show the links of a request and the designs of its poster; `text` is the seller's, on it."""
+    """Show a request's links and poster designs; `text` is the seller's text on the poster."""
     link = card.url if len(card.url) <= _MAX_LINK else ""
     lines = [
         translations.t(language, "poster", name=replies.escaped(card.name, _NAME)),
@@ -136,7 +136,7 @@ def poster_menu(
 
 
 def poster_refused(card: request_card.Card, file: str, language: str) -> replies.Reply:
-    """Send the link in place of a poster's file that Telegram refused, which may be tried again."""
+    """Send the link instead of a poster file that Telegram refused, with a retry button."""
     link = card.url if len(card.url) <= _MAX_LINK else ""
     lines = [
         translations.t(language, "poster-refused", name=replies.escaped(card.name, _NAME)),
@@ -150,7 +150,7 @@ def poster_refused(card: request_card.Card, file: str, language: str) -> replies
 def saved_reply(
     card: request_card.Card, change: flow.Change, seller: drafts.Seller, now: int
 ) -> replies.Reply:
-    """Confirm an edit, with the status where the request still can't be paid."""
+    """Confirm an edit, with the status if the request still can't be paid."""
     language, field = seller.language, request_fields.EDITS[change.field]
     if change.value is None:
         text = translations.t(language, f"cleared-{change.field}")
@@ -176,9 +176,9 @@ def saved_reply(
 
 
 def _codes_for_units(card: request_card.Card, change: object, language: str) -> str | None:
-    """Return whether new codes are enough for the units on sale; None if no code is for them.
+    """Return a line on whether new codes suffice for the units on sale, if the edit added codes.
 
-    Codes that buyers wait for are none of these: the card says how many are missing.
+    None if buyers are waiting for codes: the card then shows how many are missing.
     """
     goods, left = request_spec.Goods.from_json(change), card.remaining_units
     if goods is None or goods.kind != request_spec.CODES or card.kind != "drop" or left is None:
@@ -189,7 +189,7 @@ def _codes_for_units(card: request_card.Card, change: object, language: str) -> 
 
 
 def unsaved_reply(card: request_card.Card, why: str, language: str) -> replies.Reply:
-    """Explain why an edit can't be made, with a button for another one."""
+    """Explain why an edit can't be made, with a button for another edit."""
     return replies.Reply(why, (_card_and_edit(card, language),))
 
 

@@ -1,7 +1,7 @@
-"""Payloads as calls of the Bot API, built when they are sent, from the data as it is then.
+"""Bot API calls, built from payloads when they are sent, with the data of that moment.
 
-A payload names a link and what to draw of it, or the post to refresh (store/post_rows.py).
-`MessageCalls` builds its call, and afterwards records the content of the message.
+A payload names a link and its view, or the post to refresh (store/post_rows.py). `MessageCalls`
+builds the call, and afterwards records the content of the message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bot.core import errors
 from bot.core.database import database
 
 PICTURE_WAIT, PICTURE_ATTEMPTS = 3_000, 4
-"""Milliseconds that a shared card waits for the picture of its seller's card, and how often."""
+"""How long (ms) and how often a shared card waits for the picture of the seller's card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A file that is not drawn yet: the poster of a design, or the card (None)."""
+    """A file that is not drawn yet: a poster, or the card if `design` is None."""
 
     view: views.View
     design: str | None = None
@@ -43,43 +43,44 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class ShownRequest:
-    """The part of a call to record once Telegram accepted it."""
+    """The content to record once Telegram has accepted a call."""
 
     link_id: str
     own: int
+    """SHARED, OWN or VISITED, as in store/post_rows.py."""
     seen: post_rows.PostContent
     post_id: str | None = None
     """The post that a refresh changes."""
     gone: bool = False
-    """True if the request is deleted and its picture shows that: the post needs no refresh."""
+    """True if the picture shows that the request is deleted: the post needs no further refresh."""
     refused: str | None = None
-    """The picture that the card lacks because Telegram refused it."""
+    """Key of the picture that was left out because Telegram refused it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the Bot API."""
+    """A Bot API call."""
 
     method: str
     args: Mapping[str, Any]
     picture: File | Drawing | str | None = None
-    """A file to upload, drawn once `MessageCalls.build` returns, or an earlier upload's file_id."""
+    """A file to upload, drawn by `MessageCalls.build`, or the file_id of an earlier upload."""
     place: post_rows.MessagePlace | None = None
     """The message that the call edits; None for a new message."""
     shows: ShownRequest | None = None
     asks: bool = False
     """True if the message asks a question of a form."""
     is_passing: bool = False
-    """True if the message is deleted once the form goes on."""
+    """True if the message is deleted once its form continues."""
     claim_id: str | None = None
     """The claim that the message shows."""
     digest_of: str | None = None
-    """The link whose claims the message lists."""
+    """The link whose digest of claims the message shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotYet:
-    """The answer that a payload can't be sent before a delay of `wait` ms; `note` says why."""
+    """The result if a payload must wait `wait` ms before it is sent; `note` is the reason."""
 
     wait: int
     note: str = "waits for its picture"
@@ -87,7 +88,7 @@ class NotYet:
 
 @dataclass(frozen=True, slots=True)
 class SentMessage:
-    """The message in Telegram's answer and the file_id of its picture, None where unreadable."""
+    """The message in Telegram's answer and the file_id of its picture; None if unreadable."""
 
     message_id: int | None = None
     file_id: str | None = None
@@ -117,7 +118,7 @@ class MessageCalls:
         self._now = now
 
     async def build(self, payload: Sendable, lane: str, attempts: int) -> Built:
-        """Return the call that sends a payload now; None if nothing is left to send.
+        """Return the call that sends a payload now, or None if there is nothing left to send.
 
         Raises StorageError.
         """
@@ -159,7 +160,7 @@ class MessageCalls:
         return await seller_images.image_data(self._db, image_id) if image_id else None
 
     def record(self, tx: database.Transaction, call: Call, lane: str, sent: SentMessage) -> None:
-        """Store the content of a sent message, in the transaction that settles its call."""
+        """Store the content of a sent message, in the transaction that settles the call."""
         shows, place = call.shows, call.place
         if place is None and sent.message_id is not None:
             place = post_rows.MessagePlace(lane, sent.message_id)
@@ -204,7 +205,7 @@ class MessageCalls:
             post_rows.refresh_shared(tx, self._queues, link_id, picture, self._now())
 
     def _catch_up(self, tx: database.Transaction, place: post_rows.MessagePlace) -> None:
-        """Queue the refresh of a new card whose request changed while it was sent."""
+        """Queue the refresh of a new card if its request changed during sending."""
         post, now = post_rows.post_at(tx, place), self._now()
         if post is None or post.own != post_rows.OWN:
             return
@@ -228,7 +229,7 @@ def _text(payload: payloads.TextMessage, lane: str) -> Call:
 
 
 def _removal(tx: database.Transaction, payload: payloads.ButtonRemoval, lane: str) -> Call | None:
-    """Return the call that removes a question's buttons, or a passing message.
+    """Return the call that removes a question's buttons or deletes a passing message.
 
     None if the message has changed.
     """
@@ -244,7 +245,7 @@ def _removal(tx: database.Transaction, payload: payloads.ButtonRemoval, lane: st
 def _claim(
     tx: database.Transaction, payload: payloads.ClaimAlert, lane: str, now: int
 ) -> Call | None:
-    """Return the call that sends a claim; None if it is decided or has lapsed by now."""
+    """Return the call that sends a claim, or None if it has been decided or has lapsed."""
     claim = claim_rows.find_claim(tx, payload.claim_id)
     if claim is None or not claim.is_waiting(now):
         return None
@@ -258,7 +259,7 @@ def _claim(
 def _claim_digest(
     tx: database.Transaction, payload: payloads.ClaimDigest, lane: str, now: int
 ) -> Call | None:
-    """Return the call that sends or edits a digest; None if it would say nothing new."""
+    """Return the call that sends or edits a digest, or None if no call is needed."""
     at = None if payload.is_new else claim_rows.find_digest(tx, payload.link_id).message_id
     reply = claim_cards.digest_of(tx, payload.link_id, now)
     if not reply.rows if payload.is_new else at is None:
@@ -272,7 +273,7 @@ def _claim_digest(
 
 
 def _edited_text(tx: database.Transaction, payload: payloads.TextMessage, lane: str) -> Call | None:
-    """Return the call that edits a text; None if the message has just that text already."""
+    """Return the call that edits a text, or None if the message already shows it."""
     call = _text(payload, lane)
     known = message_rows.text_key_at(tx, call.place) if call.place else None
     return None if known == _text_key(call) else call
@@ -307,7 +308,7 @@ def _poster(tx: database.Transaction, payload: payloads.PosterFile, lane: str, n
 
 
 def _refresh(tx: database.Transaction, payload: payloads.Refresh, attempts: int, now: int) -> Built:
-    """Build the call that refreshes a post; None if it is up to date, or was replaced."""
+    """Build the call that refreshes a post; None if the post is up to date or was replaced."""
     post = post_rows.find_post(tx, payload.post_id)
     if post is None or post.seen.words is None:
         return None
@@ -319,7 +320,7 @@ def _refresh(tx: database.Transaction, payload: payloads.Refresh, attempts: int,
     built = _edited_card(tx, view, post.place, post, waits=waits)
     if not isinstance(built, Call):
         return built
-    # Keep the post and its age: only a press makes a card the newest again.
+    # Keep the post and its age: only a button press makes a card the newest.
     return replace(built, shows=built.shows and replace(built.shows, post_id=post.id))
 
 
@@ -344,10 +345,10 @@ def _edited_card(
     waits: bool = False,
     is_text: bool = False,
 ) -> Built:
-    """Build the smallest edit that brings a message up to date; None if it is.
+    """Build the smallest edit that brings a message up to date; None if it already is.
 
-    A message posted inline takes no upload: until Telegram has the picture it `waits`, or only its
-    words are edited. So it is where Telegram refused this picture.
+    Inline messages can't receive uploads: until Telegram has the picture, the edit `waits` or
+    changes only the words. It also changes only the words if Telegram refused the picture.
     """
     seen = post.seen if post else None
     picture = view.seen.picture
@@ -366,7 +367,7 @@ def _edited_card(
 def _edited_words(
     view: views.View, place: post_rows.MessagePlace, seen: post_rows.PostContent | None
 ) -> Call | None:
-    """Build the edit of text and buttons alone; None if the message has them already."""
+    """Build the edit of text and buttons only; None if the message already has them."""
     if seen and seen.words == view.seen.words:
         return None
     is_text = seen is not None and seen.picture is None
@@ -382,7 +383,7 @@ def _shown(view: views.View, seen: post_rows.PostContent) -> ShownRequest:
 
 
 def _card_picture(tx: database.Transaction, view: views.View, key: str) -> Drawing | str:
-    """Return the file_id of the picture if Telegram has it, else the drawing of it."""
+    """Return the file_id of the picture if Telegram has it, or else its Drawing."""
     known = post_rows.card_picture(tx, view.link.id)
     return known[0] if known and known[1] == key else Drawing(view)
 
@@ -399,7 +400,7 @@ def _card_args(
 
 
 def _target(lane: str, message_id: int | None = None) -> dict[str, Any]:
-    """Return the arguments that name a chat, a message in it, or the message posted inline."""
+    """Return the arguments that name a chat, a message in a chat, or an inline message."""
     if lane.startswith(queues.INLINE):
         return {"inline_message_id": lane.removeprefix(queues.INLINE)}
     chat = {"chat_id": int(lane)}
@@ -408,9 +409,9 @@ def _target(lane: str, message_id: int | None = None) -> dict[str, Any]:
 
 @contextmanager
 def _file_handles() -> Iterator[None]:
-    """Raise StorageError where no file handle is left, so that the message is tried again.
+    """Raise StorageError if no file handle is free, so that the message is tried again.
 
-    Drawing opens files late: fonts, modules that are seldom used.
+    Drawing opens files late, such as fonts and rarely used modules.
     """
     try:
         yield

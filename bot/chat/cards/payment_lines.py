@@ -10,7 +10,7 @@ from bot.chat.store import payment_marks
 from bot.core.money import amounts
 from bot.core.text import phrases, translations
 
-# Limits in UTF-16 units: an emoji has two.
+# Limits in UTF-16 units; an emoji has two.
 _PAYER = 2 * payment.LONGEST_NAME
 _MESSAGE = 2 * payment.LONGEST_MESSAGE
 _BUTTON = 20
@@ -19,26 +19,26 @@ _KIND = 24
 _SOURCE = 200
 
 MAX_HIDES = 10
-"""Most hide buttons below one message: a page of a list has as many payments at most, and an alert
-shows the words of as many."""
+"""Maximum hide buttons below one message: a list page has no more payments, and an alert shows the
+words of no more payments."""
 
 ON_VIEW, ON_INCOMING, ON_LIST, ON_DIGEST = "v", "i", "p", "d"
-"""Where a hide button stands, apart from an alert of one payment: a payment's view, `/payments`, a
-request's payments, or a digest; the number of the page follows."""
+"""Places of a hide button, other than the alert of one payment: a payment's view, `/payments`, a
+request's payments, or a digest. The page number follows."""
 
 BEGINNING, END, REFERENCE = FOUND_BY = ("b", "e", "r")
-"""Where a hide button stands in a list of `/find`: the part of the number typed, and its length."""
+"""Places of a hide button in a `/find` list: the matched part of the number; its length follows."""
 
 
 def item_text(name: str, quantity: int, language: str, limit: int) -> str:
-    """Return a request's name, escaped, after the quantity unless it is one."""
+    """Return a request's escaped name, preceded by the quantity if it is not 1."""
     if quantity == 1:
         return replies.escaped(name, limit)
     return translations.t(language, "pieces-of", pieces=quantity, name=replies.escaped(name, limit))
 
 
 def words_head(words: payment.PayerWords, amount: str, name: str, language: str) -> str:
-    """Return the head of an alert with the payer's words; amount and name come escaped."""
+    """Return the heading of an alert with the payer's words; amount and name must be escaped."""
     given = {"amount": amount, "name": name}
     if words.name is not None:
         given["payer"] = replies.inert(words.name, _PAYER)
@@ -51,7 +51,7 @@ def words_head(words: payment.PayerWords, amount: str, name: str, language: str)
 
 
 def words_line(words: payment.PayerWords, language: str, most: int = _MESSAGE) -> list[str]:
-    """Return the payer's words on one line, `most` units of each; nothing without any."""
+    """Return the payer's words on one line, at most `most` units of each; [] if there are none."""
     if not words:
         return []
     name = None if words.name is None else replies.inert(words.name, min(_PAYER, most))
@@ -64,7 +64,7 @@ def words_line(words: payment.PayerWords, language: str, most: int = _MESSAGE) -
 
 
 def words_in_full(words: payment.PayerWords, language: str) -> list[str]:
-    """Return the payer's words with the line breaks of the message, as a quotation."""
+    """Return the payer's words as a quotation, with the message's line breaks."""
     if words.message is None:
         return words_line(words, language)
     quoted = f"<blockquote>{replies.inert_lines(words.message, _MESSAGE)}</blockquote>"
@@ -74,7 +74,7 @@ def words_in_full(words: payment.PayerWords, language: str) -> list[str]:
 
 
 def place_found(typed: str, transaction_id: str) -> str:
-    """Return where a hide button stands in the list that `/find` shows of what was typed."""
+    """Return the place of a hide button in the `/find` list for a typed text."""
     part, number = payment.fold_number(typed), payment.fold_number(transaction_id)
     if number.startswith(part):
         return f"{BEGINNING}{len(part)}"
@@ -82,7 +82,7 @@ def place_found(typed: str, transaction_id: str) -> str:
 
 
 def typed_for(found: payment_marks.FoundPayment, place: str) -> str:
-    """Return what was typed for the list of `/find` in which a payment's hide button stands."""
+    """Return the text that was typed for the `/find` list with a payment's hide button."""
     number, length = payment.fold_number(found.ids[1]), int(place[1:] or 0)
     if place == REFERENCE:
         return (found.payment.paid_by and found.payment.paid_by.reference) or ""
@@ -92,7 +92,7 @@ def typed_for(found: payment_marks.FoundPayment, place: str) -> str:
 def hide_rows(
     said: Sequence[tuple[payment.PayerWords, payment.PaymentKey]], language: str, place: str = ""
 ) -> replies.Rows:
-    """Return the buttons that hide what payers wrote, two in a row, MAX_HIDES at most."""
+    """Return at most MAX_HIDES buttons that hide payers' words, two in a row."""
     shown = [(words, key) for words, key in said if words][:MAX_HIDES]
     buttons = [
         hide_button(words, key, language, place, is_only=len(said) == 1) for words, key in shown
@@ -108,7 +108,7 @@ def hide_button(
     *,
     is_only: bool = True,
 ) -> replies.Button:
-    """Return the button that hides a payer's words; among several ones it names whose."""
+    """Return the button that hides a payer's words; among several buttons it quotes them."""
     action = ("hide", *key.words, place) if place else ("hide", *key.words)
     if not is_only:
         said = replies.plain(words.name or words.message or "", _BUTTON)
@@ -120,7 +120,7 @@ def hide_button(
 
 
 def way_text(kind: str, language: str) -> str:
-    """Return by what a payment is made: "by bank transfer", "by Lightning"."""
+    """Return the text for a payment method: "by bank transfer", "by Lightning"."""
     if kind == payment.BANK:
         return translations.t(language, "claims-by-bank")
     if kind in payment.LIGHTNING_KINDS:
@@ -131,7 +131,7 @@ def way_text(kind: str, language: str) -> str:
 
 
 def reference_line(reference: str | None, language: str) -> list[str]:
-    """Return the line of a transfer's reference, which a tap copies; nothing without one."""
+    """Return the line with a transfer's reference, copied by a tap; [] if there is none."""
     if not reference:
         return []
     return [
@@ -142,10 +142,10 @@ def reference_line(reference: str | None, language: str) -> list[str]:
 
 
 def paid_by_lines(paid: payment.PaidBy, price: tuple[int, str] | None, language: str) -> list[str]:
-    """Return how a payment was paid and, where it was converted, its worth in both currencies.
+    """Return how a payment was paid and, if it was converted, its worth in both currencies.
 
-    `price` is the sum that was asked in the price's currency; None leaves the worth out. Of test
-    money there is nothing to say: all of an installation is test money, or none.
+    `price` is the amount asked, in the price's currency; None omits the worth. Return [] for test
+    money, because an installation uses either only test money or none.
     """
     if paid.kind == payment.TEST_MONEY:
         return []
@@ -167,7 +167,7 @@ def paid_by_lines(paid: payment.PaidBy, price: tuple[int, str] | None, language:
 
 
 def surplus_line(paid: payment.PaidBy, price: tuple[int, str], language: str) -> list[str]:
-    """Return how much more or less than the price arrived, nothing where it is the price."""
+    """Return how much more or less than the price was received; [] if there is no difference."""
     more = paid.surplus(*price)
     if not more:
         return []
@@ -181,7 +181,7 @@ def surplus_line(paid: payment.PaidBy, price: tuple[int, str], language: str) ->
 
 
 def refund_hint(paid: payment.PaidBy, language: str) -> str:
-    """Explain how money is paid back that came by this rail."""
+    """Explain how to pay back money received on this rail."""
     if paid.kind in payment.LIGHTNING_KINDS:
         return translations.t(language, "claims-refund-lightning")
     return translations.t(

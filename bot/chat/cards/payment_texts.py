@@ -1,4 +1,4 @@
-"""Payments as their seller looks them up: a request's, what `/find` finds, and `/payments`."""
+"""Texts for looking up payments: a request's list, `/find`, `/payments` and a single payment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks
 from bot.core.money import amounts
 from bot.core.text import translations
 
-# Limits in UTF-16 units: texts of another server and of payers may have any length.
+# Limits in UTF-16 units: texts from other servers and payers may have any length.
 _LISTED_NAME = 200
 _BUTTON_NAME = 24
 _PAYER_LINE = 160
@@ -22,11 +22,11 @@ _INCOMING_NAME = 60
 _TYPED = 80
 
 MOST_SHOWN = (560, 160, 80, 40, 16)
-"""Limits of each payer's text and each note in a list, in UTF-16 units, tried in this order until
-the list fits one message. A payment shown alone has its full texts."""
+"""Limits for each payer's text and each note in a list, in UTF-16 units, tried in this order until
+the list fits into one message. A payment shown alone has full texts."""
 
 _MARKED = {SENT: "mark-sent", PAID_BACK: "claims-paid-back"}
-"""The text of each mark, by its name."""
+"""The text key of each mark."""
 
 
 def payments_page(
@@ -35,9 +35,10 @@ def payments_page(
     place: tuple[int, int],
     seller: drafts.Seller,
 ) -> replies.Reply:
-    """Show a page of a request's payments, newest first; `place` is its number, from 0, and all.
+    """Show a page of a request's payments, newest first.
 
-    `card.takings` are those of all payments; times are in the seller's zone.
+    `place` is the page number, from 0, and the number of pages. `card.totals` covers all payments.
+    Times are in the seller's zone.
     """
     language, (page, pages) = seller.language, place
     zone = seller.zone or zones.UTC_ZONE
@@ -79,7 +80,7 @@ def payments_page(
 
 
 def fitting(text: Callable[[int], str], language: str) -> str:
-    """Return a list by the first of MOST_SHOWN with which it fits into one message."""
+    """Return the list with the first limit of MOST_SHOWN with which it fits into one message."""
     tried = ""
     for most in MOST_SHOWN:
         tried = text(most)
@@ -94,7 +95,7 @@ def fitting(text: Callable[[int], str], language: str) -> str:
 def found_payments(
     found: Sequence[payment_marks.FoundPayment], typed: str, seller: drafts.Seller, *, more: bool
 ) -> replies.Reply:
-    """Show the payments that a typed number may mean; `more`: there are others beside them."""
+    """Show the payments that match a typed number; `more`: there are further matches."""
     language, zone = seller.language, seller.zone or zones.UTC_ZONE
     if len(found) == 1:
         (only,) = found
@@ -134,7 +135,7 @@ def found_payments(
 def found_links(
     cards: Sequence[request_card.Card], text: str, language: str, *, more: bool
 ) -> replies.Reply:
-    """Show the payment links whose names contain what was typed, each a button to its card."""
+    """Show the payment links whose names contain the typed text, each a button to its card."""
     rows = tuple(
         (_card_button(card.link_id, card_text.list_label(card, language)),) for card in cards
     )
@@ -146,7 +147,7 @@ def found_links(
 def _found_rows(
     found: payment_marks.FoundPayment, language: str
 ) -> tuple[tuple[replies.Button, ...], ...]:
-    """Return buttons to the card and all payments, unless deleted; to the facts of real money."""
+    """Return buttons to the card and all payments, unless deleted, and to real-money details."""
     rows: tuple[tuple[replies.Button, ...], ...] = ()
     if found.payment.transaction_id is not None:
         facts = replies.Button(
@@ -182,7 +183,7 @@ def _receipt_moment(receipt: link_lists.ListedPayment, zone: str, language: str)
 
 
 def receipt_text(receipt: link_lists.ListedPayment, at: str, seller: drafts.Seller) -> str:
-    """Return the lines of one payment shown alone, with its worth in both currencies."""
+    """Return the lines of a payment shown alone, with its worth in both currencies."""
     language, paid = seller.language, receipt.paid_by
     words = payment_lines.words_in_full(receipt.words, language)
     words += [translations.t(language, "words-hidden")] if receipt.marks.is_hidden else []
@@ -194,7 +195,7 @@ def receipt_text(receipt: link_lists.ListedPayment, at: str, seller: drafts.Sell
 def receipt_line(
     receipt: link_lists.ListedPayment, at: str, seller: drafts.Seller, most: int
 ) -> str:
-    """Return the lines of one payment in a list, with `most` units of each text in it."""
+    """Return the lines of a payment in a list; each of its texts has at most `most` units."""
     language, paid = seller.language, receipt.paid_by
     words = payment_lines.words_line(receipt.words, language, most)
     how = [] if paid is None else payment_lines.paid_by_lines(paid, None, language)
@@ -208,7 +209,7 @@ def _lines(
     parts: tuple[list[str], list[str]],
     most: int,
 ) -> str:
-    """Return the lines of one payment; `parts` are the payer's words, and how it was paid."""
+    """Return the lines of a payment; `parts` are the payer's words and how it was paid."""
     language, paid, (words, how) = seller.language, receipt.paid_by, parts
     amount = replies.escaped(amounts.format_money(receipt.amount, receipt.currency, language))
     head = translations.t(language, "payments-line", at=replies.escaped(at), amount=amount)
@@ -222,7 +223,7 @@ def _lines(
 
 
 def _states(receipt: link_lists.ListedPayment, language: str) -> list[str]:
-    """Return its quantity if it is several, and what is special about a payment."""
+    """Return a payment's quantity if it is not 1, and its special states."""
     is_back = receipt.marks.paid_back_at is not None
     quantity = receipt.quantity
     shown = [
@@ -236,7 +237,7 @@ def _states(receipt: link_lists.ListedPayment, language: str) -> list[str]:
 
 
 def _marked(marks: PaymentMarks, seller: drafts.Seller, most: int) -> list[str]:
-    """Return when it was sent and paid back, by the seller's word, with their notes."""
+    """Return when the seller marked it as sent or paid back, with the notes."""
     language, zone, lines = seller.language, seller.zone or zones.UTC_ZONE, []
     for mark in NOTED:
         at, note = marks.noted(mark)
@@ -249,7 +250,7 @@ def _marked(marks: PaymentMarks, seller: drafts.Seller, most: int) -> list[str]:
 
 
 def _payer_line(payer: Mapping[str, object], language: str, most: int) -> str:
-    """Return the payer's data on one line, whatever JSON values it holds."""
+    """Return the payer's data on one line; values may be any JSON."""
     pairs = [
         translations.t(
             language,
@@ -271,9 +272,9 @@ def incoming_page(
     place: tuple[int, int, bool],
     seller: drafts.Seller,
 ) -> replies.Reply:
-    """Show a page of what waits for its seller, then of payments, newest first.
+    """Show a page of claims that wait for the seller, followed by payments, newest first.
 
-    `place` is the page's number, from 0, how many claims wait in all, and whether pages follow.
+    `place` is the page number, from 0, the total of waiting claims, and whether pages follow.
     """
     language, (page, count, has_more) = seller.language, place
     parts = []
@@ -322,9 +323,9 @@ def incoming_page(
 def payment_reply(
     found: payment_marks.FoundPayment, seller: drafts.Seller, claim_id: str | None
 ) -> replies.Reply:
-    """Show one payment with all that is known of it, and the marks that its seller may set.
+    """Show all details of one payment, and the marks that the seller can set.
 
-    `claim_id` is the claim by which its seller may accept an underpaid one.
+    `claim_id` is the claim with which the seller can accept an underpaid payment.
     """
     language, payment = seller.language, found.payment
     head = translations.t(
@@ -342,7 +343,7 @@ def payment_reply(
 
 
 def payment_rows(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
-    """Return the buttons of one payment: its marks, and its card."""
+    """Return the buttons of one payment: marks and card."""
     rows: list[tuple[replies.Button, ...]] = []
     if found.payment.transaction_id is not None:
         rows += [*_marks(found, language), *_hiding(found, language)]
@@ -355,9 +356,10 @@ def payment_rows(found: payment_marks.FoundPayment, language: str) -> replies.Ro
 
 
 def _marks(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
-    """Return the buttons that set the marks of a payment, or take them back.
+    """Return the buttons that set or remove the marks of a payment.
 
-    Nothing is sent for money that sold nothing. Half a row is too narrow for what takes one back.
+    "Sent" is not offered for payments that sold nothing. Half a row is too narrow for the labels of
+    buttons that remove marks.
     """
     payment = found.payment
     is_sale = not (payment.oversold or payment.underpaid)

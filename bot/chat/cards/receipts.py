@@ -1,4 +1,4 @@
-"""A kept receipt as a message: what was bought, how it stands, and what was delivered."""
+"""Messages with kept receipts: the product, the payment's state and the delivered goods."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from bot.core.outbox import outbox, queue_policy
 from bot.core.text import phrases, translations
 
 NAME = 200
-"""UTF-16 units of what was bought, and of who sells it."""
+"""Maximum UTF-16 units of the product's name and of the seller's."""
 
 NOTE = 400
-"""UTF-16 units of a seller's note, which has 200 characters."""
+"""Maximum UTF-16 units of a seller's note, which has up to 200 characters."""
 
 _LEAST_TEXT = 20
-"""UTF-16 units below which no text is begun."""
+"""Minimum room in UTF-16 units for showing the beginning of a text."""
 
 MOST_NAMED = 3
-"""Unit numbers that are named one by one; more are shown as a range."""
+"""Maximum unit numbers that are listed singly; more are shown as a range."""
 
 _ARRIVED = {True: "receipt-news-code", False: "receipt-news-goods"}
-"""The news that what a buyer waited for is there, by whether these are codes alone."""
+"""Text keys of the news that the goods have arrived; the key is True if they are codes only."""
 
 MEGABYTE, KILOBYTE = 1024 * 1024, 1024
 """Bytes, counted as Telegram counts its 20 MB."""
@@ -37,9 +37,9 @@ MEGABYTE, KILOBYTE = 1024 * 1024, 1024
 def receipt_reply(
     receipt: model_receipt.Receipt, language: str, zone: str | None, kept_id: str | None = None
 ) -> replies.Reply:
-    """Render a receipt with what was delivered, as much of it as one message has room for.
+    """Render a receipt with as much of the delivered goods as fits into one message.
 
-    `kept_id` names it in the button that removes it from the list.
+    `kept_id` is the receipt's id for the button that removes it from the list.
     """
     lines = [_head(receipt, language, zone), *state_lines(receipt, language, zone)]
     if receipt.thanks:
@@ -52,9 +52,9 @@ def receipt_reply(
 def notice_reply(
     receipt: model_receipt.Receipt, event: str, language: str, zone: str | None, kept_id: str
 ) -> replies.Reply | None:
-    """Render the news of an event; None if the seller took it back, or it hasn't happened yet.
+    """Render the news of an event; None if it was undone or hasn't happened yet.
 
-    A code that arrived comes with the whole receipt.
+    If a code has arrived, the whole receipt is shown.
     """
     if event == CODE:
         if receipt.delivery is None or receipt.delivery.waits:
@@ -84,7 +84,7 @@ def notice_reply(
 
 
 def state_lines(receipt: model_receipt.Receipt, language: str, zone: str | None) -> list[str]:
-    """Return what became of the payment: oversold, sent, paid back."""
+    """Return lines on the state of the payment: oversold, sent, paid back."""
     lines = []
     if receipt.status == model_receipt.OVERSOLD and receipt.paid_back_at is None:
         lines.append(translations.t(language, "receipt-kept-oversold"))
@@ -150,7 +150,7 @@ def _amount(receipt: model_receipt.Receipt, language: str) -> str:
 
 
 def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> str:
-    """Add what was delivered to the text, or that it is on its way."""
+    """Add the delivered goods to the text, or the line that they are on their way."""
     delivery = receipt.delivery
     if delivery is None:
         return _with_address(head, receipt, language)
@@ -178,9 +178,9 @@ def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> 
 
 
 def _contents(delivery: model_receipt.DeliveredGoods, room: int, language: str) -> tuple[str, bool]:
-    """Return the codes and the text in `room` units, and whether that is all of it.
+    """Return the codes and the text in `room` units, and whether they are complete.
 
-    Units of one payment have both where its seller replaced codes that some of them waited for.
+    A payment has both if the seller replaced codes by a text while some of its units were waiting.
     """
     parts, is_whole = [], True
     if delivery.codes:
@@ -199,7 +199,7 @@ def _contents(delivery: model_receipt.DeliveredGoods, room: int, language: str) 
 
 
 def _fitting(codes: Sequence[str], room: int) -> list[str]:
-    """Return the first codes that fit, each on a line; a code is never cut."""
+    """Return the first codes that fit, one per line; a code is never cut."""
     kept: list[str] = []
     for code in codes:
         room -= replies.units(code) + 1
@@ -210,7 +210,7 @@ def _fitting(codes: Sequence[str], room: int) -> list[str]:
 
 
 def _with_address(text: str, receipt: model_receipt.Receipt, language: str) -> str:
-    """Add the receipt's address where no button may open it."""
+    """Add the receipt's address if no button can open it."""
     if not receipt.url or replies.linkable(receipt.url):
         return text
     link = translations.t(language, "receipt-kept-page", url=replies.escaped(receipt.url))
@@ -234,7 +234,7 @@ def _rows(receipt: model_receipt.Receipt, language: str, kept_id: str | None) ->
 
 
 LISTED_NAME = 24
-"""UTF-16 units of what was bought, on a button."""
+"""Maximum UTF-16 units of a product's name on a button."""
 
 
 def bought_page(
@@ -259,7 +259,7 @@ def _line(kept: receipt_rows.KeptReceipt, language: str) -> str:
 
 
 def _standing(kept: receipt_rows.KeptReceipt) -> str:
-    """Return how a purchase stands, by what matters most to its buyer."""
+    """Return the state of a purchase that matters most to the buyer."""
     if kept.status in (model_receipt.PAID_BACK, model_receipt.OVERSOLD):
         return kept.status
     if kept.awaited is not None:
@@ -275,16 +275,16 @@ METHODS = {
     "audio": "sendAudio",
     "voice": "sendVoice",
 }
-"""How a file is sent again; Telegram changes no file's kind. Others are on the receipt's page."""
+"""Methods for resending a file; its kind can't change. Other kinds are on the receipt's page."""
 
 
 def telegram_file(
     tx: database.Transaction, request_id: str, bought: model_receipt.DeliveredFile | None = None
 ) -> tuple[str, str] | None:
-    """Return the method and the file_id that send what a request delivers; None for no such file.
+    """Return the Bot API method and the file_id for sending a request's file, or None.
 
-    A request that was not made in this chat has none, nor has one whose file Telegram doesn't have.
-    Buyers from before codes may have `bought` a former file, and Telegram's id is of the latest.
+    None if the request was not made in this chat, or if Telegram doesn't have the file. Also None
+    if `bought` is an earlier file of the request, because the file_id belongs to the latest.
     """
     link_id = personal_data.link_id_of(tx, request_id)
     link = link_rows.find_link(tx, link_id) if link_id else None
@@ -298,7 +298,7 @@ def telegram_file(
 
 
 SENT, PAID_BACK, CODE = "sent", "paidBack", "code"
-"""What a buyer hears of: the seller sent it, or paid it back; a code arrived."""
+"""Events that a buyer is notified of: the goods were sent, paid back, or a code arrived."""
 
 
 def notify_owner(
@@ -308,11 +308,11 @@ def notify_owner(
     event: str,
     now: int,
 ) -> bool:
-    """Queue the notice of an event to the buyer; False where nobody keeps this receipt.
+    """Queue the notice of an event to the buyer; False if nobody keeps the receipt.
 
-    Call it once the service has what the notice says. A notice holds no words of the seller and
-    nothing that was delivered: what it shows is fetched when it is sent, and nothing is sent of
-    what the seller has taken back by then.
+    Call this only after the service has recorded the event. The queued notice contains neither the
+    seller's words nor delivered goods. They are fetched when it is sent, and nothing is sent if the
+    seller has undone the event by then.
     """
     owner = receipt_rows.owner_of(tx, *key)
     if owner is None:
@@ -324,11 +324,11 @@ def notify_owner(
 def notify_waiting(
     tx: database.Transaction, queues: queues.Queues, request_id: str, served: int, now: int
 ) -> None:
-    """Queue notices to buyers who waited for a code; who still waits when it is sent gets none.
+    """Queue notices to buyers who waited for a code; those still waiting when it is sent get none.
 
-    Call it once codes were added to a request, or something else took their place, with the last
-    unit that may have its own by now. Only the receipt says who is served. A buyer hears of it
-    once, however often codes are added until the notice is sent; a file comes after the notice.
+    Call this after codes were added to a request or replaced by other goods; `served` is the last
+    unit that may have its goods now. Only the receipt shows whether a buyer is served. A buyer gets
+    one notice, even if codes are added several times before it is sent. A file follows the notice.
     """
     waited = receipt_rows.end_waits(tx, request_id, served)
     has_file = bool(waited) and telegram_file(tx, request_id) is not None

@@ -12,12 +12,12 @@ from bot.core.money import amounts
 from bot.core.text import translations
 
 OUTDATED = "outdated"
-"""The status of a request that was made for test money, where real money is taken by now."""
+"""The status of a request that was made for test money, if the bot now takes real money."""
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A request as its seller sees it; times in epoch ms."""
+    """The content of a card as the seller sees it; times in epoch ms."""
 
     link_id: str
     kind: str
@@ -31,18 +31,18 @@ class Card:
     paid_count: int | None
     status: str
     """active, scheduled, expired, stopped, completed (a paid one-off), soldOut, noPayoutAccount
-    (its seller has no account that takes the price), outdated or deleted."""
+    (the seller has no account for the price), outdated or deleted."""
     url: str
-    """Empty until the server has answered."""
+    """URL of the pay page; empty until the server has answered."""
     reserved_units: int = 0
     """Units in open checkouts."""
     starts_at: int | None = None
-    """In the future."""
+    """Set only if it is in the future."""
     ends_at: int | None = None
     zone: str | None = None
-    """The seller's."""
+    """The seller's time zone."""
     totals: revenue.RevenueTotals = revenue.NO_REVENUE
-    """For the seller's eyes only."""
+    """Shown to the seller only."""
     image: str | None = None
     """Id of the seller's picture."""
     email: str | None = None
@@ -54,18 +54,18 @@ class Card:
     codes: request_spec.CodeCounts | None = None
     """The codes that buyers get."""
     is_embedded: bool = True
-    """A request of the embedded service."""
+    """True if the request is at the embedded service."""
     choice: request_spec.AmountChoice[int] | None = None
-    """What payers choose the amount from."""
+    """The amounts that payers can choose from."""
     goal: int | None = None
     """In minor units, like `raised`."""
     raised: int = 0
     max_quantity: int | None = None
-    """The most units of a drop that a buyer takes at once."""
+    """The most units of a drop that a buyer may take at once."""
     delivers: str | None = None
     """The kind of goods that buyers get."""
     has_receipt_first: bool = False
-    """Payers see their receipt before they go on to the web address."""
+    """True if payers see their receipt before they continue to the web address."""
 
 
 def card_of(
@@ -77,9 +77,9 @@ def card_of(
     profile: drafts.Profile = drafts.NO_PROFILE,
     raised: int = 0,
 ) -> Card:
-    """Build the card of a link at `now` (epoch ms) for its seller in a time zone.
+    """Build the card of a link at `now` (epoch ms), with the seller's time zone.
 
-    `profile` is the seller's, for cards that others see; `raised` counts towards the goal.
+    `profile` is needed for cards that others see; `raised` is the amount towards the goal.
     """
     spec, answer = link.spec, link.answer
     return Card(
@@ -117,9 +117,9 @@ def card_of(
 
 
 def raised_of(tx: database.Transaction, link: link_rows.PaymentLink) -> int:
-    """Return what counts towards a link's goal, in minor units of its price's currency.
+    """Return the amount that counts towards a link's goal, in minor units of the price's currency.
 
-    Neither oversold money does nor what was paid back. 0 without a goal.
+    Oversold and paid-back payments don't count. 0 if there is no goal.
     """
     if link.spec.goal is None:
         return 0
@@ -127,7 +127,7 @@ def raised_of(tx: database.Transaction, link: link_rows.PaymentLink) -> int:
 
 
 def raised_in(found: revenue.RevenueTotals, currency: str) -> int:
-    """Return what revenue counts towards a goal, in minor units of its currency."""
+    """Return the revenue that counts towards a goal in `currency`, in minor units."""
     return _by_code(found.earned).get(currency, 0) - _by_code(found.returned).get(currency, 0)
 
 
@@ -136,7 +136,7 @@ def _by_code(amounts: tuple[tuple[int, str], ...]) -> dict[str, int]:
 
 
 def status_of(link: link_rows.PaymentLink, now: int) -> str:
-    """Return the status of a link that is not deleted at `now` (epoch ms), as in `Card`."""
+    """Return the status, as in `Card`, of a link at `now` (epoch ms); the link is not deleted."""
     answer = link.answer
     if link.spec.kind == "oneoff" and link.paid_count:
         return "completed"
@@ -155,17 +155,17 @@ def status_of(link: link_rows.PaymentLink, now: int) -> str:
 
 
 STEPS = 10
-"""Blocks of a goal's bar, which fit into one line of any phone."""
+"""Number of blocks in a goal's bar; they fit into one line on any phone."""
 
 FULL, EMPTY = "\N{BLACK PARALLELOGRAM}", "\N{WHITE PARALLELOGRAM}"
-"""The blocks of a bar: of the same width in the fonts of phones and desktops, and no emoji."""
+"""The blocks of a bar, which have the same width in all common fonts and are no emoji."""
 
 WHOLE = 100  # per cent
 _NAME = 200  # UTF-16 units
 
 
 def price_text(card: Card, language: str) -> str:
-    """Return the formatted price, or "From €3" where payers choose."""
+    """Return the formatted price, or "From €3" if payers choose the amount."""
     if card.choice is None:
         return amounts.format_money(card.amount, card.currency, language)
     minimum = amounts.format_short(card.choice.minimum, card.currency, language)
@@ -173,7 +173,7 @@ def price_text(card: Card, language: str) -> str:
 
 
 def choice_line(card: Card, language: str) -> str | None:
-    """Return what is suggested, and the largest amount; None for a fixed price."""
+    """Return the suggested amounts and the maximum; None for a fixed price."""
     if card.choice is None:
         return None
     shown = [amounts.format_short(each, card.currency, language) for each in card.choice.suggested]
@@ -189,7 +189,7 @@ def choice_line(card: Card, language: str) -> str | None:
 
 
 def goal_text(card: Card, language: str) -> str | None:
-    """Return "€420 of €1,000", None without a goal."""
+    """Return "€420 of €1,000", or None if there is no goal."""
     if card.goal is None:
         return None
     raised = amounts.format_short(card.raised, card.currency, language)
@@ -203,7 +203,7 @@ def goal_share(card: Card) -> int | None:
 
 
 def goal_lines(card: Card, language: str) -> str | None:
-    """Return a goal's bar with what was raised below it, also beyond the goal."""
+    """Return a goal's bar with the amount raised below it, which may exceed the goal."""
     text, share = goal_text(card, language), goal_share(card)
     if text is None or share is None:
         return None
@@ -217,13 +217,13 @@ def goal_brief(card: Card, language: str) -> str | None:
 
 
 def goal_bar(share: int) -> str:
-    """Draw a percentage as a bar, which is full at the goal and not before."""
+    """Draw a percentage as a bar, which is full only if the goal is reached."""
     full = min(STEPS, share * STEPS // WHOLE)
     return FULL * full + EMPTY * (STEPS - full)
 
 
 def order_lines(card: Card, language: str) -> list[str]:
-    """Return how many units a buyer may take at once, and what every buyer gets."""
+    """Return lines on the maximum quantity per buyer, and on the goods."""
     lines = []
     if card.max_quantity is not None and card.max_quantity > 1:
         lines.append(translations.t(language, "card-each", most=card.max_quantity))
@@ -237,12 +237,12 @@ def _percent(share: int, language: str) -> str:
 
 
 def send_codes_button(link_id: str, language: str) -> replies.Button:
-    """Return the button that asks the seller for more codes."""
+    """Return the button with which the seller adds codes."""
     return replies.Button(translations.t(language, "button-send-codes"), action=("codes", link_id))
 
 
 def codes_line(codes: request_spec.CodeCounts | None, language: str) -> str | None:
-    """Return how many codes are left, or how many buyers wait for one; None without codes."""
+    """Return how many codes are left or how many buyers wait for one; None without codes."""
     if codes is None:
         return None
     if codes.waiting:
@@ -253,7 +253,7 @@ def codes_line(codes: request_spec.CodeCounts | None, language: str) -> str | No
 def added_reply(
     link: link_rows.PaymentLink, waiting: int, new: int | None, language: str
 ) -> replies.Reply:
-    """Reply to codes that were added: how many are new, None if unknown, and who still waits."""
+    """Confirm added codes: the number of `new` ones (None if unknown) and of buyers waiting."""
     name = replies.escaped(link.spec.name, _NAME)
     first = "codes-stored" if new is None else "codes-added" if new else "codes-known"
     lines = [translations.t(language, first, name=name, count=new or 0)]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bot.chat.pictures import canvas
 
 DESIGN = 2
-"""The version of the card's design: a new one makes Telegram's pictures out of date."""
+"""Version of the card's design; changing it invalidates the pictures stored at Telegram."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class View:
 
     @property
     def seen(self) -> post_rows.PostContent:
-        """Return the keys of text and picture; no picture where there is no link to draw."""
+        """Return the keys of text and picture; no picture if there is no URL to draw."""
         words, menu = words_key(self.reply), self.reply.menu
         if not self.reply.picture:
             return post_rows.PostContent(None, words, menu)
@@ -53,9 +53,9 @@ class View:
         return replace(self, reply=menus.open_menu(self.card, menu, self.language))
 
     def draw_card(self, photo: bytes | None, portrait: bytes | None = None) -> bytes:
-        """Draw the card's picture as a JPEG; takes some 20 ms of a thread.
+        """Draw the card's picture as a JPEG; takes about 20 ms in a thread.
 
-        `photo` is the request's picture, `portrait` the seller's.
+        `photo` is the request's picture, `portrait` the seller's picture.
         """
         from bot.chat.pictures import card_picture  # noqa: PLC0415 - costs memory, seldom used
 
@@ -66,7 +66,7 @@ class View:
         return card_picture.draw_card(content)
 
     def draw_poster(self, design: str, photo: bytes | None, portrait: bytes | None = None) -> bytes:
-        """Draw a poster of a design such as `print-dark.pdf`; takes some 100 ms of a thread."""
+        """Draw a poster in a design such as `print-dark.pdf`; takes about 100 ms in a thread."""
         from bot.chat.pictures import poster, square  # noqa: PLC0415 - costs memory, seldom used
 
         name, _, ending = design.partition(".")
@@ -81,7 +81,7 @@ class View:
         return draw[f"{layout}.{ending}"](replace(content, text=text, dark=dark))
 
     def _goal(self) -> canvas.GoalBar | None:
-        """Return the goal's bar as it stands; only posters have it, which nobody keeps fresh."""
+        """Return the current goal bar; used only on posters, which are never refreshed."""
         from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory
 
         text, share = (
@@ -128,8 +128,8 @@ def view_of(
 ) -> View:
     """Build the view of a link at `now` (epoch ms), by default in its seller's language.
 
-    `own` is its place: OWN with its seller, SHARED inline, VISITED with someone who followed the
-    link.
+    `own` says who sees it: OWN the seller, SHARED readers of an inline message, VISITED someone who
+    followed the deep link.
     """
     seller = seller_rows.find_seller(tx, link.seller_id)
     language = language or (seller.language if seller else translations.choose(None))

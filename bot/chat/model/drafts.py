@@ -1,4 +1,4 @@
-"""A form's answers so far, and what forms need to know of their seller."""
+"""The answers to a form so far, and the seller's settings that forms need."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from bot.chat.model import payout, request_spec
 
-# The profile of a seller: what payers see of the person they pay.
+# The seller's profile, which payers see.
 
 
 MAX_ABOUT = 160
@@ -17,13 +17,13 @@ MAX_ABOUT = 160
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What payers see of a seller: nothing while there is no `name`."""
+    """The seller's profile as payers see it; they see nothing until it has a `name`."""
 
     name: str | None = None
     image: str | None = None
     """Id of the picture."""
     about: str | None = None
-    """A line about them."""
+    """A line about the seller."""
     contact: str | None = None
     """An @username, an email address or a link."""
     accent: str | None = None
@@ -32,14 +32,14 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class ProfileHints:
-    """What the profile's forms offer beside the stored profile; none of it is stored."""
+    """Values that the profile's forms suggest; they are not stored."""
 
     name: str | None = None
-    """The person's name at Telegram."""
+    """The person's name on Telegram."""
     contacts: tuple[str, ...] = ()
-    """Their @username and the address of their email notifications."""
+    """The seller's @username and notification email address."""
     page: str | None = None
-    """Their newest pay page."""
+    """URL of the seller's newest pay page."""
 
 
 NO_PROFILE, NO_HINTS = Profile(), ProfileHints()
@@ -47,71 +47,71 @@ NO_PROFILE, NO_HINTS = Profile(), ProfileHints()
 PROFILE_FIELDS = tuple(field.name for field in fields(Profile))
 
 PROFILE_STEPS = {f"seller{name}": name for name in PROFILE_FIELDS}
-"""The attribute of the profile that each step of the settings asks for."""
+"""The profile attribute that each settings step asks for."""
 
 
-# A file in a message of Telegram, and what came with the words of a message.
+# Files in Telegram messages.
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file in a message of Telegram."""
+    """A file in a Telegram message."""
 
     file_id: str
     sent_as: str
-    """Its field of the message (Bot API, Message)."""
+    """The message field that holds the file (Bot API, Message)."""
     name: str
-    """As Telegram names it."""
+    """The file name that Telegram sends."""
     media_type: str
     size: int | None = None
-    """Bytes, by Telegram."""
+    """Bytes, as Telegram reports them."""
     album_id: str | None = None
-    """None for a message of its own."""
+    """None if the message is not part of an album."""
     has_words: bool = False
     """The message has a caption."""
 
     @property
     def is_picture(self) -> bool:
-        """True if it can be a photo too."""
+        """True if the file could also be used as a photo."""
         return self.sent_as in ("photo", "document") and self.media_type.startswith("image/")
 
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """What came with the words of a message; both fields are None if it has no use here."""
+    """The attachment of a text message; both fields are None if it can't be used here."""
 
     photo: str | None = None
-    """The file_id of a picture, which may be a `file` too."""
+    """The file_id of a picture; a picture sent as a file also sets `file`."""
     file: Attachment | None = None
 
     @property
     def is_photo(self) -> bool:
-        """True if it can only be a photo: any file may be what buyers get."""
+        """True if it can only be a photo; a file could also be the goods."""
         return self.photo is not None and (self.file is None or self.file.sent_as == "photo")
 
 
 @dataclass(frozen=True, slots=True)
 class PayoutService:
-    """The service at which sellers are paid."""
+    """The service that pays sellers."""
 
     host: str | None = None
     """None for the embedded service."""
     rails: tuple[str, ...] = ()
-    """Kinds of real money that the embedded one takes; empty for test money."""
+    """Kinds of real money that the embedded service accepts; empty for test money."""
 
     @classmethod
     def at(cls, url: str | None, rails: tuple[str, ...] = ()) -> PayoutService:
-        """Return the service at PAYMENTS_URL, the embedded one for None."""
+        """Return the service at PAYMENTS_URL, or the embedded service if `url` is None."""
         return cls(urlsplit(url).hostname if url else None, rails)
 
     @property
     def is_embedded(self) -> bool:
-        """True if it is the embedded service, which has fields of its own."""
+        """True for the embedded service, which sends additional fields."""
         return self.host is None
 
     @property
     def is_handcash(self) -> bool:
-        """True if destinations are HandCash's handles and paymails."""
+        """True if destinations are HandCash handles and paymails."""
         return self.host is not None and f".{self.host}".endswith(".handcash.io")
 
 
@@ -124,62 +124,62 @@ class Seller:
 
     language: str
     destination: str | None = None
-    """With real money, the name of the payout `accounts`."""
+    """With real money, the name that stands for the payout `accounts`."""
     currency: str | None = None
-    """The last one used."""
+    """The currency used last."""
     prices: tuple[tuple[int, str], ...] = ()
-    """The last ones, in minor units with their currency."""
+    """The latest prices, as minor units and currency."""
     zone: str | None = None
-    """An IANA name."""
+    """IANA time zone name."""
     quiet: tuple[int, int] | None = None
-    """Minutes of the zone's day at which quiet hours begin and end."""
+    """Start and end of the quiet hours, in minutes of the local day."""
     summary: int | None = None
-    """Minute of the zone's day at which the summary comes."""
+    """Minute of the local day at which the summary is sent."""
     paid_at: PayoutService = TEST_MONEY
-    """Not stored: it follows from the configuration."""
+    """Not stored; taken from the configuration."""
     profile: Profile = NO_PROFILE
     hints: ProfileHints = NO_HINTS
-    """Known only while an update of the seller is handled."""
+    """Set only while an update from the seller is handled."""
     accounts: tuple[payout.PayoutAccount, ...] = ()
-    """Payout accounts of real money, in the order in which they are asked."""
+    """Payout accounts for real money, in the order in which the service tries them."""
     pays_later: bool = False
     """True once a seller without accounts chose to make payment links that can't be paid yet."""
 
     @property
     def has_destination(self) -> bool:
-        """True if a request needs no question about where its money goes."""
+        """True if the seller need not be asked where the money goes."""
         if not self.paid_at.rails:
             return self.destination is not None
         return bool(self.accounts) or self.pays_later
 
     def account_of(self, way: str) -> payout.PayoutAccount | None:
-        """Return the seller's account of a way (payouts/payout_account.py); None without one."""
+        """Return the seller's account for a payout method, if any (payouts/payout_account.py)."""
         return next((account for account in self.accounts if account.way == way), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What one of several receivers gets, as the seller typed it."""
+    """One receiver's share of the price, as the seller typed it."""
 
     destination: str
     measure: str
-    """`60%` of the price, `2.50` major units, REST, or empty for an equal share."""
+    """`60%` of the price, `2.50` in major units, REST, or empty for an equal share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft(request_spec.RequestOptions):
-    """A form under way; None is a question still open, or an option that is not set."""
+    """An unfinished form; None means not answered yet, or an option that is not set."""
 
     id: str
     form: str
     """`new`, `line`, `settings`, `payout`, `payback`, `edit` or `codes`."""
     step: str
-    """The question that was asked last."""
+    """The step whose question was asked last."""
     kind: str | None = None
     name: str | None = None
     description: str | None = None
     amount: Decimal | None = None
-    """In major units: its currency may be asked after it."""
+    """In major units, because the currency may be asked later."""
     currency: str | None = None
     units: int | None = None
     asks_destination: bool = False
@@ -188,30 +188,30 @@ class Draft(request_spec.RequestOptions):
     """The new form that this shorter one interrupts."""
     receivers: tuple[Portion, ...] = ()
     link_id: str | None = None
-    """The link that is edited, or gets codes."""
+    """The link that is edited or that codes are added to."""
     poster_text: str | None = None
-    """The text on its poster."""
+    """The text on the poster."""
     in_menu: bool = False
-    """An answer leads back to "More options"."""
+    """True if an answer returns to "More options"."""
     step_after_zone: str | None = None
-    """The step that waits for the time zone."""
+    """The step that continues once the time zone is known."""
     payment: str | None = None
     """Key of the payment that was paid back."""
     readings: tuple[request_spec.Goods, ...] = ()
-    """What a message of goods may mean, while its seller is asked."""
+    """The possible meanings of a message with goods, until the seller has chosen one."""
     way: str | None = None
-    """Of a payout account."""
+    """The payout method of the account, one of `payout.WAYS`."""
     answers: tuple[payout.PayoutAnswer, ...] = ()
-    """What the seller typed for a payout account."""
+    """The seller's answers about a payout account."""
     found: payout.PayoutAccount | None = None
     """The payout account that the service found."""
     file: Attachment | None = None
-    """A file that came with other words, while its seller is asked whether buyers get it."""
+    """A file sent with other text, until the seller has said whether buyers get it."""
     photos_due: int = 0
-    """Number of photos that are being fetched."""
+    """Number of photos that are still being downloaded."""
     choice: request_spec.AmountChoice[Decimal] | None = None
-    """The amounts that payers choose from, in major units."""
+    """The amounts that payers can choose from, in major units."""
     must_resume: bool = False
-    """Take no text until the seller presses Continue."""
+    """True if text is ignored until the seller presses Continue."""
     touched_at: int | None = field(default=None, compare=False)
-    """Set on a draft that was stored, in epoch ms."""
+    """When the draft was stored, in epoch ms; None if it was not."""

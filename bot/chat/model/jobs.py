@@ -1,6 +1,6 @@
-"""Jobs: queued calls of the payment service, one kind of payload for each.
+"""Jobs: queued calls to the payment service, each with its own payload class.
 
-A job carries what is known of earlier attempts, so that any worker can go on with it.
+A job carries the results of earlier attempts, so that any worker can continue it.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from bot.core.outbox import payload_kinds
 
 @dataclass(frozen=True, slots=True)
 class ReplyTo:
-    """The chat that gets a job's outcome, and the message whose button was pressed."""
+    """The chat that is told a job's outcome, and the message whose button was pressed."""
 
     chat_id: int
     language: str
     message_id: int | None = None
-    """None if the outcome is a new message, or the message is too old to edit."""
+    """None if the outcome is sent as a new message."""
     is_picture: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class DialectFailure:
-    """Outcome of a dialect that failed: the price that the server made, or its refusal."""
+    """The result of a failed dialect: the wrong price that the server set, or its refusal."""
 
     price: str | None = None
     field: str = ""
@@ -34,33 +34,33 @@ class DialectFailure:
 
 @dataclass(frozen=True, slots=True)
 class CreateProgress:
-    """Knowledge from the earlier attempts at a create."""
+    """Results of the earlier attempts to create a request."""
 
     lost: int = 0
-    """Number of creates that were sent without a known outcome."""
+    """Number of create calls whose outcome is unknown."""
     lost_at: int | None = None
-    """When the last of them was sent, in epoch ms."""
+    """When the last such call was sent, in epoch ms."""
     sent_texts: tuple[str, ...] = ()
-    """Keys of the texts that the seller has had."""
+    """Keys of the texts already sent to the seller."""
     failed: tuple[str, ...] = ()
     """Names of the dialects that failed."""
     failure: DialectFailure | None = None
-    """Outcome of the first dialect that failed."""
+    """Result of the first dialect that failed."""
     doomed: tuple[str, ...] = ()
-    """Ids of requests of another price, which have to be deleted."""
+    """Ids of requests that were created with a wrong price and must be deleted."""
 
     def corrected(self, now: int) -> CreateProgress:
-        """Move a loss in the future to `now`: it was stored before the clock was set back."""
+        """Limit `lost_at` to `now`; a later time was stored before the clock was set back."""
         return self if self.lost_at is None else replace(self, lost_at=min(self.lost_at, now))
 
     def after_loss(self, now: int) -> CreateProgress:
-        """Add a create without a known outcome."""
+        """Add a create call whose outcome is unknown."""
         return replace(self, lost=self.lost + 1, lost_at=now)
 
     def after_failure(
         self, dialect: str, failure: DialectFailure, made: Collection[str] = ()
     ) -> CreateProgress:
-        """Add a dialect that failed, and the ids of the requests that it made instead."""
+        """Add a failed dialect, and the ids of the wrong requests that it created."""
         return replace(
             self,
             failed=(*self.failed, dialect),
@@ -70,20 +70,20 @@ class CreateProgress:
         )
 
     def unsettled(self, now: int, settling: int) -> int:
-        """Return the milliseconds for which the server may still be at work on a lost create."""
+        """Return how many ms the server may still be working on a lost create call."""
         return 0 if self.lost_at is None else max(0, self.lost_at + settling - now)
 
 
 @dataclass(frozen=True, slots=True)
 class UnitCounts:
-    """A drop's units by its server."""
+    """Unit counts of a drop, from its server and from the chat."""
 
     total: int | None
     unsold: int | None
     paid: int | None
     """Number of payments that the server counts."""
     recorded: int
-    """Units bought by the payments that the chat had recorded then."""
+    """Units bought by the payments that the chat had recorded at that time."""
     payments: int | None = None
     """Number of those payments; None if each bought one unit."""
     several: bool = False
@@ -95,10 +95,10 @@ class UnitCounts:
         return self.recorded if self.payments is None else self.payments
 
     def removed_until(self, later: UnitCounts) -> int | None:
-        """Return how many units were removed between two counts, None if that can't be known.
+        """Return how many units were removed between two counts, or None if unknown.
 
-        On a server that doesn't count payments, unrecorded payments look like removed units. How
-        many units they bought is not known before they are recorded, where payers take several.
+        If the server doesn't count payments, unrecorded payments look like removed units. If payers
+        may buy several units at once, the units of unrecorded payments are unknown.
         """
         if self.total is not None and later.total is not None and later.total < self.total:
             return self.total - later.total
@@ -115,21 +115,21 @@ class UnitCounts:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A queued call of the payment service about one link."""
+    """A queued call to the payment service about one link."""
 
     link_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class SellerJob(Job):
-    """A job that a seller asked for and whose outcome they get."""
+    """A job that a seller requested; its outcome is sent to them."""
 
     reply_to: ReplyTo
 
 
 @dataclass(frozen=True, slots=True)
 class CardJob(SellerJob):
-    """A job of a card's button."""
+    """A job started by a button on a card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,51 +143,51 @@ class CreateRequest(SellerJob):
 
     progress: CreateProgress = CreateProgress()
     seller_name: str | None = None
-    """The seller's name at Telegram, proposed for the profile after the first request."""
+    """The seller's Telegram name, suggested for the profile after the first request."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteAccidentalCopies(Job):
-    """Delete the requests that lost creates of a link made late."""
+    """Delete the surplus requests that lost create calls of a link made late."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest(Job):
-    """Bring a link up to date for its posts; nobody waits for it."""
+    """Update a link and its posts in the background."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendProfile(Job):
-    """Send its seller's profile to the service with a link's request, and refresh its posts.
+    """Send the seller's profile to the service for a link's request, and refresh its posts.
 
-    No effect once the profile has another `version`.
+    The job does nothing if the profile has changed to another `version`.
     """
 
     version: int
     goes_on: bool = False
-    """Queue the same job for the seller's next older request: one at a time is under way."""
+    """Then queue the job for the seller's next older request: one runs at a time."""
     sent: int = 0
-    """Number of requests before this one that got the profile."""
+    """Number of earlier requests that received the profile."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendCard(CardJob):
-    """Bring a link up to date and send its card as a new message."""
+    """Update a link and send its card as a new message."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshCard(CardJob):
-    """Bring a link up to date and show its card in place."""
+    """Update a link and show its card in the same message."""
 
 
 @dataclass(frozen=True, slots=True)
 class PauseRequest(ChangeJob):
-    """Stop a request."""
+    """Pause a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeRequest(ChangeJob):
-    """Resume a stopped request."""
+    """Resume a paused request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,15 +207,15 @@ class EditRequest(SellerJob):
 
 @dataclass(frozen=True, slots=True)
 class RemoveUnits(SellerJob):
-    """Take a number of units out of a drop: count them, remove them, and count again in doubt."""
+    """Remove units from a drop; count before, and again if the outcome is unknown."""
 
     number: int
     before: UnitCounts | None = None
     """The first count."""
     lost_at: int | None = None
-    """When the removal was sent without a known outcome, in epoch ms."""
+    """When a removal with unknown outcome was sent, in epoch ms."""
     checks: int = 0
-    """Number of checks since then that did not show the outcome."""
+    """Number of checks since then that left the outcome unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ class DecideClaim(SellerJob):
 
 @dataclass(frozen=True, slots=True)
 class SendMark(SellerJob):
-    """Send a payment's mark to the service as it stands then, or that it was taken back."""
+    """Send the current state of a payment's mark to the service, set or removed."""
 
     request_id: str
     transaction_id: str
@@ -260,19 +260,19 @@ class SendMark(SellerJob):
 
 @dataclass(frozen=True, slots=True)
 class AccountJob:
-    """A queued call of the payment service about a seller's payout accounts."""
+    """A queued call to the payment service about a seller's payout accounts."""
 
     seller_id: int
 
     @property
     def asks_wallet(self) -> bool:
-        """True if the service asks a wallet, which may answer late or never."""
+        """True if the service contacts a wallet, which may be slow or not respond."""
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectAccount(AccountJob):
-    """Check a payout account at the service, and save it unless it is a `dry_run`."""
+    """Have the service check a payout account, and save it unless `dry_run` is set."""
 
     reply_to: ReplyTo
     way: str
@@ -281,10 +281,10 @@ class ConnectAccount(AccountJob):
     draft_id: str
     """The form that waits for the outcome."""
     token: str
-    """Checksum of the form's answers: the outcome is dropped once they change."""
+    """Checksum of the form's answers; the outcome is discarded if they have changed."""
     dry_run: bool
     is_notified: bool = False
-    """The seller knows that the service does not answer."""
+    """The seller was told that the service does not respond."""
 
     @property
     def asks_wallet(self) -> bool:
@@ -302,17 +302,17 @@ class RemoveAccount(AccountJob):
 
 @dataclass(frozen=True, slots=True)
 class RefreshPayable(AccountJob):
-    """Bring a seller's requests up to date whose payability may have changed, some at a time."""
+    """Update, in batches, a seller's requests that may have become payable or unpayable."""
 
     unpayable: bool
-    """Only requests that could not be paid because no account fits."""
+    """Update only requests that can't be paid because no account matches."""
     before: str | None = None
-    """Id of the link after which to go on, newest first; None starts with the newest."""
+    """Id of the last link of the previous batch, newest first; None for the first batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeepReceipt:
-    """Fetch a receipt and keep it for the account of a private chat, which is then shown it."""
+    """Fetch a receipt, store it for the account of a private chat, and show it there."""
 
     request_id: str
     transaction_id: str
@@ -320,7 +320,7 @@ class KeepReceipt:
     asked_at: int
     """Epoch ms."""
     is_notified: bool = False
-    """The buyer knows that the service is down."""
+    """The buyer was told that the service is down."""
 
 
 JOBS = payload_kinds.PayloadKinds(

@@ -1,6 +1,6 @@
-"""Local time: times of the day as people write them, and the moments at which a clock shows them.
+"""Local time: parsing times of day as people write them, and converting them to epoch ms.
 
-A time occurs twice where clocks are put back, and not at all where they are put forward.
+A time occurs twice when clocks are put back, and is skipped when they are put forward.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HALF_DAY = 12  # hours on the face of a clock
 
 
 class Span(NamedTuple):
-    """A length of time: months and days by the calendar, hours and minutes by the clock."""
+    """A length of time: calendar months and days, and exact hours and minutes."""
 
     months: int = 0
     days: int = 0
@@ -32,7 +32,7 @@ class Span(NamedTuple):
 
 
 class TimeParts(NamedTuple):
-    """The parts of a time that a text names; None for those that it does not."""
+    """The parts of a time that a text names; parts that it doesn't name are None."""
 
     date: tuple[int | None, int, int] | None = None  # year, month, day
     days: int | None = None  # from today
@@ -52,7 +52,7 @@ class TimeParts(NamedTuple):
         return (self.date, self.days, self.weekday, self.span) != (None, None, None, None)
 
     def joined(self, more: TimeParts) -> TimeParts | None:
-        """Return both together, or None if both name the same part."""
+        """Return the parts of both, or None if both name the same part."""
         new = {name: value for name, value in more._asdict().items() if value is not None}
         if self.span and more.span:
             new["span"] = _sum(self.span, more.span)
@@ -69,7 +69,7 @@ def _sum(one: Span, other: Span) -> Span | None:
 
 
 def readings(text: str) -> list[TimeParts]:
-    """Return all readings of the whole text, with none preferred; [] if a word is unknown."""
+    """Return all readings of the whole text, in no particular order; [] if a word is unknown."""
     folded = time_words.folded(text)
     if not folded:
         return []
@@ -83,14 +83,14 @@ def readings(text: str) -> list[TimeParts]:
 
 
 def _in_part_of_day(parts: TimeParts) -> TimeParts:
-    """Move a clock into the named part of the day: `8 Uhr abends` is 20:00."""
+    """Move the clock time into the named part of the day: `8 Uhr abends` is 20:00."""
     if parts.clock is None or parts.part not in (time_words.AFTERNOON, time_words.EVENING):
         return parts
     return parts._replace(clock=parts.clock + NOON) if parts.clock < NOON else parts
 
 
 def _all_readings(line: str) -> set[TimeParts]:
-    """Follow all ways through the line; ways that name the same parts are joined."""
+    """Return the readings of a line, without repetitions."""
     readings_to: defaultdict[int, set[TimeParts]] = defaultdict(set, {0: {TimeParts()}})
     for start in range(len(line)):
         if start not in readings_to:
@@ -105,7 +105,7 @@ def _all_readings(line: str) -> set[TimeParts]:
 
 
 def _next(line: str, start: int) -> Iterator[tuple[int, TimeParts]]:
-    """Yield the shapes and words that stand at `start`: their end and their meaning."""
+    """Yield the end and the meaning of each shape and word that begins at `start`."""
     for pattern, meanings in _shapes():
         if match := pattern.match(line, start):
             for meaning in meanings(match):
@@ -118,7 +118,7 @@ def _next(line: str, start: int) -> Iterator[tuple[int, TimeParts]]:
 
 
 def _is_whole(parts: TimeParts) -> bool:
-    """True if the parts go together."""
+    """True if the parts form a consistent time."""
     day = (parts.date, parts.days, parts.weekday) != (None, None, None)
     if parts.date and parts.days is not None:
         return False
@@ -142,7 +142,7 @@ def _full_date(match: re.Match[str]) -> Iterator[TimeParts]:
 
 
 def _date(match: re.Match[str]) -> Iterator[TimeParts]:
-    """Yield both orders of day and month; dots allow only the day first."""
+    """Yield both orders of day and month; with dots the day is always first."""
     one, other, year = int(match["a"]), int(match["b"]), _year(match.groupdict().get("y"))
     yield TimeParts(date=(year, other, one))
     if match["mark"] != "." and one != other:
@@ -172,7 +172,7 @@ def _clock(match: re.Match[str]) -> Iterator[TimeParts]:
 
 
 def _bare_hour(match: re.Match[str]) -> Iterator[TimeParts]:
-    """Yield the hours that a number alone may mean: up to 12 in either half of the day."""
+    """Yield the possible hours of a bare number; up to 12, it may be a.m. or p.m."""
     hour = int(match["h"])
     for each in {hour, hour + _HALF_DAY} if 0 < hour <= _HALF_DAY else {hour}:
         if each * _HOUR <= DAY:
@@ -213,7 +213,7 @@ Shape = tuple[re.Pattern[str], "Callable[[re.Match[str]], Iterator[TimeParts]]"]
 
 @cache
 def _shapes() -> list[Shape]:
-    """Return the patterns of all shapes with a number, and of weekdays, with their meanings."""
+    """Return the patterns for all shapes with numbers and for weekdays, with their meanings."""
     name, day = r"(?P<name>[a-z]{3,})\.?", r"(?P<d>\d{1,2})"
     year = rf"(?:,? ?(?:de |del |of )?(?P<y>\d{{4}}){_END})?"
     hour, minute = r"(?P<h>\d{1,2})", r"(?P<min>\d\d)"
@@ -245,7 +245,7 @@ def _shapes() -> list[Shape]:
 
 @cache
 def _vocabulary() -> dict[str, list[TimeParts]]:
-    """Return all words without a number, with their meanings."""
+    """Return all known words, with their meanings."""
     meanings: dict[str, list[TimeParts]] = {}
     for words, parts in (
         *(([word], TimeParts(days=days)) for word, days in time_words.DAYS.items()),
@@ -267,7 +267,7 @@ def _vocabulary() -> dict[str, list[TimeParts]]:
 MINUTE = 60_000  # in ms
 _SECOND = 1000
 _NEXT_DAYS = 3  # a time that a change of clocks skips occurs a day later
-# Patterns are compiled at their first use, so that the start stays short.
+# Patterns are compiled at first use to keep the start fast.
 _THE = "(?:las |la |as |le )?"
 _FROM = rf"^(?:from|between|von|zwischen|desde|de|des|das|entre|dalle|tra|fra) {_THE}"
 _TO = rf" ?- ?| (?:to|until|till|and|bis|und|hasta|a|y|et|alle|e|as|ate) {_THE}"
@@ -275,7 +275,7 @@ _HOUR_ALONE = r"(\d{1,2})h?"
 
 
 def read_clock(text: str) -> int | replies.Problem:
-    """Parse a time of the day, in minutes 0 to 1439: `20:00`, `8 pm`, `20 Uhr`, noon."""
+    """Parse a time of day to minutes, 0 to 1439: `20:00`, `8 pm`, `20 Uhr`, noon."""
     hour = time_words.folded(text) or ""
     alone = readings(f"at {hour}") if hour.isdigit() else []
     found = {
@@ -288,9 +288,9 @@ def read_clock(text: str) -> int | replies.Problem:
 
 
 def read_hours(text: str) -> tuple[int, int] | replies.Problem:
-    """Parse hours such as `22-7`, as minutes of the day at which they begin and end.
+    """Parse a range of hours such as `22-7` to minutes of the day.
 
-    An hour alone is one of 24 where the other time shows that.
+    A bare hour is in 24-hour time if the other side is.
     """
     sides = re.split(_TO, re.sub(_FROM, "", time_words.folded(text) or ""))
     if len(sides) != len(("from", "until")):
@@ -307,7 +307,7 @@ def read_hours(text: str) -> tuple[int, int] | replies.Problem:
 
 
 def _shows_24(side: str) -> bool:
-    """True if a time is one of 24 hours: it has minutes, or is beyond twelve."""
+    """True if a time is written in 24-hour form: it has minutes, or is above 12."""
     hour = re.fullmatch(_HOUR_ALONE, side.removesuffix("uhr").strip())
     if hour is None:
         return ":" in side and not side.endswith("m")
@@ -315,12 +315,12 @@ def _shows_24(side: str) -> bool:
 
 
 def local_datetime(at: int, zone: str) -> datetime:
-    """Return the time that a clock of the zone shows at `at` (epoch ms)."""
+    """Return the local time in the zone at `at` (epoch ms)."""
     return datetime.fromtimestamp(at // _SECOND, UTC).astimezone(zones.zone_info(zone))
 
 
 def epochs_showing(shown: datetime, zone: str) -> tuple[int, ...]:
-    """Return the moments (epoch ms) at which a clock of the zone shows this: none, one or two."""
+    """Return the zero, one or two moments (epoch ms) at which it is this local time."""
     both = {_epoch(shown, zone, fold) for fold in (0, 1)}
     shows = (at for at in both if local_datetime(at, zone).replace(tzinfo=None, fold=0) == shown)
     return tuple(sorted(shows))
@@ -331,7 +331,7 @@ def _epoch(shown: datetime, zone: str, fold: int) -> int:
 
 
 def epochs_reaching(shown: datetime, zone: str) -> tuple[int, ...]:
-    """Return the moments at which a clock shows this, or else the one at which it skips this."""
+    """Return the moments of this local time; if it is skipped, the clock change (epoch ms)."""
     if found := epochs_showing(shown, zone):
         return found
     before, after = sorted(_epoch(shown, zone, fold) for fold in (0, 1))
@@ -346,10 +346,10 @@ def epochs_reaching(shown: datetime, zone: str) -> tuple[int, ...]:
 
 
 def next_epoch_at(minutes: int, now: int, zone: str) -> int:
-    """Return the first moment after `now` at which a clock shows this minute of the day (epoch ms).
+    """Return the next moment after `now` with this local minute of the day (epoch ms).
 
-    That occurs twice in the night in which clocks are put back over it; where they are put
-    forward over it, it is the moment of the change.
+    If clocks are put back, the time may occur twice in a night. If they are put forward and skip
+    it, the result is the moment of the change.
     """
     midnight = datetime.combine(local_datetime(now, zone).date(), datetime.min.time())
     days = (midnight + timedelta(days=ahead, minutes=minutes) for ahead in range(_NEXT_DAYS))
@@ -357,7 +357,7 @@ def next_epoch_at(minutes: int, now: int, zone: str) -> int:
 
 
 def is_within_hours(now: int, zone: str, quiet: tuple[int, int]) -> bool:
-    """True if `now` is within hours of the zone's day, which may span midnight."""
+    """True if `now` (epoch ms) is within local quiet hours, which may span midnight."""
     start, end = quiet
     shown = local_datetime(now, zone)
     minute = shown.hour * 60 + shown.minute

@@ -1,7 +1,7 @@
-"""The start or end of a request, parsed as people write it.
+"""Parses the start or end of a request as people write it.
 
-All readings of a text are followed: one moment is taken, several are a Choice, and none is a
-Problem with the reason. Moments are in epoch ms.
+All readings of a text are considered: if they give one moment, it is the result; several make a
+Choice; otherwise the result is a Problem with the reason. Moments are in epoch ms.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from babel.dates import format_date, format_time
 from bot.chat.model import local_time, replies, time_words, zones
 from bot.core.text import translations
 
-# Moments in words: in full, so that sellers can check them, and short for a button.
+# Formatting of moments: in full, so that sellers can check them, and short for buttons.
 
 
-MAX_LABEL = 40  # characters of a button that stands alone in its row
-_FULL = {"en": "EEEE, d MMMM y"}  # CLDR's is American; everybody understands the day first
+MAX_LABEL = 40  # characters of a button that is alone in its row
+_FULL = {"en": "EEEE, d MMMM y"}  # CLDR's format is American; day first is understood everywhere
 _SHORT = {"en": "EEE, d MMM y", "de": "EEE d. MMM y"}
 _CLOCK = "HH:mm"
 _HOUR = 60 * local_time.MINUTE
@@ -29,7 +29,7 @@ _DAYS_FROM = 48 * _HOUR  # nearer moments are counted in hours
 
 
 def full_text(at: int, now: int, zone: str, language: str) -> str:
-    """Format a moment in full: day, time, zone, and how far ahead it is if it is.
+    """Format a moment in full: day, time, zone, and the time until then if it is in the future.
 
     "Thursday, 31 December 2026, 23:59, Berlin time (in 39 days)"; epoch ms.
     """
@@ -45,7 +45,7 @@ def full_text(at: int, now: int, zone: str, language: str) -> str:
 
 
 def _zone(at: int, zone: str, language: str) -> str:
-    """Return the name of the zone, with its offset in an hour that occurs twice."""
+    """Return the name of the zone, with its offset if the hour occurs twice."""
     if zones.is_fixed_offset(zone):
         return zones.place_name(zone, language)
     there = translations.t(language, "moment-place", place=zones.place_name(zone, language))
@@ -73,7 +73,7 @@ def _ahead(at: int, now: int, zone: str, language: str) -> str:
 
 
 def button_label(at: int, zone: str, language: str) -> str:
-    """Format a moment in MAX_LABEL characters at most, for a button: "Thu, 31 Dec 2026, 23:59"."""
+    """Format a moment for a button, in at most MAX_LABEL characters: "Thu, 31 Dec 2026, 23:59"."""
     tongue, shown = translations.choose(language), local_time.local_datetime(at, zone)
     day = format_date(shown.date(), _SHORT.get(tongue, "EEE d MMM y"), locale=tongue)
     label = f"{day}, {format_time(shown.time(), _CLOCK, locale=tongue)}"
@@ -91,27 +91,27 @@ _FIRST_YEAR = 1970  # of epoch ms
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Moments that a text may mean, the earliest first, of which the seller chooses one."""
+    """Possible moments for a text, earliest first; the seller chooses one."""
 
     moments: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Past(replies.Problem):
-    """The Problem of a moment in the past, quoted in full."""
+    """The Problem that a moment is in the past; its text names the moment in full."""
 
     at: int = 0
     now: int = 0
     zone: str = ""
 
     def text(self, language: str) -> str:
-        """Return the problem in words."""
+        """Return the text of the problem."""
         moment = full_text(self.at, self.now, self.zone, language)
         return translations.t(language, "problem-moment-past", moment=moment)
 
 
 class _Refusal(StrEnum):
-    """Why parts mean no moment, as keys of texts; the most helpful one comes first."""
+    """Reasons why the parts are no valid time, as text keys, the most helpful first."""
 
     GAP = "problem-moment-gap"
     WEEKDAY = "problem-moment-weekday"
@@ -121,7 +121,7 @@ class _Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """The question that was asked: when, in which zone, and whether for an end or a start."""
+    """The context of a question: current time, zone, and whether it asks for an end or a start."""
 
     now: int
     zone: str
@@ -129,14 +129,14 @@ class _Question:
 
     @property
     def today(self) -> date:
-        """Return the present day in the zone."""
+        """Return the current date in the zone."""
         return local_time.local_datetime(self.now, self.zone).date()
 
 
 def read_moment(text: str, now: int, zone: str, *, end: bool) -> int | Choice | replies.Problem:
-    """Parse when a request starts or, with `end`, ends: `tomorrow 18:00`, `in 2 h`, `31.12.`.
+    """Parse the start (or `end`) of a request: `tomorrow 18:00`, `in 2 h`, `31.12.`.
 
-    A day without a time is the whole day: it starts with its first minute, ends with its last.
+    A day without a time means its first minute for a start, and its last for an end.
     """
     found = [_moments(parts, _Question(now, zone, end)) for parts in local_time.readings(text)]
     moments = sorted({at for each in found if not isinstance(each, _Refusal) for at in each})
@@ -152,7 +152,7 @@ def read_moment(text: str, now: int, zone: str, *, end: bool) -> int | Choice | 
 
 
 def _moments(parts: local_time.TimeParts, question: _Question) -> tuple[int, ...] | _Refusal:
-    """Return the moments that the parts may mean, past ones too."""
+    """Return the possible moments of the parts, including past ones."""
     if parts.span and parts.clock is None and parts.part is None:
         return _later(parts.span, question)
     days = _days(parts, question.today)
@@ -168,7 +168,7 @@ def _moments(parts: local_time.TimeParts, question: _Question) -> tuple[int, ...
 
 
 def _later(span: local_time.Span, question: _Question) -> tuple[int, ...] | _Refusal:
-    """Add months and days by the calendar, at the same time of the day, and the rest exactly."""
+    """Add calendar months and days, keeping the time of day, then exact hours and minutes."""
     at = question.now
     if span.months or span.days:
         day = _shifted(question.today, span)
@@ -180,7 +180,7 @@ def _later(span: local_time.Span, question: _Question) -> tuple[int, ...] | _Ref
 
 
 def _shifted(day: date, span: local_time.Span) -> date | _Refusal:
-    """Return the day that much later; the last of the month where the month is too short."""
+    """Return the day after the span; if the month is too short, its last day."""
     years, month = divmod(day.month - 1 + span.months, 12)
     if years > _MAX_YEARS:
         return _Refusal.FAR
@@ -190,7 +190,7 @@ def _shifted(day: date, span: local_time.Span) -> date | _Refusal:
 
 
 def _days(parts: local_time.TimeParts, today: date) -> list[date] | _Refusal:
-    """Return the days that the parts may mean; today and tomorrow where they name none."""
+    """Return the possible days of the parts; today and tomorrow if they name no day."""
     found: date | _Refusal | None = None
     if parts.date:
         found = _date(*parts.date, today)
@@ -208,7 +208,7 @@ def _days(parts: local_time.TimeParts, today: date) -> list[date] | _Refusal:
 
 
 def _date(year: int | None, month: int, day: int, today: date) -> date | _Refusal:
-    """Return the day of a date; without a year the next one, today included."""
+    """Return the day of a date; without a year, its next occurrence, today included."""
     years = range(today.year, today.year + _LEAP_YEARS) if year is None else [year]
     if min(years) < _FIRST_YEAR or not 1 <= month <= _MONTHS:
         return _Refusal.DATE
@@ -218,7 +218,7 @@ def _date(year: int | None, month: int, day: int, today: date) -> date | _Refusa
 
 
 def _weekdays(weekday: int, today: date, *, following: bool) -> list[date]:
-    """Return the next such weekday; with `following` also the one after, where it may be meant."""
+    """Return the next such weekday and, if the text may mean it, the one a week later."""
     ahead = (weekday - today.weekday()) % _WEEK
     nearest, later = (today + timedelta(days=ahead + more) for more in (0, _WEEK))
     if ahead == 0:
@@ -227,7 +227,7 @@ def _weekdays(weekday: int, today: date, *, following: bool) -> list[date]:
 
 
 def _at(parts: local_time.TimeParts, day: date, question: _Question) -> Iterator[int]:
-    """Yield the moments of a day that the parts may mean."""
+    """Yield the possible moments of the parts on a day."""
     midnight = datetime.combine(day, time.min)
     for minutes in _minutes(parts, question):
         shown = midnight + timedelta(minutes=minutes)
@@ -254,6 +254,6 @@ def _minutes(parts: local_time.TimeParts, question: _Question) -> tuple[int, ...
 
 
 def _is_part_alone(parts: local_time.TimeParts, question: _Question) -> bool:
-    """True if the parts name a part of the day only; an end tonight is midnight."""
+    """True if the parts name only a part of the day; an end "tonight" means midnight instead."""
     tonight = question.end and parts.days == 0 and parts.part == time_words.EVENING
     return parts.part is not None and not tonight

@@ -1,7 +1,7 @@
 """Payloads of the chat's queues: the contents of queued messages (core/outbox/payload_kinds.py).
 
-A payload names what is sent; the call of the Bot API is made when its turn comes. `method` is the
-call that it most likely becomes, for the metrics.
+A payload names its content; the Bot API call is built when the payload is sent. `method` is the
+most likely Bot API method, for metrics.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ DELETION = "deleteMessage"
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """A text in HTML with its InlineKeyboardMarkup, new or in the place of an earlier one."""
+    """An HTML text with its InlineKeyboardMarkup, as a new message or an edit."""
 
     text: str
     language: str
     keyboard: dict[str, Any] | None = None
     message_id: int | None = None
-    """The message whose text or caption is replaced; 0 in the lane of an inline message."""
+    """The message whose text or caption is replaced; 0 for an inline message."""
     is_caption: bool = False
     is_silent: bool = False
     is_passing: bool = False
-    """Delete the message once its form goes on, instead of only removing its buttons."""
+    """Delete the message once its form continues, instead of only removing its buttons."""
     claim_id: str | None = None
     """The claim that the message shows."""
 
@@ -41,18 +41,18 @@ class TextMessage:
 
 @dataclass(frozen=True, slots=True)
 class CardMessage:
-    """A request's card, new or in the place of an earlier one; it is read when it is sent."""
+    """A request's card, as a new message or an edit; its data is read when it is sent."""
 
     link_id: str
     language: str
     message_id: int | None = None
     """The card to replace."""
     is_public: bool = False
-    """As others see it, not its seller."""
+    """Show the card as people other than the seller see it."""
     menu: str | None = None
-    """The menu that is open on the seller's card."""
+    """The open menu on the seller's card."""
     is_text: bool = False
-    """Telegram has refused its picture."""
+    """Telegram refused the card's picture."""
 
     @property
     def method(self) -> str:
@@ -77,17 +77,17 @@ class Refresh:
 
     post_id: str
     tries_picture: bool = False
-    """Try the picture again that Telegram has refused."""
+    """Retry the picture that Telegram refused."""
     method: ClassVar[str] = "editMessageMedia"
 
 
 @dataclass(frozen=True, slots=True)
 class ButtonRemoval:
-    """The removal of the buttons of a question that is answered or left."""
+    """The removal of a question's buttons, once it is answered or abandoned."""
 
     message_id: int
     shown: str
-    """Key of the text; nothing is sent if the message has another one by now."""
+    """Key of the message's text; nothing is sent if the text has changed since."""
     kept: bool = False
     """Don't delete the message, even a passing one: Telegram no longer allows it."""
     method: ClassVar[str] = "editMessageReplyMarkup"
@@ -95,7 +95,7 @@ class ButtonRemoval:
 
 @dataclass(frozen=True, slots=True)
 class SecretRemoval:
-    """The deletion of a person's message that has a secret, where Telegram allows it."""
+    """The deletion of a person's message that contains a secret, if Telegram allows it."""
 
     message_id: int
     method: ClassVar[str] = DELETION
@@ -109,63 +109,63 @@ class AlertPayment:
     kind: str
     name: str
     amount: int
-    """What the payer paid for all units; what arrived, if `underpaid`."""
+    """The price paid for all units; the amount received if `underpaid`."""
     currency: str
     payer: dict[str, Any] = field(default_factory=dict)
-    """What the payer was asked for, values of any JSON type."""
+    """The payer's answers to the requested fields, values of any JSON type."""
     remaining_units: int | None = None
     """After the payment, like `reserved_units`."""
     total_units: int | None = None
     reserved_units: int = 0
     oversold: bool = False
     found: bool = False
-    """The reconciler found it: no webhook brought it."""
+    """True if the reconciler found the payment instead of a webhook."""
     repeated: bool = False
     """An alert may have been sent before."""
     together: tuple[tuple[int, str], ...] = ()
-    """Sums by currency of the payments of the request that were not oversold."""
+    """Totals by currency of the request's payments that were not oversold."""
     count: int = 0
-    """Payments of the request, with this one."""
+    """Number of the request's payments, including this one."""
     to_refund: tuple[tuple[int, str], ...] = ()
-    """Sums by currency of the oversold payments."""
+    """Totals by currency of the oversold payments."""
     refund_count: int = 0
     """Number of the oversold payments."""
     named: str | None = None
     """The amount as the server wrote it, if it can't be read."""
     price: tuple[int, str] | None = None
-    """The price of the request if another amount came; what was asked, if `underpaid`."""
+    """The request's price if another amount was paid; the amount asked if `underpaid`."""
     transaction_id: str | None = None
     settled_count: int = 0
-    """Oversold payments that were paid back already."""
+    """Number of oversold payments that were already paid back."""
     underpaid: bool = False
-    """Less arrived than was asked: nothing was sold."""
+    """The payer sent less than the price, so nothing was sold."""
     paid_by: payment.PaidBy | None = None
     at: int | None = None
-    """When it was recorded, in epoch ms."""
+    """When the payment was recorded, in epoch ms."""
     claim_id: str | None = None
-    """The claim by which its seller may accept underpaid money."""
+    """The claim that the seller can confirm to accept an underpaid amount."""
     quantity: int = 1
     words: payment.PayerWords = payment.NO_WORDS
-    """The payer's, unless the seller has hidden them."""
+    """The payer's name and message, unless the seller has hidden them."""
     codes_waiting: int = 0
-    """Units that are sold and wait for a code."""
+    """Number of sold units that wait for a code."""
     is_sent_by_hand: bool = False
-    """Its seller may have something to send."""
+    """The seller may have something to send to the buyer."""
     reached: tuple[int, int] | None = None
-    """What was raised, and the goal, in minor units, if this payment reached it."""
+    """The amount raised and the goal, in minor units, if this payment reached the goal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A message about one payment, or a digest of several; its text is written when it is sent."""
+    """A message about one payment, or a digest of several; its text is built when it is sent."""
 
     payments: tuple[AlertPayment, ...]
     language: str
     is_silent: bool = False
     is_single: bool = False
-    """Never joined to other alerts."""
+    """Never merge it with other alerts."""
     message_id: int | None = None
-    """The message of the claim that its seller confirmed there, which the alert replaces."""
+    """The message in which the seller confirmed the claim; the alert replaces it."""
 
     @property
     def method(self) -> str:
@@ -174,9 +174,9 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class ClaimAlert:
-    """A payer's word that the money is sent, for the seller to confirm; or a reminder of it.
+    """A payer's claim to have sent the money, for the seller to confirm; or a reminder of it.
 
-    Its text is written when it is sent; nothing is sent of a claim that is decided by then.
+    Its text is built when it is sent; nothing is sent if the claim is decided by then.
     """
 
     claim_id: str
@@ -188,12 +188,12 @@ class ClaimAlert:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDigest:
-    """The claims of a link without messages of their own, read when the digest is sent."""
+    """A link's claims that have no separate message, read when the digest is sent."""
 
     link_id: str
     language: str
     is_new: bool = False
-    """Send a new message in the place of the one before it; otherwise edit that one."""
+    """Replace the previous message with a new one instead of editing it."""
     is_silent: bool = False
 
     @property
@@ -203,9 +203,9 @@ class ClaimDigest:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptMessage:
-    """A receipt for the buyer who keeps it, or the file that was delivered with it.
+    """A receipt for the buyer who keeps it, or the delivered file.
 
-    It is fetched when it is sent: what was delivered is not stored here.
+    It is fetched when it is sent, because delivered goods are not stored here.
     """
 
     request_id: str
@@ -236,7 +236,7 @@ class BuyerNotice:
 
 @dataclass(frozen=True, slots=True)
 class CallbackAnswer:
-    """The answer to a callback query: with a text, or only so that the button stops spinning."""
+    """The answer to a callback query: a text, or nothing, which only stops the button's spinner."""
 
     query_id: str
     text: str | None = None
@@ -245,7 +245,7 @@ class CallbackAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PhotoDownload:
-    """A photo that a seller sent for a form, still to be fetched."""
+    """A photo that a seller sent for a form and that is not downloaded yet."""
 
     file_id: str
     """Empty for the seller's profile photo."""
@@ -254,14 +254,14 @@ class PhotoDownload:
     portrait: bool = False
     """Make it a small square."""
     spec: str | None = None
-    """JSON of the request to create once the photo is here, if its line was complete."""
+    """JSON of the request to create after the download, if the seller's line was complete."""
     seller_name: str | None = None
     """As in `CreateRequest`."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileDownload:
-    """A file that a seller sent for a form, still to be fetched and kept by the service."""
+    """A file that a seller sent for a form, to be downloaded and stored at the service."""
 
     file: drafts.Attachment
     draft_id: str
@@ -319,10 +319,11 @@ def replacement(
     is_picture: bool,
     is_card: bool = False,
 ) -> TextMessage | CardMessage:
-    """Return the payload that shows a reply in the place of an earlier message.
+    """Return the payload that replaces an earlier message by a reply.
 
-    It is a new message where that one is too old to edit (None), and for a card where that one is
-    neither a picture nor a card whose picture was refused. A menu is then a text too.
+    If the message is too old to edit (`message_id` is None), the reply is a new message. So is a
+    card if the message is neither a picture nor a card whose picture was refused; a menu is then a
+    text.
     """
     if message_id is not None and (is_picture or is_card) and reply.picture is not None:
         return CardMessage(reply.picture, language, message_id, menu=reply.menu)

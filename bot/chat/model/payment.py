@@ -1,4 +1,4 @@
-"""How a payment was paid, where its server says so: the rail, the payer's amount and the rate."""
+"""Payments: the payer's words, the seller's marks, references, and how the money was paid."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bot.core import errors
 from bot.core.money import amounts
 from bot.core.text import sanitize
 
-# What a payer tells the seller: a name and a message, as their server reports them.
+# The payer's name and message to the seller, as the server reports them.
 
 
 LONGEST_NAME, LONGEST_MESSAGE = 80, 280
-"""Characters; a longer text of another server is cut."""
+"""Characters; a longer text from another server is cut."""
 
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols that look like a space."""
@@ -26,13 +26,13 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 @dataclass(frozen=True, slots=True)
 class PayerWords:
-    """A payer's name and message; None for what the payer left out."""
+    """A payer's name and message; each is None if the payer left it out."""
 
     name: str | None = None
     message: str | None = None
 
     def __bool__(self) -> bool:
-        """True if the payer said anything."""
+        """True if the payer gave a name or a message."""
         return self.name is not None or self.message is not None
 
 
@@ -40,7 +40,7 @@ NO_WORDS = PayerWords()
 
 
 def read_words(data: Mapping[str, Any]) -> PayerWords:
-    """Parse `name` and `message` of a payment; what shows nothing, or is no text, is left out."""
+    """Parse `name` and `message` of a payment; invisible texts and other types become None."""
     return PayerWords(
         _kept_text(data.get("name"), LONGEST_NAME), _kept_text(data.get("message"), LONGEST_MESSAGE)
     )
@@ -50,7 +50,7 @@ def _kept_text(value: Any, most: int) -> str | None:
     if not isinstance(value, str):
         return None
     text = sanitize.lines(value)[:most]
-    # a database refuses these characters, and a terminal obeys them
+    # databases reject these characters, and terminals interpret them
     harmful = {char for char in text if unicodedata.category(char) in ("Cc", "Cs")} - {"\n"}
     kept = "".join(" " if char in harmful else char for char in text).strip()
     return kept if any(map(_is_visible, kept)) else None
@@ -60,12 +60,12 @@ def _is_visible(char: str) -> bool:
     return unicodedata.category(char)[0] in "LNPS" and char not in _BLANK
 
 
-# The key of a payment in the data of buttons: ids of other servers are too long for that.
+# The key of a payment in callback data: ids of other servers would be too long.
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentKey:
-    """A payment by its link, the time of its record (epoch ms) and a digest of its number."""
+    """Identifies a payment by link, record time (epoch ms) and a digest of its transaction id."""
 
     link_id: str
     at: int
@@ -79,22 +79,22 @@ class PaymentKey:
 
     @property
     def words(self) -> tuple[str, str, str]:
-        """Return the key as words of a button's action."""
+        """Return the key as words for a button's action."""
         return self.link_id, str(self.at), self.digest
 
 
-# A seller's marks on a payment: sent, paid back, and the payer's words hidden.
+# A seller's marks on a payment: sent, paid back, words hidden.
 
 
 SENT, PAID_BACK, HIDDEN = "sent", "paid-back", "hide"
-"""The marks, by the words of their buttons."""
+"""The marks, as the words of their buttons."""
 
 NOTED = (SENT, PAID_BACK)
-"""The marks that have a time and a note, of which the buyer hears."""
+"""The marks with a time and a note, which the buyer is notified of."""
 
 
 UNDO = {SENT: "sent-undo", PAID_BACK: "paid-back-undo"}
-"""The words of the buttons that take them back."""
+"""The words of the buttons that remove these marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class PaymentMarks:
     is_hidden: bool = False
 
     def noted(self, mark: str) -> tuple[int | None, str | None]:
-        """Return the time and the note of a mark of NOTED, None for one that is not set."""
+        """Return the time and note of a mark of NOTED, each None if not set."""
         if mark == SENT:
             return self.sent_at, self.sent_note
         return self.paid_back_at, self.paid_back_note
@@ -117,15 +117,15 @@ class PaymentMarks:
 NO_MARKS = PaymentMarks()
 
 
-# References of bank transfers as people copy them from a statement.
+# Bank transfer references, as people copy them from a statement.
 
 
 _ALIKE = str.maketrans("OILBGSZ", "0118652")
-"""Letters that are read as digits; a reference and its copies are folded alike."""
+"""Letters that are mistaken for digits."""
 
 
 def fold_reference(text: str) -> str:
-    """Fold a reference, so that all spellings of one are equal: case, spaces, hyphens, O and 0."""
+    """Normalize a reference: case, spaces, hyphens, and letters that look like digits."""
     plain = sanitize.typed(text, digits=True).upper()
     return "".join(char for char in plain if char.isascii() and char.isalnum()).translate(_ALIKE)
 
@@ -134,11 +134,11 @@ def fold_reference(text: str) -> str:
 
 
 _NOISE = re.compile(r"[\s#…]+")
-"""What people put around a number or its groups of digits, or what shortened it."""
+"""Separators around a number or between its digits, and the ellipsis of a shortened one."""
 
 
 def fold_number(text: str) -> str:
-    """Fold a transaction number, so that all spellings of one number are equal."""
+    """Normalize a transaction number, so that all its spellings are equal."""
     plain = sanitize.typed(_NOISE.sub("", text)).replace(" ", "").casefold()
     return "".join(char for char in plain if unicodedata.category(char) not in ("Cc", "Cs"))
 
@@ -148,28 +148,28 @@ TEST_MONEY = "sandbox"
 LIGHTNING_KINDS = frozenset(["lightning", "lnbits", "nwc"])
 
 LONGEST_TEXT = 200
-"""Characters of a kind, a reference, a rate or a source; a longer one is not believed."""
+"""Maximum characters of a kind, reference, rate or source; a longer value is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaidBy:
-    """A payer's side of a payment."""
+    """How the payer paid: the rail, the amount received and the exchange rate."""
 
     kind: str
     amount: int
-    """What arrived, in minor units of `currency`."""
+    """The amount received, in minor units of `currency`."""
     currency: str
     reference: str | None = None
-    """The bank transfer's reference, or the invoice."""
+    """The reference of the bank transfer, or the invoice."""
     rate: str | None = None
-    """Units of `currency` for one unit of the price's; None if the two are the same."""
+    """Units of `currency` per unit of the price's currency; None if they are the same."""
     source: str | None = None
-    """Where the rate is from; None without a rate."""
+    """The source of the rate; None if there is no rate."""
     rated_at: int | None = None
     """Epoch ms."""
 
     def asked(self, price: int, currency: str) -> int | None:
-        """Return what was asked for a price in minor units, None if it can't be computed."""
+        """Return the amount asked for a price, in minor units, or None if it can't be computed."""
         if currency == self.currency:
             return price
         if self.rate is None:
@@ -182,9 +182,9 @@ class PaidBy:
             return None
 
     def surplus(self, price: int, currency: str) -> int:
-        """Return how much more than asked arrived for a price, less than 0 if it is too little.
+        """Return the amount received minus the amount asked for a price, in minor units.
 
-        0 if that can't be known.
+        Return 0 if the amount asked is unknown.
         """
         asked = self.asked(price, currency)
         return 0 if asked is None else self.amount - asked

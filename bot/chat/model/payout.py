@@ -1,4 +1,4 @@
-"""Payout accounts: where the money of a seller's payments goes, with real money."""
+"""Payout accounts, which receive a seller's money if real money is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bot.core import errors
 
 BANK, LIGHTNING, LNBITS, NWC = "bank", "lightning", "lnbits", "nwc"
 SCHEMES = ("sepa", "pix", "upi", "swiss")
-"""The formats of bank codes, in the order that they are offered in."""
+"""The bank code formats, in the order in which they are offered."""
 
 WAYS = {
     "bank-sepa": ("iban", "name"),
@@ -22,45 +22,45 @@ WAYS = {
     LNBITS: ("url", "key"),
     NWC: ("connection",),
 }
-"""What a seller is asked for, by the name of the way in the chat: a kind, for banks its scheme."""
+"""The fields that a seller is asked for, by payout method: a kind, or for banks a scheme."""
 
 OPTIONAL = frozenset(["street", "houseNumber"])
-"""Fields that an account need not have."""
+"""Optional fields of an account."""
 
 SECRETS = frozenset([(LNBITS, "key"), (NWC, "connection")])
-"""The ways and fields that are secrets: sealed wherever they are stored, and never shown."""
+"""The secret fields by payout method; they are encrypted when stored, and never shown."""
 
 ADDRESS = frozenset(["street", "houseNumber", "postalCode", "town", "country"])
-"""The fields that the service takes as one `address`."""
+"""The fields that are sent to the service as one `address`."""
 
 PAYOUT_STEPS = {
     f"pay{field.lower()}": field
     for field in dict.fromkeys(f for each in WAYS.values() for f in each)
 }
-"""The field that each step of the form asks for."""
+"""The field that each form step asks for."""
 
 LONGEST_LABEL = 120
-"""Characters of an account's label; a longer one is cut."""
+"""Maximum characters of an account's label; a longer label is cut."""
 
 _NO_PART_OF_ACCOUNT = re.compile("[^a-z0-9:]")
 
 CHECKING, FOUND, SAVING = "paycheck", "payfound", "paysave"
-"""The steps at which the service checks an account, its seller is shown what it found, and the
+"""The steps of connecting an account: the service checks it, the seller sees the result, and the
 service saves it."""
 
 
 def owner_ref(seller_id: int) -> str:
-    """Return the name by which the service knows a seller: 64 letters, digits, _ and - at most."""
+    """Return a seller's reference at the service: at most 64 letters, digits, _ and -."""
     return f"seller-{seller_id}"
 
 
 def account_destination(seller_id: int) -> str:
-    """Return the destination of a receiver that is paid to a seller's accounts."""
+    """Return the destination that stands for a seller's payout accounts."""
     return f"account:{owner_ref(seller_id)}"
 
 
 def names_accounts(destination: str) -> bool:
-    """True if a destination names payout accounts, in any spelling: no seller may type one.
+    """True if a destination names payout accounts, in any spelling; sellers may not type it.
 
     Telegram ids are public, so anyone could name the accounts of another seller.
     """
@@ -70,33 +70,33 @@ def names_accounts(destination: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PayoutAccount:
-    """An account as the service shows it."""
+    """A payout account as the service shows it."""
 
     id: str
-    """Empty if the account is checked and not saved yet."""
+    """Empty if the account is checked but not saved yet."""
     kind: str
     scheme: str
-    """One of SCHEMES, empty for other kinds."""
+    """One of SCHEMES for a bank account, otherwise empty."""
     automatic: bool
-    """True if the wallet reports payments; otherwise the seller confirms each."""
+    """True if the wallet reports payments; otherwise the seller confirms each payment."""
     currencies: tuple[str, ...]
-    """The currencies that its money moves in."""
+    """Currencies that the account can receive."""
     label: str
-    """Names it without a secret."""
+    """Name of the account, without secrets."""
 
     @property
     def way(self) -> str:
-        """Return the name of its way in the chat, one of WAYS."""
+        """Return the account's payout method, one of WAYS."""
         return way_of(self.kind, self.scheme)
 
     def takes(self, currency: str) -> bool:
-        """True if prices in a currency can be paid to it: banks never convert."""
+        """True if the account can receive a price in this currency; banks never convert."""
         return self.kind != BANK or currency in self.currencies
 
 
 @dataclass(frozen=True, slots=True)
 class PayoutAnswer:
-    """What a seller typed for a field of an account; a secret is sealed before it is stored."""
+    """A seller's answer for an account field; secrets are encrypted before they are stored."""
 
     field: str
     text: str
@@ -104,17 +104,17 @@ class PayoutAnswer:
 
 
 def way_of(kind: str, scheme: str) -> str:
-    """Return the name in the chat of a way: `bank-sepa`, `lightning`."""
+    """Return the payout method of an account kind: `bank-sepa`, `lightning`."""
     return f"{kind}-{scheme}" if scheme else kind
 
 
 def kind_of(way: str) -> str:
-    """Return the kind of a way."""
+    """Return the account kind of a payout method."""
     return way.partition("-")[0]
 
 
 def details_of(way: str, values: dict[str, str]) -> dict[str, object]:
-    """Return the `details` of an account as the service takes them, from its fields."""
+    """Return the `details` of an account in the service's form, from its fields."""
     scheme = way.partition("-")[2]
     plain: dict[str, object] = {"scheme": scheme} if scheme else {}
     plain |= {name: text for name, text in values.items() if name not in ADDRESS or not scheme}

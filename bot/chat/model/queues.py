@@ -1,6 +1,6 @@
-"""The queues of the chat: updates in, jobs at the service, downloads, messages and answers out.
+"""The queues of the chat: updates, jobs, downloads, messages and callback answers.
 
-Messages have a class, which orders them within a lane, and a rate limit:
+Messages have a class, which determines their order within a lane, and a rate limit:
 
 | call                           | lane               | class         | rate                      |
 |--------------------------------|--------------------|---------------|---------------------------|
@@ -16,12 +16,12 @@ Messages have a class, which orders them within a lane, and a rate limit:
 | answerInlineQuery              | never queued       |               | none: at once or never    |
 
 Telegram documents limits for messages only (core.telegram.org/bots/faq) and does not say how it
-counts edits, so they count as messages here. Answers have a queue of their own, so that a button
-never waits for messages. Each class has its share of the turns and of the connections, so that no
-class waits for the end of a flood of another.
+counts edits, so edits count as messages here. Callback answers have a separate queue, so that a
+button never waits for messages. Each class has a share of the slots and of the connections, so that
+a flood in one class does not block the others.
 
-Updates are handled no faster than they can be answered, the account that was served least first:
-a person who floods the bot waits, other people don't.
+Updates are handled no faster than they can be answered, and the account that was served least comes
+first: a person who floods the bot waits, other people don't.
 """
 
 from __future__ import annotations
@@ -33,75 +33,75 @@ from bot.core.net import rates
 from bot.core.outbox import queue_policy
 
 WRITE_SCOPE = "chat"
-"""The write scope of the chat: its transactions run one at a time, whichever replica runs them."""
+"""The write scope of the chat: only one of its transactions runs at a time, on any replica."""
 
 INLINE = "inline:"
-"""Prefix of the lanes of messages posted inline; the inline_message_id follows."""
+"""Lane prefix for inline messages; the inline_message_id follows."""
 
 CHAT_BURST = 4
-"""Messages to one chat at once, before its rate limit applies (Telegram's limits)."""
+"""Burst of messages to one chat before its rate limit applies (Telegram's limits)."""
 
 TOTAL_BURST = 2
-"""Messages at once in all, so that a late claim wastes no slot."""
+"""Burst of messages to all chats, so that a late claim wastes no slot."""
 
 CLAIMED_AHEAD = 300
-"""Milliseconds by which messages are claimed before their slot of the bot's rate limit: while
-payments come in, a claim waits for the database for longer than a slot lasts."""
+"""Milliseconds by which messages are claimed before their slot in the bot's rate limit: during a
+rush of payments, a claim waits for the database longer than a slot lasts."""
 
 SENT_AT_ONCE = 20
-"""Messages claimed at once: those that are being sent, and those of the next CLAIMED_AHEAD ms."""
+"""Messages claimed at once, both in transfer and due in the next CLAIMED_AHEAD ms."""
 
 CLASS_WIDTH = {queue_policy.REPLY: 12, queue_policy.ALERT: 16, queue_policy.NOTICE: 4}
-"""Messages of one class claimed at once: alerts have connections that nothing else can use."""
+"""Messages of each class claimed at once; alerts have reserved connections."""
 
 PERSON = queue_policy.Pace(1_000, burst=20)
-"""What an update costs its person. It only orders: a person with more updates comes behind others,
-and a burst of presses before people who never pause."""
+"""Cost of an update for its sender, used for ordering only: people with more updates come later,
+but a short burst comes before people who never pause."""
 
 REPLIES_WAITING = 20
-"""Unsent replies of one chat beyond which its next update waits: more than a person causes by
-pressing buttons quickly."""
+"""Number of unsent replies in a chat above which its next update waits: more than a person causes
+by pressing buttons quickly."""
 
 SEEN_FOR = 48 * 3600 * 1000
-"""Milliseconds that handled updates are kept; Telegram sends none older than a day."""
+"""Milliseconds that handled updates are kept; Telegram resends updates for up to a day."""
 
 FAILED_FOR = 30 * 24 * 3600 * 1000
 """Milliseconds that dead letters are kept."""
 
 UPDATE_FAILURES = queue_policy.RetryTable((5_000, 10_000))
-"""Three attempts at an update whose handler raises: then the person is asked to try again."""
+"""An update whose handler raises is tried three times; then the person is asked to try again."""
 
 PHOTO_CRASHES = 3
-"""Attempts at a photo whose worker died: photos are the likeliest to end the process, so they are
-dead letters before the messages that were handled beside them."""
+"""Attempts at a photo whose worker died. Photos are the likeliest cause of a crash, so they become
+dead letters before the messages that were handled at the same time."""
 
 FILE_LEASE = 180_000
-"""Milliseconds for a file of 20 MB to come from Telegram and go to the service."""
+"""Milliseconds to download a file of 20 MB from Telegram and upload it to the service."""
 
 FILES_AT_ONCE = 2
-"""Files in memory, of 20 MB each. They hold their connections longer than photos do."""
+"""Files of up to 20 MB in memory at once; they occupy connections longer than photos."""
 
 BACKGROUND = "background:"
-"""Prefix of the lanes of jobs that no button press waits for; the link's id follows."""
+"""Lane prefix for background jobs, which no button press waits for; the link's id follows."""
 
 WALLETS = "wallets:"
-"""Prefix of the lanes of jobs that wait for sellers' wallets; the seller's reference follows."""
+"""Lane prefix for jobs that wait for sellers' wallets; the seller's reference follows."""
 
 RECEIPTS = "receipts:"
-"""Prefix of the lanes of jobs that fetch a receipt; the buyer's account follows."""
+"""Lane prefix for jobs that fetch a receipt; the buyer's account follows."""
 
 MOST_IN_GROUP = 4
-"""Jobs of one group that are performed at once. The groups are background jobs, so that a service
-that hangs leaves room; jobs that wait for wallets, each for its whole time limit if its seller
-likes; and receipts, which anybody may ask for."""
+"""Jobs of one group that run at once. There are three groups: background jobs, which could all hang
+with the service; jobs that wait for wallets, which a seller could make wait for the whole time
+limit; and receipts, which anybody may request."""
 
 JOBS_AT_ONCE = 4 * MOST_IN_GROUP
-"""Jobs performed at once: the three groups leave a quarter of the room to presses."""
+"""Jobs that run at once; the three groups leave a quarter for button presses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """Updates, jobs at the service, photo and file downloads, messages and callback answers."""
+    """The queues of updates, jobs, photo and file downloads, messages and callback answers."""
 
     updates: queue_policy.Queue
     jobs: queue_policy.Queue
@@ -118,11 +118,10 @@ def make_queues(
     *,
     gather: queue_policy.Gather | None = None,
 ) -> Queues:
-    """Return the queues with these rate limits, None for no limit; `gather` joins alerts.
+    """Return the queues with these rate limits (None means unlimited); `gather` merges alerts.
 
-    The lane of a message is the id of its chat, negative for groups. A message posted inline may be
-    in a group, so it is edited at the rate of one. Without a rate limit updates don't wait for
-    replies.
+    The lane of a message is its chat id, which is negative for groups. An inline message may be in
+    a group, so it is edited at a group's rate. Without rate limits, updates don't wait for replies.
     """
     alone = _pace(chat, CHAT_BURST)
     together = _window(group, CHAT_BURST)
@@ -194,7 +193,7 @@ def _pace(rate: rates.Rate | None, burst: int) -> queue_policy.Pace | None:
 
 
 def _window(rate: rates.Rate | None, most: int) -> queue_policy.Pace | None:
-    """Return a pace that never exceeds the rate in any window, its burst included."""
+    """Return a pace that never exceeds the rate in any window, including the burst."""
     if rate is None:
         return None
     burst = min(most, rate.count)

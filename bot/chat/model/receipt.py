@@ -1,6 +1,7 @@
-"""A payer's receipt as the service answers it, and the key by which it is asked for.
+"""A payer's receipt as the service returns it, and the key of a receipt.
 
-The key is a secret: whoever has it sees what was delivered. It is never logged whole.
+The key is a secret, because anyone who has it can see the delivered goods. It is never logged in
+full.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ PAID, OVERSOLD, PAID_BACK = "paid", "oversold", "paidBack"
 """The states of a receipt's payment."""
 
 WAITING = "waiting"
-"""The state of a delivery that is still to come."""
+"""The state of a delivery that has not been made yet."""
 
 _KEY = re.compile(r"r-([A-Za-z0-9]{1,40})-([A-Za-z0-9]{1,40})")
 
 
 class ReceiptKey(NamedTuple):
-    """The ids of a payment: of its request and of its transaction."""
+    """The request id and transaction id of a payment."""
 
     request_id: str
     transaction_id: str
@@ -32,12 +33,12 @@ class ReceiptKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The numbers of the units that a payment took, the first to the last."""
+    """The first and last number of the units that a payment bought."""
 
     first: int
     last: int
     total: int | None = None
-    """Units of the drop."""
+    """Total units of the drop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class DeliveredFile:
 
 @dataclass(frozen=True, slots=True)
 class DeliveredGoods:
-    """What a payment brings: a text, a file or codes."""
+    """The goods that a payment buys: a text, a file or codes."""
 
     waits: bool = False
     """True while some codes are missing."""
@@ -72,7 +73,7 @@ class Receipt:
     status: str
     """PAID, OVERSOLD or PAID_BACK."""
     url: str
-    """The receipt's page."""
+    """URL of the receipt's page."""
     seller: str | None = None
     completed_at: int | None = None
     quantity: int = 1
@@ -87,14 +88,14 @@ class Receipt:
 
     @property
     def awaited_unit(self) -> int | None:
-        """Return the last unit whose code is still to come, None if nothing is awaited."""
+        """Return the last unit that still waits for its code, or None."""
         if self.delivery is None or not self.delivery.waits:
             return None
         return self.units.last if self.units else 0
 
 
 def read_key(payload: str) -> ReceiptKey | None:
-    """Read the payload of a receipt's deep link; None for any other."""
+    """Parse the payload of a receipt's deep link; None for other payloads."""
     found = _KEY.fullmatch(payload)
     return ReceiptKey(found[1], found[2]) if found else None
 
@@ -150,7 +151,7 @@ def _units(data: Any) -> Units | None:
 
 
 def _name(value: Any) -> str | None:
-    """Return a name that stands alone, or in an object that describes its bearer."""
+    """Return a name, given as text or as an object with a name."""
     return _text(value.get("name") if isinstance(value, dict) else value)
 
 

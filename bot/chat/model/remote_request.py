@@ -1,6 +1,6 @@
-"""Answers of the payment request service, parsed in every form that servers send.
+"""Parsing of the payment request service's answers, in every form that servers send.
 
-The interface leaves open whether dates are text or numbers, which fields are present and where
+The interface does not specify whether dates are text or numbers, which fields are present, or where
 custom parameters are echoed.
 """
 
@@ -17,16 +17,16 @@ from bot.chat.model import payment, request_spec
 from bot.core import errors
 from bot.core.money import amounts
 
-_MOST_RAISED = Decimal(10**18)  # far more than all payments of a request
+_MOST_RAISED = Decimal(10**18)  # far more than all payments of a request add up to
 _MOST_COUNTED = 10**12
 
 
 def read_giving(data: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
     """Return the choice of amounts, goal, quantity and goods in the names of `RemoteRequest`.
 
-    Amounts are in minor units of the price's `currency`, and left out without one. Only the
-    embedded service has these facts. Other servers may use the names for something else, so a value
-    of another form is left out.
+    Amounts are in minor units of the price's `currency`, and left out if it is None. Only the
+    embedded service sends these fields. Other servers may use the names for something else, so
+    values of another form are ignored.
     """
     return {
         "choice": _choice(data.get("amountChoice"), currency),
@@ -41,7 +41,7 @@ def read_giving(data: Mapping[str, Any], currency: str | None) -> dict[str, Any]
 
 
 def read_stored_giving(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored facts that are objects, as `RemoteRequest` has them."""
+    """Return the stored fields that are objects, converted for `RemoteRequest`."""
     choice, codes = data.get("choice"), data.get("codes")
     return {
         "choice": choice
@@ -74,7 +74,7 @@ def _amount(value: Any, currency: str | None) -> int | None:
 
 
 def _sum(value: Any, currency: str | None) -> int | None:
-    """Return a sum, which may be 0 or more than any single amount."""
+    """Return a total, which may be 0 or larger than any single amount."""
     if currency is None or not _is_number(value) or not 0 <= value <= _MOST_RAISED:
         return None
     try:
@@ -104,20 +104,20 @@ def _is_number(value: Any) -> bool:
 
 
 LONGEST_LINK = 64
-"""Characters; ours have ten, a longer one belongs to another tool."""
+"""Maximum characters of a link id; ours have ten, longer ones belong to other tools."""
 LONGEST_TEXT = 2048
-"""Characters of an id or a link; a longer one fits no QR code and no button."""
+"""Maximum characters of an id or a URL; longer ones fit no QR code or button."""
 LONGEST_ID = 200
-"""Characters of the id of a payment or a checkout."""
+"""Maximum characters of a payment id or checkout id."""
 LONGEST_CODE = 16
-"""Characters of a currency's code."""
+"""Maximum characters of a currency code."""
 NO_PAYOUT = "noPayoutAccount"
-"""The status of a request that can't be paid because its seller has no account for it."""
+"""The status of a request that can't be paid because the seller has no matching account."""
 MAX_QUANTITY = 1000
-"""Units of one payment: ten times as many as a payer may take; a larger number is not believed."""
+"""Maximum units of one payment, ten times what a payer may buy; larger numbers are rejected."""
 MOST_UNITS = 10**12
-"""Far more than any request has; a larger number is not believed."""
-_LONGEST_QUOTE = 40  # characters of a server's amount
+"""Maximum units of a request, far more than any has; larger numbers are rejected."""
+_LONGEST_QUOTE = 40  # characters of an amount quoted from a server
 _NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 
@@ -129,7 +129,7 @@ class ServerPrice:
     """A decimal number in major units."""
     currency: str
     instrument: str | None = None
-    """The currency in which it is paid; None if the server does not name it."""
+    """The currency in which the payer pays; None if the server does not name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,31 +147,31 @@ class RemoteRequest:
     enabled_at: int | None
     expires_at: int | None
     link_id: str | None
-    """As the server echoes it."""
+    """The link id that the server echoes."""
     reserved_units: int = 0
     """Units held by open checkouts."""
     paid_count: int | None = None
     """Number of payments."""
     status: str | None = None
     email_state: str | None = None
-    """State of the address that gets letters about payments."""
+    """State of the email address that is notified of payments."""
     email_confirmed_at: int | None = None
     price: ServerPrice | None = None
     is_embedded: bool = False
-    """True if the embedded service sent it, which alone sends the fields below."""
+    """True if the embedded service sent the answer; only it sends the fields below."""
     choice: request_spec.AmountChoice[int] | None = None
     goal: int | None = None
     """In minor units of the price's currency, like `raised`."""
     raised: int | None = None
     max_quantity: int | None = None
-    """The most units that a buyer takes at once."""
+    """The most units that a buyer may take at once."""
     delivers: str | None = None
-    """The kind of goods that buyers get."""
+    """The kind of goods that buyers receive."""
     codes: request_spec.CodeCounts | None = None
 
     @property
     def lacks_account(self) -> bool:
-        """True if it can't be paid only because its seller has no account that fits."""
+        """True if the only obstacle to payment is that the seller has no matching account."""
         return self.status == NO_PAYOUT
 
     def with_left(self, remaining_units: int, reserved_units: int) -> RemoteRequest:
@@ -183,19 +183,19 @@ class RemoteRequest:
         return self if self.codes is None else replace(self, codes=self.codes.after_sale(quantity))
 
     def serves_more(self, before: RemoteRequest | None) -> bool:
-        """True if there are more codes than in an earlier answer, or none in their place."""
+        """True if codes were added since an earlier answer, or replaced by other goods."""
         known = before.codes if before is not None else None
         if self.codes is None:
             return known is not None
         return known is None or self.codes.total > known.total
 
     def to_json(self) -> dict[str, Any]:
-        """Return the answer as JSON for `from_json`."""
+        """Return the request as JSON for `from_json`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RemoteRequest:
-        """Return the answer that `to_json` wrote."""
+        """Return the request that `to_json` wrote."""
         price = data.get("price")
         objects = {"price": price and ServerPrice(**price), **read_stored_giving(data)}
         return cls(**{**data, **objects})
@@ -203,11 +203,11 @@ class RemoteRequest:
 
 @dataclass(frozen=True, slots=True)
 class ServerPayment:
-    """A payment in the server's list."""
+    """A payment as the server lists it."""
 
     transaction_id: str
     amount: Any
-    """Raw, like `currency`: `amount_of_payment` reads them. The sum of `quantity` units."""
+    """The total for all `quantity` units. Raw, like `currency`: see `amount_of_payment`."""
     currency: Any
     completed_at: int | None
     """Epoch ms."""
@@ -219,7 +219,7 @@ class ServerPayment:
     quantity: int = 1
     words: payment.PayerWords = payment.NO_WORDS
     is_hidden: bool = False
-    """The payer's words are not to be shown."""
+    """The payer's words must not be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class PaidAmount:
     minor: int
     currency: str
     named: str | None = None
-    """Quotes the server if it sent no amount that can have been paid."""
+    """The server's own text if it is no possible amount."""
 
 
 def read_request(data: Any, *, is_embedded: bool = False) -> RemoteRequest:
@@ -258,7 +258,7 @@ def read_request(data: Any, *, is_embedded: bool = False) -> RemoteRequest:
 
 
 def _email(notifications: Any) -> dict[str, Any]:
-    """Return the state of the email address; {} where the server does not send it."""
+    """Return the state of the email address; {} if the server does not send it."""
     known = notifications if isinstance(notifications, dict) else {}
     state = known.get("emailState")
     if not isinstance(state, str):
@@ -284,9 +284,9 @@ def read_payment(data: Any) -> ServerPayment:
 
 
 def rail_facts(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what only the embedded service says of a payment, in the names of ServerPayment.
+    """Return the payment fields that only the embedded service sends, as named in ServerPayment.
 
-    No other server sends these fields; one that is missing or can't be read stays unset.
+    Missing or unreadable fields get their default.
     """
     paid_by, checkout = payment.read_paid_by(data.get("paidBy"), any_time), data.get("checkoutId")
     is_short = data.get("underpaid") is True or data.get("settlement") == "underpaid"
@@ -301,13 +301,13 @@ def rail_facts(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _quantity(value: Any) -> int:
-    """Return the quantity of a payment; 1 if the server names no valid number."""
+    """Return the quantity of a payment; 1 if the server sends no valid number."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and 1 <= value <= MAX_QUANTITY else 1
 
 
 def is_id(value: Any) -> bool:
-    """True if a value is an id that can be stored and shown."""
+    """True if the value is an id that can be stored and displayed."""
     return isinstance(value, str) and 0 < len(value) <= LONGEST_ID and value.isprintable()
 
 
@@ -324,9 +324,9 @@ def amount_of_payment(
 ) -> PaidAmount:
     """Return the amount of a payment, from the `amount` and `currencyCode` that its server sent.
 
-    It is the price of `quantity` units if the server sent no amount (HandCash never does) or one
-    that can't be read, since no form of an amount may withhold the payment from its seller, and 0
-    where it sent none above 0. A number without a currency is in the price's.
+    If the server sent no amount (HandCash never does) or an unreadable one, the result is the price
+    of `quantity` units: a malformed amount must not hide the payment from its seller. If the amount
+    is not positive, the result is 0. An amount without currency is in the price's currency.
     """
     price = spec.amount * quantity
     if raw is None:
@@ -345,7 +345,7 @@ def amount_of_payment(
 
 
 def _number(raw: Any) -> Decimal | None:
-    """Return a number as servers write it, also as a string; None for anything else."""
+    """Parse a number or a numeric string; None for anything else."""
     if isinstance(raw, str) and _NUMBER.fullmatch(raw):
         return Decimal(raw)
     return None if isinstance(raw, bool) or not isinstance(raw, int | Decimal) else Decimal(raw)
@@ -363,7 +363,7 @@ def _text(value: Any) -> str:
 
 
 def _price(data: Mapping[str, Any]) -> ServerPrice | None:
-    """Return the payment amount, else the sum of what the receivers get; None without either."""
+    """Return the payment amount, or else the sum of the receivers' amounts, if there is either."""
     instrument, whole = _code(data.get("currencyCode")), data.get("paymentAmount")
     if isinstance(whole, dict) and (amount := _number(whole.get("amount"))) is not None:
         paid_in, currency = _code(whole.get("currencyCode")), _code(whole.get("denominatedIn"))
@@ -375,7 +375,7 @@ def _price(data: Mapping[str, Any]) -> ServerPrice | None:
 
 
 def _price_of_shares(receivers: Any, instrument: str | None) -> ServerPrice | None:
-    """Sum the receivers' amounts; None unless all of them are in one currency."""
+    """Sum the receivers' amounts; None if they are in different currencies."""
     if not isinstance(receivers, list) or not all(isinstance(one, dict) for one in receivers):
         return None
     amounts = [_number(one.get("sendAmount")) for one in receivers]
@@ -392,7 +392,7 @@ def _code(value: Any) -> str | None:
 
 
 def _whole(value: Any) -> int | None:
-    """Return a number of units; None without one and beyond MOST_UNITS."""
+    """Return a number of units; None if it is missing or not in 0 to MOST_UNITS."""
     units = Decimal(-1 if value is None else value)
     return int(units) if 0 <= units <= MOST_UNITS else None
 
@@ -408,7 +408,7 @@ def _time(value: Any) -> int | None:
 
 
 def any_time(value: Any) -> int | None:
-    """Convert a time to epoch ms; None also where it can't be parsed."""
+    """Convert a time to epoch ms; None if it is missing or can't be parsed."""
     try:
         return _time(value)
     except (TypeError, ValueError, ArithmeticError):
@@ -416,14 +416,14 @@ def any_time(value: Any) -> int | None:
 
 
 def created_at(data: Mapping[str, Any]) -> int:
-    """Return when a request was created, in epoch ms; 0 if the server does not say."""
+    """Return when a request was created, in epoch ms; 0 if unknown."""
     return any_time(data.get("createdAt")) or 0
 
 
 def reaches_before(page: Sequence[Any], moment: int) -> bool:
-    """True if a page of requests ends before `moment` (epoch ms), newest first.
+    """True if a page of requests, newest first, ends before `moment` (epoch ms).
 
-    Then all further pages are older. A page in any other order proves nothing about them.
+    All further pages are then older. If the page is in any other order, the result is False.
     """
     times = [created_at(item) if isinstance(item, dict) else 0 for item in page]
     falls = times == sorted(times, reverse=True) and times[0] > times[-1]
@@ -431,7 +431,7 @@ def reaches_before(page: Sequence[Any], moment: int) -> bool:
 
 
 def link_id_of(data: Mapping[str, Any]) -> str | None:
-    """Return the id of the link that a request was created for, wherever it is echoed."""
+    """Return the link id of a request, from any place where servers echo it."""
     webhook = (data.get("notifications") or {}).get("webhook") or {}
     echoed = webhook.get("customParameters") or data.get("customParameters") or {}
     value = echoed.get("listing")
@@ -440,9 +440,9 @@ def link_id_of(data: Mapping[str, Any]) -> str | None:
 
 
 def served_unit(answer: RemoteRequest | None) -> int:
-    """Return the last unit that may have what was bought: with units removed, it is too high.
+    """Return the last unit that may have received its goods; too high if units were removed.
 
-    By an answer that doesn't say, it is any.
+    Return MOST_UNITS if no unit is waiting, or if the answer doesn't say.
     """
     if answer is None or answer.codes is None or not answer.codes.waiting:
         return MOST_UNITS
@@ -453,7 +453,7 @@ def served_unit(answer: RemoteRequest | None) -> int:
 
 
 def was_paid(answer: RemoteRequest, paid: Collection[str] = ()) -> bool:
-    """True if a request was paid, by its server's answer or by the ids in `paid`."""
+    """True if a request was paid, according to its server's answer or the request ids in `paid`."""
     sold = None not in (answer.total_units, answer.remaining_units) and (
         answer.total_units != answer.remaining_units
     )
@@ -462,13 +462,13 @@ def was_paid(answer: RemoteRequest, paid: Collection[str] = ()) -> bool:
 
 
 RESERVATION_LAPSE = 16 * 60 * 1000
-"""Milliseconds after which a reservation is checked: a minute more than RESERVATION_SECONDS."""
+"""Milliseconds after which a reservation is checked: RESERVATION_SECONDS plus a minute."""
 
 
 def next_change(answer: RemoteRequest, known: int | None, now: int) -> int | None:
-    """Return the next start, end or lapse of a reservation after `now`, all in epoch ms.
+    """Return the next start, end or reservation lapse after `now`, in epoch ms, or None.
 
-    `known` is the moment that was known before; None if nothing is to come.
+    `known` is the previous result for this request.
     """
     moments = [at for at in (answer.enabled_at, answer.expires_at) if at is not None and at > now]
     if answer.reserved_units:

@@ -1,6 +1,6 @@
 """Buttons in Telegram's JSON, and the codec of their callback data.
 
-Old buttons work for ever: words are added to the grammar, never changed or removed.
+Old buttons must keep working, so words may be added to the grammar but never changed or removed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from bot.core.text import translations
 
-# Replies: a text with buttons, as data, and the escaping of what people typed.
+# Replies: a text with buttons, as data, and escaping of what people typed.
 
 
-Action = tuple[str, ...]  # everything that a press needs: ("card", listing_id)
+Action = tuple[str, ...]  # all data of a button press: ("card", listing_id)
 Rows = tuple[tuple["Button", ...], ...]
 
 # core.telegram.org/bots/api, in UTF-16 code units after parsing.
@@ -36,19 +36,19 @@ _JOINERS = "\u200d\ufe0f"
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button with exactly one effect."""
+    """A button; exactly one of the effects is set."""
 
     label: str
     action: Action | None = None
-    """Sent back by a press."""
+    """Sent to the bot when the button is pressed."""
     url: str | None = None
-    """Opened by a press."""
+    """Address that the button opens."""
     copy: str | None = None
-    """Text that a press copies."""
+    """Text that the button copies."""
     share: str | None = None
-    """Text of an inline query that starts in a chat of the person's choice."""
+    """Inline query that the button starts in a chat of the person's choice."""
     style: str | None = None
-    """SUCCESS or DANGER if the button has a colour."""
+    """SUCCESS, DANGER, or None for no colour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,16 @@ class Reply:
     text: str
     rows: Rows = ()
     picture: str | None = None
-    """Id of the link whose card it is."""
+    """Id of the link if the reply is its card."""
     menu: str | None = None
-    """The menu that is open on the card (chat/cards/menus.py)."""
+    """The menu opened on the card (chat/cards/menus.py)."""
     is_passing: bool = False
-    """It only says that something is under way, and is deleted once the form goes on."""
+    """A progress message, deleted once the form continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why an input is not accepted: a text key, and the escaped values in the text."""
+    """The reason why an input is rejected: a text key, and the escaped values for the text."""
 
     key: str
     values: dict[str, object] = field(default_factory=dict)
@@ -78,15 +78,15 @@ class Problem:
 
 
 def escaped(text: object, limit: int = TEXT_LIMIT) -> str:
-    """Escape what a person typed for our HTML, as one line; see `plain`."""
+    """Escape what a person typed for our HTML, on one line; see `plain`."""
     return html.escape(plain(text, limit))
 
 
 def plain(text: object, limit: int = TEXT_LIMIT) -> str:
-    """Convert what a person typed to one line of `limit` units at most, such as a label.
+    """Convert what a person typed to a single line of at most `limit` UTF-16 units.
 
     Control characters become spaces. Bidirectional controls are removed and right-to-left text is
-    isolated, so that it does not reorder the text beside it.
+    isolated, so that it does not reorder adjacent text.
     """
     typed = str(text)
     if typed.isascii() and typed.isprintable():  # most texts, at a tenth of the time
@@ -104,7 +104,7 @@ def _harmless(char: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Cut to `limit` UTF-16 units, the last of them an ellipsis, never within a character."""
+    """Shorten to `limit` UTF-16 units, ending with an ellipsis; never split a character."""
     if units(text) <= limit:
         return text
     kept, room = [], limit - 1
@@ -122,40 +122,40 @@ def units(text: str) -> int:
 
 
 def shown_units(text: str) -> int:
-    """Count the units of our HTML once Telegram has parsed it."""
+    """Count the UTF-16 units of our HTML after Telegram has parsed it."""
     return units(html.unescape(_TAG.sub("", text)))
 
 
-# Texts of strangers that Telegram turns into no link, mention, command or phone number.
+# Keeping strangers' texts from becoming links, mentions, commands or phone numbers in Telegram.
 #
-# Telegram looks for these in every text, whatever its HTML says. An invisible character after the
-# sign that begins or joins one keeps it from being found: a word joiner (U+2060), which neither
-# the apps nor the servers of Telegram take for a part of an address, a name or a number.
+# Telegram searches every text for these, whatever its HTML says. A word joiner (U+2060) after the
+# sign that begins or joins one prevents a match: neither Telegram's apps nor its servers accept
+# this invisible character in an address, a name or a number.
 
 
 WORD_JOINER = "\u2060"
 
 MOST_MARKS = 4
-"""Accents and vowel signs on one letter: no script needs more, and a pile of them covers the lines
-above and below."""
+"""Maximum accents and vowel signs on one letter: no script needs more, and a pile of them would
+cover adjacent lines."""
 
 _JOINTS = re.compile(r"(?<=[.\u3002\uff0e\uff61@/:#$\uff20\uff03\uff0f])(?=[^\W_]|[/_@+])")
-"""Places after a sign that begins a mention, a command or a tag, or joins parts of an address."""
+"""Positions after a sign that begins a mention, command or tag, or joins parts of an address."""
 
 _PHONE = re.compile(r"\+?\(?\d(?:[\s().\-/\u2010-\u2015\u00a0]{0,3}\d){4,}")
 _DIGIT = re.compile(r"(?<=\d)(?=[\s().\-/\u2010-\u2015\u00a0]{0,3}\d)")
 
 
 def inert(text: str, limit: int = TEXT_LIMIT) -> str:
-    """Return what a stranger typed, as one line in our HTML that does nothing in Telegram.
+    """Return a stranger's text as one line of HTML in which Telegram finds nothing to link.
 
-    `limit` are the UTF-16 units of the text itself; its invisible characters come on top.
+    `limit` counts the UTF-16 units of the text, without the added invisible characters.
     """
     return html.escape(_broken(plain(_bounded(text), limit)), quote=False)
 
 
 def inert_lines(text: str, limit: int = TEXT_LIMIT) -> str:
-    """Return what a stranger typed in the same way, with line breaks but without empty lines."""
+    """Like `inert`, but keep line breaks; empty lines are removed."""
     lines = (line for line in map(str.strip, _bounded(text).splitlines()) if line)
     return "\n".join(inert(line) for line in shortened("\n".join(lines), limit).split("\n"))
 
@@ -181,7 +181,7 @@ MAX_DATA = 64
 MAX_COPY = 256
 MAX_QUERY = 256
 MAX_URL = 2048
-_MAX_LABEL = 64  # ours: a longer label is cut off by the clients anyway
+_MAX_LABEL = 64  # our own limit: clients cut longer labels anyway
 
 _BETWEEN = ":"
 _OF_DRAFT = "draft:"
@@ -243,9 +243,9 @@ _UNSOUND = re.compile(r"[\s\x00-\x20\x7f\ud800-\udfff]")
 
 
 def encode_data(action: Action) -> str:
-    """Write an action as callback data, at most 64 bytes.
+    """Encode an action as callback data of at most 64 bytes.
 
-    Raises ValueError, a bug, for an action that `decode` does not return.
+    Raises ValueError for an action that `decode_data` would not return, which is a bug.
     """
     if not is_known(action):
         raise ValueError(f"not in the grammar of callback data: {action!r}")
@@ -258,17 +258,17 @@ def is_known(action: Action) -> bool:
 
 
 def decode_data(data: str) -> Action | None:
-    """Read callback data; None if no button of the bot has it."""
+    """Decode callback data; None if it is not in the grammar."""
     if len(data) > MAX_DATA or not _GRAMMAR.fullmatch(data):
         return None
     return tuple(data.split(_BETWEEN))
 
 
 def markup(rows: Rows) -> dict[str, Any] | None:
-    """Return the InlineKeyboardMarkup; None if no button is left.
+    """Return the InlineKeyboardMarkup, or None if it would have no buttons.
 
-    Links that Telegram refuses and texts that are too long to copy are left out: the message has
-    them.
+    Buttons are left out if Telegram would refuse the link, or if the text is too long to copy: the
+    message contains both anyway.
     """
     keyboard = [[_button(button) for button in row if _is_possible(button)] for row in rows]
     kept = [row for row in keyboard if row]
@@ -284,7 +284,7 @@ def is_question(keyboard: dict[str, Any] | None) -> bool:
 
 
 def without_styles(keyboard: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return a keyboard without the styles of its buttons; None if it has none."""
+    """Return a keyboard without button styles; None if no button has a style."""
     rows = keyboard["inline_keyboard"] if keyboard else []
     if not any("style" in button for row in rows for button in row):
         return None
@@ -296,7 +296,7 @@ def without_styles(keyboard: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def linkable(url: str) -> bool:
-    """Check that a button may open an address: Telegram refuses hosts without a dot."""
+    """True if a button may open the address: Telegram refuses hosts without a dot."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

@@ -1,4 +1,4 @@
-"""A finished request as its seller wants it, before the service makes it."""
+"""The specification of a request, before the service creates it."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from bot.core.money import amounts
 N = TypeVar("N", int, Decimal)
 
 MOST_SUGGESTIONS = 4
-"""As the service has it."""
+"""The service has the same limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmountChoice(Generic[N]):
-    """The least and the largest amount, and what is suggested, in the order of the seller.
+    """The minimum and maximum amount, and the suggested amounts in the seller's order.
 
-    Amounts are in minor units in a spec, in major units (Decimal) in a draft, whose currency may be
-    asked after them.
+    Amounts are in minor units in a spec, but in major units (Decimal) in a draft, because its
+    currency may be asked later.
     """
 
     minimum: N
     suggested: tuple[N, ...] = ()
     maximum: N | None = None
-    """None if only the bounds of the currency apply."""
+    """None if only the currency's own limit applies."""
 
     @property
     def first(self) -> N:
-        """Return the amount that stands for the price: the first suggestion, else the minimum."""
+        """Return the amount used as the price: the first suggestion, or else the minimum."""
         return self.suggested[0] if self.suggested else self.minimum
 
     @property
     def amounts(self) -> tuple[N, ...]:
-        """Return every amount in it."""
+        """Return all amounts of the choice."""
         return (self.minimum, *self.suggested, *(() if self.maximum is None else (self.maximum,)))
 
     @property
@@ -60,14 +60,14 @@ def spelled(choice: AmountChoice[Decimal]) -> str:
 
 
 def in_minor(choice: AmountChoice[Decimal] | None, currency: str) -> AmountChoice[int] | None:
-    """Return a draft's choice as a spec has it, in minor units of the currency."""
+    """Convert a draft's choice to minor units of the currency, for a spec."""
     return (
         None if choice is None else _each(choice, lambda amount: amounts.to_minor(amount, currency))
     )
 
 
 def in_major(choice: AmountChoice[int] | None, currency: str) -> AmountChoice[Decimal] | None:
-    """Return a spec's choice as a draft has it, in major units."""
+    """Convert a spec's choice to major units, for a draft."""
     return (
         None if choice is None else _each(choice, lambda minor: amounts.from_minor(minor, currency))
     )
@@ -124,36 +124,36 @@ TEXT, FILE, CODES = GOODS_KINDS = ("text", "file", "codes")
 MAX_TEXT = 4000
 MAX_CODE = 500
 MAX_CODES = 10_000
-"""Bounds of the service, in characters and codes."""
+"""Limits of the service, in characters and codes."""
 
 MAX_FILE = 20 * 1024 * 1024
-"""Bytes: what bots may download from Telegram, and the service's bound."""
+"""Bytes; the limit for bot downloads from Telegram, and the service's limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goods:
-    """What each buyer gets."""
+    """The goods that each buyer gets."""
 
     kind: str
     text: str | None = None
-    """The same for everybody; of codes, one a line."""
+    """The text that all buyers get, or codes, one per line."""
     file_id: str | None = None
-    """The service's id of a file, also of one with codes."""
+    """The service's id of a file, which may contain codes."""
     name: str | None = None
     size: int | None = None
     telegram_id: str | None = None
-    """Telegram's file_id of the message that it came in."""
+    """Telegram's file_id of the file."""
     sent_as: str | None = None
-    """The field of that message: `document`, `photo` and the like."""
+    """The message field that held the file: `document`, `photo` and so on."""
     count: int | None = None
     """Number of codes."""
     first: str | None = None
-    """The first code, which is shown to the seller, as is `last`."""
+    """The first code; `first` and `last` are shown to the seller."""
     last: str | None = None
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Return the codes that were typed; none where they are in a file."""
+        """Return the typed codes; () if they are in a file."""
         return tuple(self.text.split("\n")) if self.kind == CODES and self.text else ()
 
     def to_json(self) -> str:
@@ -175,7 +175,7 @@ _GOODS_SHAPE = stored_json.shape_of(Goods, kind=lambda value: value in GOODS_KIN
 
 
 def are_goods(found: object) -> bool:
-    """True if a JSON value is that of goods, or of none."""
+    """True if a JSON value is an object of goods, or null."""
     return found is None or stored_json.fits(found, _GOODS_SHAPE)
 
 
@@ -191,7 +191,7 @@ def goods_of(found: Iterable[Mapping[str, Any]]) -> tuple[Goods, ...]:
 
 @dataclass(frozen=True, slots=True)
 class CodeCounts:
-    """A request's codes by its service: in all, given to buyers, and buyers who wait for one."""
+    """A request's codes at the service: total, given to buyers, and missing for waiting buyers."""
 
     total: int
     assigned: int
@@ -202,7 +202,7 @@ class CodeCounts:
         return max(0, self.total - self.assigned)
 
     def after_sale(self, quantity: int) -> CodeCounts:
-        """Count the codes after `quantity` more units were sold: those without one wait."""
+        """Return the counts after `quantity` more units were sold; units without a code wait."""
         given = min(quantity, self.left)
         return CodeCounts(self.total, self.assigned + given, self.waiting + quantity - given)
 
@@ -211,87 +211,87 @@ KINDS = ("donation", "oneoff", "drop")
 """The kinds of requests."""
 
 PAYER_FIELDS = ("email", "phoneNumber", "paymail")
-"""What payers can be asked for (interface, section 4: `requestedUserData`)."""
+"""The data that payers can be asked for (interface, section 4: `requestedUserData`)."""
 
 REST = "rest"
-"""The measure of a receiver who gets what the others leave."""
+"""The measure of a receiver who gets the remainder."""
 
 _MEASURE = re.compile(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOptions:
-    """The optional fields, which a draft and a spec share; None if a request has none."""
+    """The optional fields of drafts and specs; None if not set."""
 
     instrument: str | None = None
-    """The currency in which it is paid, if the price is in another."""
+    """The currency in which payers pay, if it is not the price's currency."""
     image: str | None = None
     """Id of the picture."""
     starts_at: int | None = None
     """Epoch ms, like `ends_at`."""
     ends_at: int | None = None
     payer_fields: tuple[str, ...] = ()
-    """Of PAYER_FIELDS."""
+    """The requested payer data, from PAYER_FIELDS."""
     redirect_url: str | None = None
     email: str | None = None
     goal: int | None = None
-    """Of a donation, in minor units of the price's currency."""
+    """The goal of a donation, in minor units of the price's currency."""
     max_quantity: int | None = None
     """The most units of a drop that a buyer may take at once."""
     thanks: str | None = None
-    """The seller's words after a payment."""
+    """The seller's message to payers after a payment."""
     goods: Goods | None = None
-    """What each buyer gets."""
+    """The goods for each buyer."""
 
     @property
     def has_receipt_first(self) -> bool:
-        """True if payers see their receipt before they go on to the web address."""
+        """True if payers see their receipt before they continue to the web address."""
         return self.redirect_url is not None and (self.goods or self.thanks) is not None
 
 
 def options_of(request: RequestOptions) -> dict[str, Any]:
-    """Return the options of a draft or a spec, as keyword arguments of the other."""
+    """Return the options of a draft as keyword arguments for a spec, or the reverse."""
     return {field.name: getattr(request, field.name) for field in fields(RequestOptions)}
 
 
 def seconds_until(moment: int, now: int) -> int:
-    """Count the seconds until a moment, both in epoch ms, at least 1 as the interface needs."""
+    """Return the seconds from `now` to `moment` (epoch ms); the interface requires at least 1."""
     return max(1, -((now - moment) // 1000))
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one receiver gets of each payment."""
+    """One receiver's share of each payment."""
 
     destination: str
     amount: int
     """In minor units of the price's currency."""
     measure: str
-    """What the seller typed (`60%`), so that a duplicate divides another price alike."""
+    """The share as the seller typed it (`60%`), so that a duplicate can divide another price."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSpec(RequestOptions):
-    """A finished request, as its seller wants it."""
+    """The complete specification of a request."""
 
     kind: str
     name: str
     description: str | None
     amount: int
-    """In minor units; with a `choice`, its first amount."""
+    """In minor units; the first amount of the `choice` if there is one."""
     currency: str
     units: int | None
-    """Of a drop only."""
+    """Set for drops only."""
     destination: str
-    """Gets all of the amount, if there are no `receivers`."""
+    """Receives the whole amount if there are no `receivers`."""
     receivers: tuple[Share, ...] = ()
     """Their amounts add up to `amount`."""
     choice: AmountChoice[int] | None = None
-    """The amounts that payers choose from."""
+    """The amounts that payers can choose from."""
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        """Return what each receiver gets of each payment."""
+        """Return each receiver's share of a payment."""
         return self.receivers or (Share(self.destination, self.amount, REST),)
 
     def to_json(self) -> str:

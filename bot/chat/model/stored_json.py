@@ -1,4 +1,4 @@
-"""Checks of JSON that was stored as a dataclass: only its present shape is read."""
+"""Validation of dataclasses stored as JSON; only the current shape is accepted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.core.money import amounts
 
 _NUMBER = re.compile(r"[0-9]{1,64}(\.[0-9]{1,64})?", re.ASCII)
 _MAX_STORED = 4_194_304
-"""Characters; no form comes near it."""
+"""Maximum characters, far more than any form needs."""
 
 
 def parsed(text: str) -> object:
@@ -25,17 +25,17 @@ def parsed(text: str) -> object:
 
 
 def is_whole(value: object) -> bool:
-    """True if a value is a whole number above 0 that fits into a column."""
+    """True if a value is a positive integer that fits into a database column."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= amounts.MAX_MINOR
 
 
 def is_currency(value: object) -> bool:
-    """True if a value is the code of a currency."""
+    """True if a value is a currency code."""
     return isinstance(value, str) and value in amounts.currencies()
 
 
 def is_amount(value: object, currency: str) -> bool:
-    """True if a value is a decimal number, as text, that is an amount of the currency."""
+    """True if a value is a valid amount of the currency, as decimal text."""
     try:
         sound = isinstance(value, str) and _NUMBER.fullmatch(value)
         return bool(sound and amounts.to_minor(Decimal(str(value)), currency))
@@ -44,7 +44,7 @@ def is_amount(value: object, currency: str) -> bool:
 
 
 def some_of(known: tuple[str, ...]) -> Callable[[object], bool]:
-    """Return a check whether a value is a list of some of `known`, each at most once."""
+    """Return a check that a value is a list of distinct members of `known`."""
     return lambda value: (
         isinstance(value, list)
         and all(each in known for each in value)
@@ -53,7 +53,7 @@ def some_of(known: tuple[str, ...]) -> Callable[[object], bool]:
 
 
 def list_of(shape: Mapping[str, Callable[[Any], bool]]) -> Callable[[object], bool]:
-    """Return a check whether a value is a list of objects of that shape."""
+    """Return a check that a value is a list of objects of this shape."""
     return lambda value: isinstance(value, list) and all(fits(each, shape) for each in value)
 
 
@@ -69,18 +69,18 @@ _BY_TYPE: dict[str, Callable[[Any], bool]] = {
     "int": is_whole,
     "int | None": lambda value: value is None or is_whole(value),
 }
-"""Checks by the declared type of an attribute; numbers are at least 1 and fit into a column."""
+"""Checks by declared attribute type; numbers are at least 1 and fit into a column."""
 
 
 def shape_of(cls: type, **checks: Callable[[Any], bool]) -> dict[str, Callable[[Any], bool]]:
-    """Return the check of each attribute of a dataclass: the given one, else by declared type."""
+    """Return a check for each attribute of a dataclass: from `checks`, or else by declared type."""
     return {
         field.name: checks.get(field.name) or _BY_TYPE[str(field.type)] for field in fields(cls)
     }
 
 
 def fits(found: object, shape: Mapping[str, Callable[[Any], bool]]) -> TypeGuard[dict[str, Any]]:
-    """Return whether a value is an object with exactly the attributes of a shape, all sound."""
+    """True if a value is an object with exactly the attributes of a shape, all of them valid."""
     return (
         isinstance(found, dict)
         and found.keys() == shape.keys()

@@ -1,4 +1,4 @@
-"""Words of times in the languages that sellers write, folded: `manana`, `marz`."""
+"""Words for times in the languages that sellers write, folded: `manana`, `marz`."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from bot.core.text import sanitize, translations
 
 MAX_TEXT = 64  # characters; a longer text is not about a time
 
-SHORTEST = 3  # letters that the name of a month or a weekday may be cut to
+SHORTEST = 3  # minimum letters of an abbreviated month or weekday
 LANGUAGES = ("en", "de", "es", "fr", "it", "pt")
-"""The languages in which times and places are read, beside those of the texts."""
+"""Additional languages in which times and places are understood."""
 
 _ALSO_MONTHS = {1: {"janner"}, 2: {"feber"}, 3: {"maerz"}}
 _ALSO_WEEKDAYS = {
     0: {"mo"}, 1: {"di"}, 2: {"mi"}, 3: {"do"}, 4: {"fr"}, 5: {"sa", "sonnabend"}, 6: {"so"},
 }  # fmt: skip
-"""German that people type beside CLDR's names: of Austria and the north, without umlauts, and in
-two letters. Months count from 1, weekdays from Monday as 0."""
+"""German names that people type in addition to CLDR's: Austrian and northern ones, without umlauts,
+and with two letters. Months count from 1, weekdays from Monday as 0."""
 
 DAYS = {
     "today": 0, "heute": 0, "hoy": 0, "aujourd'hui": 0, "oggi": 0, "hoje": 0,
@@ -35,7 +35,7 @@ DAYS = {
     "day before yesterday": -2, "vorgestern": -2, "anteayer": -2, "avant-hier": -2,
     "avant hier": -2, "altro ieri": -2, "l'altro ieri": -2, "anteontem": -2,
 }  # fmt: skip
-"""Days from today; past ones are known too, so that the answer can be that they are over."""
+"""Days from today; past days are included, so that the reply can say that they are over."""
 
 MORNING, AFTERNOON, EVENING = "morning", "afternoon", "evening"
 PARTS = {
@@ -54,7 +54,7 @@ PARTS = {
 }  # fmt: skip
 TONIGHT = ("tonight", "this evening", "esta noche", "ce soir", "stasera", "esta noite")
 HOURS_OF = {MORNING: (8, 9, 10), AFTERNOON: (14, 15, 16), EVENING: (18, 20, 22)}
-"""Hours to offer where only the part of the day is named."""
+"""Hours to offer if only the part of the day is named."""
 MINUTES_OF = {MORNING: (4 * 60, 12 * 60), AFTERNOON: (12 * 60, 18 * 60), EVENING: (1020, 1440)}
 """First and last minute of each part of the day."""
 
@@ -103,9 +103,9 @@ _SAME = dict.fromkeys([0x2018, 0x2019, 0x02BC], "'") | {0x060C: ","}
 
 
 def folded(text: str) -> str | None:
-    """Fold a text: any script's digits become ASCII, case and accents are dropped.
+    """Normalize a text: convert digits of any script to ASCII, remove case and accents.
 
-    None for a text that is too long, and for fractions, exponents and circled digits.
+    None if the text is too long or contains fractions, exponents or circled digits.
     """
     if len(text) > MAX_TEXT or any(unicodedata.category(char) == "No" for char in text):
         return None
@@ -115,12 +115,12 @@ def folded(text: str) -> str | None:
 
 
 def months_named(word: str) -> list[int]:
-    """Return the months, 1 to 12, that a folded word names, whole or cut short."""
+    """Return the months, 1 to 12, that a folded word may name, in full or abbreviated."""
     return _named(word, "months", _ALSO_MONTHS)
 
 
 def weekdays_named(word: str) -> list[int]:
-    """Return the weekdays, Monday as 0, that a folded word names: `fri` is 4."""
+    """Return the weekdays, Monday as 0, that a folded word may name: `fri` is 4."""
     return _named(word, "days", _ALSO_WEEKDAYS)
 
 
@@ -133,10 +133,10 @@ def _named(word: str, kind: str, also: dict[int, set[str]]) -> list[int]:
 
 
 def _cldr_names(kind: str) -> dict[int, set[str]]:
-    """Return the folded names of months or weekdays in all languages that can be loaded now."""
+    """Return the folded names of months or weekdays in all languages that can be loaded."""
     found: defaultdict[int, set[str]] = defaultdict(set)
     for language in dict.fromkeys((*translations.languages(), *LANGUAGES)):
-        with suppress(OSError):  # no file handle is left: the next text may find one
+        with suppress(OSError):  # no free file handle; the next text may be luckier
             for number, name in _names_in(language, kind):
                 found[number].add(name)
     return found
@@ -144,12 +144,12 @@ def _cldr_names(kind: str) -> dict[int, set[str]]:
 
 @cache
 def _names_in(language: str, kind: str) -> list[tuple[int, str]]:
-    """Return the numbers and folded names in a language, without Portuguese `-feira`."""
+    """Return the numbers and folded names in a language, without the Portuguese `-feira`."""
     names = getattr(Locale.parse(language), kind)["format"]["wide"]
     return [(int(number), (folded(name) or "").split("-")[0]) for number, name in names.items()]
 
 
 def one_of(words: list[str]) -> str:
-    """Return a pattern of any of these words, the longest first."""
+    """Return a pattern that matches any of these words, longest first."""
     longest = sorted(words, key=len, reverse=True)
     return "(?:" + "|".join(map(re.escape, longest)) + ")"

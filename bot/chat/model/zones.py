@@ -1,7 +1,7 @@
-"""Time zones as sellers name them: parsed, offered, shown.
+"""Time zones: parsing what sellers type, suggestions and display.
 
-A zone is a name of the IANA database that CLDR (Babel) knows too, with a city or as a whole
-offset (`Etc/GMT-2` is two hours ahead). The rules come from the system or from `tzdata`.
+A zone is an IANA name that CLDR (Babel) knows too: a city, or an offset of whole hours (`Etc/GMT-2`
+is two hours ahead). The rules come from the system or from `tzdata`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from bot.core.text import sanitize, translations
 UTC_ZONE = "Etc/UTC"
 MAX_CANDIDATES = 6
 MAX_TEXT = 64  # characters; a longer one names no zone
-EARLIEST, LATEST = -12, 14  # hours that a clock is behind and ahead of UTC somewhere
+EARLIEST, LATEST = -12, 14  # the extreme offsets from UTC in use, in hours
 
 _FIXED = "Etc/"
-_NO_ZONES = frozenset(["Etc/Unknown", "Etc/GMT"])  # CLDR's placeholder, a second name of UTC
+_NO_ZONES = frozenset(["Etc/Unknown", "Etc/GMT"])  # CLDR's placeholder, and an alias of UTC
 _REGIONS = (
     *("Africa", "America", "Antarctica", "Arctic", "Asia"),
     *("Atlantic", "Europe", "Indian", "Pacific"),
@@ -75,7 +75,7 @@ _MAIN = {
     " America/Anchorage",
     "UZ": "Asia/Tashkent",
 }
-"""Zones to offer for a country with several: where most live first, the others by their city."""
+"""Zones to offer for a country with several: the most populous first, the others by city."""
 
 _COUNTRIES = {
     **dict.fromkeys(["us", "usa", "america", "amerika"], "US"),
@@ -107,7 +107,7 @@ _CITIES = {
     "Australia/Sydney": "canberra",
     "Africa/Johannesburg": "pretoria",
 }
-"""Cities that sellers live in and that CLDR doesn't name."""
+"""Cities that sellers may name and that CLDR doesn't know."""
 
 _LETTERS = {
     **dict.fromkeys(
@@ -125,13 +125,13 @@ _LETTERS = {
     "msk": "Europe/Moscow",
     "jst": "Asia/Tokyo",
 }
-"""Abbreviations: they don't tell the rules of summer time, so a place has to be chosen."""
+"""Abbreviations; they don't determine the summer time rules, so the seller must choose a place."""
 
 
 def read_zone(text: str) -> str | tuple[str, ...] | replies.Problem:
     """Parse a zone: a city, a country, an IANA name, UTC or whole hours from it.
 
-    Where several fit they are returned to choose from, MAX_CANDIDATES at most.
+    If several zones match, return at most MAX_CANDIDATES to choose from.
     """
     if len(text) > MAX_TEXT:
         return replies.Problem("problem-zone")
@@ -155,7 +155,7 @@ def _offset(hours: str, minutes: str | None) -> str | replies.Problem:
 
 
 def _candidates(folded: str) -> tuple[str, ...]:
-    """Return the zones of an abbreviation, else of a city, else of a country."""
+    """Return the zones for an abbreviation, or else for a city, or else for a country."""
     if not folded:
         return ()
     if folded in _LETTERS:
@@ -170,7 +170,7 @@ def _candidates(folded: str) -> tuple[str, ...]:
 def _looked_up(
     index: Callable[[str], dict[str, tuple[str, ...]]], language: str
 ) -> dict[str, tuple[str, ...]]:
-    """Return the names in a language, none while its file can't be opened; that is not cached."""
+    """Return the names in a language; {} if its file can't be opened, which is not cached."""
     try:
         return index(language)
     except OSError:
@@ -179,7 +179,7 @@ def _looked_up(
 
 @cache
 def _names() -> dict[str, str]:
-    """Map each zone's casefolded names, present and former, to the present name."""
+    """Map each zone's casefolded names, current and former, to the current name."""
     aliases = get_global("zone_aliases")
     own = {name: name for name in get_global("zone_territories")}
     placed = {old.casefold(): new for old, new in {**aliases, **own}.items() if "/" in old}
@@ -189,7 +189,7 @@ def _names() -> dict[str, str]:
 
 @cache
 def _cities(language: str) -> dict[str, tuple[str, ...]]:
-    """Map folded names of cities, in the language and in the database, to zones."""
+    """Map folded city names, in the language and in the IANA database, to zones."""
     found: defaultdict[str, set[str]] = defaultdict(set)
     for place, name in _places(language):
         found[_folded(place)].add(name)
@@ -212,7 +212,7 @@ def _places(language: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _countries(language: str) -> dict[str, tuple[str, ...]]:
-    """Map folded names of countries to zones."""
+    """Map folded country names to zones."""
     named = {_folded(name): code for code, name in Locale.parse(language).territories.items()}
     zones = get_global("territory_zones")
     return {
@@ -223,20 +223,20 @@ def _countries(language: str) -> dict[str, tuple[str, ...]]:
 
 
 def _folded(text: str) -> str:
-    """Fold a name to letters and digits without case and accents: `São Paulo` is `sao paulo`."""
+    """Normalize a name to letters and digits without case and accents: `sao paulo`."""
     apart = unicodedata.normalize("NFKD", text.casefold())
     kept = (char for char in apart if unicodedata.category(char) != "Mn")
     return " ".join("".join(char if char.isalnum() else " " for char in kept).split())
 
 
 def suggested_zones(language: str) -> tuple[str, ...]:
-    """Return likely zones of a seller with this language, the likeliest first."""
+    """Return the likely zones of a seller with this language, most likely first."""
     spoken = language.replace("_", "-").split("-")[0].lower()
     return (*_SUGGESTED.get(spoken, _SUGGESTED[""]).split(),)
 
 
 def is_zone(name: str) -> bool:
-    """True if this is the present name of a zone, as `read_zone` returns it."""
+    """True if this is the current name of a zone, as `read_zone` returns it."""
     return _names().get(name.casefold()) == name
 
 
@@ -247,12 +247,12 @@ def is_fixed_offset(zone: str) -> bool:
 
 @cache
 def zone_info(zone: str) -> ZoneInfo:
-    """Return the rules of a zone, cached. Raises OSError while no file can be opened."""
+    """Return the rules of a zone, cached. Raises OSError if no file can be opened."""
     return ZoneInfo(zone)
 
 
 def place_name(zone: str, language: str) -> str:
-    """Name a zone for people: its city, or the offset where that is all it says."""
+    """Return a zone's name for people: its city, or its offset if it has no city."""
     if zone == UTC_ZONE:
         return "UTC"
     if is_fixed_offset(zone):
@@ -271,13 +271,13 @@ def utc_offset(at: int, zone: str) -> str:
 
 
 def shown_zone(zone: str, now: int, language: str) -> str:
-    """Show a zone with its offset now: `Berlin (UTC+1)`."""
+    """Format a zone with its current offset: `Berlin (UTC+1)`."""
     name = place_name(zone, language)
     return name if is_fixed_offset(zone) else f"{name} ({utc_offset(now, zone)})"
 
 
 def load() -> None:
-    """Load the suggested zones at the start, since a flood may leave no file handle later."""
+    """Load the suggested zones at startup, because under heavy load no file handle may be free."""
     for names in _SUGGESTED.values():
         for name in names.split():
             zone_info(name)

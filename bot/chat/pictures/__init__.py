@@ -1,5 +1,5 @@
-"""The pictures of a request, each a function from content to bytes; the seller's photo.
+"""The pictures of a request, each drawn by a function that returns bytes, and the seller's photo.
 
-They take tens to hundreds of milliseconds, so callers draw in a thread, and import the module that
-they need when they need it.
+Drawing takes tens to hundreds of milliseconds, so callers draw in a thread. They import the modules
+only when needed.
 """

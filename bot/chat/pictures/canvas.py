@@ -1,6 +1,6 @@
-"""What a picture shows, its colours, and the canvas that is drawn on.
+"""The content of a picture, its colours, and the canvas to draw on.
 
-This page has the canvas of pixels and its PNG files; `pdf` has the canvas of vectors.
+This module has the pixel canvas and its PNG encoder; `pdf` has the vector canvas.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ TRACK = (0xDF, 0xE3, 0xEA)
 """The unfilled part of a bar on white."""
 
 FIELD_ACCENT = 0.85
-"""Share of the accent in the colour of a field on dark ground; the rest is the ground."""
+"""Share of the accent in a field's colour on a dark background."""
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
     """The colours of a picture.
 
-    Text in `ink`, `muted` and `accent` stands on the ground. All text has a contrast of at least
-    4.5 to what it stands on (WCAG 2.2, 1.4.3).
+    Text in `ink`, `muted` and `accent` is drawn on the background. All text has a contrast of at
+    least 4.5 (WCAG 2.2, 1.4.3).
     """
 
     ground: brand.Rgb
@@ -49,7 +49,7 @@ class Palette:
 
 
 def palette_of(accent: str | None, *, dark: bool) -> Palette:
-    """Return the colours for an accent of `brand.COLOURS`; None means the default one."""
+    """Return the colours for an accent of `brand.COLOURS`; None means the default accent."""
     pair = brand.colour_named(accent)
     on_light, on_dark = brand.rgb_of(pair.light), brand.rgb_of(pair.dark)
     ink = brand.rgb_of(brand.INK)
@@ -69,12 +69,12 @@ def _mix(colour: brand.Rgb, other: brand.Rgb, share: float) -> brand.Rgb:
 
 
 Box: TypeAlias = tuple[int, int, int, int]
-"""Left, top, right and bottom in pixels; right and bottom lie outside."""
+"""Left, top, right and bottom in pixels; right and bottom are exclusive."""
 
 
 @dataclass(frozen=True, slots=True)
 class SellerLook:
-    """What a picture shows of a seller."""
+    """The parts of a seller's profile that a picture shows."""
 
     name: str
     accent: str = brand.DEFAULT_COLOUR
@@ -103,12 +103,12 @@ class PictureContent:
     photo: bytes | None = None
     """A result of `photo_preparation.prepare`."""
     hint: str | None = None
-    """What to do with the code."""
+    """Instruction for the code, such as how to pay."""
     dark: bool = False
     stamp: str | None = None
     """The label over the code; on cards only."""
     text: str | None = None
-    """The seller's own words, line by line; not on cards."""
+    """The seller's text, with line breaks; not on cards."""
     seller: SellerLook | None = None
     goal: GoalBar | None = None
     """Not on cards."""
@@ -118,10 +118,10 @@ class Canvas(Protocol):
     """A surface for a picture: pixels, or the page of a PDF."""
 
     def draw_panel(self, box: Box, colour: brand.Rgb, radius: int = 0) -> None:
-        """Fill a box; its corners may be round."""
+        """Fill a box, optionally with round corners."""
 
     def draw_image(self, image: Image.Image, box: Box, radius: int = 0) -> None:
-        """Draw an image, enlarged to the size of a box."""
+        """Draw an image, scaled to the size of a box."""
 
     def draw_code(
         self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: brand.Rgb
@@ -131,7 +131,7 @@ class Canvas(Protocol):
     def draw_text(
         self, text: str, at: tuple[int, float], style: text_fitting.FittedText, colour: brand.Rgb
     ) -> None:
-        """Draw a line of text in the font of `style`; `at` is the middle of its left end."""
+        """Draw a line of text in the font of `style`; `at` is the middle of its left edge."""
 
 
 class PixelCanvas:
@@ -163,7 +163,7 @@ class PixelCanvas:
 
     @contextmanager
     def _round_corners(self, box: Box, radius: int) -> Iterator[None]:
-        """Restore the corners of a box after something is drawn into it."""
+        """Restore the corners of a box after drawing into it."""
         if not radius:
             yield
             return
@@ -176,7 +176,7 @@ class PixelCanvas:
 
 
 CORNER_SUPERSAMPLING = 4
-"""Pixels drawn for each pixel shown, in each direction, at round corners."""
+"""Supersampling factor in each direction for round corners."""
 
 
 @lru_cache(maxsize=8)
@@ -188,13 +188,13 @@ def _corner(radius: int) -> Image.Image:
     return large.reduce(CORNER_SUPERSAMPLING)
 
 
-# PNG files, encoded in less than two thirds of the time that Pillow takes, which tries all filters
-# on each row. Most rows of a drawing equal the row above and are stored as such; the others are
-# stored as differences from pixel to pixel (PNG, third edition, section 9.2). Measured in
+# PNG encoding in less than two thirds of the time of Pillow, which tries all filters on each row.
+# Most rows of a drawing equal the row above and are stored as such; the others are stored as
+# differences from pixel to pixel (PNG, third edition, section 9.2). Measured in
 # docs/decisions/0045-reportlab-for-pdf-own-png.md.
 
 COMPRESSION = 1  # a higher level takes seconds and saves a tenth
-BAND = 64  # rows at a time, which fit into a processor's cache
+BAND = 64  # rows at a time; they fit into the CPU cache
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHANNELS = 3
@@ -204,7 +204,7 @@ _INCHES_A_METRE = 39.3701
 
 
 def encode_png(image: Image.Image, dpi: int) -> bytes:
-    """Return an RGB image as a PNG that prints at `dpi` pixels an inch."""
+    """Return an RGB image as a PNG with a print resolution of `dpi`."""
     pixels_a_metre = round(dpi * _INCHES_A_METRE)
     compressor = zlib.compressobj(COMPRESSION)
     data = b"".join([*map(compressor.compress, _filtered_bands(image)), compressor.flush()])

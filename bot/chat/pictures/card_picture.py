@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 SIZE = WIDTH, HEIGHT = 1280, 960  # as large as Telegram shows photos
 PHOTO = 672  # height of the photo
 MARGIN, GAP = 48, 36
-CORNER, PADDING = 28, 12  # of the code's panel: its round corner leaves the code's border white
+CORNER, PADDING = 28, 12  # of the code's panel; the round corner spares the code's white border
 
 MODULE = 8
-"""Pixels of a module: two are left when a chat shows the card at a quarter of its size.
-The panel of a longer link first covers more of the photo, then its modules get smaller."""
+"""Pixels per module: two remain if a chat shows the card at a quarter of its size. For longer links
+the panel first covers more of the photo, then the modules get smaller."""
 
-CODE_EDGE = 16  # beyond the code's white border, so that its modules end at the margin
+CODE_EDGE = 16  # extends past the code's white border, so that its modules end at the margin
 
-TOP = PHOTO + 36  # of the capitals of the first line below the photo
+TOP = PHOTO + 36  # upper edge of the capitals in the first line below the photo
 BOTTOM = HEIGHT - MARGIN
 NAME, NAME_HEIGHT = Heading((60, 54, 48, 43, 40, 36, 33, 30), 3), 122
-LOW_NAME = 64  # height of a name that leaves room for the price between it and the hint
+LOW_NAME = 64  # maximum height of a name with room for the price between name and hint
 FIELD = Heading((200, 180, 158, 134, 114, 97, 82, 70, 60, 50, 42), 6)
 FIELD_TOP, FIELD_BOTTOM = 68, 64
-MAX_COVER = 112  # the name stands beside the code if the panel covers more of the field's height
+MAX_COVER = 112  # if the panel covers more of the field's height, the name is next to the code
 PRICE_SIZES = (64, 56, 49, 42, 36, 30)
 LARGE_PRICE_SIZES = (104, 92, 80, 70, *PRICE_SIZES)
 HINT_SIZES, FACE = (36, 33, 30, 27, 24), 54
@@ -40,9 +40,9 @@ STAMP = (440, 128)
 STAMP_SIZES = (76, 68, 60, 53, 46, 40, 34, 28)
 STAMP_INSET, STAMP_CORNER = 28, 20
 MAX_STAMPED_CODE = 344
-"""Width of a code under a stamp: nobody reads it, and the stamp covers it."""
+"""Maximum width of a code under a stamp, which covers it; it need not be readable."""
 
-QUALITIES = (86, 66, 30)  # the later ones for photos that are mostly noise
+QUALITIES = (86, 66, 30)  # lower qualities are for photos that are mostly noise
 MAX_BYTES = 300_000
 
 
@@ -59,7 +59,7 @@ def draw_card(content: PictureContent) -> bytes:
     corner = left, top = WIDTH - CODE_EDGE - code.side, HEIGHT - CODE_EDGE - code.side
     left, top = left - PADDING, top - PADDING
     _draw_picture(sheet, left, top)
-    panel = (left, top, WIDTH + CORNER, HEIGHT + CORNER)  # one of its corners is on the card
+    panel = (left, top, WIDTH + CORNER, HEIGHT + CORNER)  # only one of its corners is visible
     sheet.draw_code(code, panel, corner, CORNER)
     if content.stamp:
         left = min(left, _draw_stamp(sheet, content.stamp, corner[1] + code.side // 2))
@@ -68,7 +68,7 @@ def draw_card(content: PictureContent) -> bytes:
 
 
 def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
-    """Draw the photo; without one, draw the name above or beside the code at `left` and `top`."""
+    """Draw the photo, or else the name above or next to the code at `left` and `top`."""
     box = (0, 0, WIDTH, PHOTO)
     if sheet.content.photo:
         sheet.draw_photo(sheet.content.photo, box)
@@ -79,9 +79,9 @@ def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
 
 
 def _draw_words(sheet: Sheet, column: typesetting.Column) -> None:
-    """Draw name, price and hint below the photo; without one, the name is in the field above.
+    """Draw name, price and hint below the photo; without a photo, the name is in the field above.
 
-    Below a long or high name the price stands in front of the hint, otherwise above it.
+    The price is above the hint, or in front of it if the name is too high.
     """
     content, canvas, palette = sheet.content, sheet.canvas, sheet.palette
     name = sheet.set_name(column.width, NAME_HEIGHT, NAME) if content.photo else None
@@ -103,7 +103,7 @@ def _draw_words(sheet: Sheet, column: typesetting.Column) -> None:
 
 
 def _draw_stamp(sheet: Sheet, stamp: str, middle: int) -> int:
-    """Draw a label across the code, so that nobody scans it in vain; return the left edge."""
+    """Draw a stamp across the code, so that nobody tries to scan it; return its left edge."""
     width, height = STAMP
     left, top = WIDTH - MARGIN - width, middle - height // 2
     box = sheet.box((left, top, left + width, top + height))

@@ -1,7 +1,7 @@
 """The process that prepares one photo (see core/bounded_process.py).
 
-Its answer is a byte for the kind, followed by the JPEG, or by a reason and a message on a line
-each. The argument PORTRAIT makes it return a seller's portrait.
+The answer is a byte for the kind, followed by the JPEG, or by two lines with the reason and a
+message. With the argument PORTRAIT the result is a seller's portrait.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PORTRAIT = "portrait"
 
 
 def read_answer(answer: bytes) -> bytes:
-    """Return the JPEG of an answer; raises PictureError for a refused photo."""
+    """Return the JPEG in an answer. Raises PictureError if the photo was refused."""
     if answer.startswith(ACCEPTED):
         return answer[1:]
     reason, _, message = answer[1:].decode().partition("\n")

@@ -1,4 +1,4 @@
-"""A poster as a PDF: the code and the panel are outlines, the words are text.
+"""The PDF of a poster: code and panel are vectors, the words are text.
 
 Coordinates are pixels of the poster, from the upper left corner.
 """
@@ -30,17 +30,17 @@ A4 = (595.2756, 841.8898)  # points: 210 by 297 millimetres
 QUALITY = 90
 
 _ONE_AT_A_TIME = Lock()
-"""Posters are drawn in threads, but a font of reportlab serves one document at a time."""
+"""Posters are drawn in threads, but a reportlab font can be used by only one document at a time."""
 
-rl_config.useA85 = 0  # photos as plain bytes: as ASCII they are a quarter larger
+rl_config.useA85 = 0  # binary photos; ASCII would be a quarter larger
 for _face in plain_font.FACES.values():
     registerFont(TTFont(_face, str(plain_font.FONTS / f"{_face}.ttf"), asciiReadable=False))
 
 
 def document(size: tuple[int, int], title: str, draw: Callable[[canvas.Canvas], None]) -> bytes:
-    """Return the PDF of an A4 page that `draw` fills, divided into `size` pixels.
+    """Return a PDF of one A4 page of `size` pixels, drawn by `draw`.
 
-    The same drawing always makes the same bytes.
+    The same drawing always gives the same bytes.
     """
     with _ONE_AT_A_TIME:
         page = _Page(size, title)
@@ -49,7 +49,7 @@ def document(size: tuple[int, int], title: str, draw: Callable[[canvas.Canvas], 
 
 
 class _Page:
-    """A canvas that is the only page of a PDF."""
+    """A canvas on the single page of a PDF."""
 
     def __init__(self, size: tuple[int, int], title: str) -> None:
         self._size = size
@@ -79,7 +79,7 @@ class _Page:
         width, height = right - left, bottom - top
         self._pen.saveState()
         self._pen.translate(left, bottom)
-        self._pen.scale(1, -1)  # an image of a PDF stands on its lower edge
+        self._pen.scale(1, -1)  # the y axis of PDF images points up
         if radius:
             outline = self._pen.beginPath()
             outline.roundRect(0, 0, width, height, radius)
@@ -118,7 +118,7 @@ class _Page:
     def _draw_outlines(
         self, text: str, at: tuple[int, float], font: text_fitting.Font, colour: brand.Rgb
     ) -> None:
-        """Draw a line as outlines: reportlab itself can't shape text."""
+        """Draw a line as outlines, because reportlab can't shape text."""
         for layer in font.outlines(text):
             outline = self._pen.beginPath()
             font.trace(layer, at, outline)

@@ -1,7 +1,7 @@
-"""A seller's photo, prepared to be shown: untrusted bytes in, a plain JPEG out.
+"""Preparation of sellers' photos: untrusted bytes in, a plain JPEG out.
 
-The header of the file is checked before any pixel is decoded. That doesn't limit memory, so
-`decoder_process` runs this in a process of its own.
+The file's header is checked before any pixel is decoded. That alone doesn't limit memory, so
+`decoder_process` runs this module in a separate process.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from PIL.JpegImagePlugin import JpegImageFile
 from bot.core import errors
 
 MAX_BYTES = 10_000_000
-MAX_SIDE = 1280  # pixels of the longer side of the result; Telegram's own photos have no more
-PORTRAIT_SIDE = 320  # of a seller's portrait: 96 CSS pixels on the sharpest phones
-MIN_SIDE = 64  # pixels of the shorter side of the original
+MAX_SIDE = 1280  # maximum pixels of the result's longer side, as in Telegram's own photos
+PORTRAIT_SIDE = 320  # of a portrait: 96 CSS pixels on the sharpest phones
+MIN_SIDE = 64  # minimum pixels of the original's shorter side
 MAX_RATIO = 20  # of the sides; Telegram refuses longer photos
 MAX_PIXELS = 50_000_000
-"""Limit for a JPEG that is decoded row by row, to a half, a quarter or an eighth."""
+"""Limit for a JPEG that is decoded row by row, at half, a quarter or an eighth of its size."""
 
 MAX_PIXELS_WHOLE = 25_000_000
-"""Limit for a picture that is decoded whole before it is reduced: that takes four bytes a pixel,
-or six in a JPEG, where each colour takes two."""
+"""Limit for a picture that is fully decoded before it is reduced. This takes four bytes per pixel,
+or six for a JPEG, with two per colour."""
 
 MAX_PIXELS_WEBP = 12_500_000
-"""Limit for a WebP, which takes sixteen bytes a pixel; photos of phones have 12.2 megapixels."""
+"""Limit for a WebP, which takes 16 bytes per pixel; phone photos have 12.2 megapixels."""
 
 MAX_SCANS = 64
-"""Limit for a JPEG; most have ten. Each scan decodes all pixels again, even one of a few bytes."""
+"""Limit for a JPEG; most have ten. Each scan, however small, decodes all pixels again."""
 
 MIN_DETAIL = 1.25
-"""A picture is first reduced by a whole factor, which is quick, to at least this many times its
-final size; the rest is resampled."""
+"""A picture is first reduced by a whole factor, which is fast, to at least this many times its
+final size; then it is resampled."""
 
-BAND = 64  # rows that are reduced at a time
+BAND = 64  # rows reduced at a time
 
 QUALITY = 85
 
@@ -47,7 +47,7 @@ _FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 _PLAIN = ("L", "RGB", "CMYK")
 _START_OF_SCAN = b"\xff\xda"
 _SEQUENTIAL = (0xC0, 0xC1, 0xC9)  # ITU-T T.81 table B.1: frames that are decoded row by row
-_NOT_FRAMES = (0xC4, 0xC8, 0xCC)  # other markers among those of frames
+_NOT_FRAMES = (0xC4, 0xC8, 0xCC)  # other markers in the range of frame markers
 _ORIENTATION = 0x0112  # EXIF 2.32 section 4.6.4
 _ROTATIONS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -62,23 +62,23 @@ _DAMAGE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, OSError, SyntaxError),
     *(TypeError, ValueError, struct.error, zlib.error),
 )
-"""The errors that Pillow's readers raise at damaged files."""
+"""The errors that Pillow's readers raise for damaged files."""
 
 _PLUGINS = (WebPImagePlugin,)
-"""The plugins that Pillow does not load by itself, unless it loads all forty."""
+"""The plugins that Pillow loads only together with all forty."""
 
 
 def prepare(data: bytes) -> bytes:
-    """Return a photo as a JPEG in sRGB of at most 1280 pixels a side.
+    """Return a photo as an sRGB JPEG of at most 1280 pixels per side.
 
-    The photo is upright and on white. Of an animation the first frame is taken. All metadata is
-    removed. Raises PictureError, and MemoryError if memory is limited.
+    The photo is turned upright and put on white. Only the first frame of an animation is used. All
+    metadata is removed. Raises PictureError, and MemoryError if memory is limited.
     """
     return _encode(_prepared(data))
 
 
 def prepare_portrait(data: bytes) -> bytes:
-    """Return the centre of a seller's photo as a square JPEG, otherwise as `prepare` does."""
+    """Like `prepare`, but return the centre of a seller's photo as a square."""
     photo = _prepared(data)
     side = min(photo.size)
     left, top = (photo.width - side) // 2, (photo.height - side) // 2
@@ -90,7 +90,7 @@ def prepare_portrait(data: bytes) -> bytes:
 def _prepared(data: bytes) -> Image.Image:
     if len(data) > MAX_BYTES:
         raise errors.PictureError("tooLarge", "Send a photo of at most 10 MB.")
-    # Pillow warns about many pixels, which `_check_header` refuses, and about skipped metadata.
+    # Pillow warns about too many pixels, which `_check_header` rejects, and skipped metadata.
     with warnings.catch_warnings(action="ignore"):
         try:
             with _open(data) as image:
@@ -114,7 +114,7 @@ def _open(data: bytes) -> Image.Image:
 
 
 def _check_header(image: Image.Image, data: bytes) -> None:
-    """Raise PictureError if the header shows that a picture is too large, too small or too long."""
+    """Raise PictureError if the header shows a picture that is too large, small or long."""
     short, long = sorted(image.size)
     limit = MAX_PIXELS_WEBP if image.format == "WEBP" else MAX_PIXELS_WHOLE
     if isinstance(image, JpegImageFile):
@@ -134,9 +134,9 @@ def _check_header(image: Image.Image, data: bytes) -> None:
 
 
 def _is_streamed(data: bytes) -> bool:
-    """True if a JPEG is decoded row by row: sequential, with all colours in the first scan.
+    """True if a JPEG is decoded row by row: it is sequential, with all colours in the first scan.
 
-    Otherwise the decoder keeps the whole picture until it has read the last scan.
+    Otherwise the decoder keeps the whole picture in memory until it has read the last scan.
     """
     at, colours = 2, None
     while at + 9 < len(data):
@@ -161,27 +161,27 @@ def _too_many_pixels(limit: int) -> errors.PictureError:
 
 
 def _rotation(image: Image.Image) -> Image.Transpose | None:
-    """Return the rotation that puts the photo upright; None if the file names none."""
+    """Return the rotation that turns the photo upright, or None if the file has none."""
     with suppress(*_DAMAGE):
         return _ROTATIONS.get(image.getexif().get(_ORIENTATION, 1))
     return None
 
 
 def _reduce(image: Image.Image) -> Image.Image:
-    """Decode a picture as small as its format allows, fit it, and flatten it."""
+    """Decode a picture at the smallest suitable size, resize it, and flatten it."""
     profile = image.info.get("icc_profile")
     scale = MAX_SIDE / max(image.size)
     image.draft(None, (max(1, int(image.width * scale)), max(1, int(image.height * scale))))
     image.load()
     reduced = _reduce_in_bands(image, max(1, int(max(image.size) / (MIN_DETAIL * MAX_SIDE))))
     reduced.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS)
-    # Anything else in `info`, such as comments, would be written into the result.
+    # Pillow would write the rest of `info`, such as comments, into the result.
     reduced.info = {"icc_profile": profile} if profile else {}
     return reduced
 
 
 def _reduce_in_bands(image: Image.Image, factor: int) -> Image.Image:
-    """Reduce a picture by a whole factor and flatten it, with only one copy of it in memory."""
+    """Reduce a picture by a whole factor and flatten it, with only one copy in memory."""
     reduced: Image.Image | None = None
     for top in range(0, image.height, BAND * factor):
         bottom = min(image.height, top + BAND * factor)
@@ -192,7 +192,7 @@ def _reduce_in_bands(image: Image.Image, factor: int) -> Image.Image:
 
 
 def _flatten(image: Image.Image) -> Image.Image:
-    """Return a picture on white, in eight bits a channel: L, RGB or CMYK."""
+    """Return a picture on white, with eight bits per channel: L, RGB or CMYK."""
     if image.has_transparency_data:
         image = image.convert("RGBA")
         white = Image.new("RGB", image.size, "white")
@@ -204,7 +204,7 @@ def _flatten(image: Image.Image) -> Image.Image:
 
 
 def _to_srgb(image: Image.Image) -> Image.Image:
-    """Convert a picture's colours to sRGB; a profile that doesn't fit the picture is ignored."""
+    """Convert a picture's colours to sRGB; a profile that doesn't match the picture is ignored."""
     profile = image.info.get("icc_profile")
     converted = None
     if profile:

@@ -1,6 +1,6 @@
-"""The A4 poster that a seller prints, as PNG and PDF.
+"""The A4 poster that sellers print, as PNG and PDF.
 
-The photo is at the top, then the name, and at the bottom the other words beside the code.
+The photo is at the top, followed by the name; at the bottom are the code and the other words.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ SIZE = WIDTH, HEIGHT = 2480, 3508
 DPI = 300
 MARGIN = 142  # 12 mm
 RIGHT, BOTTOM = WIDTH - MARGIN, HEIGHT - MARGIN
-PHOTO = MARGIN + 1648  # its lower edge: four by three, as most cameras make them
+PHOTO = MARGIN + 1648  # its lower edge; the ratio is 4:3 as in most cameras
 GRAIN = 2
-"""Pixels drawn for each of the photo, in each direction: prepared photos have 150 an inch, and
-repeated pixels are encoded in half the time."""
+"""Enlargement of the photo in each direction: prepared photos have 150 dpi, and repeated pixels are
+encoded in half the time."""
 
 NAME, NAME_HEIGHT = Heading((190, 172, 156, 142, 128, 116, 104, 94, 84, 76), 3), 420
-SPACE, DESCENT = 110, 64  # between parts; below the baseline of the name's last line
+SPACE, DESCENT = 110, 64  # space between parts; space below the baseline of the name's last line
 FIELD = Heading((400, 350, 306, 268, 234, 205, 180, 156, 136, 120, 104, 90, 78), 8)
 FIELD_INSET = 120
 MAX_CODE, MAX_PANEL = 1130, 1235
-"""Width of a code's modules, or of the code with its white border if that is seen. The modules are
-then nine and a half or eight and a half centimetres wide: cameras read them from almost a metre."""
+"""Maximum width of a code's modules, or of the code with its white border if the border is visible.
+The modules are then 9.5 or 8.5 cm wide; cameras read them from almost a metre."""
 
 STYLE = Style(
     prices=(210, 186, 164, 144, 126, 112, 98, 86, 76, 66),
@@ -41,14 +41,14 @@ ABOVE_ADDRESS = 60
 
 
 def poster_png(content: PictureContent) -> bytes:
-    """Draw an A4 poster of 300 dpi. Raises ValueError for a link that no QR code can hold."""
+    """Draw an A4 poster at 300 dpi. Raises ValueError if no QR code can hold the link."""
     canvas = PixelCanvas(SIZE)
     _draw(content, canvas)
     return encode_png(canvas.image, DPI)
 
 
 def poster_pdf(content: PictureContent) -> bytes:
-    """Draw an A4 poster whose code and text are vectors. Raises ValueError as `poster_png`."""
+    """Draw an A4 poster with code and text as vectors. Raises ValueError like `poster_png`."""
     from bot.chat.pictures import pdf  # noqa: PLC0415 - costs memory, seldom used
 
     return pdf.document(SIZE, text_fitting.normalize(content.name), partial(_draw, content))
@@ -58,7 +58,7 @@ def _draw(content: PictureContent, canvas: Canvas) -> None:
     sheet = Sheet(canvas, SIZE, content)
     top = _draw_photo(sheet, content.photo) if content.photo else PHOTO
     modules = qr.module_image(content.code)
-    unseen = 0 if content.dark else qr.BORDER  # modules of the border, which are in the margin
+    unseen = 0 if content.dark else qr.BORDER  # modules of the border, in the margin
     most = MAX_CODE if unseen else MAX_PANEL
     scale = min((BOTTOM - top) // (modules.width - unseen), most // (modules.width - 2 * unseen))
     code = Code(modules, max(1, scale))
@@ -80,7 +80,7 @@ def _draw_photo(sheet: Sheet, photo: bytes) -> int:
     if name is None:
         return PHOTO
     name.draw(sheet.canvas, sheet.column(MARGIN, RIGHT), PHOTO + SPACE, sheet.palette.ink)
-    space = SPACE if sheet.content.dark else DESCENT  # on white, the unseen border adds to it
+    space = SPACE if sheet.content.dark else DESCENT  # on white, the invisible border adds to this
     return PHOTO + SPACE + name.height + space
 
 

@@ -1,4 +1,4 @@
-"""The sheet: the parts that card, poster and square share, such as photo, code and words."""
+"""The sheet: the parts shared by card, poster and square, such as photo, code and words."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from bot.chat.pictures.canvas import (
 from bot.core import brand
 from bot.core.images import qr, text_fitting
 
-# A link in print, for people who type it.
+# A printed link, for people who type it.
 
 
 IMPLIED_SCHEME = "https://"
-"""Browsers add it to a typed address, so it is left out."""
+"""Browsers add this to a typed address, so it is not printed."""
 
 MAX_TYPED = 72
-"""Characters that somebody types; of a longer link only the site is shown."""
+"""Maximum characters of a printed link; for longer links only the site is shown."""
 
 
 def set_address(link: str, width: int, sizes: Sequence[int]) -> typesetting.Block | None:
-    """Fit a link into one line or two, or its site into one; None if neither fits.
+    """Fit a link into one or two lines, or its site into one line; None if neither fits.
 
-    It is never cut short: what is printed must work when somebody types it.
+    The address is never cut short, because it must work when somebody types it.
     """
     for lines in _printed_forms(link):
         for size in sizes:
@@ -48,7 +48,7 @@ def set_address(link: str, width: int, sizes: Sequence[int]) -> typesetting.Bloc
 
 
 def _printed_forms(link: str) -> Iterator[tuple[str, ...]]:
-    """Yield ways to print a link as lines, the best first."""
+    """Yield the ways to print a link, as lines, best first."""
     shown = link.removeprefix(IMPLIED_SCHEME)
     if text_fitting.drawable_text(shown) != shown:
         return
@@ -62,28 +62,28 @@ def _printed_forms(link: str) -> Iterator[tuple[str, ...]]:
         yield (rest.split("/")[0],)
 
 
-# A photo in a frame: cropped to fill it, or whole on a blurred copy of itself.
+# A photo in a frame: cropped to fill the frame, or whole on a blurred copy of itself.
 
 
 MIN_DECODED = 0.75
-"""A photo is decoded to at least this share of the pixels shown, which is quicker than to all."""
+"""Minimum ratio of decoded pixels to shown pixels; decoding fewer pixels is faster."""
 
 MIN_CROP = 0.35
-"""Share of a photo that a crop must show; a longer or wider photo is shown whole."""
+"""Minimum share of a photo that a crop must show; otherwise the photo is shown whole."""
 
 MAX_ENLARGEMENT = 4
-"""Pixels shown for each of the photo, in each direction: a larger one would show nothing."""
+"""Maximum enlargement of a photo in each direction; more would be unrecognizable."""
 
 CUT_ABOVE = 0.4
-"""Share of the cut-off height that is cut at the top: in most photos things stand on the ground."""
+"""Share of the cropped height that is cut at the top; most subjects are in the lower part."""
 
-BACKDROP = 5  # pixels across: so few that only the colours are left
+BACKDROP = 5  # pixels across, so few that only colours remain
 DIMMED = 0.8  # brightness of the blurred copy, so that the photo stands out
 
 
-@lru_cache(maxsize=4)  # 2.6 MB at most for each; a drop's card is drawn again after each sale
+@lru_cache(maxsize=4)  # at most 2.6 MB each; a drop's card is redrawn after each sale
 def framed(photo: bytes, size: tuple[int, int]) -> Image.Image:
-    """Return a photo in the size of a frame; it is cached, so don't draw on it."""
+    """Return a photo in the size of a frame. The image is cached, so don't draw on it."""
     with Image.open(io.BytesIO(photo)) as image:
         across, down = (part / whole for part, whole in zip(size, image.size, strict=True))
         fill, fit = max(across, down), min(across, down)
@@ -116,20 +116,20 @@ def _on_backdrop(image: Image.Image, shown: tuple[int, int], size: tuple[int, in
 
 
 MAX_TEXT = 300
-"""Characters of the seller's text, as many as the chat stores; the rest is ignored."""
+"""Maximum characters of the seller's text, as in the chat; the rest is ignored."""
 
 FADED = (0xDD, 0xE0, 0xE5)  # the modules under a stamp
 
-FULL = 100  # per cent: a bar ends there
+FULL = 100  # per cent; the end of a bar
 
-HINT = 0.8  # maximum height of the two lines beside the face, as a share of its height
+HINT = 0.8  # maximum height of the two lines next to the face, as a share of its height
 INITIALS = 0.42  # font size of the letters in the face, as a share of its width
-BESIDE_FACE = 0.3  # gap between the face and the words beside it, as a share of its width
+BESIDE_FACE = 0.3  # gap between the face and the words next to it, as a share of its width
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A QR code with its white border, `scale` pixels a module."""
+    """A QR code with its white border, `scale` pixels per module."""
 
     modules: Image.Image
     scale: int
@@ -147,17 +147,17 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """How a name is set."""
+    """Typography of a name."""
 
     sizes: tuple[int, ...]
     """Font sizes, the preferred one first."""
     lines: int
-    """Lines at most."""
+    """Maximum number of lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How the other words are set: font sizes, the preferred ones first, and lengths in pixels."""
+    """Typography of the other words: font sizes, preferred first, and lengths in pixels."""
 
     prices: tuple[int, ...]
     words: tuple[int, ...]
@@ -173,10 +173,10 @@ class Style:
 
 
 class Sheet:
-    """A canvas and what is drawn on it.
+    """A canvas and the content to draw on it.
 
-    The layout is mirrored if the name is written from right to left: words start at the right, the
-    code stands at the left. Callers pass boxes and columns as if it weren't.
+    The layout is mirrored if the name is written from right to left: words start at the right, and
+    the code is at the left. Callers pass boxes and columns as for the normal layout.
     """
 
     def __init__(self, canvas: Canvas, size: tuple[int, int], content: PictureContent) -> None:
@@ -193,13 +193,13 @@ class Sheet:
         return typesetting.Column(box[0], box[2], self._mirrored)
 
     def box(self, box: Box) -> Box:
-        """Return where a box is on the canvas."""
+        """Return the box on the canvas, mirrored if the layout is."""
         left, top, right, bottom = box
         width = self.size[0]
         return (width - right, top, width - left, bottom) if self._mirrored else box
 
     def draw_photo(self, photo: bytes, box: Box, grain: int = 1) -> None:
-        """Draw a photo, `grain` pixels for each of it in each direction; in grey under a stamp."""
+        """Draw a photo, enlarged `grain` times; in grey if there is a stamp."""
         left, top, right, bottom = box = self.box(box)
         picture = framed(photo, ((right - left) // grain, (bottom - top) // grain))
         if self.content.stamp:
@@ -208,7 +208,7 @@ class Sheet:
         self.canvas.draw_image(picture, box)
 
     def draw_field(self, box: Box, words: Box, heading: Heading) -> None:
-        """Draw a field in the accent in place of a photo, with the name in the box `words`."""
+        """Draw a field in the accent colour instead of a photo; the name is in the box `words`."""
         self.canvas.draw_panel(self.box(box), self.palette.field)
         left, top, right, bottom = words
         name = self.set_name(right - left, bottom - top, heading)
@@ -216,13 +216,13 @@ class Sheet:
             name.draw(self.canvas, self.column(left, right), top, self.palette.on_field)
 
     def set_name(self, width: int, height: int, heading: Heading) -> typesetting.Block | None:
-        """Fit the name into a room."""
+        """Fit the name into a width and height."""
         return typesetting.set_heading(
             self.content.name, (width, height), heading.sizes, heading.lines
         )
 
     def draw_code(self, code: Code, panel: Box, corner: tuple[int, int], radius: int = 0) -> None:
-        """Draw the code on a white panel; `corner` is the code's upper left one."""
+        """Draw the code on a white panel; `corner` is the code's upper left corner."""
         left, top = corner
         self.canvas.draw_panel(self.box(panel), WHITE, radius)
         box = self.box((left, top, left + code.side, top + code.side))
@@ -230,7 +230,7 @@ class Sheet:
         self.canvas.draw_code(code.modules, box[:2], code.scale, colour)
 
     def draw_words(self, column: typesetting.Column, top: int, bottom: int, style: Style) -> None:
-        """Draw price and seller's words from the top downwards, the hint at the bottom."""
+        """Draw the price and the seller's words from the top down, and the hint at the bottom."""
         content, canvas, palette = self.content, self.canvas, self.palette
         price = typesetting.set_line(content.price, column.width, style.prices, "bold")
         if price:
@@ -244,7 +244,7 @@ class Sheet:
         self.draw_hint(column, bottom, style.hints, style.face)
 
     def _draw_goal(self, column: typesetting.Column, top: int, style: Style) -> int:
-        """Draw a goal's words with its bar below them; return where the next words begin."""
+        """Draw a goal's words with its bar below; return where the next words begin."""
         goal, palette = self.content.goal, self.palette
         label = (
             typesetting.set_line(goal.text, column.width, style.words, "semibold") if goal else None

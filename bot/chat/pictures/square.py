@@ -1,4 +1,4 @@
-"""The square for stories: photo, words, and a code of half the width."""
+"""The square picture for stories: photo, words, and a code of half the width."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MARGIN, GAP = 48, 40
 
 NAME = Heading((64, 58, 52, 47, 42, 38, 34, 30, 27), 6)
 NAME_HEIGHT, HEIGHT_ABOVE = 180, 90
-SPACE_ABOVE, SPACE_BELOW = 44, 24  # of a name that stands above the code
+SPACE_ABOVE, SPACE_BELOW = 44, 24  # of a name above the code
 FIELD = Heading((180, 158, 138, 120, 105, 92, 80, 70, 61, 54, 47, 41, 36), 6)
 FIELD_TOP, FIELD_BOTTOM = 68, 64
 STYLE = Style(
@@ -27,7 +27,7 @@ STYLE = Style(
 
 
 def square_png(content: PictureContent) -> bytes:
-    """Draw a square of 1080 pixels. Raises ValueError for a link that no QR code can hold."""
+    """Draw a square of 1080 pixels. Raises ValueError if no QR code can hold the link."""
     modules = qr.module_image(content.code)
     code = Code(modules, max(1, HALF // modules.width))
     canvas = PixelCanvas((SIDE, SIDE))
@@ -42,10 +42,10 @@ def square_png(content: PictureContent) -> bytes:
 
 
 def _draw_picture(sheet: Sheet, column: typesetting.Column, top: int) -> int:
-    """Draw photo and name, and return where the other words begin.
+    """Draw photo and name; return where the other words begin.
 
-    The name stands in the field if there is no photo. Otherwise it stands at the `top` of the
-    column beside the code, or above both if the seller's own words need the column.
+    Without a photo, the name is in the field. Otherwise it is at the `top` of the column next to
+    the code, or above both if the seller's text needs the column.
     """
     content, canvas, ink = sheet.content, sheet.canvas, sheet.palette.ink
     if not content.photo:

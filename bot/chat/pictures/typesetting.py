@@ -1,6 +1,6 @@
-"""Words on pictures: texts broken into lines and fitted into a room.
+"""Typesetting for pictures: breaking texts into lines and fitting them into boxes.
 
-Heights are measured from the upper edge of capitals to the baseline, as the eye does.
+Heights are measured from the upper edge of capitals to the baseline.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ WIDER = 1.04
 
 
 def break_evenly(text: str, font: text_fitting.Font, width: int, most: int) -> tuple[str, ...]:
-    """Split a text between words into as few lines as a width allows, all about equally long.
+    """Split a text between words into as few lines as the width allows, of about equal length.
 
-    Return () for more than `most` lines, or if a word is wider than a line. Each word is measured
-    once and the rest is arithmetic, because measuring lines takes longer than drawing them.
+    Return () if more than `most` lines are needed, or if a word is wider than a line. Each word is
+    measured only once, because measuring lines takes longer than drawing them.
     """
     pieces = [*text_fitting.pieces(text)]
     widths = [font.length(piece) for piece in pieces]
@@ -45,7 +45,7 @@ def break_evenly(text: str, font: text_fitting.Font, width: int, most: int) -> t
 
 
 def _line_ends(widths: Sequence[float], bare: Sequence[float], width: float) -> list[int]:
-    """Return the number of the piece after each line; `bare` are the widths without a space."""
+    """Return the index of the piece after each line; `bare` are the widths without a space."""
     ends: list[int] = []
     used = 0.0
     for number, (spaced, alone) in enumerate(zip(widths, bare, strict=True)):
@@ -57,24 +57,25 @@ def _line_ends(widths: Sequence[float], bare: Sequence[float], width: float) -> 
     return [*ends, len(widths)]
 
 
-# Blocks. The following lengths are in font sizes.
+# Blocks. The following lengths are multiples of the font size.
 
 CAPITAL, TALL = 0.714, 0.86
-"""Height of a capital, and minimum height of a line in other scripts or with emoji."""
+"""Height of capitals, and minimum height of lines in other scripts or with emoji."""
 
 OVERSHOOT, DESCENDER = 0.24, 0.25
-"""How far accents reach above a capital, and letters such as p below the baseline: into the space
-around a block. Ink that reaches further, as in Arabic or Thai, makes the block higher."""
+"""Height of accents above capitals, and depth of letters such as p below the baseline. Both extend
+into the space around a block. Ink that extends further, as in Arabic or Thai, makes the block
+higher."""
 
 MIDDLE = 0.388  # from the baseline to the middle of a line: half of ascent minus descent
 
 HEADING, READING = 1.16, 1.36
-"""From baseline to baseline."""
+"""Leading of headings and of running text, from baseline to baseline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of words, between two edges in pixels."""
+    """A column of words between two edges, in pixels."""
 
     left: int
     right: int
@@ -87,7 +88,7 @@ class Column:
         return self.right - self.left
 
     def inset(self, length: int) -> Column:
-        """Return the column without the first `length` pixels of its lines."""
+        """Return the column with its lines starting `length` pixels later."""
         if self.mirrored:
             return Column(self.left, self.right - length, mirrored=True)
         return Column(self.left + length, self.right)
@@ -99,13 +100,13 @@ class Block:
 
     text: text_fitting.FittedText
     leading: float
-    """From baseline to baseline, in font sizes."""
+    """Distance between baselines, in font sizes."""
 
     @property
     def height(self) -> int:
         """Return the height from the capitals of the first line to the baseline of the last.
 
-        It includes ink that reaches further than accents and descenders do.
+        Ink that extends further than accents and descenders is included.
         """
         _, below = self.text.font.ink(self.text.lines[-1])
         *_, last = self._baselines()
@@ -126,11 +127,11 @@ class Block:
 
     @property
     def depth(self) -> int:
-        """Return how far the last line reaches below its baseline."""
+        """Return how far the last line extends below its baseline."""
         return round(self.text.font.size * DESCENDER)
 
     def draw(self, canvas: canvas.Canvas, column: Column, top: float, colour: brand.Rgb) -> None:
-        """Draw the lines; the capitals of the first one begin at `top`."""
+        """Draw the lines; the capitals of the first line begin at `top`."""
         font = self.text.font
         for line, baseline in zip(self.text.lines, self._baselines(), strict=True):
             middle = top + font.size * (baseline - MIDDLE)
@@ -142,7 +143,7 @@ class Block:
     def draw_centred(
         self, canvas: canvas.Canvas, across: float, down: float, colour: brand.Rgb
     ) -> None:
-        """Draw a single line so that the middle of its capitals is at a place."""
+        """Draw a single line with the centre of its capitals at (`across`, `down`)."""
         start = round(across - self.text.width / 2)
         middle = down + self.text.font.size * (CAPITAL / 2 - MIDDLE)
         canvas.draw_text(self.text.lines[0], (start, middle), self.text, colour)
@@ -150,7 +151,7 @@ class Block:
 
 @lru_cache(maxsize=256)
 def _bearing(letter: str, font: text_fitting.Font) -> int:
-    """Return how many pixels right of its place a letter's ink begins; negative for a J."""
+    """Return the left side bearing of a letter in pixels; it is negative for a J."""
     if not plain_font.is_plain(letter):
         return 0
     mask, offset = plain_font.load_face(font.size, font.weight).getmask2(letter, anchor="ls")
@@ -159,12 +160,12 @@ def _bearing(letter: str, font: text_fitting.Font) -> int:
 
 
 def is_right_to_left(text: str) -> bool:
-    """True if the first letter that has a direction is written from right to left."""
+    """True if the first letter with a direction is written from right to left."""
     return bool(unicode_text.base_level(text))
 
 
 def drawable_lines(text: str) -> list[str]:
-    """Return the lines of a text that can be drawn, normalized, without empty ones."""
+    """Return the drawable lines of a text, normalized, without empty lines."""
     lines = map(text_fitting.drawable_text, text.splitlines())
     return [line for line in lines if line]
 
@@ -172,7 +173,7 @@ def drawable_lines(text: str) -> list[str]:
 def set_line(
     text: str, width: int, sizes: Sequence[int], weight: plain_font.Weight = "regular"
 ) -> Block | None:
-    """Fit a text into one line, cut short in the last of `sizes`; None for an empty text."""
+    """Fit a text into one line, cut if even the last of `sizes` is too large; None if empty."""
     fitted = text_fitting.fit_drawable(text, width, sizes, weight=weight)
     return Block(fitted, HEADING) if fitted else None
 
@@ -180,10 +181,10 @@ def set_line(
 def set_heading(
     text: str, room: tuple[int, int], sizes: Sequence[int], max_lines: int
 ) -> Block | None:
-    """Fit a text into lines of about equal length, as large as the room allows.
+    """Fit a text into lines of about equal length, in the largest size that fits into the room.
 
-    Words are split, and the end is cut off, only if even the last of `sizes` is too large. A text
-    with a split word is as large as its lines allow, so that no letter stands alone on the last.
+    Only if even the last of `sizes` is too large, words are split and the end is cut off. A text
+    with a split word is as large as its lines allow, so that the last line is no single letter.
     """
     shown = text_fitting.drawable_text(text)
     if not shown:
@@ -210,9 +211,9 @@ def set_heading(
 
 
 def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block | None:
-    """Fit the lines of a text into a room; None if it has no lines, or the room is too low for one.
+    """Fit the lines of a text into a room; None if there are no lines, or no room for a line.
 
-    If the lines don't fit in the last of `sizes`, they are joined; then the end is cut off.
+    If the lines don't fit even in the last of `sizes`, they are joined, then cut off.
     """
     lines = drawable_lines(text)
     capacity = _capacity(room[1], sizes[-1], READING)
@@ -239,7 +240,7 @@ def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block |
 
 
 def _fits(block: Block, height: int) -> bool:
-    """True if a block fits into a height, apart from rounding."""
+    """True if a block fits into a height, allowing for rounding."""
     return block.height <= height + 1
 
 
@@ -253,12 +254,12 @@ def _capacity(height: int, size: int, leading: float) -> int:
     return max(0, int((height / size - CAPITAL) / leading + 1))
 
 
-TRIMMED = 0.96  # share of a text's width that is left without rounding and spaces at line ends
+TRIMMED = 0.96  # share of a text's width without rounding and spaces at line ends
 
 
 def _relative_length(text: str, size: int, weight: plain_font.Weight) -> float:
     """Return a lower bound for the width of a text in one line, in font sizes.
 
-    It rules out most sizes that are too large, without measuring the words in each.
+    This rules out most sizes that are too large without measuring the words.
     """
     return TRIMMED * text_fitting.Font(size, weight).length(text) / size

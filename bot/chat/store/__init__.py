@@ -1,1 +1,1 @@
-"""SQL of the chat, a page for each of its concepts."""
+"""SQL of the chat, one module per concept."""

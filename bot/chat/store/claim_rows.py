@@ -1,7 +1,7 @@
-"""SQL of claims: payers' words that they have sent the money, for the seller to confirm.
+"""SQL of claims: payers say that they have sent the money, and the seller confirms it.
 
-Underpaid money is kept here too: its seller may confirm it in the same way. A claim costs nothing,
-so those of networks with many come last wherever claims are listed.
+Underpaid payments are stored here too, because sellers confirm them in the same way. Claiming costs
+nothing, so claims from networks with many unconfirmed claims come last in every list.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bot.core.outbox import queries
 WAITING, CONFIRMING, REJECTING = "waiting", "confirming", "rejecting"
 CONFIRMED, REJECTED, PAID, CLOSED = "confirmed", "rejected", "paid", "closed"
 UNDERPAID = "underpaid"
-"""States of a claim: CONFIRMED by its seller before the payment's record, PAID with it. CLOSED:
-decided elsewhere, or gone at the service. UNDERPAID: less than was asked arrived, which nobody has
-to decide about."""
+"""The last of the claim states. CONFIRMED: confirmed by the seller, payment not recorded yet. PAID:
+payment recorded. CLOSED: decided elsewhere, or deleted at the service. UNDERPAID: the payer sent
+less than the price; no decision is needed."""
 
 MANY_UNPROVEN = 3
-"""Unconfirmed claims of one network beyond which its next ones are doubtful."""
+"""Number of unconfirmed claims from one network above which further claims are doubtful."""
 
 COLUMNS = (
     "id, checkout_id, request_id, listing_id AS link_id, seller_id, kind, amount, currency,"
@@ -58,7 +58,7 @@ DIGEST = (
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A payer's word that money was sent; times in epoch ms."""
+    """A payer's claim to have sent money; times in epoch ms."""
 
     id: str
     checkout_id: str
@@ -67,35 +67,35 @@ class Claim:
     seller_id: int
     kind: str
     amount: int
-    """What the payer pays, in minor units."""
+    """The amount that the payer pays, in minor units."""
     currency: str
     reference: str | None
     state: str
     claimed_at: int
     lapses_at: int
-    """The unit is held until then."""
+    """The unit is reserved until then."""
     message_id: int | None = None
-    """The claim's own message in the seller's chat."""
+    """The claim's separate message in the seller's chat."""
     answered_in: int | None = None
-    """The same, once its button was pressed there."""
+    """The same message_id, once the seller has pressed a button there."""
     reminders: int = 0
     remind_at: int | None = None
     unproven: int = 1
-    """Unconfirmed claims of the request that the payer's network has."""
+    """Number of unconfirmed claims on the request from the payer's network."""
     alone: int = 1
-    """1 if it has a message of its own, 0 if it is in its link's digest."""
+    """1 if the claim has a separate message, 0 if it is in the link's digest."""
 
     @property
     def is_doubtful(self) -> bool:
-        """True if its network has claimed too much to be believed first."""
+        """True if the payer's network has too many unconfirmed claims."""
         return self.unproven > MANY_UNPROVEN
 
     def is_waiting(self, now: int) -> bool:
-        """True if it waits for its seller at `now` (epoch ms)."""
+        """True if the claim waits for the seller at `now` (epoch ms)."""
         return self.state == WAITING and now < self.lapses_at
 
     def is_open(self, now: int) -> bool:
-        """True if its seller may still decide at `now` (epoch ms) what it asks."""
+        """True if the seller can still decide the claim at `now` (epoch ms)."""
         return self.state == UNDERPAID or self.is_waiting(now)
 
     def is_under_way(self) -> bool:
@@ -105,28 +105,28 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The digest of a link's claims that have no message of their own; times in epoch ms."""
+    """The digest of a link's claims that have no separate message; times in epoch ms."""
 
     link_id: str
     message_id: int | None = None
-    """The message that shows it; None before it was sent."""
+    """The message that shows the digest; None if it was never sent."""
     sounded_at: int | None = None
-    """When it was a new message."""
+    """When the digest was last sent as a new message."""
     due_at: int | None = None
-    """When it becomes a new message again."""
+    """When the digest is to be sent as a new message again."""
     sending: str | None = None
-    """The queued message that sends it as new; None once begun."""
+    """Id of the queued new message, or None if none is waiting."""
     editing: str | None = None
-    """The queued message that edits it; None once begun."""
+    """Id of the queued edit, or None if none is waiting."""
 
 
 def new_claim_id() -> str:
-    """Make the id of a claim, which its buttons carry."""
+    """Return a new claim id, for use in buttons."""
     return link_rows.short_id(10)
 
 
 def save_claim(tx: database.Transaction, claim: Claim) -> str | None:
-    """Store a claim, or a newer one of the same checkout; return its id, None if it is known."""
+    """Store a new claim, or a newer claim of the same checkout; return its id, or None if known."""
     values = asdict(claim)
     for unset in ("message_id", "answered_in", "reminders"):
         values.pop(unset)
@@ -135,13 +135,13 @@ def save_claim(tx: database.Transaction, claim: Claim) -> str | None:
 
 
 def find_claim(tx: database.Transaction, claim_id: str) -> Claim | None:
-    """Return a claim of any seller, None if there is none."""
+    """Return a claim of any seller, or None."""
     row = tx.one(f"{SELECT} WHERE id = :id", id=claim_id)
     return _read(row) if row else None
 
 
 def claim_of_checkout(tx: database.Transaction, checkout_id: str) -> Claim | None:
-    """Return the claim of a checkout, None if there is none."""
+    """Return the claim of a checkout, or None."""
     row = tx.one(f"{SELECT} WHERE checkout_id = :checkout", checkout=checkout_id)
     return _read(row) if row else None
 
@@ -149,7 +149,7 @@ def claim_of_checkout(tx: database.Transaction, checkout_id: str) -> Claim | Non
 def waiting_claims(
     tx: database.Transaction, seller_id: int, now: int, most: int, skipped: int = 0
 ) -> list[Claim]:
-    """Return up to `most` claims that wait for this seller at `now`, doubtful last, then by age."""
+    """Return up to `most` claims waiting for this seller at `now`, doubtful last, then by age."""
     rows = tx.query(
         f"SELECT {COLUMNS} {OF_SELLER} ORDER BY {DOUBTFUL_LAST}, claimed_at, id"
         " LIMIT :most OFFSET :skipped",
@@ -168,7 +168,7 @@ def count_waiting(tx: database.Transaction, seller_id: int, now: int) -> int:
 
 
 def count_alone(tx: database.Transaction, link: link_rows.PaymentLink, now: int) -> tuple[int, int]:
-    """Count the claims that wait in messages of their own: of a link, and of its seller."""
+    """Count the waiting claims with separate messages, for a link and for its seller."""
     sql = (
         "SELECT COUNT(CASE WHEN listing_id = :listing THEN 1 END) AS of_listing,"
         f" COUNT(*) AS of_seller {OF_SELLER} AND alone = 1"
@@ -178,14 +178,14 @@ def count_alone(tx: database.Transaction, link: link_rows.PaymentLink, now: int)
 
 
 def set_alone(tx: database.Transaction, claim_id: str) -> None:
-    """Store that a claim has a message of its own."""
+    """Store that a claim has a separate message."""
     tx.execute("UPDATE claims SET alone = 1 WHERE id = :id", id=claim_id)
 
 
 def digest_claims(
     tx: database.Transaction, link_id: str, now: int, most: int
 ) -> tuple[list[Claim], int]:
-    """Return up to `most` claims of a link's digest, newest first, and the number of all."""
+    """Return up to `most` claims of a link's digest, newest first, and their total number."""
     (row,) = tx.query(f"SELECT COUNT(*) AS n {OF_DIGEST}", listing=link_id, now=now)
     rows = tx.query(
         f"SELECT {COLUMNS} {OF_DIGEST} ORDER BY {DOUBTFUL_LAST}, claimed_at DESC, id DESC"
@@ -198,13 +198,13 @@ def digest_claims(
 
 
 def find_digest(tx: database.Transaction, link_id: str) -> Digest:
-    """Return a link's digest, an empty one if it never had any."""
+    """Return a link's digest; an empty one if none is stored."""
     row = tx.one(f"{DIGEST} WHERE listing_id = :listing", listing=link_id)
     return Digest(**row) if row else Digest(link_id)
 
 
 def due_digests(tx: database.Transaction, now: int, most: int) -> list[Digest]:
-    """Return up to `most` digests that are due at `now` (epoch ms) as new messages."""
+    """Return up to `most` digests that are due as new messages at `now` (epoch ms)."""
     sql = f"{DIGEST} WHERE digests.due_at <= :now ORDER BY digests.due_at LIMIT :most"
     return [Digest(**row) for row in tx.query(sql, now=now, most=most)]
 
@@ -241,7 +241,7 @@ def claims_by_reference(
 def change_state(
     tx: database.Transaction, claim: Claim, state: str, answered_in: int | None = None
 ) -> bool:
-    """Store a claim's new state; return False if another press or the payment was first."""
+    """Store a claim's new state; False if another press or the payment changed it first."""
     return bool(
         tx.execute(
             "UPDATE claims SET state = :new, answered_in = :answered_in"
@@ -255,25 +255,25 @@ def change_state(
 
 
 def set_arrived(tx: database.Transaction, claim_id: str, amount: int, currency: str) -> None:
-    """Store what has arrived for a claim, in minor units."""
+    """Store the amount received for a claim, in minor units."""
     sql = "UPDATE claims SET amount = :amount, currency = :currency WHERE id = :id"
     tx.execute(sql, id=claim_id, amount=amount, currency=currency)
 
 
 def lapse(tx: database.Transaction, claim_id: str, now: int) -> None:
-    """Store that the service holds a claim's unit no longer, at `now` (epoch ms)."""
+    """Store that the service released a claim's unit at `now` (epoch ms)."""
     sql = "UPDATE claims SET lapses_at = :now WHERE id = :id AND lapses_at > :now"
     tx.execute(sql, id=claim_id, now=now)
 
 
 def set_message(tx: database.Transaction, claim_id: str, message_id: int) -> None:
-    """Store a claim's own message."""
+    """Store the message_id of a claim's separate message."""
     sql = "UPDATE claims SET message_id = :message WHERE id = :id"
     tx.execute(sql, id=claim_id, message=message_id)
 
 
 def due_claims(tx: database.Transaction, now: int, most: int) -> list[Claim]:
-    """Return up to `most` claims whose reminder is due at `now` (epoch ms), in their order."""
+    """Return up to `most` claims whose reminder is due at `now` (epoch ms), in order."""
     sql = f"{SELECT} WHERE state = 'waiting' AND remind_at <= :now ORDER BY remind_at LIMIT :most"
     rows = tx.query(sql, now=now, most=most)
     return [_read(row) for row in rows]

@@ -1,4 +1,4 @@
-"""SQL of the lists that sellers page through: their requests, a search, a request's payments."""
+"""SQL of sellers' paged lists: their requests, search results, a request's payments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PAYMENTS = (
     " LIMIT :limit OFFSET :start"
 )
 PATTERN_SIGN = re.compile("[!%_]")
-"""Characters that a LIKE pattern takes literally only after `!`."""
+"""Characters that must be escaped with `!` in a LIKE pattern."""
 
 
 def count_links(tx: database.Transaction, seller_id: int) -> int:
@@ -52,7 +52,7 @@ def count_links(tx: database.Transaction, seller_id: int) -> int:
 def links_page(
     tx: database.Transaction, seller_id: int, limit: int, start: int
 ) -> list[link_rows.PaymentLink]:
-    """Return up to `limit` of these links, newest first, after the first `start`."""
+    """Return up to `limit` live and stopped links, newest first, after the first `start`."""
     rows = tx.query(PAGE, seller=seller_id, limit=limit, start=start)
     return [link_rows.read_link(row) for row in rows]
 
@@ -60,7 +60,7 @@ def links_page(
 def search_links(
     tx: database.Transaction, seller_id: int, text: str, limit: int, start: int
 ) -> list[link_rows.PaymentLink]:
-    """Return a page of a seller's live links whose id or a part of whose name is `text`."""
+    """Return a page of a seller's live links whose id is `text` or whose name contains it."""
     rows = tx.query(SEARCH, seller=seller_id, **_wanted(text), limit=limit, start=start)
     return [link_rows.read_link(row) for row in rows]
 
@@ -68,7 +68,7 @@ def search_links(
 def search_present(
     tx: database.Transaction, seller_id: int, text: str, limit: int
 ) -> list[link_rows.PaymentLink]:
-    """Return up to `limit` such links, live and stopped ones, newest first."""
+    """Return up to `limit` matching links, live or stopped, newest first."""
     rows = tx.query(SEARCH_PRESENT, seller=seller_id, **_wanted(text), limit=limit, start=0)
     return [link_rows.read_link(row) for row in rows]
 
@@ -88,23 +88,23 @@ class ListedPayment:
     currency: str
     payer: dict[str, Any]
     oversold: bool
-    """It came when no unit was left."""
+    """True if no unit was left."""
     found: bool
-    """The reconciler found it: no webhook brought it."""
+    """True if the reconciler found the payment instead of a webhook."""
     in_doubt: bool
-    """Its webhook replaced a placeholder that may be another payment."""
+    """True if its webhook replaced a placeholder that may stand for another payment."""
     received_at: int
     """Epoch ms."""
     transaction_id: str | None = None
     """None for a placeholder."""
     underpaid: bool = False
-    """Less arrived than was asked: nothing was sold."""
+    """The payer sent less than the price, so nothing was sold."""
     paid_by: payment.PaidBy | None = None
     marks: payment.PaymentMarks = payment.NO_MARKS
-    """Set by its seller."""
+    """The seller's marks."""
     quantity: int = 1
     words: payment.PayerWords = payment.NO_WORDS
-    """The payer's, unless the seller has hidden them."""
+    """The payer's name and message, unless the seller has hidden them."""
 
 
 def payments_page(
@@ -150,7 +150,7 @@ def read_marks(row: database.Row) -> payment.PaymentMarks:
 def is_file_queued(
     tx: database.Transaction, queues: Queues, chat: str, link_id: str, files: Sequence[str]
 ) -> bool:
-    """True if one of these posters of a link is still queued for a chat."""
+    """True if one of these poster files of a link is still queued for a chat."""
     found = queries.unsettled_about(tx, queues.messages, link_id)
     return any(
         lane == chat and isinstance(body, payloads.PosterFile) and body.design in files
@@ -159,6 +159,6 @@ def is_file_queued(
 
 
 def is_removal_uncertain(tx: database.Transaction, queues: Queues, link_id: str) -> bool:
-    """True if a removal of units is queued again because its outcome is not known."""
+    """True if a removal of units is queued again because its outcome is unknown."""
     jobs = queries.unsettled_of_lane(tx, queues.jobs, f"{BACKGROUND}{link_id}")
     return any(isinstance(job, RemoveUnits) for job in jobs)

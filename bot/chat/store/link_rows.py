@@ -15,14 +15,14 @@ from bot.core.database import database, tables
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
 
 ALERTS = ("on", "silent", "off")
-"""A seller's choices for a request's alerts: with a sound, without, or none (the card counts)."""
+"""Alert settings of a request: with sound, silent, or none (only the card shows the count)."""
 
 COLUMNS = (
     "id, seller_id, chat_id, token, state, wish, request_id, answer, created_at, alerts,"
     " poster_text, delivered_count, muted_count, summed_up"
 )
-# Payments of the settlements 0 (a sale) and 1 (no unit was left) took a unit, or would have; 2
-# is an underpayment. Rows from 3 on count again what was paid back (chat/store/revenue.py).
+# Settlement 0 is a sale, 1 an oversold payment, 2 an underpayment. Rows from 3 count paid-back
+# payments a second time (chat/store/revenue.py).
 SELECT_LINK = (
     f"SELECT {tables.of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
     " (SELECT COALESCE(SUM(payments), 0) FROM takings"
@@ -44,9 +44,9 @@ class PaymentLink:
     spec: request_spec.RequestSpec
     request_id: str | None
     answer: remote_request.RemoteRequest | None
-    """The service's latest answer about it."""
+    """The service's latest answer about the request."""
     paid_count: int
-    """Recorded payments, but for underpaid ones."""
+    """Number of recorded payments, except underpaid ones."""
     created_at: int
     """Epoch ms."""
     alerts: str = "on"
@@ -57,20 +57,20 @@ class PaymentLink:
 
     @property
     def left(self) -> int | None:
-        """Count the units left of a drop by the recorded payments; None for the other kinds."""
+        """Return a drop's units left, from the recorded payments; None for other kinds."""
         units = self.spec.units
         return None if units is None else max(0, units - self.units_sold)
 
 
 def short_id(length: int) -> str:
-    """Make a random id of `length` lower-case base32 characters (5 bits each)."""
+    """Return a random id of `length` lower-case base32 characters (5 bits each)."""
     return base64.b32encode(secrets.token_bytes(length)).decode().lower()[:length]
 
 
 def add_link(
     tx: database.Transaction, chat_id: int, seller_id: int, spec: request_spec.RequestSpec, now: int
 ) -> str:
-    """Store a request that is to be created; return its link's id."""
+    """Store a link for a request to be created; return the link's id."""
     link_id = short_id(10)
     tx.execute(
         "INSERT INTO listings (id, seller_id, chat_id, token, state, wish, folded_name, created_at)"
@@ -88,13 +88,13 @@ def add_link(
 
 
 def find_link(tx: database.Transaction, link_id: str) -> PaymentLink | None:
-    """Return a link of any seller, None if there is none."""
+    """Return a link of any seller, or None."""
     row = tx.one(f"{SELECT_LINK} WHERE id = :id", id=link_id)
     return read_link(row) if row else None
 
 
 def get_link(tx: database.Transaction, link_id: str) -> PaymentLink:
-    """Return a link that exists: none is ever deleted from the table."""
+    """Return a link known to exist: rows are never deleted from the table."""
     found = find_link(tx, link_id)
     if found is None:
         raise ValueError(f"listing {link_id} does not exist")
@@ -102,13 +102,13 @@ def get_link(tx: database.Transaction, link_id: str) -> PaymentLink:
 
 
 def link_by_token(tx: database.Transaction, token: str) -> PaymentLink | None:
-    """Return the link whose webhook address ends in `token`, None if there is none."""
+    """Return the link whose webhook address ends in `token`, or None."""
     row = tx.one(f"{SELECT_LINK} WHERE token = :token", token=token)
     return read_link(row) if row else None
 
 
 def pending_names(tx: database.Transaction, seller_id: int) -> list[str]:
-    """Return the names of a seller's requests that are being created, newest first, 5 at most."""
+    """Return the names of up to 5 of a seller's requests that are being created, newest first."""
     rows = tx.query(
         f"{SELECT_LINK} WHERE seller_id = :seller AND state = :creating"
         " ORDER BY created_at DESC, id DESC LIMIT 5",
@@ -119,9 +119,9 @@ def pending_names(tx: database.Transaction, seller_id: int) -> list[str]:
 
 
 async def links_by_id(db: database.Database, ids: Sequence[str]) -> dict[str, PaymentLink]:
-    """Return the links with these ids, in any state, read without the writer.
+    """Return the links with these ids, in any state, without using the writer.
 
-    A link that can't be parsed is left out: it must not hide the others.
+    Links that can't be parsed are left out, so that they don't hide the others.
     """
     wanted, params = in_clause(ids)
     rows = await db.query(f"{SELECT_LINK} WHERE id IN {wanted}", **params)
@@ -133,19 +133,19 @@ async def links_by_id(db: database.Database, ids: Sequence[str]) -> dict[str, Pa
 
 
 def in_clause(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Build the list of an SQL IN with its parameters; an empty one matches nothing."""
+    """Return the list for an SQL IN and its parameters; an empty list matches nothing."""
     params = {f"id{number}": each for number, each in enumerate(ids)}
     return f"({', '.join(f':{name}' for name in params) or 'NULL'})", params
 
 
 def set_spec(tx: database.Transaction, link_id: str, spec: request_spec.RequestSpec) -> None:
-    """Store a request's spec after an edit, with its name in the form that searches use."""
+    """Store a request's spec after an edit, and its folded name for searches."""
     sql = "UPDATE listings SET wish = :wish, folded_name = :folded_name WHERE id = :id"
     tx.execute(sql, id=link_id, wish=spec.to_json(), folded_name=spec.name.casefold())
 
 
 def set_alerts(tx: database.Transaction, link_id: str, alerts: str) -> None:
-    """Store the seller's choice for a request's alerts, one of ALERTS."""
+    """Store the alert setting of a request, one of ALERTS."""
     tx.execute("UPDATE listings SET alerts = :alerts WHERE id = :id", id=link_id, alerts=alerts)
 
 
@@ -173,7 +173,7 @@ def move_chat(tx: database.Transaction, old: int, new: int) -> None:
 
 
 def read_link(row: database.Row) -> PaymentLink:
-    """Parse a row of SELECT_LINK; raises ValueError for a spec that can't be parsed."""
+    """Parse a row of SELECT_LINK. Raises ValueError if the spec can't be parsed."""
     spec = request_spec.RequestSpec.from_json(row["wish"])
     if spec is None:
         raise ValueError(f"listing {row['id']} can't be parsed")

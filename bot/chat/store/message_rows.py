@@ -1,13 +1,12 @@
 """SQL of sent messages: the texts that they show, questions of forms, and words of payers.
 
-Of a text only its key is stored, for as long as somebody may tap a button twice: Telegram refuses
-an edit that changes nothing. A message that is not known here is edited in any case. Alerts with
-words of payers are kept for as long as somebody is likely to hide the words there.
+Telegram refuses edits that change nothing, so the key of each text is stored for as long as
+somebody may tap a button twice. Messages that are not stored are always edited. Alerts with payers'
+words are kept for as long as a seller is likely to hide the words.
 
-A question loses its buttons once it is answered. A message that only says that something is under
-way is deleted instead. Nothing waits for a removal: it comes in the lowest class, once the chat has
-its whole burst again, and a chat that still has many waiting gets no more of them. A button that
-stays is answered anyway.
+The buttons of a question are removed once it is answered; progress messages are deleted. Removals
+have the lowest priority and wait until the chat has its whole burst again. If many are already
+waiting in a chat, no more are added: a button that stays still works.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from bot.core.database import database
 from bot.core.outbox import lanes, outbox, queries, queue_policy
 
 BARE = "-"
-"""The first character of a key whose message has no buttons."""
+"""First character of the key of a message without buttons."""
 
 PASSING = "~"
-"""The first character of a key whose message is deleted once its form goes on."""
+"""First character of the key of a message that is deleted once its form continues."""
 
 
 def save_text(tx: database.Transaction, place: post_rows.MessagePlace, key: str, now: int) -> None:
@@ -39,14 +38,14 @@ def save_text(tx: database.Transaction, place: post_rows.MessagePlace, key: str,
 
 
 def text_key_at(tx: database.Transaction, place: post_rows.MessagePlace) -> str | None:
-    """Return the key of the text that a message shows, None if it is not known."""
+    """Return the key of the text that a message shows, or None if unknown."""
     sql = "SELECT text_key FROM shown_texts WHERE lane = :lane AND message_id = :message_id"
     row = tx.one(sql, **asdict(place))
     return None if row is None else str(row["text_key"])
 
 
 def forget_text(tx: database.Transaction, place: post_rows.MessagePlace) -> None:
-    """Forget the text of a message: it may be deleted, or an uncertain edit may have changed it."""
+    """Delete the stored key of a message that may be deleted, or changed by an uncertain edit."""
     tx.execute(
         "DELETE FROM shown_texts WHERE lane = :lane AND message_id = :message_id", **asdict(place)
     )
@@ -58,10 +57,10 @@ def sweep_texts(tx: database.Transaction, before: int) -> int:
 
 
 MOST_WAITING = 8
-"""Notices that wait in a chat, beyond which no removal is added: a form has no more questions.
+"""Waiting notices in a chat above which no removal is added: a form has no more questions.
 
-Twice as many for a deletion: a button that stays does no harm, but a message that says for ever
-that something is under way is wrong.
+The limit for deletions is twice as high: a button that stays does no harm, but a stale progress
+message is wrong.
 """
 
 ASKED = "SELECT question FROM drafts WHERE chat_id = :chat AND seller_id = :chat"
@@ -71,9 +70,10 @@ ASK = "UPDATE drafts SET question = :message_id WHERE chat_id = :chat AND seller
 def record_question(
     tx: database.Transaction, queues: queues.Queues, place: post_rows.MessagePlace, now: int
 ) -> None:
-    """Store that a message asks the question of the form in its private chat.
+    """Store that a message asks the current question of the form in its private chat.
 
-    The message that asked before loses its buttons; this one does if the form has ended meanwhile.
+    The buttons of the previous question are removed. If the form has ended in the meantime, the
+    buttons of this message are removed instead.
     """
     chat = int(place.lane)
     row = tx.one(ASKED, chat=chat)
@@ -88,9 +88,9 @@ def record_question(
 def remove_buttons(
     tx: database.Transaction, queues: queues.Queues, place: post_rows.MessagePlace, now: int
 ) -> None:
-    """Queue the removal of a message's buttons, unless it has none or shows something else then.
+    """Queue the removal of a message's buttons, unless it has none or its text changes first.
 
-    A passing message is removed as a whole.
+    A passing message is deleted.
     """
     queue, lane = queues.messages, place.lane
     shown = text_key_at(tx, place)
@@ -137,7 +137,7 @@ def save_alert(
 
 
 def find_alert(tx: database.Transaction, place: post_rows.MessagePlace) -> payloads.Alert | None:
-    """Return the alert that a message is, None if it isn't known."""
+    """Return the alert shown in a message, or None if unknown."""
     sql = "SELECT body FROM sent_alerts WHERE lane = :lane AND message_id = :message_id"
     row = tx.one(sql, **asdict(place))
     if row is None:
@@ -150,13 +150,13 @@ def find_alert(tx: database.Transaction, place: post_rows.MessagePlace) -> paylo
 
 
 def message_of(tx: database.Transaction, request_id: str, transaction_id: str) -> int | None:
-    """Return the message_id of the alert that shows a payment's words, None for none."""
+    """Return the message_id of the alert that shows a payment's words, or None."""
     row = tx.one(PLACE, request=request_id, transaction=transaction_id)
     return row["alerted_in"] if row else None
 
 
 def is_hidden(tx: database.Transaction, payment: payloads.AlertPayment) -> bool:
-    """True if a seller has hidden a payment's words, once underpaid money is a sale too."""
+    """True if the seller has hidden the payment's words, also if it was underpaid then."""
     return tx.one(HIDDEN, **_key(payment)) is not None
 
 

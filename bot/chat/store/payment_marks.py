@@ -1,7 +1,7 @@
 """SQL of a seller's marks on payments, and of the search for payments by transaction number.
 
-"Paid back" is the seller's word, with its time and a note; so is "sent". Numbers are stored folded,
-forwards and backwards, so that an index finds a number by its beginning and by its end.
+The seller sets "paid back" and "sent"; each has a time and a note. Numbers are stored folded,
+forwards and backwards, so that an index can find both their beginning and their end.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bot.chat.store import link_lists, link_rows, revenue
 from bot.core.database import database
 
 SHORTEST_PART = 6
-"""Characters of a beginning or an end: fewer are in too many numbers."""
+"""Minimum characters of a beginning or an end; fewer would match too many numbers."""
 
 LAST = "\U0010ffff"
-"""The last character: all numbers that begin with a part are before the part and it."""
+"""The last Unicode character: numbers that begin with `part` sort before `part + LAST`."""
 
 FOUND = f"SELECT request_id, listing_id, checkout_id, {link_lists.COLUMNS} FROM received_payments"  # noqa: S608 - our own words
 WHOLE = f"{FOUND} WHERE seller_id = :seller AND number = :number LIMIT :most"
@@ -61,23 +61,23 @@ class FoundPayment:
 
     @property
     def is_short(self) -> bool:
-        """True if it is underpaid and was not paid back, at a server with checkouts."""
+        """True if the payment is underpaid, not paid back, and its server has checkouts."""
         payment = self.payment
         is_kept = payment.underpaid and payment.marks.paid_back_at is None
         return is_kept and self.checkout_id is not None
 
     @property
     def key(self) -> PaymentKey:
-        """Return the key that its buttons carry."""
+        """Return the key used in the payment's buttons."""
         return PaymentKey.of(self.link_id, self.payment.received_at, self.ids[1])
 
 
 def find_payments(
     tx: database.Transaction, seller_id: int, text: str, most: int
 ) -> list[FoundPayment]:
-    """Return up to `most` of a seller's payments that have this transaction number or reference.
+    """Return up to `most` of a seller's payments with this transaction number or reference.
 
-    If none has, those whose number begins or ends so.
+    If there are none, return the payments whose number begins or ends with the text.
     """
     number, reference = fold_number(text), fold_reference(text)
     if not number:
@@ -103,9 +103,9 @@ def payments_of_seller(
 def payment_by_key(
     tx: database.Transaction, seller_id: int, key: PaymentKey
 ) -> FoundPayment | None:
-    """Return a seller's payment by the key of its buttons, None if there is none.
+    """Return a seller's payment by its key in buttons, or None.
 
-    The key may be that of underpaid money which is a sale by now.
+    The key may be from the time when the payment was underpaid, even if it is a sale now.
     """
     given = {"listing": key.link_id, "at": key.at, "seller": seller_id}
     rows = tx.query(BY_KEY, **given) or tx.query(BY_SHORT_KEY, **given)
@@ -164,13 +164,13 @@ MARKS = (
 def find_marks(
     tx: database.Transaction, request_id: str, transaction_id: str
 ) -> PaymentMarks | None:
-    """Return the marks of a payment, None if there is no such payment."""
+    """Return the marks of a payment, or None if there is no such payment."""
     row = tx.one(MARKS, request=request_id, transaction=transaction_id)
     return link_lists.read_marks(row) if row else None
 
 
 def set_mark(tx: database.Transaction, found: FoundPayment, mark: str, now: int) -> bool:
-    """Store a mark of NOTED at `now` (epoch ms); return False if the payment had it before."""
+    """Set a mark of NOTED at `now` (epoch ms); return False if it was already set."""
     if not tx.execute(_SET.format(name=_COLUMNS[mark]), **_ids(found), now=now):
         return False
     if mark == PAID_BACK:
@@ -179,7 +179,7 @@ def set_mark(tx: database.Transaction, found: FoundPayment, mark: str, now: int)
 
 
 def clear_mark(tx: database.Transaction, found: FoundPayment, mark: str) -> bool:
-    """Remove a mark of NOTED with its note; return False if the payment had none."""
+    """Remove a mark of NOTED and its note; return False if it was not set."""
     if not tx.execute(_UNSET.format(name=_COLUMNS[mark]), **_ids(found)):
         return False
     if mark == PAID_BACK:
@@ -188,7 +188,7 @@ def clear_mark(tx: database.Transaction, found: FoundPayment, mark: str) -> bool
 
 
 def save_note(tx: database.Transaction, found: FoundPayment, mark: str, note: str) -> bool:
-    """Store the seller's note; return False if the payment has the mark no more."""
+    """Store the seller's note; return False if the mark has been removed."""
     return bool(tx.execute(_NOTE.format(name=_COLUMNS[mark]), **_ids(found), note=note))
 
 
@@ -200,21 +200,21 @@ def set_hidden(tx: database.Transaction, found: FoundPayment, *, hidden: bool) -
 def announce(
     tx: database.Transaction, ids: tuple[str, str], mark: str, at: int | None, note: str | None
 ) -> bool:
-    """Store that the mark of this time, with this note, was announced.
+    """Store that the mark with this time and note was announced.
 
-    Return False if it was before, or if the payment has another mark by now, or none.
+    Return False if it was already announced, or if the mark has changed or been removed since.
     """
     where = {"request": ids[0], "transaction": ids[1], "at": at, "note": note or ""}
     return bool(tx.execute(_TOLD.format(name=_COLUMNS[mark]), **where))
 
 
 def is_paid_back(tx: database.Transaction, checkout_id: str) -> bool:
-    """True if a payment of a checkout was paid back."""
+    """True if a payment of this checkout was paid back."""
     return tx.one(OF_CHECKOUT, checkout=checkout_id) is not None
 
 
 def _count(tx: database.Transaction, found: FoundPayment, number: int) -> None:
-    """Add a payment to what was paid back of its link's revenue, or remove it (-1)."""
+    """Add a payment to the paid-back part of its link's revenue, or remove it (`number` -1)."""
     payment = found.payment
     settlement = revenue.UNDERPAID if payment.underpaid else revenue.OVERSOLD * payment.oversold
     money = revenue.Money(payment.amount, payment.currency, payment.quantity)

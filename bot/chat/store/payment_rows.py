@@ -1,4 +1,4 @@
-"""SQL of recorded payments and of their sums."""
+"""SQL of recorded payments and their counts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bot.core import exact_json
 from bot.core.database import database
 
 PLACEHOLDER = "unnamed:"
-"""Prefix of a placeholder's transaction id: of its payment only the unit is known. No server's
-transaction ids begin so."""
+"""Prefix of a placeholder's transaction id. A placeholder is a payment of which only the unit is
+known. No server uses transaction ids with this prefix."""
 
 BY_WEBHOOK, FOUND_LATER, UNCERTAIN = 0, 1, 2
-"""How a payment became known: by its webhook, by the reconciler, or by a webhook that replaced a
-placeholder, which may stand for another payment."""
+"""Source of a payment: its webhook, the reconciler, or a webhook that replaced a placeholder, which
+may stand for another payment."""
 
 SHORT = (
     "DELETE FROM received_payments WHERE request_id = :request AND transaction_id = :transaction"
@@ -30,7 +30,7 @@ SHORT_AT = (
     "UPDATE received_payments SET short_at = :at"
     " WHERE request_id = :request AND transaction_id = :transaction"
 )
-FREE_PLACEHOLDERS = (  # by a range of the key: LIKE would read all payments of the request
+FREE_PLACEHOLDERS = (  # a key range, because LIKE would read all payments of the request
     "SELECT transaction_id, amount, currency, oversold, received_at FROM received_payments"  # noqa: S608 - our own words
     " WHERE request_id = :request AND listing_id = :listing AND received_at >= :since"
     f" AND transaction_id >= '{PLACEHOLDER}' AND transaction_id < '{PLACEHOLDER[:-1]};'"
@@ -46,40 +46,40 @@ class Payment:
     request_id: str
     transaction_id: str
     amount: int
-    """In minor units of `currency`; what arrived, if `underpaid`."""
+    """In minor units of `currency`; the amount received if `underpaid`."""
     currency: str
     payer: dict[str, Any]
     oversold: bool = False
-    """It came when no unit was left, and has to be paid back."""
+    """No unit was left, so the payment must be paid back."""
     reserved_units: int = 0
     """Units held by open checkouts."""
     found: bool = False
-    """The reconciler found it: no webhook brought it."""
+    """True if the reconciler found the payment instead of a webhook."""
     named: str | None = None
     """The amount as the server wrote it, if it can't be parsed."""
     underpaid: bool = False
-    """Less arrived than was asked, so nothing was sold."""
+    """The payer sent less than the price, so nothing was sold."""
     paid_by: PaidBy | None = None
-    """Sent by the embedded service alone, like `checkout_id` and `asked`."""
+    """Only the embedded service sends `paid_by`, `checkout_id` and `asked`."""
     checkout_id: str | None = None
     asked: tuple[int, str] | None = None
-    """What was asked, if the amount is what arrived instead of the price."""
+    """The amount asked, if `amount` is the amount received instead of the price."""
     quantity: int = 1
     words: PayerWords = NO_WORDS
-    """The payer's."""
+    """The payer's name and message."""
     is_hidden: bool = False
-    """The seller hid the words elsewhere."""
+    """The seller has hidden the words elsewhere."""
     codes_waiting: int = 0
-    """Units of the request that are sold and wait for a code."""
+    """Number of the request's sold units that wait for a code."""
 
     @property
     def money(self) -> revenue.Money:
-        """Return what it adds to the revenue."""
+        """Return the payment's contribution to the revenue."""
         return revenue.Money(self.amount, self.currency, self.quantity)
 
     @property
     def settlement(self) -> int:
-        """Return what became of it, for the revenue."""
+        """Return the payment's settlement, as in store/revenue.py."""
         if self.underpaid:
             return revenue.UNDERPAID
         return revenue.OVERSOLD if self.oversold else revenue.EARNED
@@ -87,7 +87,7 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class AlertCounts:
-    """The alerts of a link's payments."""
+    """Alert counts of a link's payments."""
 
     link: link_rows.PaymentLink
     delivered: int
@@ -95,11 +95,11 @@ class AlertCounts:
     muted: int
     """Number of payments that came while alerts were off."""
     is_summed_up: bool
-    """The line at the end of a drop is queued."""
+    """The summary at the end of a drop is queued."""
 
 
 def known_number(transaction_id: str) -> str | None:
-    """Return the transaction number that people know, None for a placeholder's."""
+    """Return the transaction number for display, or None for a placeholder."""
     return None if transaction_id.startswith(PLACEHOLDER) else transaction_id
 
 
@@ -111,7 +111,7 @@ def paid_request_ids(tx: database.Transaction, link_id: str) -> set[str]:
 
 
 def add_payment(tx: database.Transaction, link_id: str, payment: Payment, now: int) -> bool:
-    """Record a payment; return False if it is known already."""
+    """Record a payment; return False if it was already recorded."""
     fresh = bool(
         tx.execute(
             "INSERT INTO received_payments"
@@ -136,10 +136,10 @@ def add_payment(tx: database.Transaction, link_id: str, payment: Payment, now: i
 
 
 def replace_underpaid(tx: database.Transaction, link_id: str, payment: Payment, now: int) -> bool:
-    """Replace recorded underpaid money by what the payment has become: whole, or more of it.
+    """Replace a recorded underpaid payment by its new state: complete, or a larger amount.
 
-    Return False if there is none. A mark that it was paid back goes with it; words that its seller
-    hid stay hidden, and buttons that name the time of the replaced record still find it.
+    Return False if no such payment is recorded. A "paid back" mark is dropped. Words that the
+    seller hid stay hidden, and buttons with the time of the old record still find the payment.
     """
     rows = tx.query(
         SHORT,
@@ -167,7 +167,7 @@ def replace_underpaid(tx: database.Transaction, link_id: str, payment: Payment, 
 
 
 def is_checkout_paid(tx: database.Transaction, link_id: str, checkout_id: str) -> bool:
-    """True if a payment of a checkout is recorded that was no less than asked."""
+    """True if a payment of the checkout is recorded that is not underpaid."""
     sql = (
         "SELECT 1 AS one FROM received_payments"
         " WHERE listing_id = :listing AND checkout_id = :checkout AND underpaid = 0 LIMIT 1"
@@ -178,10 +178,10 @@ def is_checkout_paid(tx: database.Transaction, link_id: str, checkout_id: str) -
 def replace_placeholder(
     tx: database.Transaction, link_id: str, payment: Payment, since: int
 ) -> bool:
-    """Replace placeholders, recorded since `since` (epoch ms), by a payment: one for each unit.
+    """Replace placeholders recorded since `since` (epoch ms) by a payment, one for each unit.
 
-    Return False if there is no placeholder or if the transaction is known already. Underpaid money
-    sold no unit, so that it is none of those that placeholders stand for.
+    Return False if there is no placeholder, or if the transaction is already recorded. Underpaid
+    payments sold no unit, so they never replace a placeholder.
     """
     if payment.underpaid:
         return False
@@ -221,7 +221,7 @@ def _replace(tx: database.Transaction, payment: Payment, placeholder: str) -> in
 
 
 def _columns(payment: Payment) -> dict[str, object]:
-    """Return the columns that are the payment's own."""
+    """Return the columns that are filled from the payment itself."""
     paid_by = payment.paid_by
     number = fold_number(known_number(payment.transaction_id) or "") or None
     return {
@@ -245,7 +245,7 @@ def _columns(payment: Payment) -> dict[str, object]:
 
 
 def alert_counts(tx: database.Transaction, link_id: str) -> AlertCounts | None:
-    """Return the alert counts of a link, None if there is no such link that can be parsed."""
+    """Return a link's alert counts, or None if the link doesn't exist or can't be parsed."""
     row = tx.one(f"{link_rows.SELECT_LINK} WHERE id = :id", id=link_id)
     if row is None or request_spec.RequestSpec.from_json(row["wish"]) is None:
         return None
@@ -260,7 +260,7 @@ def alert_counts(tx: database.Transaction, link_id: str) -> AlertCounts | None:
 def count_alerts(
     tx: database.Transaction, link_id: str, *, delivered: int = 0, muted: int = 0
 ) -> None:
-    """Add payments whose alerts were delivered, or that came while alerts were off."""
+    """Add to the payments whose alerts were delivered, or that came while alerts were off."""
     sql = (
         "UPDATE listings SET delivered_count = delivered_count + :delivered,"
         " muted_count = muted_count + :muted WHERE id = :id"
@@ -269,7 +269,7 @@ def count_alerts(
 
 
 def count_oversold(tx: database.Transaction, link_id: str) -> tuple[int, int]:
-    """Count a link's oversold payments and their units; it reads every payment of it."""
+    """Count a link's oversold payments and their units; this reads all of its payments."""
     row = tx.one(
         "SELECT COUNT(*) AS number, COALESCE(SUM(quantity), 0) AS pieces FROM received_payments"
         " WHERE listing_id = :listing AND oversold = 1",
@@ -279,15 +279,15 @@ def count_oversold(tx: database.Transaction, link_id: str) -> tuple[int, int]:
 
 
 def mark_summed_up(tx: database.Transaction, link_id: str) -> bool:
-    """Mark the line at a drop's end as queued; return False if it was before."""
+    """Mark the summary at a drop's end as queued; return False if it already was."""
     sql = "UPDATE listings SET summed_up = 1 WHERE id = :id AND summed_up = 0"
     return bool(tx.execute(sql, id=link_id))
 
 
 def settle_uncertain(tx: database.Transaction, link_id: str, most: int) -> list[int]:
-    """Settle up to `most` uncertain payments as new ones: their placeholders were other payments.
+    """Treat up to `most` uncertain payments as new: their placeholders were other payments.
 
-    Return the times (epoch ms) at which those placeholders had been recorded.
+    Return the times (epoch ms) at which the placeholders were recorded.
     """
     sql = (
         "UPDATE received_payments SET found = :by_webhook"
@@ -300,7 +300,7 @@ def settle_uncertain(tx: database.Transaction, link_id: str, most: int) -> list[
 
 
 def received_at(tx: database.Transaction, payment: Payment) -> int | None:
-    """Return the time of a payment's record (epoch ms), None if it is not recorded."""
+    """Return when a payment was recorded (epoch ms), or None if it is not."""
     sql = (
         "SELECT received_at FROM received_payments"
         " WHERE request_id = :request AND transaction_id = :transaction"
@@ -312,9 +312,9 @@ def received_at(tx: database.Transaction, payment: Payment) -> int | None:
 async def known_transactions(
     db: database.Database, request_id: str, ids: Sequence[str]
 ) -> dict[str, bool]:
-    """Return those of a request's transactions that are recorded, and which are underpaid.
+    """Return which of these transactions of a request are recorded, and whether underpaid.
 
-    It reads without the writer.
+    Does not use the writer.
     """
     wanted, params = link_rows.in_clause(ids)
     rows = await db.query(

@@ -22,27 +22,27 @@ PROFILES = (
 )
 
 WORDS = ("payer_name", "message")
-"""Columns of what payers told their seller."""
+"""Columns with payers' names and messages."""
 
 NOTES = ("sent_note", "paid_back_note")
-"""Columns of what sellers noted, which may name payers."""
+"""Columns with sellers' notes, which may name payers."""
 
 TEXTS = (*WORDS, *NOTES)
 
 KEPT = "queue IN ('messages', 'answers') OR (queue = 'updates' AND settled_at IS NOT NULL)"
-"""Messages, and handled updates, in which people may have typed what is erased.
+"""Messages and handled updates, which may contain erased data that people typed.
 
-Jobs are left out: a seller's own addresses may equal those of a payer.
+Jobs are left out, because a seller's own address may equal a payer's.
 """
 
 OWN = (
     "kind", "language", "link_id", "post_id", "design", "file_name", "query_id", "name",
     "currency", "text", "claim_id",
 )  # fmt: skip
-"""Texts without which a payload can't be read; a payer may have given the same words."""
+"""Texts that a payload needs to be readable, even if they equal a payer's words."""
 
 SUMS = ("together", "to_refund", "price", "paid_by")
-"""Fields of alerts that hold no words of payers: sums, and how a payment was paid."""
+"""Fields of alerts without payers' words: sums, and how a payment was paid."""
 
 
 def payments_to_erase(scope: erasure.Scope) -> erasure.PersonalTable:
@@ -56,7 +56,7 @@ def payments_to_erase(scope: erasure.Scope) -> erasure.PersonalTable:
         return {"body": NOTHING, **dict.fromkeys(TEXTS)} if covered else None
 
     keys = ("request_id", "transaction_id")
-    # Other servers write phone numbers in any format, so no search in SQL finds all of them.
+    # Other servers write phone numbers in any format, so an SQL search can't find them all.
     has_numbers = any(name.isdecimal() for name in scope.people or ())
     narrowed = replace(scope, people=None) if has_numbers else scope
     text = " || ' ' || ".join(["body", *(f"COALESCE({column}, '')" for column in TEXTS)])
@@ -67,16 +67,16 @@ def payments_to_erase(scope: erasure.Scope) -> erasure.PersonalTable:
 
 
 def entered_by_payer(row: database.Row) -> list[object]:
-    """Return what a payer entered with a recorded payment, and the seller's notes on it."""
+    """Return the data that a payer entered with a payment, and the seller's notes on it."""
     return [exact_json.loads(row["body"]), *(row[column] for column in TEXTS)]
 
 
 def mentions(
     scope: erasure.Scope, addresses: erasure.ErasedValues, noted: erasure.ErasedValues
 ) -> erasure.PersonalTable:
-    """Return recorded payments in which others wrote about an erased payer.
+    """Return the recorded payments in which other people wrote about an erased payer.
 
-    Payers' words lose the addresses, and sellers' notes all that is `noted`.
+    `addresses` are removed from payers' words, `noted` values from sellers' notes.
     """
     lost = dict.fromkeys(WORDS, addresses) | dict.fromkeys(NOTES, noted)
     keys = ("request_id", "transaction_id")
@@ -88,8 +88,8 @@ def messages_to_erase(
 ) -> erasure.PersonalTable:
     """Return the rows of the outbox that name payers.
 
-    Waiting alerts lose the data that `scope` covers (`link_id` is the link of its request);
-    all rows, handled updates too, lose the values `gone`.
+    The data that `scope` covers is removed from waiting alerts (`link_id` is the link of the
+    scope's request). The values `gone` are removed from all rows, including handled updates.
     """
 
     def change(row: database.Row) -> dict[str, object] | None:
@@ -109,7 +109,7 @@ def messages_to_erase(
 def sent_alerts(
     scope: erasure.Scope, link_id: str | None, gone: erasure.ErasedValues
 ) -> erasure.PersonalTable:
-    """Return the alerts that were sent with words of payers, which lose the same as `messages`."""
+    """Return the sent alerts with payers' words; the same data is removed as from messages."""
 
     def change(row: database.Row) -> dict[str, object] | None:
         body = _body(row)
@@ -122,7 +122,7 @@ def sent_alerts(
 def _untold(
     body: dict[str, Any], at: int, scope: erasure.Scope, link_id: str | None
 ) -> dict[str, Any]:
-    """Return an alert's body of the time `at` (epoch ms) without the payers that `scope` covers."""
+    """Return the body of an alert of time `at` (epoch ms) without the payers in `scope`."""
 
     def anonymous(payment: dict[str, Any]) -> dict[str, Any]:
         request_id = scope.request_id if payment["link_id"] == link_id else None
@@ -137,7 +137,7 @@ def _untold(
 
 
 def _body(row: database.Row) -> dict[str, Any]:
-    """Read a message's body; nothing is kept of one that can't be read."""
+    """Parse a message's body; {} if it can't be read, so that nothing is kept."""
     try:
         return dict(payload_kinds.read_object(row["body"]))
     except errors.Unreadable:
@@ -145,7 +145,7 @@ def _body(row: database.Row) -> dict[str, Any]:
 
 
 def _redacted(body: dict[str, Any], gone: erasure.ErasedValues) -> dict[str, Any]:
-    """Return a message's body without the values `gone`; a payload stays readable."""
+    """Return a message's body without the values `gone`; payloads stay readable."""
     wanted: dict[str, Any] = erasure.redact(body, gone)
     if "kind" not in body:
         return wanted
@@ -157,10 +157,10 @@ def _redacted(body: dict[str, Any], gone: erasure.ErasedValues) -> dict[str, Any
 
 
 def sellers_with_profile(tx: database.Transaction, scope: erasure.Scope) -> list[int]:
-    """Return the ids of the sellers of the scope who have anything in a profile, or an account.
+    """Return the ids of the scope's sellers who have profile data or a payout account.
 
-    People are sellers by their contact or by their reference, such as `seller-4711`. Returns none
-    if the scope is limited to payments.
+    Sellers are found by contact, or by reference such as `seller-4711`. Return [] if the scope is
+    limited to payments.
     """
     people = scope.sellers
     if scope.before is not None or scope.request_id is not None or not people:
@@ -174,7 +174,7 @@ def sellers_with_profile(tx: database.Transaction, scope: erasure.Scope) -> list
 
 
 def payer_data(tx: database.Transaction, transaction_id: str) -> dict[str, Any] | None:
-    """Return the payer's data of a recorded payment, None if there is no such payment."""
+    """Return the payer's data of a recorded payment, or None if there is no such payment."""
     row = tx.one(
         "SELECT body FROM received_payments WHERE transaction_id = :id LIMIT 1", id=transaction_id
     )
@@ -182,7 +182,7 @@ def payer_data(tx: database.Transaction, transaction_id: str) -> dict[str, Any] 
 
 
 def link_id_of(tx: database.Transaction, request_id: str) -> str | None:
-    """Return the id of a request's link, None if there is none."""
+    """Return the id of a request's link, or None."""
     row = tx.one("SELECT id FROM listings WHERE request_id = :id", id=request_id)
     return str(row["id"]) if row else None
 
@@ -218,7 +218,7 @@ PAID_BACK = """
 async def exported_sellers(
     db: database.Database, since: int, until: int
 ) -> AsyncIterator[database.Row]:
-    """Yield the sellers who came from `since` until before `until` (epoch ms), by their ids."""
+    """Yield the sellers who joined from `since` until before `until` (epoch ms), ordered by id."""
     last = 0
     while rows := await db.query(SELLERS, last=last, since=since, until=until, page=PAGE):
         for row in rows:
@@ -227,7 +227,7 @@ async def exported_sellers(
 
 
 def seller_record(row: database.Row, created_at: str, images: str) -> dict[str, Any]:
-    """Build the exported form of a seller; `images` is the address of sellers' pictures."""
+    """Build the exported form of a seller; `images` is the base address of sellers' pictures."""
     return {
         "telegramId": row["id"],
         "createdAt": created_at,
@@ -265,9 +265,9 @@ async def exported_payments(
 def export_record(
     row: database.Row, moment: Callable[[int], str], *, payers: bool
 ) -> dict[str, Any]:
-    """Build the exported form of a payment; the payer's data only with `payers`.
+    """Build the exported form of a payment, with the payer's data if `payers` is set.
 
-    `moment` formats epoch ms. What was paid is empty where the server doesn't say.
+    `moment` formats epoch ms. The amount is empty if the server doesn't send it.
     """
     spec = request_spec.RequestSpec.from_json(row["wish"])
     settlement = "oversold" if row["oversold"] else "paid"
@@ -299,7 +299,7 @@ def export_record(
 
 
 def _how(row: database.Row) -> dict[str, Any]:
-    """Return how a payment was paid: the rail, its id, the payer's amount and the rate."""
+    """Return how a payment was paid: rail, reference, amount received and exchange rate."""
     paid = payment.PaidBy(**exact_json.loads(row["paid_by"])) if row["paid_by"] else None
     return {
         "kind": paid and paid.kind,
@@ -312,7 +312,7 @@ def _how(row: database.Row) -> dict[str, Any]:
 
 
 async def paid_back(db: database.Database) -> dict[tuple[str, str], database.Row]:
-    """Return what sellers marked as paid back, by request and transaction: few, marked by hand."""
+    """Return the payments marked as paid back, by request and transaction id; they are few."""
     rows = await db.query(PAID_BACK)
     return {(row["request_id"], row["transaction_id"]): row for row in rows}
 
@@ -320,7 +320,7 @@ async def paid_back(db: database.Database) -> dict[tuple[str, str], database.Row
 def payback_fields(
     row: database.Row | None, moment: Callable[[int], str], *, payers: bool
 ) -> dict[str, Any]:
-    """Return when a payment was paid back, and its note with `payers`: it may name one."""
+    """Return when a payment was paid back, and if `payers` is set the note, which may name one."""
     at = row["paid_back_at"] if row else None
     fields = {"paidBackAt": None if at is None else moment(at)}
     return fields | ({"paidBackNote": row and row["paid_back_note"]} if payers else {})
@@ -330,7 +330,7 @@ RECEIPTS_PAGE = 1000
 """Rows in memory at once."""
 
 NO_RECEIPT, NO_LANE = "{}", "erased"
-"""What is left of a queued message, and the lane that it is moved to."""
+"""The body that replaces an erased queued message, and the lane that it is moved to."""
 
 _BUYER = re.compile(r"buyer-([1-9][0-9]{0,17})")
 _SELECT = "SELECT request_id, transaction_id, account_id, kept_at FROM kept_receipts"
@@ -356,9 +356,9 @@ def is_buyer(word: str) -> bool:
 def kept_receipts(
     tx: database.Transaction, scope: erasure.Scope, payments: Collection[receipt.ReceiptKey]
 ) -> list[database.Row]:
-    """Return the kept receipts that `scope` covers, and those of erased `payments`.
+    """Return the kept receipts that `scope` covers, and the receipts of erased `payments`.
 
-    Of people, it covers those of named accounts, and of payments that are named by their ids.
+    If the scope names people, it covers receipts by account and by transaction id.
     """
     if scope.people is None:
         found = tx.query(_SELECT)
@@ -376,7 +376,7 @@ def kept_receipts(
 
 
 def forget_receipts(tx: database.Transaction, found: database.Row, now: int) -> None:
-    """Delete a kept receipt with all that the queues hold about it, at `now` (epoch ms)."""
+    """Delete a kept receipt and its data in the queues, at `now` (epoch ms)."""
     account, transaction = found["account_id"], found["transaction_id"]
     given = {"request_id": found["request_id"], "transaction_id": transaction, "account": account}
     tx.execute(_DELETE, **given)
@@ -392,7 +392,7 @@ def forget_receipts(tx: database.Transaction, found: database.Row, now: int) -> 
 async def exported_receipts(
     db: database.Database, since: int, until: int, request_id: str | None
 ) -> AsyncIterator[database.Row]:
-    """Yield the receipts kept from `since` until before `until` (epoch ms), by request."""
+    """Yield the receipts kept from `since` until before `until` (epoch ms), ordered by request."""
     last = {"request": "", "transaction": ""}
     given = {"since": since, "until": until, "only": request_id or "", "page": RECEIPTS_PAGE}
     while rows := await db.query(_EXPORT, **last, **given):
@@ -402,7 +402,7 @@ async def exported_receipts(
 
 
 def kept_record(row: database.Row, moment: Callable[[int], str], *, payers: bool) -> dict[str, Any]:
-    """Build the exported form of a kept receipt, with the account that keeps it if `payers`.
+    """Build the exported form of a kept receipt, with its account if `payers` is set.
 
     `moment` formats epoch ms.
     """

@@ -1,8 +1,8 @@
 """SQL of posts: the messages that show a request, and their refreshes.
 
-A change of a request queues the refresh of its posts in the same transaction. A post has at most
-one waiting refresh, whose content is made when it is sent (chat/cards/message_calls.py), so that
-many changes are one edit.
+A change to a request queues the refresh of its posts in the same transaction. A post has at most
+one waiting refresh, whose content is built when it is sent (chat/cards/message_calls.py), so that
+many changes make one edit.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from bot.core.database import database
 from bot.core.outbox import outbox, queries, queue_policy
 
 SHARED, OWN, VISITED = 0, 1, 2
-"""Whose post it is: an inline message's, the seller's, a visitor's who followed the link."""
+"""Who sees the post: readers of an inline message, the seller, or a visitor via deep link."""
 
 LIVE_CARDS = 3
 """Number of a link's newest cards in one chat that are kept up to date."""
 
 KNOWN_CARDS = 20
-"""Number of a link's cards in its seller's chat that are stored, so that buttons of older ones
-edit their own message."""
+"""Number of a link's cards in its seller's chat that are stored, so that buttons on older cards
+edit the card itself."""
 
 REFRESH_DELAY = {OWN: 1_000, SHARED: 3_000}
-"""Milliseconds for which changes are collected; the seller's card is first, for its picture serves
-the inline posts too."""
+"""Milliseconds for which changes are collected. The seller's card is refreshed first, because its
+picture is reused for the inline posts."""
 
 PICTURE_RETRIES = queue_policy.RetryTable((60_000, 600_000, 3_600_000))
-"""Milliseconds until a picture that Telegram refused is tried again; after the last one its card
-stays a text, until the picture changes."""
+"""Milliseconds until a picture that Telegram refused is tried again. After the last attempt the
+card stays a text until the picture changes."""
 
 DUE_TOPIC = "schedule"
 """Topic that wakes the schedule."""
@@ -50,7 +50,7 @@ POST = "SELECT id, listing_id, lane, message_id, own, picture, shown, menu, refu
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """The place of a message."""
+    """The lane and message_id of a message."""
 
     lane: str
     message_id: int
@@ -59,14 +59,14 @@ class MessagePlace:
 
 @dataclass(frozen=True, slots=True)
 class PostContent:
-    """What a post shows."""
+    """The content of a post."""
 
     picture: str | None
-    """Key of its picture; None for a text."""
+    """Key of the picture; None for a text."""
     words: str | None
-    """Key of its words; None while the post shows something else, such as the payments."""
+    """Key of the words; None while the message shows something else, such as payments."""
     menu: str | None = None
-    """The menu that is open on the card."""
+    """The open menu on the card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +80,21 @@ class Post:
     """SHARED, OWN or VISITED."""
     seen: PostContent
     refused: str | None = None
-    """Key of the last picture that Telegram refused for it."""
+    """Key of the last picture that Telegram refused for this post."""
 
 
 def refresh(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
-    """Queue the refresh of a link's posts, and schedule the next change that time alone makes.
+    """Queue the refresh of a link's posts, and schedule the link's next change by time alone.
 
-    Everything that changes a link calls it in the same transaction, at `now` (epoch ms). Posts
-    of a deleted link show that and are then forgotten.
+    Call this in every transaction that changes a link, with `now` in epoch ms. Posts of a deleted
+    link are updated a last time, then deleted from the table.
     """
     _set_due(tx, link_id, now)
     refresh_cards(tx, queues, link_id, now)
 
 
 def refresh_cards(tx: database.Transaction, queues: queues.Queues, link_id: str, now: int) -> None:
-    """Queue the refresh of a link's posts after a change that leaves its answer as it was."""
+    """Queue the refresh of a link's posts after a change that doesn't affect its answer."""
     own = 0
     for row in tx.query(STALE, listing=link_id, shared=SHARED, own=OWN):
         own += row["own"] == OWN
@@ -105,7 +105,7 @@ def refresh_cards(tx: database.Transaction, queues: queues.Queues, link_id: str,
 def refresh_shared(
     tx: database.Transaction, queues: queues.Queues, link_id: str, picture: str, now: int
 ) -> None:
-    """Queue the refresh of the inline posts that don't show `picture`, which Telegram has now."""
+    """Queue the refresh of the inline posts that don't show `picture` yet; Telegram now has it."""
     sql = (
         f"SELECT posts.id, posts.lane, own {WITH_REFRESH}"
         " WHERE listing_id = :listing AND own = :shared AND queued.id IS NULL"
@@ -117,14 +117,14 @@ def refresh_shared(
 
 
 def refresh_one(tx: database.Transaction, queues: queues.Queues, post: Post, now: int) -> None:
-    """Queue the refresh of one post, at once."""
+    """Queue the refresh of one post, without delay."""
     _put(tx, queues, {"id": post.id, "lane": post.place.lane}, now, now)
 
 
 def retry_pictures(tx: database.Transaction, queues: queues.Queues, now: int, most: int) -> int:
-    """Queue another try of up to `most` refused pictures that are due; return how many.
+    """Queue another attempt at up to `most` refused pictures that are due; return their number.
 
-    A post that shows a menu in the place of its card waits until the card is back.
+    If a post shows a menu instead of its card, the attempt waits until the card is back.
     """
     rows = tx.query(
         "UPDATE posts SET retry_at = NULL WHERE retry_at <= :now AND id IN (SELECT id FROM posts"
@@ -156,13 +156,13 @@ def _put(
 
 
 def find_post(tx: database.Transaction, post_id: str) -> Post | None:
-    """Return a post, None if it is forgotten."""
+    """Return a post, or None if it was deleted."""
     row = tx.one(f"{POST} WHERE id = :id", id=post_id)
     return _read(row) if row else None
 
 
 def post_at(tx: database.Transaction, place: MessagePlace) -> Post | None:
-    """Return the post that a message is, None if it is not known."""
+    """Return the post in a message, or None if unknown."""
     row = tx.one(f"{POST} WHERE lane = :lane AND message_id = :message_id", **asdict(place))
     return _read(row) if row else None
 
@@ -193,7 +193,7 @@ def save_post(
 
 
 def _drop_older(tx: database.Transaction, link_id: str, lane: str, own: int) -> None:
-    """Delete the posts that nobody scrolls back to; of a visitor's all but LIVE_CARDS."""
+    """Delete old posts: all but the newest KNOWN_CARDS of the seller, or LIVE_CARDS of others."""
     tx.execute(
         "DELETE FROM posts WHERE listing_id = :listing AND lane = :lane AND own = :own"
         " AND id NOT IN (SELECT id FROM posts WHERE listing_id = :listing AND lane = :lane"
@@ -206,7 +206,7 @@ def _drop_older(tx: database.Transaction, link_id: str, lane: str, own: int) -> 
 
 
 def record_shown(tx: database.Transaction, post_id: str, seen: PostContent) -> None:
-    """Store what a post shows now; a picture that Telegram takes is refused no more."""
+    """Store a post's content; if Telegram accepted a refused picture, clear the refusal."""
     sql = (
         "UPDATE posts SET picture = :picture, shown = :words, menu = :menu,"
         " retry_at = CASE WHEN refused = :picture THEN NULL ELSE retry_at END,"
@@ -216,7 +216,7 @@ def record_shown(tx: database.Transaction, post_id: str, seen: PostContent) -> N
 
 
 def record_refusal(tx: database.Transaction, place: MessagePlace, picture: str, now: int) -> None:
-    """Store that Telegram refused a post's picture, which is tried again a few times."""
+    """Store that Telegram refused a post's picture, and schedule the next attempt, if any."""
     sql = "SELECT id, refused, refusals FROM posts WHERE lane = :lane AND message_id = :message_id"
     row = tx.one(sql, **asdict(place))
     if row is None:
@@ -234,7 +234,7 @@ def record_refusal(tx: database.Transaction, place: MessagePlace, picture: str, 
 
 
 def keep_retry(tx: database.Transaction, post_id: str, now: int) -> None:
-    """Keep the try of a refused picture that a menu in the place of its card has prevented."""
+    """Reschedule the attempt at a refused picture that an open menu has prevented."""
     sql = (
         "UPDATE posts SET retry_at = :now WHERE id = :id AND shown IS NULL AND refused IS NOT NULL"
     )
@@ -242,13 +242,13 @@ def keep_retry(tx: database.Transaction, post_id: str, now: int) -> None:
 
 
 def mark_replaced(tx: database.Transaction, place: MessagePlace) -> None:
-    """Mark a post as showing something else, so that no refresh replaces that."""
+    """Mark a post as showing something else, so that no refresh overwrites it."""
     sql = "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message_id"
     tx.execute(sql, **asdict(place))
 
 
 def delete_post(tx: database.Transaction, place: MessagePlace) -> None:
-    """Delete the post of a message that is gone or whose request is."""
+    """Delete the post of a message that is gone or whose request is deleted."""
     tx.execute("DELETE FROM posts WHERE lane = :lane AND message_id = :message_id", **asdict(place))
 
 
@@ -264,7 +264,7 @@ def has_live_card(tx: database.Transaction, link_id: str) -> bool:
 
 
 def card_picture(tx: database.Transaction, link_id: str) -> tuple[str, str] | None:
-    """Return Telegram's file_id of the link's picture and the key of what it shows, or None."""
+    """Return Telegram's file_id of the link's picture and the picture's key, or None."""
     row = tx.one("SELECT file_id, file_key FROM listings WHERE id = :id", id=link_id)
     return (row["file_id"], row["file_key"]) if row and row["file_id"] else None
 
@@ -278,7 +278,7 @@ def save_card_picture(
 
 
 def claim_due(tx: database.Transaction, now: int, most: int) -> list[str]:
-    """Claim up to `most` links that time has changed by `now` (epoch ms); return their ids."""
+    """Claim up to `most` links whose scheduled change is due at `now` (epoch ms); return ids."""
     rows = tx.query(
         "UPDATE listings SET due_at = NULL WHERE due_at <= :now AND id IN (SELECT id FROM listings"
         " WHERE due_at <= :now ORDER BY due_at LIMIT :most) RETURNING id",
@@ -289,7 +289,7 @@ def claim_due(tx: database.Transaction, now: int, most: int) -> list[str]:
 
 
 def next_due(tx: database.Transaction) -> int | None:
-    """Return when time alone changes a link next, or a picture is tried again (epoch ms).
+    """Return the time of the next scheduled link change or picture attempt, in epoch ms.
 
     None if nothing is scheduled.
     """
@@ -302,7 +302,7 @@ def next_due(tx: database.Transaction) -> int | None:
 
 
 def is_card(tx: database.Transaction, chat_id: int, message_id: int | None) -> bool:
-    """True if a message in a chat is a card, be it a text."""
+    """True if a message in a chat is a card, with or without picture."""
     return (
         message_id is not None and post_at(tx, MessagePlace(str(chat_id), message_id)) is not None
     )

@@ -1,6 +1,6 @@
-"""SQL of the receipts that payers keep in Telegram: one account each.
+"""SQL of the receipts that payers keep in Telegram, each in one account.
 
-What was delivered is not stored here: it is fetched from the service whenever it is shown.
+Delivered goods are not stored here; they are fetched from the service whenever they are shown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ COLUMNS = (
     " status, sent, awaited"
 )
 SELECT = f"SELECT {COLUMNS} FROM kept_receipts"  # noqa: S608 - our own names
-# A receipt that the account keeps already is brought up to date; that of another one stays.
+# Update the receipt if the same account keeps it; leave another account's receipt unchanged.
 KEEP = (
     f"INSERT INTO kept_receipts ({COLUMNS}) VALUES (:id, :request, :transaction, :account,"  # noqa: S608 - our own names
     " :language, :now, :name, :amount, :currency, :status, :sent, :awaited)"
@@ -50,10 +50,10 @@ class ReceiptOwner:
 
 @dataclass(frozen=True, slots=True)
 class KeptReceipt:
-    """A kept receipt as it was when it was fetched last."""
+    """A kept receipt as of the last time it was fetched."""
 
     id: str
-    """Its name in buttons."""
+    """Used in buttons."""
     key: receipt.ReceiptKey
     owner: ReceiptOwner
     kept_at: int
@@ -64,7 +64,7 @@ class KeptReceipt:
     status: str
     is_sent: bool
     awaited: int | None
-    """The last unit whose code is to come; None if no code is."""
+    """The last unit that waits for a code, or None."""
 
 
 def keep(
@@ -74,9 +74,9 @@ def keep(
     receipt: receipt.Receipt,
     now: int,
 ) -> bool:
-    """Keep a receipt for an account from `now` (epoch ms); False where another one keeps it.
+    """Store a receipt for an account at `now` (epoch ms); False if another account keeps it.
 
-    One that the account keeps already is brought up to date.
+    If the account already keeps the receipt, update it.
     """
     named = {
         "id": link_rows.short_id(10),
@@ -87,7 +87,7 @@ def keep(
 
 
 def owner_of(tx: database.Transaction, request_id: str, transaction_id: str) -> ReceiptOwner | None:
-    """Return who keeps the receipt of a payment in Telegram, None if nobody does."""
+    """Return the owner of a payment's receipt, or None if nobody keeps it."""
     row = tx.one(
         f"SELECT account_id, language FROM kept_receipts {BY_KEY}",  # noqa: S608 - our own names
         request=request_id, transaction=transaction_id,
@@ -96,20 +96,20 @@ def owner_of(tx: database.Transaction, request_id: str, transaction_id: str) -> 
 
 
 def update(tx: database.Transaction, key: receipt.ReceiptKey, receipt: receipt.Receipt) -> None:
-    """Store a kept receipt as it is now; without effect for one that nobody keeps."""
+    """Update a kept receipt; no effect if nobody keeps it."""
     tx.execute(UPDATE, **_ids(key), **_shown(receipt))
 
 
 def by_key(
     tx: database.Transaction, key: receipt.ReceiptKey, account_id: int
 ) -> KeptReceipt | None:
-    """Return a receipt that an account keeps, None if it doesn't."""
+    """Return a receipt of an account, or None if the account doesn't keep it."""
     row = tx.one(f"{SELECT} {BY_KEY} AND account_id = :account", **_ids(key), account=account_id)
     return _read(row) if row else None
 
 
 def find(tx: database.Transaction, receipt_id: str, account_id: int) -> KeptReceipt | None:
-    """Return a receipt of an account by its id, None if it keeps no such receipt."""
+    """Return a receipt of an account by id, or None if the account doesn't keep it."""
     sql = f"{SELECT} WHERE id = :id AND account_id = :account"
     row = tx.one(sql, id=receipt_id, account=account_id)
     return _read(row) if row else None
@@ -129,7 +129,7 @@ def count(tx: database.Transaction, account_id: int) -> int:
 
 
 def remove(tx: database.Transaction, receipt_id: str, account_id: int) -> bool:
-    """Remove a receipt from an account's list; return False if it is not there."""
+    """Remove a receipt from an account; return False if it is not there."""
     sql = "DELETE FROM kept_receipts WHERE id = :id AND account_id = :account"
     return bool(tx.execute(sql, id=receipt_id, account=account_id))
 
@@ -141,7 +141,7 @@ def erase(tx: database.Transaction, account_id: int) -> int:
 
 
 def end_waits(tx: database.Transaction, request_id: str, served: int) -> list[KeptReceipt]:
-    """Return the receipts that waited for units up to `served`, once each."""
+    """Return the receipts that wait for units up to `served`, and end their waits."""
     return [_read(row) for row in tx.query(SERVED, request=request_id, served=served)]
 
 

@@ -1,4 +1,4 @@
-"""SQL of the sums of payments, by currency and by what became of them."""
+"""SQL of payment totals, by currency and settlement."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bot.chat.store import link_rows
 from bot.core.database import database, tables
 
 EARNED, OVERSOLD, UNDERPAID = 0, 1, 2
-"""What became of a payment: a sale, money without a unit to sell, or too little money."""
+"""The settlement of a payment: a sale, no unit left, or less than the price."""
 
 PAID_BACK = 3
-"""Added to one of these in the row of the payments that the seller paid back."""
+"""Added to a settlement for the totals of payments that the seller paid back."""
 
 BETWEEN = (
     "SELECT listing_id, p.currency,"  # noqa: S608 - our own words
@@ -34,24 +34,24 @@ SALES = (
 
 @dataclass(frozen=True, slots=True)
 class RevenueTotals:
-    """Sums of payments in minor units by currency, the most frequent currency first."""
+    """Payment totals in minor units by currency, the most frequent currency first."""
 
     earned: tuple[tuple[int, str], ...] = ()
-    """Sales, including those that were paid back."""
+    """Sales, including paid-back ones."""
     earned_count: int = 0
     to_refund: tuple[tuple[int, str], ...] = ()
-    """Came when no unit was left: it has to be paid back."""
+    """Payments that came when no unit was left and must be paid back."""
     refund_count: int = 0
     short: tuple[tuple[int, str], ...] = ()
-    """Underpaid money that was not paid back: no sales."""
+    """Underpaid payments that were not paid back; they are no sales."""
     short_count: int = 0
     returned: tuple[tuple[int, str], ...] = ()
     """The part of `earned` that was paid back."""
     returned_count: int = 0
     settled_count: int = 0
-    """Payments without a unit that were paid back already."""
+    """Number of oversold payments that were already paid back."""
     units_sold: int = 0
-    """Bought by the earned payments."""
+    """Units bought by the sales."""
 
 
 NO_REVENUE = RevenueTotals()
@@ -59,7 +59,7 @@ NO_REVENUE = RevenueTotals()
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What a payment adds to the revenue: an amount in minor units, paid for some units."""
+    """A payment's contribution to the revenue: an amount in minor units, and the units bought."""
 
     amount: int
     currency: str
@@ -68,7 +68,7 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class LinkRevenue:
-    """The revenue of a link within some time."""
+    """The revenue of a link in a period."""
 
     link: link_rows.PaymentLink
     totals: RevenueTotals
@@ -107,7 +107,7 @@ def revenue_totals(tx: database.Transaction, link_id: str) -> RevenueTotals:
 
 
 def _sum_up(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
-    """Sum up rows with `billions`, `rest`, `currency`, `payments` and `pieces`, by settlement."""
+    """Add up rows with `billions`, `rest`, `currency`, `payments` and `pieces`, by settlement."""
     sums: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     counts: dict[int, int] = defaultdict(int)
     units: dict[int, int] = defaultdict(int)
@@ -140,7 +140,7 @@ def _sum_up(rows: Iterable[tuple[database.Row, int]]) -> RevenueTotals:
 
 
 def sales(tx: database.Transaction, link_id: str, currency: str, but: str) -> list[database.Row]:
-    """Return amount and times of a link's sales in a currency, without the transaction `but`."""
+    """Return the amounts and times of a link's sales in a currency, except transaction `but`."""
     return tx.query(SALES, listing=link_id, currency=currency, but=but)
 
 
@@ -149,7 +149,7 @@ def revenue_between(
 ) -> list[LinkRevenue]:
     """Return the revenue of a seller's links from `since` until before `until` (epoch ms).
 
-    The link with the most payments comes first; one that can't be parsed is left out.
+    The link with the most payments comes first; links that can't be parsed are left out.
     """
     rows = tx.query(BETWEEN, seller=seller_id, since=since, until=until)
     taken_by: dict[str, list[tuple[database.Row, int]]] = {}
@@ -164,7 +164,7 @@ def revenue_between(
 
 
 def _link(tx: database.Transaction, link_id: str) -> link_rows.PaymentLink | None:
-    """Return a link, None if it can't be parsed."""
+    """Return a link, or None if it can't be parsed."""
     row = tx.one(f"{link_rows.SELECT_LINK} WHERE id = :id", id=link_id)
     return (
         link_rows.read_link(row)

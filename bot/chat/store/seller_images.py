@@ -24,11 +24,11 @@ DELETE = f"DELETE FROM images WHERE id = :id AND {UNUSED}"  # noqa: S608 - our o
 SWEEP = f"DELETE FROM images WHERE created_at < :before AND {UNUSED}"  # noqa: S608 - our own words
 
 UNUSED_FOR = 30 * 24 * 3600 * 1000
-"""Milliseconds that a picture is kept which no request has; a draft's is kept with the draft."""
+"""Milliseconds that an unused picture is kept; a draft's picture is kept with the draft."""
 
 
 def add_image(tx: database.Transaction, seller_id: int, data: bytes, now: int) -> str:
-    """Store a picture; return its unguessable id, by which it is served to everybody."""
+    """Store a picture; return its unguessable id. Anyone who knows the id can fetch it."""
     image_id = secrets.token_hex(ID_BYTES)
     sql = "INSERT INTO images (id, seller_id, data, created_at) VALUES (:id, :seller, :data, :now)"
     tx.execute(sql, id=image_id, seller=seller_id, data=data, now=now)
@@ -36,7 +36,7 @@ def add_image(tx: database.Transaction, seller_id: int, data: bytes, now: int) -
 
 
 async def image_data(db: database.Database, image_id: str) -> bytes | None:
-    """Read a picture, without the writer; None if there is none."""
+    """Return a picture, or None; does not use the writer."""
     rows = await db.query("SELECT data FROM images WHERE id = :id", id=image_id)
     return bytes(rows[0]["data"]) if rows else None
 
@@ -53,7 +53,7 @@ def release_image(tx: database.Transaction, image_id: str) -> None:
 
 
 def delete_unused(tx: database.Transaction, image_ids: Iterable[str | None]) -> None:
-    """Delete those of these pictures that neither a request nor a draft uses."""
+    """Delete the given pictures, except those used by a request or a draft."""
     for image_id in filter(None, image_ids):
         tx.execute(DELETE, id=image_id)
 

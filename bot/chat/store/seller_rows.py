@@ -1,7 +1,7 @@
 """SQL of sellers, their drafts, their profiles and their payout accounts.
 
-The service has the accounts. Stored here is what it last showed of them, so that forms and cards
-need not ask it.
+The service stores the payout accounts; this is a copy of their public part, so that forms and cards
+need not ask the service.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LAST_PRICES = 4
 def ensure_seller(
     tx: database.Transaction, seller_id: int, language: str, now: int
 ) -> drafts.Seller:
-    """Return the seller, stored at the first message; `language` is the latest one."""
+    """Return the seller, storing a new one, and update the `language`."""
     row = tx.one(
         SEEN,
         id=seller_id,
@@ -53,13 +53,13 @@ def ensure_seller(
 
 
 def find_seller(tx: database.Transaction, seller_id: int) -> drafts.Seller | None:
-    """Return a seller, None for a person who never wrote to the bot."""
+    """Return a seller, or None if the person never wrote to the bot."""
     row = tx.one(KNOWN, id=seller_id)
     return read_seller(row) if row else None
 
 
 def read_seller(row: database.Row) -> drafts.Seller:
-    """Parse a row with FIELDS; a saved destination that nobody may type any more is none."""
+    """Parse a row with FIELDS; a saved destination that is no longer allowed becomes None."""
     start, _, end = (row["quiet"] or "").partition("-")
     return drafts.Seller(
         language=row["language"],
@@ -75,7 +75,7 @@ def read_seller(row: database.Row) -> drafts.Seller:
 
 
 def language_of(tx: database.Transaction, seller_id: int) -> str | None:
-    """Return a person's latest language, None for a person who never wrote to the bot."""
+    """Return a person's latest language, or None if the person never wrote to the bot."""
     row = tx.one("SELECT language FROM sellers WHERE id = :id", id=seller_id)
     return str(row["language"]) if row else None
 
@@ -87,18 +87,18 @@ def mark_greeted(tx: database.Transaction, seller_id: int, now: int) -> bool:
 
 
 def answered_album(tx: database.Transaction, seller_id: int) -> str | None:
-    """Return the last album that was answered, as `save_answered_album` stored it."""
+    """Return the last album that was answered (see `save_answered_album`)."""
     row = tx.one("SELECT album FROM sellers WHERE id = :id", id=seller_id)
     return row["album"] if row else None
 
 
 def save_answered_album(tx: database.Transaction, seller_id: int, album: str) -> None:
-    """Store the album of which one message was answered, so that no other one of it is."""
+    """Store an album after answering one of its messages, so that only one is answered."""
     tx.execute("UPDATE sellers SET album = :album WHERE id = :id", id=seller_id, album=album)
 
 
 def save_destination(tx: database.Transaction, seller_id: int, destination: str) -> None:
-    """Store where a seller's money goes."""
+    """Store the destination of a seller's money."""
     sql = "UPDATE sellers SET destination = :destination WHERE id = :id"
     tx.execute(sql, id=seller_id, destination=destination)
 
@@ -118,7 +118,7 @@ def save_zone(tx: database.Transaction, seller_id: int, zone: str) -> None:
 
 
 def save_quiet(tx: database.Transaction, seller_id: int, hours: tuple[int, int] | None) -> None:
-    """Store the quiet hours, as minutes of the local day from and to; None for none."""
+    """Store the quiet hours as start and end in minutes of the local day; None removes them."""
     quiet = f"{hours[0]}-{hours[1]}" if hours else None
     tx.execute("UPDATE sellers SET quiet = :quiet WHERE id = :id", id=seller_id, quiet=quiet)
 
@@ -126,7 +126,7 @@ def save_quiet(tx: database.Transaction, seller_id: int, hours: tuple[int, int] 
 def save_summary(
     tx: database.Transaction, seller_id: int, minute: int | None, due_at: int | None
 ) -> None:
-    """Store at which minute of the local day the summary comes, and when next (epoch ms)."""
+    """Store the summary's minute of the local day, and its next time (epoch ms)."""
     sql = "UPDATE sellers SET summary = :minute, summary_at = :due WHERE id = :id"
     tx.execute(sql, id=seller_id, minute=minute, due=due_at)
 
@@ -143,20 +143,20 @@ class DueSummary:
 def summaries_due(tx: database.Transaction, now: int, ahead: int, most: int) -> list[DueSummary]:
     """Return the sellers whose summary is due at `now` (epoch ms), the longest overdue first.
 
-    A time more than `ahead` ms from now was stored while the clock ran ahead: it is due as well.
+    A time more than `ahead` ms in the future was stored by a clock running ahead: it is due too.
     """
     rows = tx.query(DUE, now=now, late=now + ahead, most=most)
     return [DueSummary(int(row["id"]), read_seller(row), int(row["summary_at"])) for row in rows]
 
 
 def claim_summary(tx: database.Transaction, summary: DueSummary, next_at: int) -> bool:
-    """Set when the next summary is due (epoch ms); False if another process claimed this one."""
+    """Set the next summary's time (epoch ms); False if another process claimed this summary."""
     sql = "UPDATE sellers SET summary_at = :next WHERE id = :id AND summary_at = :due"
     return bool(tx.execute(sql, id=summary.seller_id, due=summary.due_at, next=next_at))
 
 
 def find_draft(tx: database.Transaction, chat_id: int, seller_id: int) -> drafts.Draft | None:
-    """Return a seller's draft in a chat, None if there is none that can be parsed."""
+    """Return a seller's draft in a chat, or None if there is none or it can't be parsed."""
     sql = "SELECT body, updated_at FROM drafts WHERE chat_id = :chat AND seller_id = :seller"
     row = tx.one(sql, chat=chat_id, seller=seller_id)
     form = stored_draft.read_draft(row["body"]) if row else None
@@ -166,7 +166,7 @@ def find_draft(tx: database.Transaction, chat_id: int, seller_id: int) -> drafts
 def save_draft(
     tx: database.Transaction, chat_id: int, seller_id: int, form: drafts.Draft | None, now: int
 ) -> int | None:
-    """Store a draft; None deletes it, and the message_id of its last question is returned."""
+    """Store a draft. None deletes the draft and returns the message_id of its last question."""
     if form is None:
         sql = "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller RETURNING question"
         row = tx.one(sql, chat=chat_id, seller=seller_id)
@@ -191,7 +191,7 @@ STANDING = "FROM listings WHERE seller_id = :seller AND state IN ('live', 'stopp
 NEWEST_FIRST = "ORDER BY created_at DESC, id DESC LIMIT 1"
 
 LINKS_WITH_EMAIL = 20
-"""A seller's newest requests, among which the address for email notifications is looked for."""
+"""Number of a seller's newest requests that are searched for a notification email address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def read_profile(row: database.Row) -> drafts.Profile:
 
 
 def profile_state(tx: database.Transaction, seller_id: int) -> ProfileState:
-    """Return a seller's profile; an empty one for a person who never wrote to the bot."""
+    """Return a seller's profile; an empty one if the person never wrote to the bot."""
     row = tx.one(STATE, id=seller_id)
     if row is None:
         return ProfileState(drafts.NO_PROFILE, 0, is_offered=True)
@@ -228,9 +228,9 @@ def change_profile(
 ) -> None:
     """Store a seller's profile, and queue the job that sends it with their newest link.
 
-    That job queues the next older link's, and so on. A removed picture is deleted at once, since
-    it may show a face. A replaced one stays until the sweep: pages show it until the new one has
-    reached them.
+    That job queues the job for the next older link, and so on. A removed picture is deleted at
+    once, because it may show a face. A replaced picture stays until the sweep, because pages show
+    it until they have the new one.
     """
     before = profile_state(tx, seller_id).profile
     version = save_profile(tx, seller_id, profile)
@@ -256,13 +256,13 @@ def mark_profile_offered(tx: database.Transaction, seller_id: int, now: int) -> 
 
 
 def newest_link(tx: database.Transaction, seller_id: int) -> str | None:
-    """Return the id of a seller's newest request that exists at the service; None without one."""
+    """Return the link id of a seller's newest request at the service, or None."""
     row = tx.one(f"SELECT id {STANDING} {NEWEST_FIRST}", seller=seller_id)
     return str(row["id"]) if row else None
 
 
 def next_older_link(tx: database.Transaction, link: link_rows.PaymentLink) -> str | None:
-    """Return the id of the seller's request before this one; None if it is the oldest."""
+    """Return the link id of the seller's next older request, or None."""
     row = tx.one(
         f"SELECT id {STANDING} AND (created_at, id) < (:created_at, :id) {NEWEST_FIRST}",
         seller=link.seller_id,
@@ -273,7 +273,7 @@ def next_older_link(tx: database.Transaction, link: link_rows.PaymentLink) -> st
 
 
 def newest_page(tx: database.Transaction, seller_id: int) -> str | None:
-    """Return the address of a seller's newest pay page; None without one."""
+    """Return the URL of a seller's newest pay page, or None."""
     row = tx.one(f"SELECT answer {STANDING} {NEWEST_FIRST}", seller=seller_id)
     if row is None or row["answer"] is None:
         return None
@@ -281,7 +281,7 @@ def newest_page(tx: database.Transaction, seller_id: int) -> str | None:
 
 
 def notification_email(tx: database.Transaction, seller_id: int) -> str | None:
-    """Return the address that a seller last chose for email notifications; None without one."""
+    """Return the seller's latest email address for notifications, or None."""
     rows = tx.query(
         "SELECT wish FROM listings WHERE seller_id = :seller"
         " ORDER BY created_at DESC, id DESC LIMIT :most",
@@ -293,7 +293,7 @@ def notification_email(tx: database.Transaction, seller_id: int) -> str | None:
 
 
 BATCH = 50
-"""Requests that are looked at in one transaction."""
+"""Requests checked in one transaction."""
 
 ACCOUNTS = (
     "SELECT id, kind, scheme, automatic, currencies, label FROM seller_accounts"
@@ -315,7 +315,7 @@ LATEST = 2**63 - 1
 def at_service(
     tx: database.Transaction, seller: drafts.Seller, seller_id: int, paid_at: drafts.PayoutService
 ) -> drafts.Seller:
-    """Return the seller as one whom that service pays, with their accounts for real money."""
+    """Return the seller with this payout service and, for real money, the payout accounts."""
     if not paid_at.rails:
         return replace(seller, paid_at=paid_at)
     return replace(
@@ -327,7 +327,7 @@ def at_service(
 
 
 def accounts_of(tx: database.Transaction, seller_id: int) -> tuple[payout.PayoutAccount, ...]:
-    """Return a seller's payout accounts, the one that is asked first on top."""
+    """Return a seller's payout accounts, in the order in which the service tries them."""
     rows = tx.query(ACCOUNTS, seller=seller_id)
     return tuple(
         payout.PayoutAccount(
@@ -345,7 +345,7 @@ def accounts_of(tx: database.Transaction, seller_id: int) -> tuple[payout.Payout
 def save_accounts(
     tx: database.Transaction, seller_id: int, accounts: Sequence[payout.PayoutAccount]
 ) -> None:
-    """Store a seller's payout accounts in place of those known before."""
+    """Replace a seller's stored payout accounts."""
     tx.execute("DELETE FROM seller_accounts WHERE seller_id = :seller", seller=seller_id)
     for place, one in enumerate(accounts):
         tx.execute(
@@ -364,20 +364,20 @@ def save_accounts(
 
 
 def forget_accounts(tx: database.Transaction, seller_id: int) -> None:
-    """Erase what is known of a seller's payout accounts, with the forms that they left open."""
+    """Delete a seller's stored payout accounts and open forms."""
     save_accounts(tx, seller_id, ())
     tx.execute("DELETE FROM drafts WHERE seller_id = :seller", seller=seller_id)
 
 
 def choose_later(tx: database.Transaction, seller_id: int) -> None:
-    """Store that a seller without an account makes links that can't be paid yet."""
+    """Store that a seller without accounts chose to make links that can't be paid yet."""
     tx.execute("UPDATE sellers SET pays_later = 1 WHERE id = :id", id=seller_id)
 
 
 def links_without(
     tx: database.Transaction, seller_id: int, accounts: Sequence[payout.PayoutAccount]
 ) -> int:
-    """Count a seller's links that none of these accounts takes."""
+    """Count a seller's links that none of these accounts can be paid for."""
     if any(account.kind != payout.BANK for account in accounts):
         return 0
     row = tx.one(f"SELECT COUNT(*) AS number {LIVE_LINKS}", seller=seller_id, live=link_rows.LIVE)
@@ -396,7 +396,7 @@ def links_without(
 def live_links_before(
     tx: database.Transaction, seller_id: int, before: str | None
 ) -> list[link_rows.PaymentLink]:
-    """Return a seller's next BATCH live requests older than one, the newest first."""
+    """Return a seller's next BATCH live requests, newest first; with `before`, only older ones."""
     row = tx.one(CREATED_AT, id=before) if before else None
     rows = tx.query(
         OLDER,

@@ -1,4 +1,4 @@
-"""SQL of what is known of payment servers: dialects, refusals, and the reconciler's memory."""
+"""SQL of facts about payment servers: dialects, refusals, and the reconciler's observations."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from bot.core.database import database
 
 @dataclass(frozen=True, slots=True)
 class UnitGapObservation:
-    """A comparison in which more units were gone than payments recorded."""
+    """A comparison in which the server had sold more units than the chat had recorded."""
 
     sold: int
-    """Units sold in all."""
+    """Total units sold, according to the server."""
     seen_at: int
     """In epoch ms."""
 
 
 def find_observation(tx: database.Transaction, link_id: str) -> UnitGapObservation | None:
-    """Return the observation of a link, None if there is none."""
+    """Return the observation of a link, or None."""
     row = tx.one("SELECT sold, seen_at FROM sightings WHERE listing_id = :id", id=link_id)
     return UnitGapObservation(row["sold"], row["seen_at"]) if row else None
 
@@ -32,7 +32,7 @@ def observed_links(tx: database.Transaction) -> set[str]:
 def save_observation(
     tx: database.Transaction, link_id: str, observation: UnitGapObservation
 ) -> None:
-    """Store the observation of a link; it replaces an earlier one."""
+    """Store the observation of a link, replacing an earlier one."""
     sql = (
         "INSERT INTO sightings (listing_id, sold, seen_at) VALUES (:id, :sold, :seen_at)"
         " ON CONFLICT (listing_id) DO UPDATE SET sold = excluded.sold, seen_at = excluded.seen_at"
@@ -47,7 +47,7 @@ def delete_observations(tx: database.Transaction, link_ids: Iterable[str]) -> No
 
 
 def is_gap_known(tx: database.Transaction, link_id: str, gap: tuple[int, int], since: int) -> bool:
-    """True if a search since then (epoch ms) left this gap, as `save_gap` takes it."""
+    """True if a search after `since` (epoch ms) left this gap (see `save_gap`)."""
     sql = (
         "SELECT 1 AS one FROM payment_gaps WHERE listing_id = :id"
         " AND counted = :counted AND recorded = :recorded AND searched_at > :since"
@@ -57,9 +57,9 @@ def is_gap_known(tx: database.Transaction, link_id: str, gap: tuple[int, int], s
 
 
 def save_gap(tx: database.Transaction, link_id: str, gap: tuple[int, int], now: int) -> None:
-    """Store the numbers of payments that the server counts and that we recorded.
+    """Store a gap: the numbers of payments that the server counts and that the chat recorded.
 
-    The server lists fewer than it counts.
+    It remains if the server lists fewer payments than it counts.
     """
     sql = (
         "INSERT INTO payment_gaps (listing_id, counted, recorded, searched_at)"
@@ -71,7 +71,7 @@ def save_gap(tx: database.Transaction, link_id: str, gap: tuple[int, int], now: 
 
 
 def mark_double_reported(tx: database.Transaction, link_id: str, request_id: str) -> bool:
-    """Store that a paid double is reported to the operator; return False if it was before."""
+    """Store that a paid duplicate was reported to the operator; False if it already was."""
     sql = (
         "INSERT INTO paid_doubles (request_id, listing_id) VALUES (:request, :listing)"
         " ON CONFLICT (request_id) DO NOTHING"
@@ -80,13 +80,13 @@ def mark_double_reported(tx: database.Transaction, link_id: str, request_id: str
 
 
 def known_dialect(tx: database.Transaction, server: str) -> str | None:
-    """Return the name of the dialect that worked last, None for the first dialect."""
+    """Return the name of the dialect that worked last; None means the first dialect."""
     row = tx.one("SELECT name FROM dialects WHERE server = :server", server=server)
     return str(row["name"]) if row else None
 
 
 def remember_dialect(tx: database.Transaction, server: str, name: str | None) -> None:
-    """Store the dialect that worked, None for the first dialect."""
+    """Store the dialect that worked; None means the first dialect."""
     if name is None:
         tx.execute("DELETE FROM dialects WHERE server = :server", server=server)
         return
@@ -99,13 +99,13 @@ def remember_dialect(tx: database.Transaction, server: str, name: str | None) ->
 
 
 def refuses_seller(tx: database.Transaction, server: str, since: int) -> bool:
-    """True if a server has refused a request's `seller` since then (epoch ms)."""
+    """True if a server has refused a request's `seller` field since `since` (epoch ms)."""
     sql = "SELECT 1 AS one FROM seller_refusals WHERE server = :server AND refused_at > :since"
     return tx.one(sql, server=server, since=since) is not None
 
 
 def remember_seller_refusal(tx: database.Transaction, server: str, now: int) -> None:
-    """Store that a server refuses a request's `seller`."""
+    """Store that a server refuses a request's `seller` field."""
     sql = (
         "INSERT INTO seller_refusals (server, refused_at) VALUES (:server, :now)"
         " ON CONFLICT (server) DO UPDATE SET refused_at = excluded.refused_at"
@@ -114,7 +114,7 @@ def remember_seller_refusal(tx: database.Transaction, server: str, now: int) -> 
 
 
 def mark_price_warning(tx: database.Transaction, server: str, seller_id: int) -> bool:
-    """Store that a seller is warned that the server sends no prices; False if warned before."""
+    """Store that a seller was warned that the server sends no prices; False if already warned."""
     sql = (
         "INSERT INTO unchecked_prices (server, seller_id) VALUES (:server, :seller)"
         " ON CONFLICT (server, seller_id) DO NOTHING"
