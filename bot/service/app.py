@@ -117,7 +117,7 @@ ROUTERS = (
 )
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
-"""By default the framework looks for OpenTelemetry's providers at each call."""
+"""Without this, the framework looks for OpenTelemetry providers at each call."""
 
 REFUSALS: dict[type[Exception], Callable[[Any], errors.Refused]] = {
     errors.Refused: lambda refusal: refusal,
@@ -125,11 +125,11 @@ REFUSALS: dict[type[Exception], Callable[[Any], errors.Refused]] = {
     errors.StorageError: lambda _: responses.Unavailable(),
     Exception: lambda _: responses.Internal(),
 }
-"""The answer to each exception; the log has a line about the last two."""
+"""The answer to each exception; the last two are logged."""
 
 
 def create_app(service: callers.Service) -> callers.ServiceApp:
-    """Build the application: the interface, the pay pages, their documentation."""
+    """Build the application: the interface, the pay pages and the documentation."""
     app = callers.ServiceApp(
         title="Payment requests",
         openapi_url=None,
@@ -151,7 +151,7 @@ def create_app(service: callers.Service) -> callers.ServiceApp:
 
 
 def _answer(request: Request, refusal: errors.Refused, allow: str | None = None) -> Response:
-    """Answer a refusal with a page for people and with JSON for programs."""
+    """Answer a refusal: with a page for people, with JSON for programs."""
     path, is_browser = request.url.path, "text/html" in request.headers.get("accept", "")
     is_missing_page = isinstance(refusal, errors.NotFound) and not path.startswith(PROGRAMS)
     if path.startswith(PAGES) or (is_browser and is_missing_page):
@@ -168,7 +168,7 @@ def _handler(refusal_of: Callable[[Any], errors.Refused]) -> Callable[..., Await
 
 
 async def _http_error(request: Request, error: Any) -> Response:
-    """Answer the framework's own refusals as we answer ours."""
+    """Answer the framework's own refusals in the same form as ours."""
     if error.status_code == HTTPStatus.NOT_FOUND:
         is_ours = request.url.path.startswith(PAGES)
         return _answer(request, errors.NotFound() if is_ours else errors.NoSuchAddress())
@@ -181,7 +181,7 @@ async def _http_error(request: Request, error: Any) -> Response:
 
 
 def _allowed(path: str) -> str:
-    """Return the methods of all routes at an address; the framework names those of the first."""
+    """Return the methods of all routes at an address; the framework lists one route's."""
     here = (
         route
         for router in ROUTERS

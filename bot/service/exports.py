@@ -1,6 +1,6 @@
 """Exports: all payments and requests, as records with the interface's names and exact amounts.
 
-Rows are read page by page, each page after the last row of the one before.
+Rows are read page by page; each page starts after the last row of the previous page.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def read_payments(db: database.Database, wanted: ExportFilter) -> AsyncIte
 
 
 async def read_requests(db: database.Database, wanted: ExportFilter) -> AsyncIterator[database.Row]:
-    """Yield requests that were created in that time, deleted ones too, by id.
+    """Yield requests created in that time, including deleted requests, ordered by id.
 
     The column `request` of each row is its PaymentRequest.
     """
@@ -96,10 +96,10 @@ UNITS = ("totalUnits", "remainingUnits", "reservedUnits")
 
 
 def payment_record(row: database.Row, *, payers: bool) -> dict[str, Any]:
-    """Return the record of a payment, with its payer and the notes on it if `payers`.
+    """Return the record of a payment; `payers` adds its payer and the seller's notes.
 
-    Words that the seller has hidden are left out; `messageHidden` says so. `kind` is the rail, and
-    `externalId` its id of the payment: that of an invoice, or a bank transfer's reference.
+    A hidden message is left out, and `messageHidden` is true. `kind` is the rail. `externalId` is
+    the rail's id of the payment: an invoice's id, or a bank transfer's reference.
     """
     currency, paid_in = row["currency"], row["instrument_currency"]
     record = {
@@ -138,9 +138,9 @@ def payment_record(row: database.Row, *, payers: bool) -> dict[str, Any]:
 
 
 def request_record(row: database.Row) -> dict[str, Any]:
-    """Return the record of a request with its totals, which count oversold payments too.
+    """Return the record of a request; its totals include oversold payments.
 
-    Its units are the same as in the interface's answer.
+    Its units match the interface's answer.
     """
     currency = row["denomination_currency"] or row["instrument_currency"]
     return {

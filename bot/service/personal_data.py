@@ -1,4 +1,4 @@
-"""SQL that erases what people entered about themselves: payers, and sellers; payments stay."""
+"""SQL that erases personal data of payers and sellers; payments stay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bot.service.notifications import notification, notification_rows
 from bot.service.payments import payment_reports
 from bot.service.requests import request_rows
 
-# What payers entered, and what was written about them; amounts stay.
+# Data that payers entered or others wrote about them; amounts stay.
 
 NOTHING = "{}"
 """JSON of erased data."""
@@ -75,10 +75,10 @@ def checkouts_table(scope: erasure.Scope) -> erasure.PersonalTable:
 def mentions_tables(
     scope: erasure.Scope, addresses: erasure.ErasedValues, noted: erasure.ErasedValues
 ) -> tuple[erasure.PersonalTable, erasure.PersonalTable]:
-    """Return payments and checkouts in which others wrote about an erased payer.
+    """Return the tables of payments and checkouts in which others wrote about an erased payer.
 
-    Payers' words lose the addresses, sellers' notes lose all that is `noted`, and so do queued
-    reports.
+    The `addresses` are erased from payers' words and queued reports, and the `noted` values from
+    sellers' notes.
     """
     words, notes = dict.fromkeys(WORDS, addresses), dict.fromkeys(NOTES, noted)
     paid = erasure.mentions("payments", ("id",), "completed_at", words | notes, scope)
@@ -91,7 +91,7 @@ def mentions_tables(
 def _table(
     name: str, time: str, words: Sequence[str], ids: Sequence[str], scope: erasure.Scope
 ) -> erasure.PersonalTable:
-    """Return a table with `user_data` and `words`, whose rows the columns `ids` name."""
+    """Return a table with `user_data` and `words`; the columns `ids` identify its rows."""
     erased: dict[str, object] = {"user_data": NOTHING, **dict.fromkeys(words)}
     if name == "payments":
         erased["payer"] = None
@@ -112,15 +112,15 @@ def _table(
 
 
 def values_of_payer(row: database.Row) -> list[object]:
-    """Return all that a payer entered, and what the seller noted about the payment."""
+    """Return everything that a payer entered or the seller noted about the payment."""
     words = [row[column] for column in (*WORDS, *NOTES) if row.get(column) is not None]
     return [exact_json.loads(row["user_data"]), *words]
 
 
 def find_recipients(tx: database.Transaction, scope: erasure.Scope) -> list[database.Row]:
-    """Return the recipients of letters among the people of the scope.
+    """Return the recipients of letters who are in the scope.
 
-    Returns none if the scope is limited to payments.
+    Returns [] if the scope is limited to payments.
     """
     if scope.before is not None or scope.request_id is not None:
         return []
@@ -132,9 +132,9 @@ def find_recipients(tx: database.Transaction, scope: erasure.Scope) -> list[data
 
 
 def forget_recipient(tx: database.Transaction, recipient: database.Row, now: int) -> None:
-    """Erase a recipient's address everywhere in the service and end its letters.
+    """Erase a recipient's address everywhere in the service, and end their letters.
 
-    A digest, which identifies nobody, still records that its mailbox unsubscribed.
+    A digest, which identifies nobody, still records that the mailbox unsubscribed.
     """
     recipient_id = recipient["id"]
     erased = notification_rows.LETTER_PAYLOADS.encode(payment_reports.ErasedLetter())
@@ -147,29 +147,29 @@ def forget_recipient(tx: database.Transaction, recipient: database.Row, now: int
 
 
 def is_request(tx: database.Transaction, request_id: str) -> bool:
-    """Return whether there is or was a request of this id."""
+    """Return whether a request with this id exists or existed."""
     row = tx.one("SELECT id FROM payment_requests WHERE id = :id", id=request_id)
     return row is not None
 
 
 def data_of(tx: database.Transaction, payment_id: str) -> dict[str, str] | None:
-    """Return who the payer of a payment is, as they entered it; None for an unknown payment."""
+    """Return the data that a payment's payer entered; None for an unknown payment."""
     row = tx.one("SELECT user_data FROM payments WHERE id = :id", id=payment_id)
     return dict(exact_json.loads(row["user_data"])) if row else None
 
 
 def numbers_of(tx: database.Transaction, payment_id: str) -> frozenset[str]:
-    """Return the ids of a payment and of its checkout; of an unknown payment its own."""
+    """Return the ids of a payment and its checkout; only its own if the payment is unknown."""
     row = tx.one("SELECT checkout_id FROM payments WHERE id = :id", id=payment_id)
     return frozenset({payment_id, *(row.values() if row else ())})
 
 
 def _erase_notifications(tx: database.Transaction, row: database.Row) -> None:
-    """Erase the payer from a payment's notifications, and all answers of endpoints."""
+    """Erase the payer from a payment's notifications, and erase all answers of endpoints."""
     gone = erasure.ErasedValues.of(erasure.find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
         if owed["channel"] == notification.Channel.RECEIPT:
-            # It ends a letter that still waits.
+            # This ends a letter that is still waiting.
             text = notification_rows.RECEIPT_PAYLOADS.encode(payment_reports.ErasedLetter())
             tx.execute(FORGET_PAYER, id=owed["id"])
         else:
@@ -179,9 +179,9 @@ def _erase_notifications(tx: database.Transaction, row: database.Row) -> None:
 
 
 def _reports(tx: database.Transaction, row: database.Row, gone: erasure.ErasedValues) -> None:
-    """Erase values from the words in a payment's reports, and all answers of endpoints.
+    """Erase values from the words in a payment's reports, and erase all answers of endpoints.
 
-    Letters to payers have nothing that payers wrote.
+    Letters to payers contain nothing that payers wrote.
     """
     for owed in tx.query(OWED, payment=row["id"]):
         if owed["channel"] != notification.Channel.RECEIPT:
@@ -211,7 +211,7 @@ def _letters_of_checkout(tx: database.Transaction, row: database.Row) -> None:
 
 
 def _rewritten(owed: database.Row, change: Callable[[Any], Any]) -> str:
-    """Return a queued report's JSON after a change, NOTHING if the report can't be read."""
+    """Return a queued report's JSON after a change, or NOTHING if it can't be read."""
     body, payloads = owed["body"], PAYLOADS[notification.Channel(owed["channel"])]
     try:
         report = payloads.decode(body)
@@ -229,7 +229,7 @@ def _without(report: Any, gone: erasure.ErasedValues) -> Any:
     return replace(report, name=name, message=message)
 
 
-# Who sells, and where their money goes; their payments stay.
+# Sellers and their payout accounts; their payments stay.
 
 BATCH = 50
 """Profiles erased in one transaction, for which payments wait."""
@@ -255,7 +255,7 @@ OWNERS = (
     " UNION SELECT app_id, owner FROM payout_accounts"
 )
 ACCOUNTS = "SELECT id FROM payout_accounts WHERE app_id = :app_id AND owner = :owner"
-# What payers were shown names the account, even if it was deleted since.
+# The data shown to payers names the account, even if it has since been deleted.
 SHOWN = (
     "SELECT c.id FROM payment_requests r JOIN checkouts c ON c.request_id = r.id"
     " WHERE r.app_id = :app_id AND r.payout = :owner"
@@ -264,10 +264,10 @@ SHOWN = (
 
 
 def find_profiles(tx: database.Transaction, scope: erasure.Scope) -> list[tuple[str, str]]:
-    """Return table and id of the rows that show who the people of the scope are, or their accounts.
+    """Return table and id of the profiles and accounts of the people in the scope.
 
-    People are sellers by their contact or by their reference (`Owner-Ref`); all requests of a
-    seller count. Returns none if the scope is limited to payments.
+    Sellers are found by their contact or their reference (`Owner-Ref`), with all of their requests.
+    Returns [] if the scope is limited to payments.
     """
     people = scope.sellers
     if scope.before is not None or scope.request_id is not None or not people:
@@ -293,7 +293,7 @@ def find_profiles(tx: database.Transaction, scope: erasure.Scope) -> list[tuple[
 
 
 def _accounts(tx: database.Transaction, owners: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield table and id of the rows that show where the money of these owners goes."""
+    """Yield table and id of the rows that contain payout details of these owners."""
     for app_id, owner in sorted(owners):
         for table, sql in (("payout_accounts", ACCOUNTS), ("checkouts", SHOWN)):
             for row in tx.query(sql, app_id=app_id, owner=owner):

@@ -1,6 +1,6 @@
 """`/v3/checkouts`, `/v3/payoutAccounts` and `/hints`: attempts to pay, and where the money goes.
 
-A seller confirms or rejects checkouts whose rail can't know whether the money arrived.
+A seller confirms or rejects a checkout if its rail can't know whether the money arrived.
 """
 
 from collections.abc import Callable

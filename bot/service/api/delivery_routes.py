@@ -13,7 +13,7 @@ from bot.service.requests import idempotency
 from bot.service.wire import answer_schemas, field_types, json_answers
 
 MESSAGE_DIGITS = 28
-"""Digits in the ids of queued messages, which follow the channel."""
+"""Digits in the id of a queued message, after the channel."""
 
 ID_LENGTHS = {len(channel) + 1 + MESSAGE_DIGITS for channel in notification.Channel}
 router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])

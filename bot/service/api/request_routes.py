@@ -35,7 +35,7 @@ CODES_FILE = "delivery.codesFileId"
 async def with_codes(db: database.Database, app_id: str, goods: T) -> T:
     """Return the goods with the codes of the file that they name, if any. Raises InvalidBody.
 
-    The file is read before the transaction, because payments wait for that.
+    The file is read before the transaction, because payments wait for the transaction.
     """
     if goods is None or isinstance(goods, changes.Keep) or goods.codes_file is None:
         return goods
@@ -49,7 +49,7 @@ async def with_codes(db: database.Database, app_id: str, goods: T) -> T:
 
 
 async def request_answer(service: callers.Service, request: PaymentRequest, now: int) -> Response:
-    """Answer with a request, and the file that it delivers."""
+    """Answer with a request and the file that it delivers."""
     delivered = await _files(service.db, [request])
     answer = json_answers.request(service.public_url, request, now, delivered.get(request.id))
     return responses.json(answer)
@@ -69,7 +69,7 @@ async def request_items(
 async def payment_items(
     db: database.Database, request_id: str, payments: list[Payment]
 ) -> list[json_answers.Json]:
-    """Write payments of a request, each with the progress of its delivery."""
+    """Write payments of a request, each with its delivery progress."""
     progress = await fulfillment.read_progress(db, request_id, payments)
     return [json_answers.payment(*pair) for pair in zip(payments, progress, strict=True)]
 
@@ -386,7 +386,7 @@ async def stats(request_id: call_inputs.RowId, request: Request) -> Response:
 
 
 def _readable_anywhere(answer: json_answers.Json) -> Response:
-    """Answer so that scripts of any website may read it."""
+    """Allow scripts of any website to read the answer."""
     response = responses.json(answer)
     response.headers["Access-Control-Allow-Origin"] = "*"
     return response

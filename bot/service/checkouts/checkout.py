@@ -37,10 +37,10 @@ class CheckoutState(StrEnum):
     REJECTED = "rejected"
 
     LATE = "late"
-    """Paid when it held no units any more; it got others."""
+    """Paid after its units were released; it got other units."""
 
     OVERSOLD = "oversold"
-    """Paid when it held no units any more, and too few were left."""
+    """Paid after its units were released, when too few units were left."""
 
     @property
     def holds_unit(self) -> bool:
@@ -98,9 +98,10 @@ def states_before(state: CheckoutState) -> tuple[CheckoutState, ...]:
 
 
 def one_of(states: Iterable[CheckoutState]) -> str:
-    """Return the SQL condition that a checkout is in one of these states, as the indexes have it.
+    """Return the SQL condition for these states, in the same form as in the indexes.
 
-    For an `IN` of three and more SQLite makes a table each time that a row's indexes are examined.
+    SQLite builds a table for an `IN` of three or more values each time it examines the indexes of a
+    row.
     """
     terms = " OR ".join(f"state = '{state}'" for state in states)
     return f"({terms})"
@@ -117,31 +118,33 @@ SECOND = 1_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND
 
 PACES = ((5 * MINUTE, 5 * SECOND), (15 * MINUTE, 15 * SECOND))
-"""Up to an age of the invoice, the interval of regular polls: many payers leave the page for the
-app that pays."""
+"""Interval of regular polls up to each age of the invoice: many payers leave the page for the app
+that pays.
+"""
 
 SLOWEST = MINUTE
-"""The interval of regular polls of older invoices."""
+"""Interval of regular polls for older invoices."""
 
 GRACE = 10 * MINUTE
-"""For so long after its end an invoice is polled as often as before: wallets settle late."""
+"""Time after an invoice ends during which it is polled as often as before: wallets settle late."""
 
 AFTERWARDS = (HOUR, DAY)
 """The last polls, counted from the end of GRACE."""
 
 LAST = GRACE + max(AFTERWARDS)
-"""So long after its end an invoice is polled for the last time."""
+"""Time from the end of an invoice to its last poll."""
 
 PATIENCE = LAST + DAY
-"""So long after its end an invoice is given up even if its host took no call: a host may take none
-for a day."""
+"""Time from the end of an invoice until it is given up without a poll. A host can refuse all calls
+for a day.
+"""
 
 CLOSEST = SECOND
-"""The least time between two polls of a checkout, whoever requests them."""
+"""Minimum time between two polls of a checkout, whoever requests them."""
 
 
 def next_poll(opened_at: int, expires_at: int, now: int) -> int | None:
-    """Return when to poll after a poll at `now`, None if no money is expected any more."""
+    """Return when to poll after a poll at `now`, or None if money is no longer expected."""
     end = expires_at + GRACE
     if now < end:
         pace = next((pace for age, pace in PACES if now - opened_at < age), SLOWEST)
@@ -161,7 +164,7 @@ class Checkout:
     request_id: str
 
     token: str
-    """The hidden token of the payer's form."""
+    """The token in the payer's form."""
 
     user_data: dict[request.PayerField, str]
 
@@ -176,7 +179,7 @@ class Checkout:
     stored_state: CheckoutState = CheckoutState.OPEN
 
     language: str | None = None
-    """Language of the receipt to email to the payer, None for no receipt."""
+    """Language of the emailed receipt, None if the payer wants no receipt."""
 
     kind: str = payout_account.SANDBOX
     """Kind of the payout account, such as `bank`."""
@@ -190,7 +193,7 @@ class Checkout:
     """True if the rail learns of the money itself; otherwise the seller confirms it."""
 
     host: str = ""
-    """The host to poll for the money, "" without a wallet."""
+    """The host to poll for the money, "" if there is no wallet."""
 
     external_id: str | None = None
     """Id of the invoice, unique over all rails."""
@@ -199,7 +202,7 @@ class Checkout:
     """What the payer writes on a bank transfer."""
 
     pay_with: rail.PayWith | None = None
-    """What the payer is shown, None while the checkout is opening."""
+    """The invoice or code to pay with, None while the checkout is opening."""
 
     poll_details: dict[str, Any] = field(default_factory=dict)
     """What the rail needs for its polls."""
@@ -208,7 +211,7 @@ class Checkout:
     """Why the checkout could not be opened."""
 
     invalid_answer: str | None = None
-    """The first answer of its wallet that was not believed."""
+    """The first answer from the wallet that failed a check."""
 
     opened_at: int | None = None
 
@@ -225,7 +228,7 @@ class Checkout:
     """True if units are reserved for the claim, until `lapses_at`."""
 
     price: int | None = None
-    """What the payer chose to pay for one unit, None for the request's price."""
+    """The price that the payer chose for one unit, None if the request's price applies."""
 
     quantity: int = 1
     words: request.PayerWords = request.NO_WORDS
@@ -238,22 +241,22 @@ class Checkout:
 
     @property
     def ends_at(self) -> int:
-        """Return when it lapses: a claim may outlast its units."""
+        """Return when the checkout lapses. A claim may outlast the reservation of its units."""
         return self.claim_lapses_at or self.lapses_at
 
     @property
     def is_promised(self) -> bool:
-        """Return whether its units are held until its claim lapses."""
+        """Return whether the units are held until the claim lapses."""
         return self.is_held and self.lapses_at == self.claim_lapses_at
 
     @property
     def order(self) -> Order:
-        """Return what the payer takes."""
+        """Return the quantity and the price that the payer chose."""
         return Order(self.price, self.quantity)
 
     @property
     def wallet_host(self) -> str:
-        """Return the wallet's or relay's host, for the log: without the key of a wallet there."""
+        """Return the host of the wallet or relay for the log, without the wallet's key."""
         return self.host.partition("/")[0]
 
     @property
@@ -267,7 +270,7 @@ class Checkout:
         details: dict[str, Any],
         scenario: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE,
     ) -> rail.Charge:
-        """Return what its rail is asked, for the product's name and the account's details."""
+        """Return the charge for the rail, with the product's name and the account's details."""
         return rail.Charge(
             checkout_id=self.id,
             amount=self.quote.amount,
@@ -281,18 +284,18 @@ class Checkout:
         )
 
     def as_opened(self) -> rail.Opened:
-        """Return what its rail has opened, for a poll."""
+        """Return the invoice or code that the rail opened, for a poll."""
         return rail.Opened(self.settles_as, self.pay_with, self.expires_at, self.poll_details)
 
     def open(
         self, opened: rail.Opened, now: int, state: CheckoutState = CheckoutState.OPEN
     ) -> Checkout:
-        """Return the checkout as its rail has opened it, until its invoice ends at most."""
+        """Return the opened checkout; it lapses with its invoice at the latest."""
         ends = opened.lapses_at or self.lapses_at
         return replace(
             self,
             stored_state=state,
-            # Money that came with the opening is found by its payment.
+            # Money that arrived with the opening is identified by its payment.
             external_id=None if opened.arrived else opened.external_id,
             pay_with=opened.pay_with,
             poll_details=opened.poll_details,
@@ -312,36 +315,36 @@ class Settlement:
     checkout_id: str
 
     external_id: str
-    """Identifies one payment, however often its rail reports it."""
+    """Identifies a payment, however often the rail reports it."""
 
     amount: int | None = None
-    """All that arrived so far, in minor units; None for exactly the quote."""
+    """The total that has arrived, in minor units; None if it equals the quote."""
 
     confirmed: bool = False
-    """True if the seller confirms it, so that the amount that arrived is enough."""
+    """True if the seller confirmed the payment, so any amount is enough."""
 
 
-# How many units payers of one network may hold, and which claims yield theirs.
+# How many units payers on one network may hold, and which claims give up their units.
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The payer who opens a checkout, as caps count them."""
+    """The payer who opens a checkout, as the caps identify them."""
 
     network: str | None = None
-    """Identifies their address, None if addresses are not limited."""
+    """Identifies the payer's address, None if addresses are not limited."""
 
     payer: str | None = None
-    """The id in their cookie, None without a cookie."""
+    """The id in the payer's cookie, None if there is no cookie."""
 
     site: str | None = None
-    """Identifies the IPv6 site around their address; the address itself with IPv4."""
+    """Identifies the IPv6 site of the payer's address, or the address itself with IPv4."""
 
     is_counted: bool = False
-    """True if caps count what they hold, and held until recently."""
+    """True if the caps count the units that the payer holds or recently held."""
 
     peer: str = ""
-    """Identifies their network at all hosts, for a day."""
+    """Identifies the payer's network at all hosts for a day."""
 
 
 UNKNOWN_HOLDER = Holder()
@@ -349,49 +352,51 @@ UNKNOWN_HOLDER = Holder()
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What caps count of a request for one network, or for the site around it; in units."""
+    """Units of a request that the caps count for one network, or for its IPv6 site."""
 
     open: int = 0
-    """Reserved by checkouts that wait for money."""
+    """Units reserved by checkouts that are waiting for money."""
 
     nameless: int = 0
-    """Reserved by checkouts of payers without a cookie."""
+    """Units reserved by payers without a cookie."""
 
     checkouts: int = 0
     """The number of open and claimed checkouts."""
 
     lapsed: int = 0
-    """Given back unpaid; they count for as long again as they were held."""
+    """Units returned unpaid. They count for as long again as they were held."""
 
     given_up: int = 0
     """The number of checkouts given up unpaid; each counts for three times its duration."""
 
     paid: int = 0
-    """Paid within EARNED_FOR."""
+    """Units paid within EARNED_FOR."""
 
     claims: int = 0
-    """Claimed, and not confirmed by the seller yet."""
+    """Units claimed but not yet confirmed by the seller."""
 
 
 EARNED_FOR = HOUR
-"""Milliseconds for which a payment gives its network room."""
+"""Milliseconds for which a payment allows its network to reserve more units."""
 
 CLAIMED_SHARE = 2
-"""Divisor of a drop's units: claims hold so large a part at most, and the others stay for sale."""
+"""Divisor of a drop's units: claims hold at most this share, and the rest stay for sale."""
 
 FEW, MANY = 4, 8
-"""Divisors of a drop: a network may claim the quarter of a small one and PAYER_HOLDS units of a
-larger one. It may reserve PAYER_HOLDS units, of a large one an eighth."""
+"""Divisors of a drop. A network may claim a quarter of a small drop, and PAYER_HOLDS units of a
+larger drop. It may reserve PAYER_HOLDS units, or an eighth of a large drop.
+"""
 
 SITE = 2
-"""An IPv6 site has so many times the share of a network, since it is many networks."""
+"""Multiple of a network's share that an IPv6 site gets, because a site contains many networks."""
 
 MOST_OPEN, MOST_OPEN_OF_SITE = 100, 400
-"""Open checkouts of a link without units for one network, and for an IPv6 site around it: each
-makes calls to a provider that other sellers share."""
+"""Maximum open checkouts of a request with unlimited units, per network and per IPv6 site. Each
+checkout calls a provider that other sellers share.
+"""
 
 NETWORKS_OF_SITE = 4
-"""An IPv6 site's claims count as those of so many networks."""
+"""Divisor of an IPv6 site's unproven claims, because a site contains many networks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,16 +406,16 @@ class Claim:
     id: str
 
     site: str | None
-    """None if no cap counts the claim, so that it yields only to proven money."""
+    """None if no cap counts the claim; it then yields only to proven money."""
 
     claims: int
-    """All units that its site claims."""
+    """All units claimed by its site."""
 
     quantity: int
     claimed_at: int
 
     is_promised: bool
-    """True if its units are held until the claim lapses, not only for the ordinary time."""
+    """True if its units are held until the claim lapses, not only for the ordinary reservation."""
 
 
 def share(units: int, cap: int) -> int:
@@ -421,12 +426,13 @@ def share(units: int, cap: int) -> int:
 def may_reserve(
     holder: Holder, held: Held, of_site: Held, unsold: int | None, cap: int, quantity: int
 ) -> bool:
-    """Return whether the holder's network may open one more checkout, of `quantity` units.
+    """Return whether the holder's network may open another checkout of `quantity` units.
 
     `unsold` counts the units that remain or are reserved, None if they are unlimited. `cap` is
-    PAYER_HOLDS: what payers without a cookie may hold together. Each paid unit makes room for
-    another. The first checkout may take as many as the seller allows, and so may the one after a
-    single checkout was given up: whoever let an invoice expire gets another.
+    PAYER_HOLDS, the number of units that all payers without a cookie may hold together. Each paid
+    unit allows another. The first checkout may take as many units as the seller allows. So may the
+    second if only one checkout was given up, because a payer who let an invoice expire may try
+    again.
     """
     if is_capped_without_cookie(holder, held, cap, quantity):
         return False
@@ -443,12 +449,12 @@ def _fits(held: Held, room: int, quantity: int) -> bool:
 
 
 def is_capped_without_cookie(holder: Holder, held: Held, cap: int, quantity: int) -> bool:
-    """Return whether payers without a cookie hold as much as they may at this address."""
+    """Return whether payers without a cookie have reached their limit at this address."""
     return holder.payer is None and held.nameless > 0 and held.nameless + quantity > cap
 
 
 def may_claim(units: request.Units, held: Held, of_site: Held, cap: int, quantity: int) -> bool:
-    """Return whether a network may hold `quantity` more units by claims of its payers.
+    """Return whether a network's payers may hold `quantity` more units with claims.
 
     Claims that the seller has rejected or let lapse count for as long again as a claim lasts.
     """
@@ -464,11 +470,12 @@ def over_budget(units: request.Units, promised: int, quantity: int) -> int:
 def yielding(
     claims: Iterable[Claim], lacking: int, *, rival: int | None = None, is_proven: bool = False
 ) -> list[Claim]:
-    """Return the claims whose units make room for `lacking` others, none if all are too few.
+    """Return the claims to take `lacking` units from, or [] if all claims hold too few.
 
-    The site that claims most yields first, its newest claim first; the first claim of each site
-    stays. A new claim, with which its site claims `rival` units, gets units that were promised to
-    sites that claim more. Proven money also gets units that are held for the ordinary time only.
+    The site with the most claimed units yields first, starting with its newest claim. The first
+    claim of each site stays. A new claim that brings its site to `rival` units gets units promised
+    to sites that claim more. Proven money also gets units that are held only for the ordinary
+    reservation.
     """
     ranked = sorted(claims, key=lambda one: (one.claimed_at, one.id))
     firsts = {one.site: one.id for one in reversed(ranked)}

@@ -34,7 +34,7 @@ INSERT = """
       :host, :external_id, :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at,
       :price, :quantity, :payer_name, :message)
 """
-# An opening is stored once: a repeated one shows no second invoice.
+# An opening is stored once, so a repeat shows no second invoice.
 STORE_OPENED = """
     UPDATE checkouts SET external_id = :external_id, pay_with = :pay_with, look = :look,
       host = :host,
@@ -75,7 +75,7 @@ _GIVEN_UP = (
     "counted_until > :now AND (state = 'claimed'"
     " OR (claimed_at IS NULL AND (state = 'lapsed' OR state = 'cancelled')))"
 )
-# It ended at a quarter of the time from its beginning until it is forgotten, and counts until half.
+# It ended a quarter of the way from its start to being forgotten, and counts until halfway.
 _LAPSED = f"{_GIVEN_UP} AND counted_until + created_at > 2 * :now"
 _PAID = "counted_until > :now AND (state = 'paid' OR state = 'late')"
 _CLAIMED = (
@@ -91,7 +91,7 @@ _COUNTS = {
     "paid": (_PAID, "quantity"),
     "claims": (_CLAIMED, "quantity"),
 }
-"""For each field of Held, the condition of the checkouts that count, and what is summed up."""
+"""For each field of Held, the condition for the checkouts that count, and the column to sum."""
 
 HELD = (
     "SELECT "  # noqa: S608 - our own words
@@ -161,7 +161,7 @@ def insert(tx: database.Transaction, checkout: Checkout, holder: Holder) -> None
 
 
 def store_opened(tx: database.Transaction, checkout: Checkout, now: int) -> bool:
-    """Store what a wallet has opened; return False, unchanged, if it was stored before.
+    """Store a wallet's invoice; return False and change nothing if it was already stored.
 
     A checkout that still holds its units is open from now on, until its `lapses_at`.
     """
@@ -185,7 +185,7 @@ def _opened(checkout: Checkout) -> dict[str, Any]:
 
 
 def write_words(tx: database.Transaction, checkout_id: str, words: request.PayerWords) -> None:
-    """Replace what the payer tells the seller."""
+    """Replace the payer's words to the seller."""
     sql = "UPDATE checkouts SET payer_name = :name, message = :message WHERE id = :id"
     tx.execute(sql, id=checkout_id, name=words.name, message=words.message)
 
@@ -225,7 +225,7 @@ def count_promised(tx: database.Transaction, request_id: str, now: int) -> int:
 
 
 def find(tx: database.Transaction, checkout_id: str) -> Checkout | None:
-    """Return a checkout, None if it is unknown."""
+    """Return a checkout, or None if it is unknown."""
     return _found(tx.one(BY_ID, id=checkout_id))
 
 
@@ -237,9 +237,9 @@ def find_by_form(tx: database.Transaction, request_id: str, token: str) -> Check
 def find_by_holder(
     tx: database.Transaction, request_id: str, holder: Holder, now: int
 ) -> Checkout | None:
-    """Return the checkout that holds units for a payer with a cookie, None without a cookie.
+    """Return the checkout that holds a payer's units, or None if the payer has no cookie.
 
-    Of several, it prefers a checkout that is not claimed.
+    If there are several, prefer a checkout that is not claimed.
     """
     if holder.payer is None:
         return None
@@ -256,7 +256,7 @@ def find_by_holder(
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a request's caps count for a network and for its site; times in epoch ms."""
+    """Units of a request that the caps count for a network and its site; times in epoch ms."""
 
     network: Held
     site: Held
@@ -265,13 +265,13 @@ class Counted:
     """When the first open checkout of the site lapses."""
 
     room_at: int | None
-    """When the first of the counted units count no more."""
+    """When the first counted units stop counting."""
 
 
 def count_held(
     tx: database.Transaction, request_id: str, holder: Holder, now: int, but: str = ""
 ) -> Counted:
-    """Return what caps count for a holder, without the checkout `but`."""
+    """Return the units that the caps count for a holder, excluding the checkout `but`."""
     (row,) = tx.query(
         HELD, request_id=request_id, network=holder.network, site=holder.site, now=now, but=but
     )
@@ -282,9 +282,9 @@ def count_held(
 
 
 def count_unproven(tx: database.Transaction, checkout_id: str) -> int:
-    """Count the claims of the request from a checkout's network that nobody has confirmed.
+    """Count the request's unconfirmed claims from a checkout's network.
 
-    An IPv6 site has as many networks as it likes, so its claims count too, a quarter each.
+    An IPv6 site can invent networks, so each claim of the site counts too, as a quarter.
     """
     (row,) = tx.query(UNPROVEN, id=checkout_id)
     return max(int(row["own"]), int(row["of_site"]) // NETWORKS_OF_SITE, 1)
@@ -293,8 +293,8 @@ def count_unproven(tx: database.Transaction, checkout_id: str) -> int:
 def sweep(tx: database.Transaction, before: int, long_before: int, most: int) -> int:
     """Delete up to `most` unpaid checkouts that ended before `before`; return how many.
 
-    Checkouts of real money, and claimed ones, stay until `long_before`: their sellers may still
-    confirm them.
+    Checkouts for real money and claimed checkouts stay until `long_before`, because their sellers
+    may still confirm them.
     """
     rows = tx.query(FORGOTTEN, before=before, long_before=long_before, most=most)
     for request_id in sorted({row["request_id"] for row in rows}):
@@ -310,7 +310,7 @@ async def read(db: database.Database, request_id: str, checkout_id: str) -> Chec
 
 
 async def read_of_app(db: database.Database, app_id: str, checkout_id: str) -> Checkout | None:
-    """Return a checkout of a request of the application, also of a deleted one."""
+    """Return a checkout of one of the application's requests, including deleted requests."""
     return _found(await db.one(OF_APP, id=checkout_id, app_id=app_id))
 
 

@@ -1,4 +1,4 @@
-"""What people decide about a checkout: its payer claims or cancels it, its seller confirms it."""
+"""Decisions about a checkout: its payer claims or cancels it, its seller confirms or rejects it."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def claim(
     now: int,
     holder: Holder = UNKNOWN_HOLDER,
 ) -> Checkout:
-    """Record a payer's word that the money was sent, for the seller to confirm.
+    """Record the payer's claim that the money was sent, for the seller to confirm.
 
     Its units are held until then if `find_promise` allows it, otherwise for the ordinary time. A
-    lapsed checkout gets other units. A repetition changes nothing. Raises NotFound, WrongState,
-    and NotPayable if too few units are left.
+    lapsed checkout gets other units. A repeat changes nothing. Raises NotFound, WrongState, and
+    NotPayable if too few units are left.
     """
     request_rows.lock(tx, request_id)
     checkout = _found(tx, checkout_id)
@@ -77,7 +77,7 @@ def record_claim(
 
 
 def cancel(tx: database.Transaction, request_id: str, checkout_id: str, now: int) -> bool:
-    """Cancel an open checkout and return its units; return False, unchanged, for any other."""
+    """Cancel an open checkout and release its units; return False if it isn't open."""
     request_rows.lock(tx, request_id)
     checkout = checkout_rows.find(tx, checkout_id)
     if checkout is None or checkout.request_id != request_id:
@@ -86,11 +86,11 @@ def cancel(tx: database.Transaction, request_id: str, checkout_id: str, now: int
 
 
 def confirm(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
-    """Record the payment of a checkout by its seller's word; a paid checkout stays as it is.
+    """Record a payment that the seller confirms; a paid checkout stays as it is.
 
-    An underpaid payment counts as whole, with the amount that arrived. If the rail reports the
-    same money later, it is this payment. Raises NotFound, and WrongState while the checkout is
-    opening.
+    An underpaid payment counts as complete, with the amount that arrived. If the rail reports the
+    same money later, no second payment is recorded. Raises NotFound, and WrongState while the
+    checkout is opening.
     """
     checkout_rows.lock_request(tx, checkout_id)
     checkout = find_own(tx, app_id, checkout_id, now)
@@ -106,9 +106,9 @@ def confirm(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -
 
 
 def reject(tx: database.Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
-    """Record that a claimed payment did not arrive, return its units and email its payer.
+    """Record that a claimed payment didn't arrive, release its units and email the payer.
 
-    A repetition changes nothing. Raises NotFound and WrongState.
+    A repeat changes nothing. Raises NotFound and WrongState.
     """
     checkout_rows.lock_request(tx, checkout_id)
     checkout = find_own(tx, app_id, checkout_id, now)
@@ -130,10 +130,10 @@ def find_promise(
     holder: Holder,
     now: int,
 ) -> list[Claim] | None:
-    """Return the claims that have to yield so that a checkout's units are held until it's decided.
+    """Return the claims that must yield so that a checkout's units are held until the decision.
 
-    None if the units can't be held so long: its network claims enough, or claims hold half of the
-    drop and no other network claims more.
+    None if the units can't be held that long, because the network has reached its limit of claims,
+    or because claims hold half of the drop and no other network claims more.
     """
     if not context.holds or request.units is None:
         return []
@@ -152,7 +152,7 @@ def find_promise(
 
 
 def _refusal(tx: database.Transaction, checkout: Checkout, now: int) -> errors.NotPayable | None:
-    """Return why too few units are left for a lapsed checkout, None if enough are left.
+    """Return the error if too few units are left for a lapsed checkout, otherwise None.
 
     Raises NotFound for a deleted request.
     """

@@ -1,9 +1,9 @@
 """SQL that moves units between remaining, reserved and paid: guarded statements only.
 
-A checkout changes its state together with its units, all of them or none, from the states that
-checkouts/checkout.py allows. The sums of the money for sold units move with them. Callers hold the
-request's row: `take` locks it, everything else is called after `request_rows.lock`
-(docs/decisions/0069-one-lock-order.md).
+A checkout's state changes together with all of its units, from the states that
+checkouts/checkout.py allows. The sums of money change with the sold units. Callers lock the
+request's row first: `take` locks it itself, and all other functions are called after
+`request_rows.lock` (docs/decisions/0069-one-lock-order.md).
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from bot.service.checkouts.checkout import (
 from bot.service.payouts import account_rows
 from bot.service.requests import request, request_rows
 
-# The holder is personal data: it is stored only while the checkout is open or a cap counts it.
+# The holder is personal data, stored only while the checkout is open or a cap counts it.
 NOBODY = "network = NULL, payer = NULL, site = NULL, counted_until = NULL"
 
 
 def _counted(until: str, lasts: str = "1 = 0", known: str = "counted_until IS NOT NULL") -> str:
-    """Return the SQL that counts a checkout's holder until a time, and forgets the payer.
+    """Return the SQL that counts a checkout's holder until a time and forgets the payer.
 
-    Nobody is forgotten if it `lasts`; only a holder who is `known` counts. All are SQL.
+    `lasts` is the condition for keeping the payer, `known` for counting the holder. All arguments
+    are SQL.
     """
     kept = f"{known} AND {until} > :now OR {lasts}"
     return f"payer = CASE WHEN {lasts} THEN payer END, " + ", ".join(
@@ -44,8 +45,9 @@ def _counted(until: str, lasts: str = "1 = 0", known: str = "counted_until IS NO
     )
 
 
-# Units that were held for nothing count for as long again, and their holder is known for three
-# times as long: see `_LAPSED` of checkout_rows. A rejected claim counts for the time of a claim.
+# Units that were held but not paid count for as long again, and their holder is known for three
+# times as long: see `_LAPSED` in checkout_rows. A rejected claim counts for as long as a claim
+# lasts.
 _AS_LONG_AGAIN = "4 * :now - 3 * created_at"
 _ENDED_COUNTS = {
     CheckoutState.CANCELLED: _counted(_AS_LONG_AGAIN),
@@ -64,7 +66,7 @@ RESERVED, SOLD = "reserved_units", "paid_count"
 
 
 def _add(total: str, billions: str, rest: str) -> str:
-    """Return the SQL that adds an amount to one of the sums, in the two parts of `tables`."""
+    """Return the SQL that adds an amount to a sum stored in two columns (see `tables`)."""
     whole = f"({total}_rest + {rest})"
     return (
         f"{total}_billions = {total}_billions + {billions} + {whole} / {tables.BILLION},"
@@ -133,7 +135,7 @@ PAY = (
     f" AND held = 1 AND lapses_at > :now"
 )
 
-# A claim that outlasts its units goes on without them: its seller may still confirm it.
+# A claim that outlasts its units continues without them, because its seller may still confirm it.
 _OUTLASTS = "claim_lapses_at > :now"
 _LAPSE_COUNTS = _counted(
     "CASE WHEN claim_lapses_at <= :now THEN 2 * claim_lapses_at - claimed_at"
@@ -157,10 +159,10 @@ TAKE_RESERVED = f"""
     WHERE id = :id AND reserved_units >= :units
 """  # noqa: S608 - our own words
 
-# The states in which a checkout has no units, although money may still come for it.
+# The states in which a checkout has no units, although its money may still arrive.
 _WITHOUT_UNITS = f"({GIVEN_UP} OR (state = 'claimed' AND held = 0))"
 
-# Sell remaining units to a checkout without units, also of an expired request: the payer did pay.
+# Sell remaining units to a checkout without units, even if the request expired: the payer paid.
 TAKE_LATE = f"""
     UPDATE payment_requests SET remaining_units = remaining_units - :units, {_SELL}
     WHERE id = :id AND (remaining_units IS NULL OR remaining_units >= :units)
@@ -217,7 +219,7 @@ RESERVE_AGAIN = """
     WHERE id = :id AND deleted_at IS NULL AND (remaining_units IS NULL OR remaining_units >= :units)
 """
 
-# Read the claims of a request that hold units: `yielding` chooses those that give them up.
+# Read the claims of a request that hold units: `yielding` chooses the claims that give them up.
 # `claims` sums up all claimed units of the claim's site, because large holders yield first.
 CLAIMS = """
     SELECT c.id, c.quantity, c.claimed_at, c.lapses_at, c.claim_lapses_at,
@@ -238,13 +240,13 @@ OVERDUE = (
     f"SELECT DISTINCT request_id FROM checkouts WHERE {HOLDS} AND lapses_at <= :now LIMIT :most"  # noqa: S608 - our own words
 )
 
-# True for holders that no cap counts any more. A claim is counted for as long as it lasts.
+# True for holders that no cap counts. A claim counts for as long as it lasts.
 _COUNTED_ENOUGH = f"counted_until > 0 AND counted_until <= :now AND NOT {HOLDS}"
 
 # Find requests with such holders, for the sweep.
 COUNTED_ENOUGH = f"SELECT DISTINCT request_id FROM checkouts WHERE {_COUNTED_ENOUGH} LIMIT :most"  # noqa: S608 - our own words
 
-# Erase these holders of a request: they are personal data that nobody needs any more.
+# Erase these holders of a request, because they are personal data and no longer needed.
 FORGET_HOLDERS = (
     f"UPDATE checkouts SET {NOBODY}"  # noqa: S608 - our own words
     f" WHERE request_id = :id AND site IS NOT NULL AND {_COUNTED_ENOUGH}"
@@ -252,7 +254,7 @@ FORGET_HOLDERS = (
 
 
 def return_lapsed(tx: database.Transaction, request_id: str, now: int) -> int:
-    """Return the units of lapsed reservations to the request; return how many."""
+    """Release the units of a request's lapsed reservations; return how many."""
     lapsed: int = sum(row["units"] for row in tx.query(LAPSE, id=request_id, now=now))
     if lapsed:
         tx.execute(GIVE_BACK, id=request_id, units=lapsed)
@@ -260,7 +262,7 @@ def return_lapsed(tx: database.Transaction, request_id: str, now: int) -> int:
 
 
 def close_lapsed(tx: database.Transaction, now: int, most: int) -> int:
-    """Close lapsed checkouts of up to `most` requests, and forget holders that no cap counts.
+    """Close lapsed checkouts of up to `most` requests, and forget holders no cap counts.
 
     Returns the number of requests.
     """
@@ -278,8 +280,9 @@ def take(
 ) -> request.PaymentRequest | None:
     """Take the units of an order, counted in RESERVED or SOLD, and lock the request.
 
-    Returns None, unchanged, if too few remain, one checkout may not take so many, or the request
-    can't be paid now. Units of lapsed reservations can be taken only once they are returned.
+    Returns None and changes nothing if too few units remain, if one checkout may not take so many,
+    or if the request can't be paid now. Units of lapsed reservations can be taken only after they
+    are released.
     """
     price = {"price": order.price} if column == SOLD else {}
     row = tx.one(TAKE[column], id=request_id, now=now, units=order.quantity, **price)
@@ -293,7 +296,7 @@ def take(
 def give_back(
     tx: database.Transaction, request: request.PaymentRequest, order: order.Order, column: str
 ) -> None:
-    """Return the units that `take` took to the remaining ones."""
+    """Add the units that `take` took back to the remaining units."""
     if column == RESERVED:
         tx.execute(GIVE_BACK, id=request.id, units=order.quantity)
         return
@@ -302,7 +305,7 @@ def give_back(
 
 
 def count_raised(tx: database.Transaction, payment: request.Payment, *, back: bool) -> None:
-    """Take a payment out of the sum that was raised if `back`, otherwise count it again.
+    """Subtract a payment from the sum raised if `back`, otherwise add it again.
 
     A payment that took no units was never counted. Callers change the payment's own mark in the
     same transaction.
@@ -321,7 +324,7 @@ def end(
 ) -> bool:
     """End a checkout without its money and return its units at once.
 
-    Returns False, unchanged, if it is in a state that `state` can't follow.
+    Returns False and changes nothing if `state` can't follow the checkout's present state.
     """
     if not tx.execute(END[state], id=checkout.id, now=now, failure=failure):
         return False
@@ -340,9 +343,9 @@ def claim(
     *,
     promised: bool,
 ) -> bool:
-    """Claim an open checkout until a time; return False, unchanged, in any other state.
+    """Claim an open checkout until a time; return False if it isn't open.
 
-    Its units are held as long if `promised`, otherwise as long as they are reserved.
+    If `promised`, its units are held until then, otherwise until their reservation lapses.
     """
     lapses_at = until if promised else min(checkout.lapses_at, until)
     return _claim(tx, CLAIM, checkout, holder, now, until, lapses_at, held=True)
@@ -394,7 +397,7 @@ def _claim(
 def make_room(
     tx: database.Transaction, request_id: str, units: int, *, is_proven: bool = False
 ) -> bool:
-    """Take units back from claims until `units` remain; return False, unchanged, if that fails."""
+    """Take units from claims until `units` remain; return False, unchanged, if that fails."""
     row = tx.one("SELECT remaining_units FROM payment_requests WHERE id = :id", id=request_id)
     if row is None or row["remaining_units"] is None:
         return False
@@ -410,7 +413,7 @@ def find_yielding(
     rival: int | None = None,
     is_proven: bool = False,
 ) -> list[Claim]:
-    """Return the claims that yield the `lacking` units, as `yielding` chooses them."""
+    """Return the claims that `yielding` chooses to give up `lacking` units."""
     claims = [
         Claim(
             id=row["id"],
@@ -426,9 +429,9 @@ def find_yielding(
 
 
 def take_back(tx: database.Transaction, request_id: str, claims: Iterable[Claim]) -> bool:
-    """Return the units of claims to the remaining ones; return False if there are none.
+    """Add the units of claims to the remaining units; return False if there are no claims.
 
-    The claims go on without units: their seller may still confirm them.
+    The claims continue without units, because the seller may still confirm them.
     """
     yielded = [
         tx.execute(GIVE_BACK, id=request_id, units=one.quantity)
@@ -441,8 +444,8 @@ def take_back(tx: database.Transaction, request_id: str, claims: Iterable[Claim]
 def take_units(tx: database.Transaction, checkout: Checkout, now: int) -> request.PaymentState:
     """Turn the checkout's units into sold ones; return the state of its payment.
 
-    A checkout without units takes others if enough remain, or claims yield them. Otherwise, and for
-    a second payment of one checkout, none is taken: the payment is oversold as a whole.
+    A checkout without units takes others if enough remain or if claims yield them. Otherwise the
+    payment is oversold and takes no units. So is a second payment of one checkout.
     """
     sold = {"id": checkout.request_id, "units": checkout.quantity, "price": checkout.price}
     if tx.execute(PAY, id=checkout.id, now=now):

@@ -1,6 +1,6 @@
-"""Opening checkouts at wallets: I/O outside of the transaction that reserves the units.
+"""Opens checkouts at wallets, with I/O outside the transaction that reserves the units.
 
-A crash in between leaves an invoice that nobody has seen, and a reservation that lapses.
+A crash in between leaves an unseen invoice and a reservation that lapses.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ OPEN_SECONDS = 15
 """Time limit of an opening; a rail's own limit is shorter."""
 
 ROOM = 256
-"""Simultaneous openings in this process: wallets that never answer fill their own lanes only."""
+"""Simultaneous openings in this process. Wallets that never answer fill only their own lanes."""
 
 WALLET_ROOM = 8
-"""Of these, openings at one wallet's host, or at one wallet of a relay."""
+"""Simultaneous openings at one wallet's host, or at one wallet behind a relay."""
 
 PATIENCE = host_budgets.PATIENCE[host_budgets.OPENING]
-"""Milliseconds for which a payer's checkout waits for a host that takes no call."""
+"""Milliseconds that a payer's checkout waits for a host that accepts no calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class OpeningHandler:
         self.queue_handler = worker.QueueHandler(self._queue, self.handle, concurrency=ROOM)
 
     async def handle(self, message: outbox.Message) -> None:
-        """Ask for the invoice, and settle the message with it in one transaction."""
+        """Request the invoice, then store it and settle the message in one transaction."""
         checkout_id, lane = message.body.checkout_id, polling.WalletLane.parse(message.lane)
         found, closed_for = await self._db.read(
             lambda tx: (self._read(tx, checkout_id), self._closed_for(tx, lane.host))
@@ -111,7 +111,7 @@ class OpeningHandler:
         )  # fmt: skip
 
     def _read(self, tx: database.Transaction, checkout_id: str) -> tuple[str, rail.Charge] | None:
-        """Return the kind and the charge, None if nobody waits for the checkout any more."""
+        """Return the kind and the charge, or None if nobody is waiting for the checkout."""
         now = self._now()
         checkout = checkout_rows.find(tx, checkout_id)
         if checkout is None or checkout.state(now) is not CheckoutState.OPENING:
@@ -124,7 +124,7 @@ class OpeningHandler:
         return checkout.kind, replace(charge, hint_url=self._context.hint_url(checkout_id))
 
     def _closed_for(self, tx: database.Transaction, host: str) -> int:
-        """Return the milliseconds for which a host asks for no calls."""
+        """Return how many milliseconds remain until a host accepts calls again."""
         if self._budget is None:
             return 0
         now = self._now()
@@ -148,8 +148,8 @@ class OpeningHandler:
     ) -> Checkout | None:
         """Store the answer, and return the checkout after it.
 
-        A reservation that lapsed meanwhile stays lapsed, but its invoice is polled: the money
-        would be late.
+        A reservation that has lapsed stays lapsed, but its invoice is polled, because late money
+        may arrive.
         """
         now = self._now()
         if isinstance(answer, rail.Unavailable) and answer.again_in is not None:
@@ -175,6 +175,6 @@ class OpeningHandler:
 
 
 def _is_used(tx: database.Transaction, answer: rail.Opened, now: int) -> bool:
-    """Return whether an invoice was handed out before, or has ended already."""
+    """Return whether an invoice was used before or has already expired."""
     has_ended = answer.lapses_at is not None and answer.lapses_at <= now
     return has_ended or checkout_rows.is_known(tx, answer.external_id)

@@ -1,4 +1,4 @@
-"""What payers enter on the pay page: their data, the quantity and the amount; and what they pay."""
+"""The payer's input on the pay page (data, quantity, amount), and the resulting quote."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHORT_ZONES = ("+1", "+7")
 def check_payer_data(
     asked: Sequence[request.PayerField], form: Mapping[str, str]
 ) -> tuple[dict[request.PayerField, str], tuple[request.PayerField, ...]]:
-    """Return the data to store, and the fields that are malformed.
+    """Return the data to store and the malformed fields.
 
     A paymail and an email address are stored as they are sent, with the domain in ASCII, and a
     phone number as it is dialled.
@@ -40,13 +40,13 @@ def check_payer_data(
 
 
 def payer_key(data: Mapping[request.PayerField, str]) -> str | None:
-    """Return the value that identifies a payer, None for a payer who entered nothing."""
+    """Return the value that identifies a payer, or None if the payer entered nothing."""
     known = (data.get("paymail"), data.get("email"), data.get("phoneNumber"))
     return next((value.lower() for value in known if value), None)
 
 
 def masked(field: request.PayerField, value: str) -> str:
-    """Return payer data masked for a page that others can open too.
+    """Return payer data masked for a page that other people can open.
 
     `m•••@example.org`, `+49 ••• ••89`: payers recognize their own.
     """
@@ -72,24 +72,24 @@ AMOUNT, QUANTITY = "amount", "quantity"
 """The fields of the pay page's form that refusals name."""
 
 TOO_SMALL, TOO_LARGE, NOT_OFFERED = "tooSmall", "tooLarge", "notOffered"
-"""Codes of refused amounts and quantities, beside those of MoneyError."""
+"""Codes of refused amounts and quantities, in addition to the MoneyError codes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a payer takes in one checkout."""
+    """The quantity and the price in one checkout."""
 
     price: int | None = None
-    """Minor units for each unit, None for the request's own price."""
+    """Minor units for each unit, None if the request's own price applies."""
 
     quantity: int = 1
 
     def amount(self, terms: request.Terms) -> int:
-        """Return the whole sum in minor units of the price's currency."""
+        """Return the total in minor units of the price's currency."""
         return self.quantity * (terms.amount if self.price is None else self.price)
 
     def terms(self, terms: request.Terms) -> request.Terms:
-        """Return the terms of the whole sum: the receivers' shares in the same proportion."""
+        """Return the terms for the total, with the receivers' shares in the same proportion."""
         total = self.amount(terms)
         if total == terms.amount:
             return terms
@@ -98,7 +98,7 @@ class Order:
         return replace(terms, receivers=tuple(replace(one, amount=share) for one, share in both))
 
     def settled(self, terms: request.Terms) -> Order:
-        """Return the order as its checkout keeps it, with its price checked against the terms.
+        """Return the order to store, with the price checked against the terms.
 
         The price is None if the payer can't choose. Raises InvalidBody.
         """
@@ -134,7 +134,7 @@ def read_price(terms: request.Terms, amount: Decimal, quantity: int = 1) -> int:
 
 
 def check_bounds(order: Order) -> None:
-    """Raise InvalidBody for an order of nothing, or of a sum beyond the database's integers."""
+    """Raise InvalidBody if the quantity is zero or the sum exceeds the database's integers."""
     if order.quantity < 1:
         raise _refused(QUANTITY, TOO_SMALL, "must be at least 1")
     if order.price is None:
@@ -158,7 +158,7 @@ def check_price(terms: request.Terms, price: int, quantity: int = 1) -> int:
 
 
 def _most(terms: request.Terms, quantity: int = 1) -> int:
-    """Return the highest price of one unit of so many."""
+    """Return the highest price of one unit at this quantity."""
     most = amounts.most_minor(terms.currency) // quantity
     maximum = terms.choice.maximum if terms.choice else None
     return most if maximum is None else min(most, maximum)
@@ -173,7 +173,7 @@ def check_quantity(terms: request.Terms, quantity: int) -> None:
 
 
 def unconvertible(order: Order, error: errors.MoneyError) -> errors.InvalidBody | None:
-    """Return why a chosen amount can't be paid in another currency, None if it isn't the reason."""
+    """Return the error if a chosen amount can't be converted, None for other causes."""
     codes = {"notPositive": TOO_SMALL, "tooLarge": TOO_LARGE}
     if order == ONE or error.reason not in codes:
         return None
@@ -197,7 +197,7 @@ _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def quote(terms: request.Terms, rate: request.ExchangeRate | None) -> request.Quote:
-    """Return what a payer pays: the price, converted if the denomination differs.
+    """Return the price to pay, converted if the denomination differs.
 
     The total is rounded half up to the instrument's minor unit. Each share is less than one unit
     from its exact value, so a share of less than one may be 0. Raises MoneyError unknownCurrency
@@ -220,7 +220,7 @@ def quote(terms: request.Terms, rate: request.ExchangeRate | None) -> request.Qu
 
 
 def unsure_share(terms: request.Terms, least: int, rate: request.ExchangeRate | None) -> int | None:
-    """Return the index of the first receiver whose share of some amount from `least` up may be 0.
+    """Return the index of the first receiver whose share may be 0 at an amount from `least` up.
 
     A share that is rounded up for one amount may be rounded down for a larger one.
     """

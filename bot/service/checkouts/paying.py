@@ -1,9 +1,10 @@
-"""Pay a request (`pay`): a checkout reserves its units by one of the request's ways.
+"""Pay a request (`pay`): a checkout reserves units for one of the request's ways to pay.
 
-The ordinary way: `inventory.take` reserves the units, `_begin` stores and opens the checkout.
+In the ordinary case `inventory.take` reserves the units and `_begin` stores and opens the checkout.
 The rest of `pay` is for forms posted twice, payers with an earlier checkout, and too few units.
 
-Test money and bank codes are open in the transaction that reserves; a wallet is asked by a job.
+Test money and bank codes open in the transaction that reserves the units. Wallets are called by a
+job.
 """
 
 from __future__ import annotations
@@ -57,13 +58,13 @@ class PaymentForm:
     holder: Holder = UNKNOWN_HOLDER
 
     language: str | None = None
-    """Language of the receipt to email, None for no receipt."""
+    """Language of the emailed receipt, None if the payer wants no receipt."""
 
     way: str | None = None
-    """The chosen way to pay, None for the seller's first one."""
+    """The chosen way to pay, None for the seller's first way."""
 
     price: int | None = None
-    """Minor units for one unit in the request's currency, None for the request's price."""
+    """Minor units of the request's currency for one unit, None if the request's price applies."""
 
     quantity: int = 1
 
@@ -73,16 +74,16 @@ class PaymentForm:
     message: str | None = None
 
     another: bool = False
-    """True if the payer knows that a claim of theirs waits for the seller, and buys more."""
+    """True if the payer has a pending claim and chose to buy more."""
 
     @property
     def order(self) -> Order:
-        """Return what the payer takes."""
+        """Return the quantity and the price that the payer chose."""
         return Order(self.price, self.quantity)
 
     @property
     def words(self) -> PayerWords:
-        """Return what the payer tells the seller."""
+        """Return the payer's words to the seller."""
         return PayerWords(self.payer_name, self.message)
 
 
@@ -99,18 +100,18 @@ class PaymentProgress:
     """True if the payment was just stored."""
 
     is_claimed: bool = False
-    """True if the payer posts a new form while the seller has yet to confirm this checkout."""
+    """True if the payer posted a new form while this checkout is waiting for the seller."""
 
 
 def pay(
     tx: database.Transaction, context: settling.PaymentContext, form: PaymentForm, now: int
 ) -> PaymentProgress:
-    """Open a checkout, and record its payment if the rail has the money at once.
+    """Open a checkout, and record its payment if the money arrives immediately.
 
-    A form posted before, or a payer whose checkout of the same order by this way holds units, gets
-    the progress of that checkout. A payer's other checkout is given up for the new one unless it is
-    claimed; then a form that asks for `another` opens a second one. Raises NotFound, InvalidBody,
-    NotPayable with the state that prevents it, and TooManyHolds.
+    If the form was posted before, or if the payer's checkout of the same order by this way holds
+    units, return the progress of that checkout. Any other checkout of the payer is given up unless
+    it is claimed; a form that asks for `another` then opens a second checkout. Raises NotFound,
+    InvalidBody, NotPayable with the state that prevents it, and TooManyHolds.
     """
     if earlier := _posted_before(tx, form):
         return earlier
@@ -132,7 +133,7 @@ def pay(
             checkout_rows.write_words(tx, held.id, form.words)
         return PaymentProgress(held.id, None, is_claimed=is_claimed)
     if held and request is not None:
-        request = request_rows.find(tx, form.request_id, now)  # with the returned units
+        request = request_rows.find(tx, form.request_id, now)  # with the released units
     if request is None and (inventory.return_lapsed(tx, form.request_id, now) or held):
         request = inventory.take(tx, form.request_id, form.order, column, now)
     if request is None and inventory.make_room(tx, form.request_id, form.quantity):
@@ -153,14 +154,15 @@ def _posted_before(tx: database.Transaction, form: PaymentForm) -> PaymentProgre
 
 
 def _is_at_once(context: settling.PaymentContext, form: PaymentForm) -> bool:
-    """Return whether the money is here with the form, as only test money can be."""
+    """Return whether the money arrives with the form; only test money can."""
     return context.rails.test_money and form.scenario.is_at_once
 
 
 def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: int) -> bool:
-    """End a payer's checkout for another one; return False, unchanged, if it stays.
+    """End a payer's checkout so that another can open; return False if it stays.
 
-    A checkout of the same order by the same way stays. So does a claimed one: the seller decides.
+    A checkout of the same order by the same way stays. A claimed checkout stays too, because the
+    seller decides about it.
     """
     if _is_same(held, form) or held.stored_state is CheckoutState.CLAIMED:
         return False
@@ -170,7 +172,7 @@ def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: i
 
 
 def _is_same(held: Checkout, form: PaymentForm) -> bool:
-    """Return whether a form asks for the same as a checkout; a fixed price is always the same."""
+    """Return whether a form matches a checkout's order and way; a fixed price always matches."""
     return (
         form.way in {None, held.way}
         and form.quantity == held.quantity
@@ -181,7 +183,7 @@ def _is_same(held: Checkout, form: PaymentForm) -> bool:
 def _refusal(
     tx: database.Transaction, form: PaymentForm, now: int
 ) -> errors.NotFound | errors.NotPayable:
-    """Return why units could not be taken. Raises InvalidBody for more than a checkout may have."""
+    """Return why no units were taken. Raises InvalidBody if a checkout may not have so many."""
     request = request_rows.find(tx, form.request_id, now)
     if request is None:
         return errors.NotFound()
@@ -203,10 +205,10 @@ def _check_holds(
     *,
     but: str,
 ) -> None:
-    """Raise TooManyHolds, which undoes the taking, if the payer's network holds enough.
+    """Raise TooManyHolds, which rolls back the reservation, if the payer's network is at its limit.
 
-    It counts after the guarded statement, which no other transaction passes until this one commits,
-    and without the checkout `but`, which is replaced.
+    The count follows the guarded statement, which blocks other transactions until this one commits.
+    It excludes the checkout `but`, which is being replaced.
     """
     if not context.holds or holder.site is None:
         return
@@ -228,7 +230,7 @@ def _begin(
     holder: Holder,
     now: int,
 ) -> PaymentProgress:
-    """Store the checkout of units just reserved, open unless it waits for a wallet's answer.
+    """Store the checkout of units just reserved; it is open unless a wallet must answer first.
 
     Raises InvalidBody and NotPayable.
     """
@@ -279,8 +281,8 @@ def _account(
 ) -> payout_account.PayoutAccount | None:
     """Return the account of the chosen way, None for test money.
 
-    Raises NotPayable if there is no account, or its seller has removed it since the page was
-    opened, and InvalidBody for an unknown way.
+    Raises NotPayable if there is no account or if the seller removed it after the page was opened,
+    and InvalidBody if the way is unknown.
     """
     if context.rails.test_money:
         if way not in {None, payout_account.SANDBOX}:
@@ -305,9 +307,9 @@ def _account(
 def _paid_to(
     tx: database.Transaction, account: payout_account.PayoutAccount | None, form: PaymentForm
 ) -> dict[str, Any]:
-    """Return the fields of a checkout that say where its money goes.
+    """Return the checkout fields that identify the payout account.
 
-    Only money that its seller has to confirm has a reference.
+    There is a reference only if the seller has to confirm the money.
     """
     if account is None:
         is_claimed = form.scenario is rail.SandboxScenario.CLAIMED
@@ -322,7 +324,7 @@ def _paid_to(
 
 
 def _free_reference(tx: database.Transaction) -> str:
-    """Return a reference that no other payer writes, so that payments can be told apart."""
+    """Return an unused reference, so that the seller can tell payments apart."""
     from bot.service.rails import bank  # noqa: PLC0415 - costs memory
 
     reference = bank.new_reference()
@@ -363,13 +365,14 @@ class Way:
 
     quote: Quote | None
     """What the payer pays, None while the rate is unknown. If the payer chooses the amount, the
-    quote is of the highest one: the lowest may come to nothing in sats."""
+    quote is for the highest amount, because the lowest may round to 0 sats.
+    """
 
 
 async def read_ways(
     db: database.Database, context: settling.PaymentContext, request: PaymentRequest
 ) -> list[Way]:
-    """Return the ways to pay a request in its seller's order, none with test money."""
+    """Return the ways to pay a request in its seller's order, [] with test money."""
     if context.rails.test_money or request.payout is None:
         return []
     accounts = await account_rows.read_ways(db, request.app_id, request.payout)
@@ -398,6 +401,6 @@ def _quote(
 
 
 def _payer_currency(request: PaymentRequest, account: payout_account.PayoutAccount) -> str:
-    """Return the currency that a payer pays to an account: the price's if the account takes it."""
+    """Return the currency paid to an account: the price's currency if the account takes it."""
     price = request.terms.currency
     return price if price in account.currencies else account.currencies[0]

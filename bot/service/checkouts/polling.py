@@ -1,7 +1,7 @@
 """Polls of the rails for the money of checkouts.
 
-A poll is a row of a queue, so a restart continues where it stopped. Regular polls follow each other
-in growing intervals; hints and open pages request one as soon as possible.
+A poll is a row in a queue, so a restart continues where it stopped. Regular polls run at growing
+intervals. Hints and open pages request a poll as soon as possible.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ from bot.service.requests import request
 log = structlog.get_logger()
 
 REGULAR_POLL = f"SELECT id FROM {queries.QUEUED} AS queued WHERE id = :key AND state = 'waiting'"  # noqa: S608 - our own words
-"""Finds the regular poll of a checkout while it waits."""
+"""Finds the waiting regular poll of a checkout."""
 
 POLL_SECONDS = 15
 """Time limit of a poll; a rail's own limit is shorter."""
 
 ROOM = 256
-"""Simultaneous polls in this process: wallets that never answer fill their own lanes only."""
+"""Simultaneous polls in this process. Wallets that never answer fill only their own lanes."""
 
 ZONE_ROOM = ROOM // 4
-"""Of these, polls of wallets in one zone, whose owner can invent hosts and ports."""
+"""Simultaneous polls of wallets in one zone, whose owner can invent hosts and ports."""
 
 WALLET_ROOM = 16
-"""Of these, polls of one wallet's host, or of one wallet of a relay."""
+"""Simultaneous polls of one wallet's host, or of one wallet behind a relay."""
 
 NOT_YET = "the money has not arrived"
 
 WARNING_INTERVAL = 10 * MINUTE
-"""Between two warnings about one host, in milliseconds."""
+"""Minimum time between two warnings about one host, in milliseconds."""
 
 MAX_WARNED_HOSTS = 1_000
 """Hosts whose last warning is remembered."""
@@ -72,14 +72,14 @@ WALLET = "wallet "
 """Prefix of the groups of a wallet's lanes."""
 
 LANE_PACE = queue_policy.Pace(1, WALLET_ROOM)
-"""With it, a lane that was just served goes behind those that are open."""
+"""Moves a lane that was just served behind the other open lanes."""
 
 
 @dataclass(frozen=True, slots=True)
 class WalletLane:
-    """A lane of calls to wallets: the calls of one host that one payer's network causes.
+    """A lane of calls to wallets: calls to one host caused by one payer's network.
 
-    Test money has the lane "", which waits for nobody and so has no group.
+    Test money has the lane "", which never waits and so has no group.
     """
 
     wallet: str
@@ -103,13 +103,13 @@ class WalletLane:
 
     @property
     def host(self) -> str:
-        """Return the host that is called, whose budget the calls are taken from."""
+        """Return the host whose call budget is used."""
         host, has_key, _ = self.wallet.partition("/")
         return host if has_key else host.rpartition(":")[0] or host
 
 
 def groups_of(name: str) -> tuple[str, ...]:
-    """Return the groups of a lane: its host's calls for a purpose, its wallet and its zone."""
+    """Return the groups of a lane: its host and purpose, its wallet and its zone."""
     lane = WalletLane.parse(name)
     if not lane.host:
         return ()
@@ -118,13 +118,13 @@ def groups_of(name: str) -> tuple[str, ...]:
 
 
 def turn_of(name: str) -> str:
-    """Return the name of a lane's turn: a network has one at a host, whatever wallets it pays."""
+    """Return the name of a lane's turn; a network has one turn per host and purpose."""
     lane = WalletLane.parse(name)
     return f"{lane.host} {lane.peer} {lane.purpose}" if lane.host else ""
 
 
 def lane_pace(name: str) -> queue_policy.Pace | None:
-    """Return the pace of a lane, None for test money."""
+    """Return the pace of a lane, or None for test money."""
     return LANE_PACE if name else None
 
 
@@ -150,15 +150,15 @@ POLLS = queue_policy.Queue(
     group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,
     payloads=payload_kinds.PayloadKinds(look=DuePoll),
 )
-"""Polls for money. A wallet that hangs delays no other. The payers' networks take turns at the
-calls that a host's budget allows, and within a network its requests do.
+"""Polls for money. A wallet that hangs delays no other wallet. The calls that a host's budget
+allows are shared in turns by the payers' networks, and within a network by its requests.
 """
 
 
 def queue_polls(
     tx: database.Transaction, checkout: Checkout, opened: Opened, peer: str, now: int
 ) -> None:
-    """Queue the polls at the times that the rail names, or the first regular one."""
+    """Queue polls at the times that the rail names, or else the first regular poll."""
     lane = WalletLane(checkout.host, peer)
     if opened.poll_times is None:
         due_at = next_poll(now, checkout.expires_at or now, now)
@@ -169,9 +169,9 @@ def queue_polls(
 
 
 def hint(tx: database.Transaction, checkout_id: str, now: int) -> None:
-    """Queue a poll of a checkout's wallet as soon as possible: someone says that money arrived.
+    """Queue a poll of a checkout's wallet as soon as possible, because money may have arrived.
 
-    It does nothing if no wallet is polled, or the money is known to have arrived.
+    It does nothing if no wallet is polled or the money has already arrived.
     """
     checkout = checkout_rows.find(tx, checkout_id)
     if checkout is None or not _may_poll(checkout):
@@ -191,7 +191,7 @@ def hint(tx: database.Transaction, checkout_id: str, now: int) -> None:
 
 
 async def hint_for_page(db: database.Database, checkout: Checkout, now: int) -> bool:
-    """Queue a poll for a payer who has the checkout's page open, without a write for each call.
+    """Queue a poll for a payer with the checkout's page open, without a write per call.
 
     `checkout` was just read. Return False if no wallet is polled for its money.
     """
@@ -273,7 +273,7 @@ class PaymentPoller:
     def _read(
         self, tx: database.Transaction, message: outbox.Message
     ) -> tuple[Checkout | None, dict[str, Any]]:
-        """Return the checkout and its account's details, None if there is nothing to poll for."""
+        """Return the checkout and its account's details, or None if no poll is needed."""
         checkout = checkout_rows.find(tx, message.body.checkout_id)
         if checkout is None or checkout.kind not in self._context.rails.kinds:
             return None, {}
@@ -320,12 +320,12 @@ class PaymentPoller:
     def _settle(
         self, tx: database.Transaction, message: outbox.Message, found: PollAnswer
     ) -> request.Payment | None:
-        """Record what was found, and queue the next poll."""
+        """Record the answer and queue the next poll."""
         now, task = self._now(), message.body
         again_in = found.again_in if isinstance(found, Waiting) else None
         checkout = checkout_rows.find(tx, task.checkout_id)
         expires_at = checkout.expires_at if checkout else None
-        # Its host takes no call now, so the next poll waits, but not for ever.
+        # The host accepts no calls now, so the next poll waits, but not forever.
         if again_in is not None and now < (expires_at or now + 1) + PATIENCE:
             later = now + max(int(again_in * 1000), CLOSEST)
             outbox.retry(tx, self._queue, message, later, NOT_YET)
@@ -343,7 +343,7 @@ class PaymentPoller:
             due_at = next_poll(opened_at, expires_at, now)
         if due_at is None or checkout is None or task.once:
             outbox.done(tx, self._queue, message, now)
-            if due_at is not None:  # the regular polls count from this one on
+            if due_at is not None:  # the regular polls count from this poll
                 bulk_changes.postpone(tx, REGULAR_POLL, due_at, key=_key(task.checkout_id))
             return payment
         lane = WalletLane.parse(message.lane)

@@ -1,1 +1,1 @@
-"""What payers get after payment: files in parts, codes by unit number, and who is shown them."""
+"""Goods that payers get after payment: files, codes by unit number, and who may see them."""

@@ -1,4 +1,4 @@
-"""Rules of goods: names of files, lists of codes, and what each unit of a payment gets."""
+"""Rules for goods: file names, lists of codes, and the goods of each unit of a payment."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.
 """A type and subtype (RFC 6838, section 4.2)."""
 
 OF_CLIENTS = frozenset({"application/x-www-form-urlencoded"})
-"""What clients send if nobody named a type."""
+"""Types that clients send if the user named none."""
 
 PATH_PARTS = frozenset("/\\")
 FOLDERS = frozenset({".", ".."})
@@ -65,7 +65,7 @@ def disposition(name: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
-# The part of a file that a Range header asks for (RFC 9110, section 14).
+# The part of a file that a Range header requests (RFC 9110, section 14).
 
 ONE_RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 
@@ -75,10 +75,10 @@ class Unsatisfiable(ValueError):
 
 
 def read_range(header: str | None, size: int) -> range | None:
-    """Return the bytes that a header asks for, None for the whole file.
+    """Return the range of bytes that a header requests, None for the whole file.
 
-    Several ranges and malformed headers get the whole file: a server may ignore the header. Raises
-    Unsatisfiable.
+    Headers that are malformed or have several ranges get the whole file, because a server may
+    ignore the header. Raises Unsatisfiable.
     """
     found = ONE_RANGE.fullmatch(header.replace(" ", "")) if header else None
     if found is None or not (found[1] or found[2]):
@@ -96,8 +96,8 @@ def read_range(header: str | None, size: int) -> range | None:
     return range(first, last + 1)
 
 
-# Lists of codes as sellers hand them over: one code a line, each once. Problems name lines by their
-# numbers, never a code: codes are worth money, and refusals end up in logs.
+# Lists of codes from sellers: one code per line, no repeats. Problems give line numbers and never a
+# code, because codes are worth money and refusals end up in logs.
 
 MOST_CODES = 10_000
 """Codes in one list."""
@@ -106,10 +106,10 @@ LONGEST_CODE = 500
 """Characters of a code."""
 
 MOST_NAMED = 10
-"""Lines that a problem names; the others are counted."""
+"""Lines that a problem lists; further lines are only counted."""
 
 CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
-"""Characters that codes can't have; payers wait while a list of 5 MB is searched for them."""
+"""Characters that codes can't contain. Payers wait while a list of 5 MB is searched for them."""
 
 NOT_TEXT = "is not UTF-8 text"
 NO_CODES = "has no codes"
@@ -123,7 +123,7 @@ class CodesProblem(ValueError):
 def check_codes(numbered: Iterable[tuple[int, str]], named: str = "line") -> tuple[str, ...]:
     """Return the codes of numbered lines, in their order, without the spaces around them.
 
-    `named` is what a problem calls a line. Raises CodesProblem.
+    Problems call a line `named`. Raises CodesProblem.
     """
     codes: dict[str, None] = {}
     repeated: list[int] = []
@@ -164,7 +164,7 @@ def _repeats(numbers: Sequence[int], named: str) -> str:
 
 
 def _bounded(begun: str) -> str:
-    """Return the beginning of a line, with the spaces that decide whether its code is valid."""
+    """Return the start of a line, including the spaces that affect whether its code is valid."""
     code = begun.strip()
     return code + begun[len(begun.rstrip()) :][: LONGEST_CODE + 1] if code else ""
 
@@ -209,17 +209,17 @@ class CodeFile:
             raise CodesProblem(long)
 
 
-# What a payer gets: text, a file, or the codes of the units that were paid.
+# What a payer gets: text, a file, or the codes of the paid units.
 #
-# A unit gets what its request delivers when it is sold. An edit changes this for units that are
-# sold later, and for units that still wait for a code. A text or a file that replaces another is a
-# correction: every unit that has the old one gets the new one.
+# A unit gets the goods that its request delivers when the unit is sold. An edit changes the goods
+# for units that are sold later, and for units that still wait for a code. A text or a file that
+# replaces another is a correction: every unit that has the old text or file gets the new one.
 
 MOST_CODES_OF_REQUEST = 100_000
-"""Codes that a request may have, sold ones too."""
+"""Codes that a request may have, including sold codes."""
 
 MOST_CODES_OF_SELLER = 1_000_000
-"""Codes that all requests of a seller may have, deleted requests too."""
+"""Codes that all requests of a seller may have, including deleted requests."""
 
 LONGEST_TEXT = 4_000
 """Characters of a delivered text."""
@@ -227,7 +227,7 @@ LONGEST_TEXT = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Goods:
-    """What an application wants delivered."""
+    """The goods that an application wants to deliver."""
 
     kind: DeliveryKind
     text: str | None = None
@@ -263,10 +263,10 @@ class CodeCounts:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What some units of a request get."""
+    """The goods of some units of a request."""
 
     last_unit: int | None
-    """The number of the last of them, None for all units from here on."""
+    """The number of the last unit, None if all later units get the same."""
 
     kind: DeliveryKind | None
     text: str | None = None
@@ -282,7 +282,7 @@ class DeliveryProgress(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """What the holder of a payment is shown."""
+    """The goods that the holder of a payment may see."""
 
     text: str | None = None
     file: StoredFile | None = None
@@ -297,13 +297,13 @@ class Received:
 
 
 Share: TypeAlias = tuple[range, Delivered]
-"""Some of a payment's units, and what they get."""
+"""Some units of a payment and their goods."""
 
 
 def shares(payment: Payment, delivered: Sequence[Delivered]) -> list[Share]:
-    """Return what each unit of a payment gets: nothing if it took none, or was paid back.
+    """Return the goods of a payment's units; [] if it took no units or was paid back.
 
-    `delivered` is in the order of the units, with what the request delivers now at the end.
+    `delivered` is in the order of the units; the last entry is what the request delivers now.
     """
     if payment.first_unit is None or not payment.took_unit or payment.marks.paid_back_at:
         return []
@@ -320,7 +320,7 @@ def shares(payment: Payment, delivered: Sequence[Delivered]) -> list[Share]:
 def progress(
     payment: Payment, delivered: Sequence[Delivered], codes_count: int
 ) -> DeliveryProgress | None:
-    """Return whether a payer has everything, None if nothing is delivered."""
+    """Return whether a payer has received everything, None if nothing is delivered."""
     found = shares(payment, delivered)
     if not found:
         return None

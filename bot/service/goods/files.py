@@ -1,7 +1,7 @@
 """Files that requests deliver.
 
-They are stored and deleted in parts, in a transaction each, so that no payment waits for a whole
-file.
+A file is stored and deleted in parts, with one transaction per part, so that payments never wait
+for a whole file.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ PART = 256 * 1024
 """Bytes of a part."""
 
 READ_SIZE = 32 * 1024
-"""Bytes of a part that are read at once: a slow download keeps so many in memory."""
+"""Bytes of a part that are read at once, and the memory that a slow download holds."""
 
 MIB = 1024 * 1024
 MOST_LOOSE, MOST_LOOSE_OF_SELLER = 1024 * MIB, 200 * MIB
-"""Bytes of files that no request delivers: of an application, and of one of its sellers."""
+"""Maximum bytes of files that no request delivers, per application and per seller."""
 
 MOST_OF_SELLER = 2048 * MIB
-"""Bytes of all files of a seller."""
+"""Maximum bytes of all files of a seller."""
 
 HOUR, DAY = 3_600_000, 24 * 3_600_000
 UPLOADED_WITHIN = 2 * HOUR
-"""Milliseconds after which an upload counts as broken off."""
+"""Milliseconds after which an unfinished upload counts as aborted."""
 
 LOOSE_FOR = 7 * DAY
-"""Milliseconds for which an uploaded file waits for its request."""
+"""Milliseconds that an uploaded file is kept without a request."""
 
 AFTER_CORRECTION = DAY
-"""Milliseconds for which a bought, then corrected file is kept, so that its downloads can end."""
+"""Milliseconds that a bought file is kept after a correction, so that its downloads can finish."""
 
 AFTER_DELETION = 180 * DAY
-"""Milliseconds for which a deleted request's file is kept, as money may still arrive for it."""
+"""Milliseconds that a deleted request's file is kept, because money may still arrive."""
 
 DELETED_AT_ONCE = 16
-"""Parts deleted in one transaction, for which payments wait on SQLite."""
+"""Parts deleted in one transaction. On SQLite, payments wait for the transaction."""
 
 # A deleted request needs its file only if it had buyers.
 SOLD = (
@@ -80,8 +80,8 @@ ATTACH = """
 LAST_DELETION = "SELECT MAX(deleted_at) AS at FROM payment_requests WHERE delivery_file = :id"
 RELEASE = f"UPDATE files SET expires_at = :at WHERE id = :id AND NOT {NEEDED}"  # noqa: S608 - our own words
 KEEP_NEEDED = f"UPDATE files SET expires_at = NULL WHERE expires_at <= :now AND {NEEDED}"  # noqa: S608 - our own words
-# An attached file doesn't expire, and an incomplete one can't be attached. An edit that didn't see
-# yet that a file is needed may have set it to expire.
+# An attached file doesn't expire, and an incomplete file can't be attached. A concurrent edit that
+# didn't know that the file is needed may have set it to expire.
 NEXT_EXPIRED = f"""
     UPDATE files SET complete = 0
     WHERE id = (SELECT MIN(id) FROM files WHERE expires_at <= :now AND NOT {NEEDED})
@@ -113,7 +113,7 @@ class NewFile:
 
 def begin(tx: database.Transaction, file: NewFile, now: int) -> None:
     """Store a file without parts. Raises TooManyFiles."""
-    app_rows.lock(tx, file.app_id)  # two uploads can't take the same room
+    app_rows.lock(tx, file.app_id)  # two uploads can't use the same quota
     _check_held(tx, file, now)
     tx.execute(
         BEGIN,
@@ -147,25 +147,25 @@ def _full(most: int, of: str) -> str:
 
 
 def add_part(tx: database.Transaction, file_id: str, place: int, data: bytes) -> None:
-    """Store the part at a place, counted from 0; all but the last have PART bytes."""
+    """Store the part at a place, counted from 0. Each part but the last has PART bytes."""
     sql = "INSERT INTO file_parts (file_id, place, data) VALUES (:id, :place, :data)"
     tx.execute(sql, id=file_id, place=place, data=data)
 
 
 def finish(tx: database.Transaction, file_id: str, size: int, now: int) -> None:
-    """Complete an upload, which waits for its request from now on."""
+    """Complete an upload; LOOSE_FOR starts now."""
     tx.execute(FINISH, id=file_id, size=size, expires_at=now + LOOSE_FOR)
 
 
 def attach(tx: database.Transaction, app_id: str, file_id: str) -> bool:
-    """Keep a file for a request; return False if the application has no such complete file."""
+    """Attach a file to a request; return False if the application has no such complete file."""
     return tx.execute(ATTACH, id=file_id, app_id=app_id) == 1
 
 
 def release(tx: database.Transaction, file_id: str | None, at: int) -> None:
     """Set when a file expires, unless a request or a receipt still needs it.
 
-    Money may still arrive for deleted requests with this file, so it is kept for them too.
+    A deleted request also needs its file, because money may still arrive.
     """
     if file_id is not None:
         deleted_at = tx.query(LAST_DELETION, id=file_id)[0]["at"]
@@ -174,19 +174,19 @@ def release(tx: database.Transaction, file_id: str | None, at: int) -> None:
 
 
 def expire(tx: database.Transaction, file_id: str, now: int) -> None:
-    """Mark a file that was never complete as expired."""
+    """Mark an incomplete file as expired."""
     tx.execute("UPDATE files SET expires_at = :now WHERE id = :id", id=file_id, now=now)
 
 
 def find(tx: database.Transaction, file_id: str) -> contents.StoredFile | None:
-    """Return a complete file, None if there is none."""
+    """Return a complete file, or None if there is no such file."""
     sql = f"SELECT {COLUMNS} FROM files WHERE id = :id AND complete = 1"  # noqa: S608 - our own words
     row = tx.one(sql, id=file_id)
     return _file(row) if row else None
 
 
 def find_of_app(tx: database.Transaction, app_id: str, file_id: str) -> contents.StoredFile | None:
-    """Return a complete file of an application, None if it has no such file."""
+    """Return a complete file of an application, or None if it has no such file."""
     row = tx.one(OF_APP, id=file_id, app_id=app_id)
     return _file(row) if row else None
 
@@ -215,10 +215,10 @@ async def read_of_requests(
 
 
 async def read_slice(db: database.Database, file_id: str, start: int, end: int) -> bytes:
-    """Return bytes of one part from `start`, up to `end` and at most READ_SIZE of them."""
+    """Return bytes of one part from `start` to `end`, at most READ_SIZE."""
     place, offset = divmod(start, PART)
     length = min(READ_SIZE, PART - offset, end - start)
-    # A place of SUBSTR counts from 1.
+    # SUBSTR counts from 1.
     sql = (
         "SELECT SUBSTR(data, CAST(:first AS INTEGER), CAST(:length AS INTEGER)) AS data"
         " FROM file_parts WHERE file_id = :id AND place = :place"
@@ -230,7 +230,7 @@ async def read_slice(db: database.Database, file_id: str, start: int, end: int) 
 
 
 def sweep_part(tx: database.Transaction, now: int) -> bool:
-    """Delete some parts of one expired file; return whether there was one."""
+    """Delete some parts of an expired file; return False if no file has expired."""
     tx.execute(KEEP_NEEDED, now=now)
     row = tx.one(NEXT_EXPIRED, now=now)
     if row is None:
@@ -244,7 +244,7 @@ def _file(row: database.Row) -> contents.StoredFile:
     return contents.StoredFile(row["id"], row["name"], row["media_type"], row["size"])
 
 
-# Uploads: a file is stored part by part as it arrives, and deleted if it doesn't arrive whole.
+# Uploads: a file is stored part by part as it arrives, and deleted if the upload fails.
 
 log = structlog.get_logger()
 
@@ -252,17 +252,17 @@ MOST_BYTES = 20 * 1024 * 1024
 """Bytes of a file that a Telegram bot can download (core.telegram.org/bots/api#getfile)."""
 
 AT_ONCE = 4
-"""Simultaneous uploads of an application, each with one part in memory."""
+"""Simultaneous uploads of an application. Each holds one part in memory."""
 
 RETRY_SECONDS = 5
 
 GONE = "The file that this Idempotency-Key stored is gone."
 ABOUT = "uploads"
-"""Subject of the transactions of uploads: others don't wait behind them."""
+"""Subject of upload transactions, so that other transactions don't queue behind them."""
 
 
 class UploadSlots:
-    """The uploads under way in this process, by application."""
+    """The uploads in progress in this process, by application."""
 
     def __init__(self) -> None:
         self._taken: dict[str, int] = {}
@@ -289,16 +289,16 @@ async def store_upload(
     now: Callable[[], int],
     key: idempotency.CallKey | None = None,
 ) -> contents.StoredFile:
-    """Store a file whose parts have PART bytes, each in a transaction of its own.
+    """Store a file in parts of PART bytes, each in its own transaction.
 
-    A call repeated under its key is answered with the file that it stored. Raises TooManyFiles,
-    InvalidBody for an empty file, IdempotencyMismatch, NotFound for a repeat whose file is gone,
-    and what `parts` raises; then no part stays. Parts stored by a killed process are deleted within
-    hours.
+    A repeated call with the same key returns the file that it stored. Raises TooManyFiles,
+    InvalidBody for an empty file, IdempotencyMismatch, NotFound if a repeat's file is gone, and any
+    error of `parts`. After an error no part remains. Parts stored by a killed process are deleted
+    within hours.
     """
     content = hashlib.sha256() if key else None
     if key and content and await idempotency.is_known(db, key):
-        async for part in parts:  # a repeat stores nothing, and so it needs no room
+        async for part in parts:  # a repeat stores nothing, so it needs no quota
             content.update(part)
         return await _find_made(db, file.app_id, key.with_content(content.hexdigest()))
     await db.transaction(lambda tx: begin(tx, file, now()))
@@ -340,7 +340,7 @@ def _finish(
     now: int,
     key: idempotency.CallKey | None,
 ) -> contents.StoredFile:
-    """Complete a file, or return the file that was stored under the same key."""
+    """Complete a file, or return the file stored earlier under the same key."""
 
     def change() -> contents.StoredFile:
         finish(tx, new.id, new.size, now)
@@ -358,7 +358,7 @@ def _finish(
 async def _store_parts(
     db: database.Database, file_id: str, parts: AsyncIterator[bytes], content: hashlib._Hash | None
 ) -> int:
-    """Store the parts, and update the digest `content`; return their size."""
+    """Store the parts and update the digest `content`; return the total size."""
     size = 0
     async for part in parts:
         if content:

@@ -1,8 +1,8 @@
-"""What a request delivers: set when it is created, changed by edits, shown to its buyers.
+"""What a request delivers: set when it is created, changed by edits and shown to its buyers.
 
-The code of a request's unit number n is the row with place n. The number of a unit is drawn by the
-statement that sells it, so a code is sold once, and costs a payment no statement. Who changes goods
-holds the request's lock, which payments take too (docs/decisions/0069-one-lock-order.md).
+The code of unit number n is the row with place n. The statement that sells a unit assigns its
+number, so each code is sold once and a payment needs no extra statement. Callers that change goods
+hold the request's lock, which payments take too (docs/decisions/0069-one-lock-order.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
 # Codes.
 
 ROWS = 200
-"""Rows of one statement: all statements of a list but the last have the same text."""
+"""Rows per statement: every statement of a list except the last has the same text."""
 
 OF_UNITS = (
     "SELECT code FROM codes WHERE request_id = :request_id AND place >= :first AND place <= :last"
@@ -71,7 +71,7 @@ def set_counts(tx: database.Transaction, request_id: str, last: int, skipped: in
 
 
 def last_unit(tx: database.Transaction, request_id: str) -> int:
-    """Return the last unit of a request that has a code."""
+    """Return the number of the last unit of a request that has a code."""
     (row,) = tx.query("SELECT codes_count FROM payment_requests WHERE id = :id", id=request_id)
     return int(row["codes_count"])
 
@@ -85,10 +85,10 @@ def _named(codes: Sequence[str]) -> dict[str, str]:
     return {f"code{number}": code for number, code in enumerate(codes)}
 
 
-# What a request delivers, now and to the units of earlier edits.
+# What a request delivers now, and what it delivered before each edit.
 
 SAME_FOR_ALL = (DeliveryKind.TEXT, DeliveryKind.FILE)
-"""Kinds that are the same for every buyer: a new text or file corrects it for those who have it."""
+"""Kinds that are the same for every buyer: a new text or file replaces the old one for everyone."""
 
 NOW = "SELECT delivery, delivery_text, delivery_file FROM payment_requests WHERE id = :id"
 FORMER = (
@@ -99,14 +99,14 @@ SET = (
     "UPDATE payment_requests SET delivery = :kind, delivery_text = :text, delivery_file = :file"
     " WHERE id = :id"
 )
-# Without a unit sold since the last edit there is nothing to keep.
+# If no unit was sold since the last edit, there is nothing to keep.
 KEEP_FORMER = """
     INSERT INTO former_deliveries (request_id, last_unit, delivery, delivery_text, delivery_file)
     SELECT r.id, CAST(:last AS BIGINT), r.delivery, r.delivery_text, r.delivery_file
     FROM payment_requests r WHERE r.id = :id AND :last > COALESCE(
       (SELECT MAX(f.last_unit) FROM former_deliveries f WHERE f.request_id = r.id), 0)
 """
-# Finds a payment, not paid back, that waits for the code of unit number :first or a later one.
+# Finds a payment, not paid back, that waits for the code of unit :first or a later unit.
 WAITS = f"""
     SELECT 1 AS waits FROM payments
     WHERE {payment_rows.FROM_UNIT} AND first_unit + quantity > :first AND paid_back_at IS NULL
@@ -122,13 +122,13 @@ class AddedCodes:
     added: int
 
     served: range
-    """The waiting units that got one of the new codes."""
+    """The waiting units that got a new code."""
 
 
 def begin(
     tx: database.Transaction, request: PaymentRequest, goods: contents.Goods
 ) -> PaymentRequest:
-    """Store what a new request delivers, and return the request with it. Raises InvalidBody."""
+    """Store the goods of a new request, and return the request with them. Raises InvalidBody."""
     _set(tx, request, goods)
     if goods.kind is DeliveryKind.CODES:
         _append(tx, request, 0, goods.codes, skipped=0)
@@ -140,9 +140,9 @@ def change(
 ) -> bool:
     """Store what a request delivers from now on; return False if nothing changes.
 
-    A text or a file that replaces another corrects it for all buyers. Otherwise the sold units keep
-    what they have got. Raises InvalidBody, and BuyersWait if it's to deliver nothing while buyers
-    wait for codes.
+    A text or a file that replaces another corrects it for all buyers. Otherwise sold units keep
+    their goods. Raises InvalidBody, and BuyersWait if the goods are removed while buyers wait for
+    codes.
     """
     before = _now(tx, request.id)
     if _is_same(before, goods):
@@ -173,9 +173,9 @@ def change(
 def add_codes(
     tx: database.Transaction, request: PaymentRequest, listed: Sequence[str]
 ) -> AddedCodes:
-    """Append the codes that are new to a request; waiting buyers get the first of them.
+    """Append the codes that are new to a request; waiting buyers get the first codes.
 
-    Raises NoCodes if it delivers none, and InvalidBody if they are too many.
+    Raises NoCodes if the request doesn't deliver codes, and InvalidBody if there are too many.
     """
     if request.delivers is not DeliveryKind.CODES:
         raise errors.NoCodes
@@ -193,9 +193,9 @@ def end(tx: database.Transaction, request_id: str, now: int) -> None:
 
 
 def find_all(tx: database.Transaction, request_id: str) -> list[contents.Delivered]:
-    """Return what the units of a request get, in their order, with what it delivers now at the end.
+    """Return the goods of a request's units in order; the last entry is what it delivers now.
 
-    What it delivers now is read first: the second statement sees an edit in between.
+    The present goods are read first, so that the second statement sees an edit in between.
     """
     now = _now(tx, request_id)
     former = [_delivered(row, row["last_unit"]) for row in tx.query(FORMER, id=request_id)]
@@ -260,12 +260,12 @@ def _invalid(field: str, message: str) -> errors.InvalidBody:
     return errors.InvalidBody(info=[errors.FieldProblem(f"delivery.{field}", message)])
 
 
-# What the holder of a payment is shown by the receipt's page, its API, its email and its download:
-# nothing for money that took no units or was paid back. It takes the receipt's address to see it.
+# The goods that the holder of a payment sees on the receipt's page, in its API, email and download:
+# none if the money took no units or was paid back. Anyone with the receipt's address sees them.
 
 
 async def read_received(db: database.Database, payment: Payment) -> contents.Received | None:
-    """Return what the holder of a payment is shown, None where nothing is delivered."""
+    """Return the goods of a payment, or None if nothing is delivered."""
     if payment.first_unit is None:
         return None
     return await db.read(lambda tx: find_received(tx, payment))
@@ -274,7 +274,7 @@ async def read_received(db: database.Database, payment: Payment) -> contents.Rec
 async def read_progress(
     db: database.Database, request_id: str, payments: Sequence[Payment]
 ) -> list[contents.DeliveryProgress | None]:
-    """Return for each of a request's payments whether its payer has everything."""
+    """Return for each payment of a request whether its payer has received everything."""
     if not payments:
         return []
     what, last = await db.read(lambda tx: (find_all(tx, request_id), last_unit(tx, request_id)))

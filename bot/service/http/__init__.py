@@ -1,1 +1,1 @@
-"""What API and pages share of HTTP: callers, rate limits, responses, OpenAPI."""
+"""HTTP code shared by the API and the pages: callers, rate limits, responses, OpenAPI."""

@@ -1,4 +1,4 @@
-"""What calls of the API carry beside credentials: bodies, idempotency keys, pages of lists."""
+"""Inputs of API calls other than credentials: bodies, idempotency keys, pages of lists."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def read_text(request: Request, media_type: str, most: int = request_body.
 def call_key(
     request: Request, caller: request_commands.Caller, text: str | None = None
 ) -> idempotency.CallKey | None:
-    """Return the Idempotency-Key of a call with this JSON body, whatever its white space.
+    """Return the Idempotency-Key of a call with this JSON body; white space doesn't matter.
 
     Raises InvalidBody for a key that is empty or too long.
     """
@@ -57,7 +57,7 @@ def call_key(
 def call_key_of_value(
     request: Request, caller: request_commands.Caller, body: Any
 ) -> idempotency.CallKey | None:
-    """Return the Idempotency-Key of a call whose body means this JSON value."""
+    """Return the Idempotency-Key of a call with this parsed JSON body."""
     key = request.headers.get(openapi.IDEMPOTENCY_KEY)
     if key is None:
         return None
@@ -79,7 +79,7 @@ T = TypeVar("T")
 MAX_PAGE = 100
 ID_DIGITS = 24
 TIME_LIMIT = 2**63
-"""Times are BIGINT columns."""
+"""Times must fit into BIGINT columns."""
 
 PENDING = "pending"
 """HandCash Cloud's name of the state `scheduled`."""
@@ -103,9 +103,9 @@ StatusFilter: TypeAlias = Annotated[
 def cut_page(
     rows: list[T], limit: int, place: Callable[[T], request_rows.Place]
 ) -> tuple[list[T], request_rows.Place | None]:
-    """Return the page, and its last place if there is a next page.
+    """Return the page, and the place of its last row if there is a next page.
 
-    `rows` were read with one more than `limit`.
+    `rows` has up to `limit` + 1 rows.
     """
     page = rows[:limit]
     return page, place(page[-1]) if len(rows) > limit else None
@@ -120,9 +120,9 @@ def page_answer(items: list[json_answers.Json], end: request_rows.Place | None) 
 def read_cursor(
     cursor: str | None, lengths: Container[int] = (ID_DIGITS,)
 ) -> request_rows.Place | None:
-    """Return the place of a cursor whose row's id has one of `lengths`.
+    """Return the place of a cursor; the length of its id must be in `lengths`.
 
-    Raises InvalidBody for a cursor that is not ours.
+    Raises InvalidBody for an invalid cursor.
     """
     if cursor is None:
         return None

@@ -1,7 +1,7 @@
 """Callers: which application or payer calls, and whether they may call now.
 
-Applications are known by their credentials, payers by a signed cookie, wallets by the secret
-address that they were given.
+Applications are identified by their credentials, payers by a signed cookie, and wallets by the
+secret address that they were given.
 """
 
 import hmac
@@ -45,7 +45,7 @@ class PayerCookies:
     """Cookies that identify payers: signed, for one network, without personal data.
 
     The pay page sets the cookie, so that a browser is known before its first payment. Nothing is
-    stored: the signature proves that we made it, when, and for which network.
+    stored: the signature proves who made the cookie, when, and for which network.
     """
 
     def __init__(self, key: bytes, reservation_ms: int, *, secure: bool) -> None:
@@ -62,7 +62,7 @@ class PayerCookies:
         return f"{COOKIE}={text}.{self._hash(f'cookie {text} {network}')}; {self._attributes}"
 
     def payer(self, cookie: str, network: str, now: int) -> str | None:
-        """Return the payer's id; None if the cookie is expired, forged or of another network."""
+        """Return the payer's id; None if the cookie is expired, forged or from another network."""
         found = _COOKIE_VALUE.fullmatch(cookie)
         if found is None:
             return None
@@ -85,7 +85,7 @@ class PayerCookies:
 
 
 def hint_url(public_url: str, payer_key: bytes, checkout_id: str) -> str:
-    """Return the address at which a wallet announces money for a checkout: secret, not stored."""
+    """Return the secret address at which a wallet announces money for a checkout."""
     return f"{public_url}{HINT_PATH}/{checkout_id}/{_hint_token(payer_key, checkout_id)}"
 
 
@@ -115,10 +115,10 @@ class Service:
     payment_context: settling.PaymentContext
     payouts: payout_accounts.Payouts
     api_rate: rates.Rate | None = None
-    """Calls of one application; None for no limit."""
+    """Limit on calls of one application; None for no limit."""
 
     payer_rate: rates.Rate | None = None
-    """Calls of one payer; None for no limit."""
+    """Limit on calls of one payer; None for no limit."""
 
     payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     """Signs payers' cookies and hint addresses; shared by all replicas."""
@@ -172,9 +172,9 @@ async def service_of(request: Request) -> Service:
 
 
 def admit_payer(request: Request) -> Service:
-    """Count a call of a payer, by cookie or else by address, and return the service.
+    """Count a call of a payer by cookie, or else by address, and return the service.
 
-    A payer with a cookie also counts for the crowd behind their address.
+    A call with a cookie also counts towards the limit of everyone behind the address.
     """
     state, address, payer = state_of(request), _address(request), _payer(request)
     if payer:
@@ -186,8 +186,8 @@ def admit_payer(request: Request) -> Service:
 async def admit_receipt_reader(request: Request) -> Service:
     """Count a call for a receipt, and return the service.
 
-    With an application's credentials it counts for the application, apart from its other calls:
-    the chat fetches the receipts of all buyers from one address.
+    A call with an application's credentials counts for the application, separately from its other
+    calls, because the chat fetches the receipts of all buyers from one address.
     """
     state = state_of(request)
     try:
@@ -201,8 +201,8 @@ async def admit_receipt_reader(request: Request) -> Service:
 def admit_viewer(request: Request) -> Service:
     """Count a view of a pay page, which sets the cookie, and return the service.
 
-    Without a cookie it counts only for the crowd behind the address: 200 guests of one Wi-Fi may
-    open a page for the first time at once.
+    A view without a cookie counts only towards the limit of everyone behind the address, because
+    200 guests on one Wi-Fi may open a page for the first time at once.
     """
     state, payer = state_of(request), _payer(request)
     state.limits.crowds.hit(_address(request))
@@ -212,7 +212,7 @@ def admit_viewer(request: Request) -> Service:
 
 
 def admit_open_page(request: Request) -> Service:
-    """Count a call of an open page's script, apart from the payer's own calls."""
+    """Count a call by an open page's script, separately from the payer's own calls."""
     state = state_of(request)
     state.limits.open_pages.hit(_address(request))
     return state.service
@@ -221,15 +221,16 @@ def admit_open_page(request: Request) -> Service:
 def admit_checkout(request: Request, checkout_id: str) -> None:
     """Count a call for one checkout, whose page reloads by itself.
 
-    Each checkout is counted apart: payers behind one address don't lock each other out.
+    Each checkout is counted separately, so that payers behind one address don't lock each other
+    out.
     """
     state_of(request).limits.checkouts.hit(checkout_id)
 
 
 def admit_hint(request: Request, checkout_id: str) -> None:
-    """Count a wallet's hint for one checkout, apart from its payer's calls.
+    """Count a wallet's hint for one checkout, separately from its payer's calls.
 
-    Each hint is a write to the database, and a seller may run the wallet.
+    Each hint writes to the database, and a seller may run the wallet.
     """
     limits = state_of(request).limits
     limits.crowds.hit(_address(request))
@@ -262,16 +263,16 @@ def _payer(request: Request) -> str | None:
 
 
 def _address(request: Request) -> str:
-    """Return the caller's address; behind a proxy of FORWARDED_ALLOW_IPS, the one it names."""
+    """Return the caller's address, as reported by a proxy if FORWARDED_ALLOW_IPS lists it."""
     client = request.scope.get("client")
     return rates.subscriber_key(client[0] if client else "")
 
 
 async def caller_of(request: Request) -> request_commands.Caller:
-    """Return the application that calls. Raises Unauthorized and RateLimited.
+    """Return the calling application. Raises Unauthorized and RateLimited.
 
-    Failures are counted by address, never for the application that they name: nobody can use up
-    the calls of others, nor lock out an application that calls correctly from the same address.
+    Failures are counted by address and never for the named application. So nobody can use up the
+    calls of others or lock out an application that logs in correctly from the same address.
     """
     state = state_of(request)
     try:
@@ -286,7 +287,7 @@ async def caller_of(request: Request) -> request_commands.Caller:
 
 
 def owner_of(request: Request) -> str:
-    """Return the reference of the seller for whom an application calls, '' without one.
+    """Return the reference of the seller for whom an application calls, '' if there is none.
 
     Raises InvalidBody for a malformed reference.
     """

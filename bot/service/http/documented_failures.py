@@ -1,4 +1,4 @@
-"""The refusals that the OpenAPI document lists: when each comes, with an example answer."""
+"""The refusals in the OpenAPI document: when each occurs, with an example answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Failure(NamedTuple):
     when: str
     code: str
     message: str
-    """An example, as are the field and its problem."""
+    """An example; so are the field and its problem."""
 
     field: str = ""
     problem: str = ""
@@ -92,7 +92,7 @@ READ_FAILURES = {
     ),
     404: FAILURES[404]._replace(when="There is nothing of this id (`notFound`)."),
 }
-"""What differs for calls without a body."""
+"""Overrides for calls without a body."""
 
 PAYOUT_FAILURES = {
     400: Failure(
@@ -110,7 +110,7 @@ PAYOUT_FAILURES = {
         when="Too many calls, or too many accounts at once (`rateLimited`): see Retry-After."
     ),
 }
-"""What differs for calls about payout accounts."""
+"""Overrides for calls about payout accounts."""
 
 REMOVAL_FAILURES = {
     400: Failure(
@@ -124,7 +124,7 @@ REMOVAL_FAILURES = {
         payout_accounts.UNKNOWN,
     ),
 }
-"""What differs for the removal of a payout account."""
+"""Overrides for the removal of a payout account."""
 
 CHECKOUT_FAILURES = {
     404: Failure(
@@ -138,7 +138,7 @@ CHECKOUT_FAILURES = {
         "This checkout is opening. Confirm it once it's open.",
     ),
 }
-"""What differs for calls about checkouts."""
+"""Overrides for calls about checkouts."""
 
 MARK_FAILURES = {
     400: Failure(
@@ -154,7 +154,7 @@ MARK_FAILURES = {
         payment_marks.UNKNOWN,
     ),
 }
-"""What differs for calls that mark a payment."""
+"""Overrides for calls that mark a payment."""
 
 UPLOAD_FAILURES = {
     400: Failure(
@@ -182,7 +182,7 @@ UPLOAD_FAILURES = {
         when="Too many calls, or more than 4 uploads at once (`rateLimited`): see Retry-After."
     ),
 }
-"""What differs for uploads."""
+"""Overrides for uploads."""
 
 CODES_FAILURES = {
     400: Failure(
@@ -199,28 +199,28 @@ CODES_FAILURES = {
         message="The body is larger than 1 MiB.",
     ),
 }
-"""What differs for calls that add codes."""
+"""Overrides for calls that add codes."""
 
 RECEIPT_FAILURES = {
     404: Failure(
         "No payment has this address (`notFound`).", "notFound", errors.NoSuchAddress.default
     ),
 }
-"""What differs for receipts."""
+"""Overrides for receipts."""
 
 HINT_FAILURES = {
     404: Failure(
         "No checkout has this address (`notFound`).", "notFound", errors.NoSuchAddress.default
     ),
 }
-"""What differs for hints of wallets."""
+"""Overrides for hints from wallets."""
 
 MISMATCH = Failure(
     "The Idempotency-Key was used with another call, or with another body (`idempotencyMismatch`).",
     "idempotencyMismatch",
     errors.IdempotencyMismatch.default,
 )
-"""The refusal of a key that another call used."""
+"""The refusal of a key that was used by another call."""
 
 EVERYWHERE = (500, 503)
 RETRIED_LATER = frozenset({429, 503})
@@ -241,8 +241,8 @@ def failures(
 ) -> dict[int | str, dict[str, Any]]:
     """Return the error answers of a route; `overrides` replace the general failures.
 
-    A `keyed` call takes an Idempotency-Key, which may be malformed or used by another call, or what
-    it made may be gone.
+    A `keyed` call takes an Idempotency-Key. The key may be malformed or used by another call, or
+    the object that the first call made may be gone.
     """
     has_body = HTTPStatus.UNSUPPORTED_MEDIA_TYPE in codes
     known = {**FAILURES, **({} if has_body else READ_FAILURES), **overrides}

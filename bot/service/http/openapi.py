@@ -1,4 +1,4 @@
-"""The OpenAPI document: what the routes declare, and what they can't: bodies, links, webhooks."""
+"""The OpenAPI document: the declarations of the routes, plus bodies, links and webhooks."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ WEBHOOKS = {
 WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
 IDEMPOTENCY_KEY, MAX_KEY_LENGTH = "Idempotency-Key", 255
 OWNER = "Owner-Ref"
-"""Header by which an application names the seller for whom it creates a request."""
+"""Header that names the seller for whom an application creates a request."""
 
 _OWNER_PARAMETER: dict[str, Any] = {
     "name": OWNER,
@@ -209,7 +209,7 @@ CALL_BODIES: tuple[type[BaseModel], ...] = (
     body_parsing.MarksBody,
     goods_and_payouts.PayoutBody,
 )
-"""Bodies that routes read themselves, and so can't declare."""
+"""Bodies that routes read themselves and so can't declare."""
 
 WEBHOOK_BODIES: tuple[type[BaseModel], ...] = (
     answer_schemas.WebhookEvent,
@@ -255,7 +255,7 @@ def body(model: str) -> dict[str, Any]:
 
 
 class _PlainSchemas(GenerateJsonSchema):
-    """Generate schemas without defaults: a field that an edit leaves out stays as it is."""
+    """Generate schemas without defaults: a field that an edit leaves out keeps its value."""
 
     def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
         return self.generate_inner(schema["schema"])
@@ -311,7 +311,7 @@ def _with_published_names(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    """Add what routes can't declare: the format of ids, and links from answers."""
+    """Add the format of ids and the links from answers, which routes can't declare."""
     operation["responses"].pop("422", None)
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "path" and "pattern" not in parameter["schema"]:

@@ -1,7 +1,7 @@
 """Rate limits on callers: `API_RATE` for an application, `PAYER_RATE` for a payer.
 
-Calls are counted in fixed windows. A single process counts in its memory, from a key's first call
-on; replicas over one database share their counts.
+Calls are counted in fixed windows. A single process counts in memory, with windows that start at a
+key's first call. Replicas that use the same database share their counts.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.net import rates
 
-# The rows of all replicas' counts.
+# The rows that hold the counts of all replicas.
 
 
 BATCH_SIZES = (64, 8, 1)
-"""Rows that one statement adds: few sizes, so that few statements are prepared."""
+"""Rows per insert statement. There are few sizes, so that few statements are prepared."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Count:
-    """The calls that one subject of a limit made in one window."""
+    """The calls of one key under one limit in one window."""
 
     name: str
     """The limit."""
@@ -45,9 +45,9 @@ class Count:
 
 
 def add_counts(tx: database.Transaction, counts: Iterable[Count]) -> list[Count]:
-    """Add our calls to the other replicas' calls; return the sums.
+    """Add this replica's calls to the shared counts; return the sums.
 
-    The rows are locked in one order, or two replicas would wait for each other.
+    The rows are locked in a fixed order to avoid deadlocks between replicas.
     """
     ordered, done = sorted(counts), 0
     sums: list[Count] = []
@@ -88,7 +88,7 @@ def _parameters(counts: Sequence[Count]) -> dict[str, object]:
 SHARE_SECONDS = 1.0
 SWEEP_SECONDS = 60
 KEPT_SECONDS = 300
-"""How long the sums of a window are kept: longer than a window and than clocks may differ."""
+"""How long the sums of a window are kept: longer than any window and any clock difference."""
 
 
 @dataclass(slots=True)
@@ -98,21 +98,22 @@ class Window:
     slot: int
     ends_at: int
     stored: int = 0
-    """The sum of all replicas when it was last read."""
+    """The sum over all replicas, as last read."""
 
     new: int = 0
-    """Our calls that the stored sum doesn't contain yet."""
+    """This replica's calls that the stored sum doesn't include yet."""
 
 
 class SharedCounts(Storage):
-    """Storage for the package `limits` whose counts all replicas over one database share.
+    """Storage for the package `limits` that shares counts between replicas.
 
-    A call is counted in memory at once. Once a second a replica adds its new calls to the sums in
-    the database and reads these back. So a limit is exceeded at most by what each other replica
-    admits in that second, and while the database can't be used each replica counts on alone.
+    A call is counted in memory immediately. Once a second a replica adds its new calls to the sums
+    in the database and reads the sums back. So a limit is exceeded by at most the calls that the
+    other replicas admit in that second. While the database is unavailable, each replica counts
+    alone.
 
-    Windows begin at multiples of their length, so that all replicas have the same ones. Everything
-    runs on the event loop.
+    Windows begin at multiples of their length, so that all replicas use the same windows.
+    Everything runs on the event loop.
     """
 
     STORAGE_SCHEME = None
@@ -120,7 +121,7 @@ class SharedCounts(Storage):
     def __init__(
         self, db: database.Database, key: bytes, clock: Callable[[], float] = time.time
     ) -> None:
-        """Count under digests of addresses by `key`, which replicas share, in epoch seconds."""
+        """Replicas share `key`, with which addresses are hashed; `clock` returns epoch seconds."""
         super().__init__()
         self._db = db
         self._key = key
@@ -130,7 +131,7 @@ class SharedCounts(Storage):
 
     @property
     def base_exceptions(self) -> type[Exception]:
-        """Return the errors that `limits` would wrap; this storage does no I/O when it counts."""
+        """Return the errors that `limits` would wrap; counting does no I/O."""
         return errors.StorageError
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
@@ -168,16 +169,16 @@ class SharedCounts(Storage):
         self._windows.pop(key, None)
 
     async def run(self) -> None:
-        """Share the counts each second until cancelled; they wait for a database that is away."""
+        """Share the counts each second until cancelled; retry while the database is unavailable."""
         while True:
             await asyncio.sleep(SHARE_SECONDS)
             with suppress(errors.StorageError):
                 await self.share()
 
     async def share(self) -> None:
-        """Add our new calls to the sums of all replicas, and read the sums back.
+        """Add this replica's new calls to the shared sums, and read the sums back.
 
-        Raises StorageError. If only the answer of the commit is lost, our calls are added twice.
+        Raises StorageError. If only the response to the commit is lost, calls are added twice.
         """
         now = self._clock()
         self._windows = {key: one for key, one in self._windows.items() if now < one.ends_at}
@@ -186,7 +187,7 @@ class SharedCounts(Storage):
             sums = await self._db.transaction(partial(add_counts, counts=counted))
             stored = {(one.name, one.subject, one.slot): one.hits for one in sums}
             for count, window in counted.items():
-                window.new -= count.hits  # calls made since then stay new
+                window.new -= count.hits  # calls made in the meantime stay new
                 window.stored = stored[count.name, count.subject, count.slot]
         if now - self._swept_at >= SWEEP_SECONDS:
             before = int(now) - KEPT_SECONDS
@@ -203,28 +204,29 @@ class SharedCounts(Storage):
 
 
 CROWD_FACTOR = 20
-"""Multiple of `PAYER_RATE` for one address that many people may share: the scripts of open pages,
-views of pay pages, and payers with a cookie, who are also counted one by one."""
+"""Multiple of `PAYER_RATE` for one address, which many people may share. It limits the scripts of
+open pages, views of pay pages, and payers with a cookie, who are also counted individually.
+"""
 
 PROBES = rates.Rate(120, 60)
-"""Payout accounts that an application may connect: each probes a stranger's server."""
+"""Limit on payout accounts that an application connects; each probes a third-party server."""
 
 PROBES_OF_OWNER = rates.Rate(30, 60)
-"""The same for one of its sellers, so that one seller can't use up the calls of all."""
+"""The same limit for each seller, so that one seller can't use up the application's limit."""
 
 DOWNLOADS = rates.Rate(60, 3600)
-"""Downloads of what one payment bought, parts of a file included."""
+"""Limit on downloads of the goods of one payment, including parts of a file."""
 
 
 class RateLimit:
-    """One limit, counted by key; a rate of None limits nothing."""
+    """One limit, counted by key; None means no limit."""
 
     def __init__(self, name: str, rate: rates.Rate | None, windows: FixedWindowRateLimiter) -> None:
         self._item = RateLimitItemPerSecond(rate.count, rate.seconds, name) if rate else None
         self._windows = windows
 
     def hit(self, key: str) -> None:
-        """Count a call. Raises RateLimited with the whole seconds to wait."""
+        """Count a call. Raises RateLimited with the number of seconds to wait."""
         if self._item is None or self._windows.hit(self._item, key):
             return
         opens_at = self._windows.get_window_stats(self._item, key).reset_time
@@ -232,7 +234,7 @@ class RateLimit:
 
 
 class RateLimits:
-    """The limits of a service; all count in one storage, by default this process's memory."""
+    """The limits of a service, counted in one storage; the default is this process's memory."""
 
     def __init__(
         self, api: rates.Rate | None, payer: rates.Rate | None, counts: Storage | None = None

@@ -1,4 +1,4 @@
-"""Answers in JSON, refusals included, and compressed texts."""
+"""Answers in JSON, including refusals, and compressed texts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def refused(refusal: errors.Refused, allow: str | None = None) -> Response:
 
 
 def headers(refusal: errors.Refused, allow: str | None = None) -> dict[str, str]:
-    """Return the headers that belong to a refusal, in HTML as in JSON."""
+    """Return the headers of a refusal, which are the same for HTML and JSON."""
     if isinstance(refusal, errors.RateLimited | Unavailable):
         return {"Retry-After": str(refusal.retry_after)}
     if isinstance(refusal, errors.MethodNotAllowed) and allow:
@@ -91,10 +91,10 @@ def headers(refusal: errors.Refused, allow: str | None = None) -> dict[str, str]
 
 
 MIN_COMPRESSED = 1_024
-"""Bytes of the shortest text that is compressed: shorter ones fit into one packet anyway."""
+"""Bytes of the shortest text that is compressed; a shorter text fits into one packet anyway."""
 
 NO_WRAPPER = -zlib.MAX_WBITS
-"""Compress without header and checksum: these are added around the whole answer."""
+"""Compress without header and checksum, which are added around the whole answer."""
 
 GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 """Deflate, no time, unknown system (RFC 1952 section 2.3)."""
@@ -105,11 +105,11 @@ LENGTH = b"content-length"
 
 
 class TextTemplate:
-    """A text that many answers share, compressed once.
+    """A text shared by many answers, compressed once.
 
     Each character of `slots` in it stands for bytes that differ between answers, such as a form's
-    token. These stay uncompressed between the compressed pieces (RFC 1951 section 3.2.4), so that
-    the length of an answer says nothing about them.
+    token. The values stay uncompressed between the compressed pieces (RFC 1951 section 3.2.4), so
+    that the length of an answer reveals nothing about them.
     """
 
     def __init__(self, text: str, slots: str = "") -> None:
@@ -154,7 +154,7 @@ class Text:
 class TextResponse(Response):
     """An answer whose text is compressed if the client accepts it.
 
-    Answers to posted forms never are: they repeat what was posted.
+    Answers to posted forms are never compressed, because they repeat the posted values.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ def _takes_gzip(scope: Scope) -> bool:
 
 @lru_cache(maxsize=256)
 def _names_gzip(accepted: bytes) -> bool:
-    """True if an Accept-Encoding header takes gzip; browsers name it without a quality."""
+    """True if an Accept-Encoding header accepts gzip; browsers list it without a quality."""
     for part in accepted.decode("latin-1").lower().split(","):
         coding, _, quality = part.partition(";")
         if coding.strip() == "gzip":

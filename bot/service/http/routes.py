@@ -1,4 +1,4 @@
-"""Routes that FastAPI documents but doesn't serve: its own way to an endpoint takes longer."""
+"""Routes that FastAPI documents but doesn't serve, because its own routing is slower."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 RAISED = "payments.raised"
-"""Key of a scope: the exception of an endpoint that was called already."""
+"""Scope key for the exception raised by an endpoint that was already called."""
 
 ID = "{id}"
 
 
 class PlainRoute(APIRoute):
-    """A route whose endpoint takes only the request, and reads its parameters itself.
+    """A route whose endpoint takes only the request and reads its parameters itself.
 
-    FastAPI takes longer to read parameters than these endpoints to answer. The application's
-    handlers answer their exceptions.
+    FastAPI needs more time to read parameters than these endpoints need to answer. The
+    application's exception handlers answer their exceptions.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -40,8 +40,9 @@ class PlainRoute(APIRoute):
 class QuickRoutes:
     """ASGI middleware that finds plain routes in a table and calls them directly.
 
-    The framework takes as long to reach a route as the route to answer. It still serves everything
-    else, and answers the exceptions of these routes: `PlainRoute` raises them again.
+    The framework needs as much time to reach a route as the route needs to answer. The framework
+    still serves all other routes, and handles the exceptions of these routes, which `PlainRoute`
+    raises again.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
@@ -64,7 +65,7 @@ class QuickRoutes:
         table.update({(method, key): route.endpoint for method in route.methods or ()})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or pass it to the framework."""
+        """Answer the request or pass it to the framework."""
         found = self._find(scope)
         if found is None:
             await self._app(scope, receive, send)
@@ -79,7 +80,7 @@ class QuickRoutes:
         await answer(scope, receive, send)
 
     def _find(self, scope: Scope) -> tuple[Any, dict[str, str]] | None:
-        """Return the endpoint of an address and its parameters, None for any other address."""
+        """Return the endpoint of an address and its parameters, None if no plain route matches."""
         if scope["type"] != "http":
             return None
         method, path = scope["method"], scope["path"]

@@ -1,4 +1,4 @@
-"""Sends queued letters to sellers and payers: composed, sent by SMTP, settled by the answer."""
+"""Sends queued letters to sellers and payers: composes, sends by SMTP, settles by the answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONCURRENT_LETTERS = 4
 """Letters to sellers that are sent at once: mail servers limit connections."""
 
 CONCURRENT_RECEIPTS = 2
-"""Letters to payers that are sent at once, on connections of their own."""
+"""Letters to payers that are sent at once, on their own connections."""
 
 
 class LetterSender:
@@ -55,7 +55,7 @@ class LetterSender:
         )
 
     async def handle(self, message: outbox.Message) -> None:
-        """Make one attempt and settle it, unless the letter has to wait or was settled."""
+        """Make one attempt and settle it, unless the letter must wait or is already settled."""
         began = self._now()
         letter = await self._db.transaction(
             partial(recipients.prepare_letter, message=message, now=began)
@@ -118,7 +118,7 @@ class ReceiptSender:
         )
 
     async def handle(self, message: outbox.Message) -> None:
-        """Make one attempt and settle it, unless the mailbox wants no receipts."""
+        """Make one attempt and settle it, unless the mailbox has unsubscribed from receipts."""
         began = self._now()
         contents = await self._db.transaction(
             partial(payer_letters.prepare_receipt, message=message, now=began)

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 MOST_LISTED = 50
-"""Payments that a summary lists, the newest; its total counts all of them."""
+"""Payments that a summary lists, newest first; its total includes all payments."""
 
 PAYER_FIELDS = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
 """The text key of each field of the payer's form."""
 
 _JOINT = re.compile(r"(?<=[.:/@\u3002\uff0e\uff61])(?=\S)")
-"""Where an address can be split. A payer is a stranger, whose links may lead anywhere."""
+"""Where an address can be split, because a payer's links may lead anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,13 @@ class LetterTarget:
     """Where one letter goes."""
 
     id: str
-    """Makes the Message-ID."""
+    """The basis of the Message-ID."""
 
     address: str
     stop: str
-    """What follows STOP_PATH in the unsubscribe link: a token, with STOP_RECEIPTS for payers."""
+    """The end of the unsubscribe link after STOP_PATH: a token, preceded by STOP_RECEIPTS for
+    payers.
+    """
 
 
 @contextmanager
@@ -83,8 +85,8 @@ def payment_letter(
 ) -> EmailMessage:
     """Write the letter about one or more payments and claims.
 
-    The same reports give the same letter. The name and colour of `seller`, who is paid, head it.
-    Raises MailRefused if its address is invalid or its text can't be written.
+    The same reports give the same letter. The head shows the name and colour of `seller`. Raises
+    MailRefused if the address is invalid or the text can't be written.
     """
     reports = _newest(reports)
     if len(reports) == 1:
@@ -107,7 +109,7 @@ def confirmation_letter(
 ) -> EmailMessage:
     """Write the letter that asks the holder of an address to confirm it; `at` in epoch ms.
 
-    It contains no text of the seller: sellers could write to any address they name.
+    It contains no text from the seller, because sellers can name any address.
     """
     host = urlsplit(origin.public_url).netloc
     days = notification.CONFIRMABLE // notification.DAY
@@ -137,7 +139,7 @@ def compose(
         raise errors.MailRefused("notifications.email is no email address", final=True)
     stop = f"{origin.public_url}{notification.STOP_PATH}{target.stop}"
     domain = links.ascii_domain(urlsplit(origin.public_url).hostname or "")
-    if not domain or "." not in domain:  # it is not unique in the world
+    if not domain or "." not in domain:  # it is not globally unique
         domain = from_.domain
     letter = EmailMessage(mail.encoded_headers())
     letter["Subject"] = mail.encode_text(words["subject"], "Subject")
@@ -159,7 +161,7 @@ def compose(
 
 
 def _head(seller: request.SellerProfile | None) -> dict[str, Any]:
-    """Return the head of a letter: who is paid, and the colours of the letter."""
+    """Return the head of a letter: the seller's name and the colours."""
     name = _line(seller.name) if seller else ""
     return {
         "seller": name or None,
@@ -189,7 +191,7 @@ def _payment_words(report: payment_reports.LetterReport, public_url: str) -> dic
 
 
 def _keys(report: payment_reports.LetterReport) -> tuple[str, str, str | None]:
-    """Return the keys of subject, heading and warning."""
+    """Return the text keys of subject, heading and warning."""
     if report.underpaid:
         return "mail-subject-underpaid", "mail-heading-underpaid", "mail-underpaid"
     if report.oversold:
@@ -221,7 +223,7 @@ def _claim_words(report: payment_reports.ClaimLetter) -> dict[str, Any]:
 
 
 def _newest(reports: Sequence[Report]) -> list[Report]:
-    """Return the reports without underpaid money that a later report completes or raises."""
+    """Return the reports without underpaid payments that a later report replaces."""
     newest = {_id(report): report for report in reports}
     return [
         report
@@ -282,7 +284,7 @@ def _warning(reports: Sequence[Report]) -> str | None:
 
 
 def _brief(report: Report) -> str:
-    """Return one line: amount, product and payer of a payment, the reference of a claim."""
+    """Return one line: amount, product and payer of a payment, or the reference of a claim."""
     amount = amounts.format_money(report.amount, report.currency, translations.DEFAULT)
     if not isinstance(report, payment_reports.LetterReport):
         amount = _t("mail-brief-claim", amount=amount)
@@ -314,13 +316,13 @@ def _rows(report: payment_reports.LetterReport, name: str) -> list[tuple[str, st
 
 
 def _codes_waiting(payments: Sequence[payment_reports.LetterReport]) -> str | None:
-    """Return the line about missing codes; None if no payment lacked one."""
+    """Return the line about missing codes, or None if no code is missing."""
     count = max((report.codes_waiting for report in payments), default=0)
     return _t("mail-codes-waiting", count=count) if count else None
 
 
 def _unlinked(text: str) -> str:
-    """Return a payer's words as one line in which mail programs find no address."""
+    """Return a payer's words as one line without anything that mail programs turn into a link."""
     return _JOINT.sub("\N{WORD JOINER}", _line(text))
 
 
@@ -331,7 +333,7 @@ def _paid(report: Report) -> str | None:
 
 
 def _left(report: payment_reports.LetterReport) -> str | None:
-    """Return what is left to buy; a request with reserved units is not sold out yet."""
+    """Return the text about remaining units; a request with reserved units is not sold out yet."""
     left, reserved = report.remaining_units, report.reserved_units
     if left is None:
         return None

@@ -1,7 +1,7 @@
-"""What the service reports by webhook and email, and to whom; pure.
+"""Notifications by webhook and email, and their recipients. This module does no I/O.
 
-Whoever pays chooses the address of a receipt. So a letter to a payer carries the seller's codes and
-numbers, but no text of the seller, which would reach anybody (docs/decisions/0049).
+The payer chooses the address of a receipt and may enter a stranger's. So a letter to a payer
+contains codes and numbers from the seller, but no other text (docs/decisions/0049).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class NotificationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """A report of one payment, or of one claimed checkout, by one channel; times in epoch ms."""
+    """A report about one payment or one claimed checkout by one channel; times in epoch ms."""
 
     id: str
     app_id: str
@@ -51,11 +51,11 @@ class Notification:
     address: str
     state: NotificationState
     attempts: int
-    """Attempts since the first one, or since the operator's last retry."""
+    """The number of attempts since the start or since the operator's last retry."""
 
     created_at: int
     next_at: int | None
-    """Time of the next attempt, None unless it waits for one."""
+    """Time of the next attempt, None if there is none."""
 
     settled_at: int | None
     note: str | None
@@ -64,7 +64,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptLetter:
-    """A payment's receipt by email, as the payer's page may show it."""
+    """The emailed receipt of a payment, as the payer's page may show it."""
 
     address: str
     state: NotificationState
@@ -81,7 +81,7 @@ class Attempt:
     """Duration in ms."""
 
     status: int | None = None
-    """The status of HTTP or SMTP."""
+    """The HTTP or SMTP status."""
 
     answer: str | None = None
     """The beginning of the answer."""
@@ -90,30 +90,32 @@ class Attempt:
     """Why there was no answer."""
 
 
-# Recipients: addresses that get letters about payments, and their consent.
+# Recipients: addresses that receive letters about payments, and their consent.
 
 CONFIRM_PATH, STOP_PATH = "/email/confirm/", "/email/stop/"
 """Paths of the links in letters; a token follows."""
 
 STOP_RECEIPTS = "receipts/"
-"""Stands between STOP_PATH and the token in the links of payers' receipts."""
+"""Follows STOP_PATH in the unsubscribe links of receipts; the token comes after it."""
 
 DAY = 24 * 3600 * 1000
 CONFIRMABLE = 7 * DAY
 """Milliseconds for which a confirmation link is valid."""
 
 MOST_ASKS = 3
-"""Confirmation letters that one seller may cause to one mailbox, ever; letters get lost."""
+"""Maximum confirmation letters from one seller to one mailbox, ever. A few, because letters get
+lost.
+"""
 
 MOST_OPEN = 10
-"""Addresses of one seller that may be unconfirmed at once."""
+"""Maximum unconfirmed addresses of one seller."""
 
 
 class RecipientState(StrEnum):
     """State of an address."""
 
     TRUSTED = "trusted"
-    """Nobody has to confirm it."""
+    """The address needs no confirmation."""
 
     UNCONFIRMED = "unconfirmed"
     CONFIRMED = "confirmed"
@@ -159,26 +161,26 @@ class Recipient:
 
 @dataclass(frozen=True, slots=True)
 class RecipientStatus:
-    """The recipient of a request as its application sees it."""
+    """The recipient of a request's letters, as its application sees it."""
 
     id: str
     state: RecipientState
     confirmed_at: int | None = None
 
 
-# Links in payers' receipts: one keeps the receipt in a chat, one ends all receipts to a mailbox.
-# Nothing is stored for them.
+# Links in payers' receipts: one saves the receipt in a chat, the other ends all receipts to a
+# mailbox. Nothing is stored for these links.
 
 STOP_TOKEN = re.compile(r"([0-9a-f]{64})([0-9a-f]{32})")
-"""A mailbox, which is a digest of its address (core/text/contacts.py), and our signature of it."""
+"""A mailbox, which is the digest of an address (core/text/contacts.py), and its signature."""
 
 SIGNATURE_BYTES = 16
 STOP_PURPOSE = b"stop receipts "
-"""Tells these signatures from others with the same key."""
+"""Distinguishes these signatures from others made with the same key."""
 
 
 def keep_link(template: str, request_id: str, transaction_id: str) -> str:
-    """Return the address that keeps a receipt; `template` names the ids in braces (`keepUrl`)."""
+    """Return the link that saves a receipt; `template` has the ids in braces (`keepUrl`)."""
     return template.replace("{requestId}", request_id).replace("{transactionId}", transaction_id)
 
 
@@ -188,7 +190,7 @@ def stop_token(key: bytes, mailbox: str) -> str:
 
 
 def read_stop_token(key: bytes, token: str) -> str | None:
-    """Return the mailbox of a token, None if this service has not signed it."""
+    """Return the mailbox of a token, or None if the signature is wrong."""
     found = STOP_TOKEN.fullmatch(token)
     if found is None or not hmac.compare_digest(_signature(key, found[1]), found[2]):
         return None
@@ -205,25 +207,25 @@ LONGEST_CODE = 100
 """Characters of a code or a number in a letter."""
 
 MOST_CODES = 10
-"""Codes in a letter: a sentence could be spread over more."""
+"""Maximum codes in a letter: more codes could spell out a sentence."""
 
 _CODE = re.compile(rf"(?=[!-~]*[0-9])[!-~]{{1,{LONGEST_CODE}}}")
-"""Visible ASCII without spaces, with a digit: codes have one, words have none."""
+"""Visible ASCII with a digit and without spaces: codes usually contain a digit, words don't."""
 
 _LINK = re.compile(r"://|www\.|@|[a-z0-9-]\.[a-z0-9-]", re.IGNORECASE)
-"""What mail programs turn into a link: addresses, hosts, mailboxes."""
+"""Text that mail programs turn into a link: addresses, hosts, mailboxes."""
 
 _DEEP_LINK = re.compile(r"https://t\.me/[A-Za-z][A-Za-z0-9_]{2,31}\?start=[A-Za-z0-9_-]{1,64}")
-"""A link that starts a bot of Telegram, and can do nothing else."""
+"""A link that starts a Telegram bot and can do nothing else."""
 
 
 def is_code(text: str) -> bool:
-    """True if a text is a code or a number, and can't be read as a message or a link."""
+    """True if a text is a code or a number that can't be read as a message or a link."""
     return bool(_CODE.fullmatch(text)) and not _LINK.search(text)
 
 
 def is_deep_link(url: str) -> bool:
-    """True if a URL starts a bot of Telegram."""
+    """True if a URL starts a Telegram bot."""
     return _DEEP_LINK.fullmatch(url) is not None
 
 
@@ -238,23 +240,23 @@ class UnitNumbers:
 
 @dataclass(frozen=True, slots=True)
 class LetterContents:
-    """What a letter to a payer says beside its report: read when it is sent, never stored."""
+    """Contents of a letter to a payer in addition to its report: read on sending, never stored."""
 
     units: UnitNumbers | None = None
     keep: str | None = None
-    """Link that keeps the receipt in a chat."""
+    """Link that saves the receipt in a chat."""
 
     codes: tuple[tuple[int, str], ...] = ()
-    """The number and the code of each unit, () if the letter may not carry them."""
+    """The number and the code of each unit, () if the letter may not contain them."""
 
     has_goods: bool = False
-    """The receipt's page shows what was bought."""
+    """True if the receipt's page shows the goods."""
 
     waits: bool = False
-    """A part of what was bought is still to come."""
+    """True if some of the goods are still to come."""
 
     has_note: bool = False
-    """The seller wrote a note; the receipt's page shows it if `note` is None."""
+    """True if the seller wrote a note. If `note` is None, only the receipt's page shows it."""
 
     note: str | None = None
 

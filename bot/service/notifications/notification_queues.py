@@ -1,4 +1,4 @@
-"""The queues of webhooks and letters: filled by payments, sent again on demand, swept."""
+"""The queues of webhooks and letters: filled by payments, resent on demand, swept."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def queue_of(channel: notification.Channel, address: str) -> queue_policy.Queue:
 
 
 BATCH_SIZE = 64
-"""Webhooks of a request that are claimed together."""
+"""Webhooks that a worker claims together."""
 
 WEBHOOKS = queue_policy.Queue(
     "webhooks",
@@ -68,10 +68,10 @@ WEBHOOKS = queue_policy.Queue(
 )
 """Webhooks to other servers.
 
-Each pair of request and endpoint has a lane, one message at a time, so that a receiver reads "3
-left" after "4 left". A message that waits for its next attempt doesn't hold up the others.
+Each pair of request and endpoint has a lane that sends one message at a time, so that a receiver
+reads "3 left" after "4 left". A message that waits for its next attempt doesn't delay the others.
 Endpoints and hosts are groups whose widths the sender sets (service/notifications/webhooks.py), so
-that peers that hang don't take every place. The lease outlasts an attempt.
+that peers that hang don't use all the capacity. The lease outlasts an attempt.
 """
 
 OWN_WEBHOOKS = queue_policy.Queue(
@@ -84,13 +84,13 @@ OWN_WEBHOOKS = queue_policy.Queue(
 )
 """Webhooks to the bot's own receiver, with a lane for each request.
 
-Only processes that have the receiver send them; without one they wait without an attempt.
+Only processes with the receiver send them; otherwise they wait, and no attempt is counted.
 """
 
 QUEUES = (WEBHOOKS, OWN_WEBHOOKS, recipients.MAILS, payer_letters.RECEIPTS)
 
 MOST_SWEPT = 500
-"""Notifications of a queue to delete in one transaction: other transactions wait for it."""
+"""Notifications of a queue deleted in one transaction, for which other transactions wait."""
 
 
 def queue_notifications(
@@ -98,8 +98,8 @@ def queue_notifications(
 ) -> None:
     """Queue the webhook and the letter that the request asks for, if any.
 
-    Receivers dedupe by their ids, which sort by time of payment. `request` is as the payment left
-    it.
+    Receivers dedupe by the notification ids, which sort by the time of payment. `request` is the
+    request after the payment.
     """
     terms, at = request.terms, payment.completed_at
     underpaid = payment.state is PaymentState.UNDERPAID
@@ -123,7 +123,7 @@ def queue_claim(
 ) -> None:
     """Queue the webhook and the letter about a claim, if the request asks for them.
 
-    Every address that gets letters about payments gets it: a claim lapses without an answer.
+    Every address that receives letters about payments gets it, because an unanswered claim lapses.
     """
     webhook = request.terms.webhook
     if webhook is not None and WebhookEvent.CLAIMED in (webhook.events or ()):
@@ -209,11 +209,11 @@ def _queue_letter(
     recipient: notification.Recipient,
     at: int,
 ) -> None:
-    """Queue a letter. If the address is unconfirmed, it is due when the link expires."""
+    """Queue a letter. If the address is unconfirmed, the letter is due when the link expires."""
     due_at = None
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         lanes.lock(tx, recipients.MAILS, recipient.address)
-        recipient = recipients.find(tx, recipient.id) or recipient  # may be confirmed meanwhile
+        recipient = recipients.find(tx, recipient.id) or recipient  # may be confirmed by then
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         if not recipient.asks:
             recipients.ask_confirmation(tx, recipient, letter.address, letter.request_id, at)
@@ -241,7 +241,8 @@ def _facts(request: PaymentRequest, payment: Payment) -> dict[str, Any]:
 def sweep(tx: database.Transaction, before: int) -> int:
     """Delete notifications settled before `before` (epoch ms) with their attempts; return how many.
 
-    Payments wait for the transaction, so it deletes a bounded number: repeat until it returns 0.
+    Payments wait for the transaction, so each call deletes a bounded number. Repeat until it
+    returns 0.
     """
     return sum(notification_rows.sweep(tx, queue, before, MOST_SWEPT) for queue in QUEUES)
 
@@ -252,9 +253,10 @@ def find(tx: database.Transaction, notification_id: str) -> notification.Notific
 
 
 def retry(tx: database.Transaction, notification_id: str, now: int) -> notification.Notification:
-    """Send a notification at once for the operator, starting again at its first attempt.
+    """Resend a notification immediately for the operator, starting with a first attempt.
 
-    It may be settled or waiting; one that is being sent stays as it is. Raises NotFound.
+    It may be settled or waiting; a notification that is being sent stays unchanged. Raises
+    NotFound.
     """
     _revive(tx, find(tx, notification_id), now, audit.operator())
     return find(tx, notification_id)
@@ -263,7 +265,7 @@ def retry(tx: database.Transaction, notification_id: str, now: int) -> notificat
 def retry_own(
     tx: database.Transaction, app_id: str, notification_id: str, now: int
 ) -> notification.Notification:
-    """Send a notification again for its application. Raises NotFound."""
+    """Resend a notification for its application. Raises NotFound."""
     own = find_own(tx, app_id, notification_id)
     _revive(tx, own, now, audit.app(app_id))
     return find(tx, notification_id)

@@ -1,6 +1,6 @@
-"""SQL of notifications, their attempts, and the letters that report several of them.
+"""SQL of notifications, their attempts, and the letters that combine several notifications.
 
-The tables call a notification a delivery. Its state is in the outbox, under its id.
+The tables call a notification a delivery. Its state is stored in the outbox under the same id.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ COLUMNS = tables.of_table(
 WITH_STATE = f"SELECT {COLUMNS}, o.state, o.attempts, o.due_at, o.settled_at, o.note"
 SELECT = f"{WITH_STATE} FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id"
 ANY = f"{SELECT} WHERE d.id = :id"
-# Applications don't see payers' receipts: they could send one again for ever.
+# Applications don't see payers' receipts, because they could resend a receipt forever.
 OF_APP = f"{ANY} AND d.app_id = :app_id AND d.channel <> 'receipt'"
 NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
 OWN = f"FROM deliveries d WHERE d.app_id = :app_id AND d.channel <> 'receipt' {{narrowed}} {NEWEST}"
@@ -77,7 +77,7 @@ PAGE = (
 )
 EDGE = f"SELECT d.created_at, d.id {OWN} LIMIT 1 OFFSET :passed"
 MOST_READ = 5000
-"""Notifications that a search by state reads: with more, other calls would wait."""
+"""Maximum notifications that a search by state reads: reading more would delay other calls."""
 
 SHOWN = 100
 """Notifications that the operator's list shows unless asked for more."""
@@ -118,10 +118,10 @@ class NotificationFilter:
     request_id: str | None = None
     state: notification.NotificationState | None = None
     after: request_rows.Place | None = None
-    """Only those that follow this place in the list."""
+    """Only notifications after this place in the list."""
 
     def sql(self, form: str) -> str:
-        """Return the statement of this `form` with the filter."""
+        """Return the statement `form` with this filter."""
         narrowed = "AND d.request_id = :request_id " if self.request_id is not None else ""
         narrowed += "AND (d.created_at, d.id) < (:at, :after_id)" if self.after else ""
         return form.format(narrowed=narrowed, in_state="AND o.state = :state" if self.state else "")
@@ -175,10 +175,10 @@ def _addressed(report: Report) -> tuple[notification.Channel, str, int]:
 async def page(
     db: database.Database, wanted: NotificationFilter, limit: int
 ) -> tuple[list[notification.Notification], request_rows.Place | None]:
-    """Return an application's notifications, newest first, and where the next page begins.
+    """Return an application's notifications, newest first, and the start of the next page.
 
-    A search by state reads MOST_READ of them: its page may be short or empty although there is a
-    next page.
+    A search by state reads at most MOST_READ notifications, so a page may be short or empty
+    although there is a next page.
     """
     most_read = MOST_READ if wanted.state else limit + 1
     params: dict[str, object] = {
@@ -207,7 +207,7 @@ async def read(
 async def read_receipt(
     db: database.Database, payment: request.Payment
 ) -> notification.ReceiptLetter | None:
-    """Return a payment's receipt by email, None without one; later letters don't count."""
+    """Return a payment's emailed receipt, None if there is none; later letters don't count."""
     row = await db.one(RECEIPT, id=payment.id, at=payment.completed_at)
     return notification.ReceiptLetter(row["address"], STATES[row["state"]]) if row else None
 
@@ -257,7 +257,7 @@ def attempts(tx: database.Transaction, notification_id: str) -> list[notificatio
 def add_attempt(
     tx: database.Transaction, notification_id: str, attempt: notification.Attempt
 ) -> None:
-    """Store an attempt, numbered after all earlier ones, also those before an operator's retry."""
+    """Store an attempt, numbered after all earlier attempts, including those before a retry."""
     tx.execute(
         ADD_ATTEMPT,
         id=notification_id,
@@ -316,8 +316,8 @@ def _attempt(row: database.Row) -> notification.Attempt:
 
 
 # Letters that report several payments or claims. Each member names the leader, whose message is
-# sent. The others are `joined` in the outbox until the leader is settled, so that a lost answer
-# repeats the same letter.
+# sent. The other members are `joined` in the outbox until the leader is settled, so that the same
+# letter is repeated if the answer is lost.
 
 MOST_IN_LETTER = 2000
 """Payments in one letter."""
@@ -330,7 +330,7 @@ NEWS = f"""{WAITING}
     AND (d.checkout_id IS NULL OR EXISTS (SELECT 1 FROM checkouts c
     WHERE c.id = d.checkout_id AND c.state = 'claimed' AND c.claim_lapses_at > :now))
 """  # noqa: S608 - our own words
-"""The same without claims that no longer need an answer."""
+"""The same, without claims that no longer need an answer."""
 
 JOIN = "UPDATE deliveries SET letter = :leader WHERE id IN ({} ORDER BY d.id LIMIT :most)"
 JOIN_NEWS, JOIN_ALL = JOIN.format(NEWS), JOIN.format(WAITING)
@@ -347,7 +347,7 @@ STRANDED = f"""
 
 
 def leader_of(tx: database.Transaction, notification_id: str) -> str | None:
-    """Return the leader of a notification's letter, None if it is in no letter yet."""
+    """Return the leader of a notification's letter, or None if it isn't in a letter yet."""
     row = tx.one("SELECT letter FROM deliveries WHERE id = :id", id=notification_id)
     return row["letter"] if row else None
 
@@ -360,14 +360,14 @@ def begin_letter(tx: database.Transaction, notification_id: str) -> None:
 def join_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
     """Add the notifications that wait for a recipient to the letter of `leader`.
 
-    Claims that need no answer at `now` (epoch ms) stay out of it.
+    Claims that no longer need an answer at `now` (epoch ms) are left out.
     """
     tx.execute(JOIN_NEWS, leader=leader, recipient=recipient_id, most=MOST_IN_LETTER, now=now)
     bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
 
 
 def join_all(tx: database.Transaction, leader: str, recipient_id: str) -> None:
-    """Join all that waits for a recipient with `leader`, to be settled without a letter."""
+    """Join all notifications waiting for a recipient with `leader`, to settle them unsent."""
     tx.execute(JOIN_ALL, leader=leader, recipient=recipient_id, most=MOST_IN_LETTER)
     bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
 
@@ -381,17 +381,17 @@ def first_waiting(tx: database.Transaction, recipient_id: str, now: int) -> str 
 def letter_reports(
     tx: database.Transaction, leader: str
 ) -> list[payment_reports.LetterReport | payment_reports.ClaimLetter]:
-    """Return the payments and claims that a letter reports, the earliest first."""
+    """Return the payments and claims that a letter reports, earliest first."""
     return [LETTER_PAYLOADS.decode(row["body"]) for row in tx.query(BODIES, leader=leader)]
 
 
 def settle_members(tx: database.Transaction, leader: str, state: str, note: str, now: int) -> int:
-    """Settle the members of a letter as its leader was; return how many."""
+    """Settle the members of a letter like its leader; return how many."""
     return bulk_changes.settle_joined(tx, MEMBERS, state, note, now, leader=leader)
 
 
 def unsettled_leaders(tx: database.Transaction) -> list[str]:
-    """Return settled leaders with unsettled members: a worker ended between the two."""
+    """Return settled leaders with unsettled members, left by a worker that stopped in between."""
     return [row["leader"] for row in tx.query(STRANDED)]
 
 
@@ -401,15 +401,15 @@ def postpone_letter(tx: database.Transaction, recipient_id: str, due_at: int) ->
 
 
 def hasten_letter(tx: database.Transaction, leader: str, recipient_id: str, now: int) -> None:
-    """Make a letter due at once, with the notifications that still wait for its recipient."""
+    """Make a letter due now, with the notifications that still wait for its recipient."""
     chosen = f"SELECT :leader UNION ALL {WAITING}"
     bulk_changes.hasten(tx, chosen, now, leader=leader, recipient=recipient_id)
 
 
 def leave_letter(tx: database.Transaction, notification_id: str) -> None:
-    """Remove a notification from its letter, to send it again alone.
+    """Remove a notification from its letter, to resend it alone.
 
-    The leader of a letter with joined members stays in it, because they wait for it.
+    The leader of a letter stays if members have joined it, because they wait for the leader.
     """
     tx.execute(
         "UPDATE deliveries SET letter = NULL WHERE id = :id AND NOT EXISTS ("  # noqa: S608 - as above

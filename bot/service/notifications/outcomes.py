@@ -1,4 +1,4 @@
-"""The outcome of an attempt, and what follows: delivered, tried again, or dead."""
+"""The outcome of an attempt and its consequence: delivered, retried, or dead."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ RETRIES = queue_policy.RetryTable(
     jitter=200,
     longest_asked=24 * HOUR,
 )
-"""Attempts at a webhook and at a letter; an endpoint can't delay its webhooks for ever."""
+"""Retry intervals of webhooks and letters. A longer delay that an endpoint asks for is capped, so
+that it can't delay its webhooks forever.
+"""
 
 LONGEST_ANSWER = 1024  # bytes
 LONGEST_PROBLEM = 200  # characters
@@ -31,28 +33,28 @@ SUCCESS = range(200, 300)
 """Statuses of both protocols: RFC 9110 section 15.3, RFC 5321 section 4.2.1."""
 
 STORE_SECONDS = 0.005
-"""How long an outcome waits for others that can be stored with it."""
+"""How long an outcome waits for others, to store them together."""
 
 MOST_STORED = 32
-"""Attempts in one transaction: payments for the same requests wait for it."""
+"""Attempts in one transaction, for which payments of the same requests wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """What came of an attempt: an answer, or the problem that prevented it."""
+    """The result of an attempt: an answer, or the problem that prevented one."""
 
     status: int | None = None
     answer: bytes = b""
     problem: str | None = None
     final: bool = False
-    """Another attempt would be useless."""
+    """True if another attempt would be useless."""
 
     retry_after: int = 0
-    """Seconds that the other side asks for, 0 if it asks for none."""
+    """Seconds that the peer asks to wait, 0 if it names none."""
 
     @property
     def delivered(self) -> bool:
-        """True if the other side accepted the notification."""
+        """True if the peer accepted the notification."""
         return self.status in SUCCESS
 
     @property
@@ -65,7 +67,7 @@ class AttemptOutcome:
     def attempt(self, began: int, ended: int) -> notification.Attempt:
         """Return the attempt to store; times in epoch ms.
 
-        Characters that could harm its reader are removed.
+        Characters that could be harmful to display are removed.
         """
         text = self.answer[:LONGEST_ANSWER].decode("utf-8", "replace")
         return notification.Attempt(
@@ -85,7 +87,7 @@ class Result:
     outcome: AttemptOutcome
     attempt: notification.Attempt
     due_at: int | None
-    """When the next attempt is due, None after the last one."""
+    """When the next attempt is due, None after the last attempt."""
 
     host: str
     """For the log."""
@@ -94,7 +96,7 @@ class Result:
     """Set once the attempt is stored."""
 
     def ending(self, queue: queue_policy.Queue, now: int) -> outbox.Ending:
-        """Return how the message ends, or when it is tried again."""
+        """Return how the message ends, or when it is retried."""
         message, note = self.message, self.outcome.note
         if self.outcome.delivered:
             return outbox.as_done(queue, message, now)
@@ -129,7 +131,7 @@ class AttemptRecorder:
     def settle(
         self, message: outbox.Message, outcome: AttemptOutcome, began: int, host: str
     ) -> asyncio.Future[None]:
-        """Settle an attempt that began at `began` (epoch ms); the future is set once it is stored.
+        """Settle an attempt begun at `began` (epoch ms); the future is set once it is stored.
 
         `host` is for the log.
         """
@@ -162,7 +164,7 @@ class AttemptRecorder:
             self._storing = None
 
     async def _store(self, group: list[Result]) -> None:
-        """Store results in one transaction; if it fails, each alone: one may be at fault."""
+        """Store results in one transaction; if that fails, store each in its own transaction."""
         try:
             in_time = await self._db.transaction_until_stored(lambda tx: self._settle(tx, group))
         except Exception as error:  # noqa: BLE001 - the handler of the message gets it
@@ -180,8 +182,8 @@ class AttemptRecorder:
     def _settle(self, tx: database.Transaction, group: list[Result]) -> list[bool]:
         """Settle messages and store their attempts; return whether each lease was still held.
 
-        An attempt is stored even if its lease was lost, because the other side has seen it, but
-        not if it is stored already: then the answer to its commit was lost.
+        An attempt is stored even if its lease was lost, because the peer has seen it. It is not
+        stored twice if only the response to an earlier commit was lost.
         """
         now = self._now()
         ends = [one.ending(self.queue, now) for one in group]
@@ -197,7 +199,7 @@ class AttemptRecorder:
         notification_id = result.message.id
         if not ours and notification_rows.has_attempt(tx, notification_id, result.attempt):
             return True
-        # The lane's lock keeps the numbers of attempts apart.
+        # The lane's lock keeps attempt numbers unique.
         notification_rows.add_attempt(tx, notification_id, result.attempt)
         if self._channel is notification.Channel.EMAIL:
             recipients.settle_letter(tx, notification_id, now)

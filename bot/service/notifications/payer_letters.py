@@ -1,7 +1,7 @@
-"""Letters to payers who left an address: the receipt, and what is new about the payment later.
+"""Letters to payers who left an address: the receipt, and later news about the payment.
 
-Whoever pays can type a stranger's address. So the letters contain no message of the seller, few of
-them go to one mailbox, and one click ends them all (docs/decisions/0049).
+A payer can enter a stranger's address. So the letters contain no message from the seller, each
+mailbox gets only a few, and one click ends them all (docs/decisions/0049).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def read_letter(
     | payment_reports.PaymentNotice,
     now: int,
 ) -> notification.LetterContents | None:
-    """Return what a letter says beside its report; None if the seller has taken its news back."""
+    """Return the contents of a letter; None if the seller has withdrawn its news."""
     if isinstance(letter, payment_reports.RejectionNotice):
         return notification.NO_CONTENTS
     request = request_rows.find_ever(tx, letter.request_id, now)
@@ -63,7 +63,7 @@ def _is_current(payment: Payment, news: payment_reports.News) -> bool:
 
 
 def _units(request: PaymentRequest, payment: Payment) -> notification.UnitNumbers | None:
-    """Return the numbers of a drop's units, None if the payment has none or was paid back."""
+    """Return the unit numbers of a payment, or None if it has none or was paid back."""
     first, total = payment.first_unit, request.units.offered if request.units else 0
     if request.terms.kind is not Kind.LIMIT or first is None or payment.marks.paid_back_at:
         return None
@@ -71,7 +71,7 @@ def _units(request: PaymentRequest, payment: Payment) -> notification.UnitNumber
 
 
 def _keep(request: PaymentRequest, payment: Payment) -> str | None:
-    """Return the link that keeps the receipt in Telegram; links to anywhere else aren't mailed."""
+    """Return the link that saves the receipt in Telegram; no other links are mailed."""
     if request.terms.keep_url is None:
         return None
     url = notification.keep_link(request.terms.keep_url, request.id, payment.id)
@@ -88,27 +88,30 @@ def _codes(payment: Payment, received: contents.Received) -> tuple[tuple[int, st
     return tuple(enumerate(codes, payment.first_unit or 1))
 
 
-# Limits. Letters about test money are limited apart, because it costs nothing.
+# Limits. Letters about test money have their own limit, because test money costs nothing.
 
 SECOND = 1000
 HOUR = 60 * recipients.MINUTE
 DAY = 24 * HOUR
 
 TO_PAYER = queue_policy.Pace(2 * HOUR, burst=12)
-"""Letters to one mailbox from all sellers: at most 24 in a day."""
+"""Limit on letters to one mailbox from all sellers: at most 24 a day."""
 
 TO_ALL = queue_policy.Pace(10 * SECOND, burst=600)
-"""Letters to all mailboxes: a drop of 600 units at once, within the operator's reputation."""
+"""Limit on letters to all mailboxes: enough for a drop of 600 units, without harming the operator's
+mail reputation.
+"""
 
 OF_SELLER = queue_policy.Pace(TO_ALL.interval)
-"""The cost of a letter to its seller. It only decides the order: the receipt of a single sale goes
-before those of another seller's drop of thousands."""
+"""A letter's cost for its seller. It only decides the order: the receipt of a single sale is sent
+before the receipts of another seller's drop of thousands.
+"""
 
 OF_TEST_MONEY = queue_policy.Pace(2 * recipients.MINUTE, burst=60)
-"""Letters about test money; beyond the limit none are queued."""
+"""Limit on letters about test money; letters beyond the limit are not queued."""
 
 NO_APP, RECEIPTS_OWNER = "", "receipts"
-"""Stands for all receipts among the sellers from whom a mailbox has unsubscribed."""
+"""The application and owner that stand for all receipts in the table of unsubscribed mailboxes."""
 
 TOO_LATE = "other receipts went first for a day"
 TAKEN_BACK = "the seller took it back"
@@ -151,7 +154,7 @@ def queue_receipt(
 def queue_rejection(
     tx: database.Transaction, request: PaymentRequest, checkout: checkout.Checkout, now: int
 ) -> None:
-    """Queue the letter to a payer whose claimed payment was not found, if they left an address."""
+    """Queue the letter to a payer whose claim was rejected, if they left an address."""
     address = checkout.user_data.get("email", "")
     if checkout.language is None or contacts.ascii_address(address) is None:
         return
@@ -189,7 +192,7 @@ def has_room(tx: database.Transaction, now: int) -> bool:
 def prepare_receipt(
     tx: database.Transaction, message: outbox.Message, now: int
 ) -> notification.LetterContents | None:
-    """Return what a letter says beside its report; None if it may not be sent and was settled."""
+    """Return the contents of a letter; None if it may not be sent and was settled."""
     body, reason, contents = message.body, None, None
     if isinstance(body, payment_reports.ErasedLetter):
         reason = recipients.ERASED
@@ -221,11 +224,13 @@ def has_stopped(tx: database.Transaction, mailbox: str) -> bool:
     return recipients.has_unsubscribed(tx, mailbox, NO_APP, RECEIPTS_OWNER)
 
 
-# News after the receipt: the goods were sent, the money was paid back, or goods have come. The
-# letters say what is true when they are sent.
+# News after the receipt: the goods were sent, the money was paid back, or goods have arrived. The
+# letters describe the state at the time of sending.
 
 MOST_OF_PAYMENT = 6
-"""Letters about one payment, with the receipt: a mark can be set and taken back for ever."""
+"""Maximum letters about one payment, including the receipt, because a mark can be set and removed
+forever.
+"""
 
 
 def queue_notice(
@@ -264,15 +269,15 @@ def queue_notice(
     return True
 
 
-# Letters to all payers who waited for goods; a transaction queues some, as they may be thousands.
+# Letters to all payers who waited for goods. There may be thousands, so a transaction queues some.
 
 MOST_SERVED = 500
-"""Letters to queue in one transaction: on SQLite payments wait for it."""
+"""Letters to queue in one transaction. On SQLite, payments wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedUnits:
-    """Units of a request, from `first` to `last`, whose payers get a letter with this news."""
+    """Units of a request, from `first` to `last`, whose payers get a letter about this news."""
 
     request_id: str
     first: int
@@ -283,7 +288,7 @@ class ServedUnits:
 SERVED = queue_policy.Queue(
     "served", lease=60_000, payloads=payload_kinds.PayloadKinds(served=ServedUnits)
 )
-"""What is left to do of a call that served many payers; each request has a lane."""
+"""The remaining letters of a call that served many payers; each request has a lane."""
 
 
 def queue_served(
@@ -291,8 +296,8 @@ def queue_served(
 ) -> None:
     """Queue letters to payers whose units have got their codes or other goods.
 
-    Payers who still wait for another code get their letter once that has come too. Call it only if
-    emails are sent, after the codes are stored, and with the request locked.
+    Payers who are waiting for another code get their letter when they have all codes. Call this
+    only if emails are sent, after storing the codes, and with the request locked.
     """
     if not served:
         return
@@ -307,7 +312,8 @@ def _queue_batch(
 ) -> None:
     """Queue the first letters, and a message that queues the others.
 
-    The others don't need the request's lock: each letter is checked again when it is sent.
+    The other letters don't need the request's lock, because each letter is checked again on
+    sending.
     """
     numbers = range(units.first, units.last + 1)
     found = payment_rows.with_last_unit(tx, request.id, numbers, MOST_SERVED)
@@ -327,7 +333,7 @@ class ServedPayers:
         self.queue_handler = worker.QueueHandler(SERVED, self.handle)
 
     async def handle(self, message: outbox.Message) -> None:
-        """Queue some letters, and a message for those that are left."""
+        """Queue some letters, and a message for the remaining letters."""
         await self._db.bulk(lambda tx: self._continue(tx, message))
 
     def _continue(self, tx: database.Transaction, message: outbox.Message) -> None:

@@ -1,8 +1,8 @@
-"""The texts of letters to payers: the receipt, news of it, or that the payment was not found.
+"""Letters to payers: the receipt, news about the payment, or that the payment was not found.
 
-They contain no text of the seller, because whoever pays chooses the address. Codes and tracking
-numbers are shown if they can't be read as anything else (notification.py). Everything else is on
-the receipt's page, which the letter's link opens.
+They contain no text from the seller, because the payer may have entered a stranger's address. Codes
+and tracking numbers are shown if they can't be read as anything else (notification.py). Everything
+else is on the receipt's page, which the letter links to.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def notice_letter(
     origin: letter_texts.LetterOrigin,
     contents: notification.LetterContents,
 ) -> EmailMessage:
-    """Write to a payer what is new about a payment. Raises like `receipt_letter`."""
+    """Write the letter with news about a payment. Raises the errors of `receipt_letter`."""
     language, (subject, heading) = notice.language, NEWS[notice.news]
     amount = amounts.format_money(notice.amount, notice.currency, language)
     counted = {"amount": amount, "count": notice.quantity}
@@ -83,7 +83,7 @@ def rejection_letter(
     target: letter_texts.LetterTarget,
     origin: letter_texts.LetterOrigin,
 ) -> EmailMessage:
-    """Write to a payer that the seller hasn't found the payment. Raises like `receipt_letter`."""
+    """Write that the seller hasn't found the payment. Raises the errors of `receipt_letter`."""
     language, host = notice.language, urlsplit(origin.public_url).netloc
     amount = amounts.format_money(notice.amount, notice.currency, language)
     rows = [("mail-payer-amount", amount), ("mail-payer-reference", notice.reference)]
@@ -127,7 +127,7 @@ def _receipt_rows(
 
 
 def _goods_rows(language: str, contents: notification.LetterContents) -> Iterator[tuple[str, str]]:
-    """Yield the codes, or where the payer finds what was bought."""
+    """Yield the codes, or the place where the payer finds the goods."""
     several = len(contents.codes) > 1
     for unit, code in contents.codes:
         key = "mail-payer-code-of" if several else "mail-payer-code"

@@ -1,7 +1,7 @@
-"""Recipients of letters to sellers: their consent, their rate limits, and the letters they may get.
+"""Recipients of letters to sellers: consent, rate limits, and the letters they may get.
 
-Sellers name addresses; their holders confirm them and unsubscribe. A rate limit that is used up
-delays letters and joins the waiting payments into one letter, so that none is lost.
+Sellers name addresses; the holders of the addresses confirm them and unsubscribe. If a rate limit
+is exhausted, the waiting payments are combined into one later letter, so that no report is lost.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def find(tx: database.Transaction, recipient_id: str) -> notification.Recipient 
 def find_by_address(
     tx: database.Transaction, app_id: str, owner: str, address: str
 ) -> notification.Recipient | None:
-    """Return the recipient of an application's seller at an address, which is a mailbox key."""
+    """Return the recipient of an application's seller by address, which is a mailbox key."""
     sql = f"{SELECT} app_id = :app_id AND owner = :owner AND address = :address"
     return _read(tx.one(sql, app_id=app_id, owner=owner, address=address))
 
@@ -71,7 +71,7 @@ def insert(tx: database.Transaction, recipient: notification.Recipient) -> None:
 
 
 def count_asks(tx: database.Transaction, recipient: notification.Recipient) -> int:
-    """Return how many confirmation letters the seller caused to this mailbox, in any spelling."""
+    """Count the seller's confirmation letters to this mailbox, in any spelling."""
     row = tx.one(
         "SELECT COALESCE(SUM(asks), 0) AS n FROM recipients"
         " WHERE mailbox = :mailbox AND app_id = :app_id AND owner = :owner",
@@ -83,7 +83,7 @@ def count_asks(tx: database.Transaction, recipient: notification.Recipient) -> i
 
 
 def count_open(tx: database.Transaction, app_id: str, owner: str, after: int) -> int:
-    """Return how many addresses of a seller are unconfirmed and were asked after `after`."""
+    """Count a seller's unconfirmed addresses that were asked after `after`."""
     row = tx.one(
         "SELECT COUNT(*) AS n FROM recipients WHERE app_id = :app_id AND owner = :owner"
         " AND state = 'unconfirmed' AND asked_at > :after",
@@ -97,9 +97,9 @@ def count_open(tx: database.Transaction, app_id: str, owner: str, after: int) ->
 def record_ask(
     tx: database.Transaction, recipient: notification.Recipient, token: str, now: int
 ) -> bool:
-    """Store that a link with this token is queued, which replaces the former link.
+    """Store that a link with this token is queued; it replaces the former link.
 
-    Return False, unchanged, if another link was queued since `recipient` was read.
+    Return False and change nothing if another link was queued since `recipient` was read.
     """
     changed = tx.execute(
         "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now"
@@ -113,7 +113,7 @@ def record_ask(
 
 
 def record_ask_sent(tx: database.Transaction, recipient_id: str, at: int) -> None:
-    """Store when the link is sent; it is valid from then on."""
+    """Store when the link was sent, which starts its validity."""
     tx.execute("UPDATE recipients SET asked_at = :at WHERE id = :id", at=at, id=recipient_id)
 
 
@@ -127,7 +127,7 @@ def confirm_address(
 def unsubscribe_mailbox(
     tx: database.Transaction, mailbox: str, app_id: str, owner: str, now: int
 ) -> None:
-    """End the letters of a seller to a mailbox, or of everybody if `app_id` and `owner` are ""."""
+    """End a seller's letters to a mailbox, or all letters if `app_id` and `owner` are ""."""
     everybody = "" if app_id == owner == "" else " AND app_id = :app_id AND owner = :owner"
     tx.execute(
         "INSERT INTO unsubscribed (app_id, owner, mailbox, at)"
@@ -177,7 +177,7 @@ def write_arrival(tx: database.Transaction, name: str, at: int) -> None:
 def sweep_paces(tx: database.Transaction, now: int) -> int:
     """Delete rate limits that no longer delay a letter; return how many."""
     rows = tx.query("SELECT name FROM letter_paces WHERE arrival_at <= :now", now=now)
-    names = sorted(row["name"] for row in rows)  # locked in the order of all others
+    names = sorted(row["name"] for row in rows)  # locked in the common order
     return sum(tx.execute(FORGET_PACE, name=name, now=now) for name in names)
 
 
@@ -187,29 +187,31 @@ def _read(row: database.Row | None) -> notification.Recipient | None:
     return notification.Recipient(**{**row, "state": notification.RecipientState(row["state"])})
 
 
-# Letters: who may get one now, and which payments and claims it reports.
+# Letters: who may get a letter now, and which payments and claims it reports.
 
 MAILS = queue_policy.Queue(
     "mails", lease=60_000, ordered=False, keep=True, payloads=notification_rows.LETTER_PAYLOADS
 )
-"""Each recipient has a lane, one letter at a time. The lease outlasts a session with the server."""
+"""Each recipient has a lane that sends one letter at a time. The lease outlasts a session with the
+server.
+"""
 
 MINUTE = 60 * 1000
 
 TO_MAILBOX = queue_policy.Pace(30 * MINUTE, burst=12)
-"""Letters to one mailbox from all sellers: at most 14 in an hour, 60 in a day.
+"""Limit on letters to one mailbox from all sellers: at most 14 an hour, 60 a day.
 
-Twelve sales are reported one by one, further ones by a summary every half hour.
+Twelve sales are reported individually, further sales in a summary every half hour.
 """
 
 FROM_SELLER = queue_policy.Pace(2 * MINUTE, burst=60)
-"""Letters of one seller to all mailboxes, to limit the load on the operator's mail server."""
+"""Limit on letters from one seller to all mailboxes, to protect the operator's mail server."""
 
 ASK_MAILBOX = queue_policy.Pace(notification.DAY, burst=3)
-"""Confirmation letters to one mailbox from all sellers."""
+"""Limit on confirmation letters to one mailbox from all sellers."""
 
 ASK_SELLER = queue_policy.Pace(4 * 60 * MINUTE, burst=5)
-"""Confirmation letters for one seller: at most eleven a day, perhaps to strangers."""
+"""Limit on confirmation letters for one seller, which may go to strangers: at most eleven a day."""
 
 UNSUBSCRIBED = "the recipient wants no emails"
 UNCONFIRMED = "nobody confirmed the address in time"
@@ -223,18 +225,18 @@ class Letter:
 
     recipient: notification.Recipient
     reports: tuple[payment_reports.LetterReport | payment_reports.ClaimLetter, ...] = ()
-    """What it reports; () if it asks the recipient to confirm the address."""
+    """The reports in the letter; () if it asks the recipient to confirm the address."""
 
     seller: request.SellerProfile | None = None
-    """Who is paid, if known; a letter that asks for a confirmation names nobody."""
+    """The seller, if known. A letter that asks for a confirmation names no seller."""
 
 
 def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) -> Letter | None:
-    """Return the letter to send for a message; None if it has to wait or was settled.
+    """Return the letter to send for a message; None if it must wait or was settled.
 
     A letter keeps its payments through all of its attempts.
     """
-    # The members of the letter wait in this lane, and a confirmation locks it too.
+    # The letter's members wait in this lane, and a confirmation locks the lane too.
     lanes.lock(tx, MAILS, message.lane)
     recipient = find(tx, message.body.recipient_id)
     reason = _hindrance(tx, recipient, now)
@@ -259,7 +261,7 @@ def prepare_letter(tx: database.Transaction, message: outbox.Message, now: int) 
 def _reports(
     tx: database.Transaction, leader: str
 ) -> Iterator[payment_reports.LetterReport | payment_reports.ClaimLetter]:
-    """Yield what a letter reports, without the words that the seller has hidden meanwhile."""
+    """Yield the reports of a letter, without messages that the seller has since hidden."""
     reports = notification_rows.letter_reports(tx, leader)
     with_words = [
         one.transaction_id
@@ -283,7 +285,7 @@ def settle_letter(tx: database.Transaction, leader: str, now: int) -> None:
 
 
 def sweep_limits(tx: database.Transaction, now: int) -> None:
-    """Settle the members of settled letters, and delete rate limits that are unused again."""
+    """Settle the members of settled letters, and delete idle rate limits."""
     for leader in notification_rows.unsettled_leaders(tx):
         settle_letter(tx, leader, now)
     sweep_paces(tx, now)
@@ -292,12 +294,12 @@ def sweep_limits(tx: database.Transaction, now: int) -> None:
 def _hindrance(
     tx: database.Transaction, recipient: notification.Recipient | None, now: int
 ) -> str | None:
-    """Return why a recipient may get no letter, None if it may."""
+    """Return why a recipient may not get a letter, or None if it may."""
     if recipient is None:
         return ERASED
     if recipient.state is notification.RecipientState.UNCONFIRMED and now >= recipient.lapses_at():
         return UNCONFIRMED
-    # A recipient that was stored while its mailbox unsubscribed is not ended.
+    # A recipient stored while its mailbox unsubscribed is not marked as ended.
     has_ended = recipient.state is notification.RecipientState.ENDED or has_unsubscribed(
         tx, recipient.mailbox, recipient.app_id, recipient.owner
     )
@@ -305,7 +307,7 @@ def _hindrance(
 
 
 def _is_answered(tx: database.Transaction, message: outbox.Message, now: int) -> bool:
-    """True if a claim no longer needs an answer and its letter is not begun."""
+    """True if a claim no longer needs an answer and its letter hasn't begun."""
     if notification_rows.leader_of(tx, message.id) is not None:
         return False
     checkout = checkout_rows.find(tx, message.body.checkout_id)
@@ -315,7 +317,7 @@ def _is_answered(tx: database.Transaction, message: outbox.Message, now: int) ->
 def _begin(
     tx: database.Transaction, message: outbox.Message, recipient: notification.Recipient, now: int
 ) -> int | None:
-    """Begin the letter of a payment or a claim; return until when it has to wait, None if not."""
+    """Begin the letter of a payment or a claim; return when it may be sent, None for now."""
     if recipient.state is notification.RecipientState.UNCONFIRMED:
         return recipient.lapses_at()
     if notification_rows.leader_of(tx, message.id) is not None:
@@ -333,7 +335,7 @@ def _begin(
 def _question(
     tx: database.Transaction, message: outbox.Message, recipient: notification.Recipient, now: int
 ) -> Letter | None:
-    """Return the letter that asks for a confirmation, None if it has to wait or is not needed."""
+    """Return the letter that asks for a confirmation; None if it must wait or isn't needed."""
     if recipient.state is not notification.RecipientState.UNCONFIRMED:
         outbox.end(tx, MAILS, message, now, recipient.state.value)
         return None
@@ -347,7 +349,7 @@ def _question(
 
 
 def lock_asks(tx: database.Transaction, recipient: notification.Recipient) -> None:
-    """Lock what the confirmation letters of one seller share, before counting them."""
+    """Lock the limits that a seller's confirmation letters share, before counting the letters."""
     lanes.lock(tx, MAILS, recipient.address)
     lock_paces(tx, [name for name, _ in _limits(recipient, asks=True)])
 
@@ -371,9 +373,9 @@ def _next_at(
 def take_room(
     tx: database.Transaction, limits: list[tuple[str, queue_policy.Pace]], now: int
 ) -> int | None:
-    """Count a letter in each limit and return None.
+    """Count a letter towards each limit and return None.
 
-    If a limit is used up, count nothing and return when it allows a letter.
+    If a limit is exhausted, count nothing and return when it next allows a letter.
     """
     lock_paces(tx, [name for name, _ in limits])
     at = _next_at(tx, limits, now)
@@ -386,7 +388,7 @@ def take_room(
 
 
 def _end(tx: database.Transaction, message: outbox.Message, reason: str, now: int) -> None:
-    """Settle a message and all others that wait for its recipient, without sending them."""
+    """Settle all messages waiting for a recipient, including this one, without sending them."""
     notification_rows.join_all(tx, message.id, message.body.recipient_id)
     outbox.end(tx, MAILS, message, now, reason)
     settle_letter(tx, message.id, now)
@@ -406,8 +408,8 @@ def find_or_ask(
 ) -> notification.RecipientStatus | None:
     """Return the recipient at a request's email address, if any.
 
-    If `confirms`, a new address has to be confirmed: it gets a link, and a new one a few times once
-    the link has expired. Raises InvalidBody if too many addresses of the seller are unconfirmed.
+    If `confirms`, a new address must be confirmed: it gets a link, and a few new links after the
+    first has expired. Raises InvalidBody if too many addresses of the seller are unconfirmed.
     """
     address, app_id, owner = request.terms.email, request.app_id, request.owner
     if address is None:
@@ -434,7 +436,7 @@ def ask_confirmation(
     request_id: str,
     now: int,
 ) -> None:
-    """Queue a letter with a confirmation link, unless one is valid or too many were sent."""
+    """Queue a letter with a confirmation link, unless a link is valid or too many were sent."""
     if recipient.state is not notification.RecipientState.UNCONFIRMED:
         return
     if recipient.asks and recipient.may_be_confirmed(now):
@@ -477,7 +479,7 @@ def confirm(tx: database.Transaction, token: str, now: int) -> notification.Reci
 def unsubscribe(
     tx: database.Transaction, token: str, now: int, *, everybody: bool = False
 ) -> notification.Recipient | None:
-    """End the letters of the seller, or of `everybody`, to the recipient of an unsubscribe link.
+    """End letters to the recipient of an unsubscribe link, from one seller or from `everybody`.
 
     Return None if the link is unknown.
     """

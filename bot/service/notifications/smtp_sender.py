@@ -23,7 +23,7 @@ from bot.core.text import links, sanitize
 from bot.service.notifications import letter_texts
 
 TIMEOUT = 15.0  # seconds for DNS, connection, TLS, login and message together
-QUIT_TIMEOUT = 2.0  # seconds for the answer to QUIT, which decides nothing
+QUIT_TIMEOUT = 2.0  # seconds for the answer to QUIT, which doesn't affect the outcome
 LONGEST_REPLY = 1024  # bytes
 SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
 UNREACHED = "check its host and port, and that this machine can reach it"
@@ -31,7 +31,7 @@ PERMANENT = range(500, 600)
 """RFC 5321 section 4.2.1."""
 
 LOGIN_WRONG = frozenset({530, 534, 535, 538})
-"""RFC 4954 section 6. The operator can correct it, so other attempts may succeed."""
+"""RFC 4954 section 6. The operator can correct the login, so later attempts may succeed."""
 
 LETTER_REFUSED: tuple[type[SMTPResponseException], ...] = (
     aiosmtplib.SMTPSenderRefused,
@@ -52,10 +52,10 @@ STEPS: dict[type[SMTPException], str] = {
 
 
 class Mailer:
-    """Sends letters to one server, each over its own connection.
+    """Sends letters to one server, each over a new connection.
 
-    A server on another machine needs TLS with a certificate that `context` trusts; by default that
-    is certifi or SSL_CERT_FILE. `timeout` is in seconds.
+    A server on another machine needs TLS with a certificate that `context` trusts. The default
+    context trusts the certifi bundle or SSL_CERT_FILE. `timeout` is in seconds.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class Mailer:
     async def send(self, message: EmailMessage) -> tuple[int, str]:
         """Send a letter and return the server's code and text. Raises MailRefused.
 
-        If the answer to the message itself is lost, the server may have accepted it. Sent again, it
-        has the same Message-ID.
+        If the answer to the message is lost, the server may have accepted it. The message is resent
+        with the same Message-ID.
         """
         sender, recipient = (parseaddr(message[name])[1] for name in ("From", "To"))
         with letter_texts.refuse_unwritable():
@@ -89,8 +89,8 @@ class Mailer:
     async def check(self, sender: str | None = None) -> None:
         """Check the server without sending. Raises MailRefused with a remedy.
 
-        With the address of a sender, also ask whether the server accepts letters from it, because
-        many servers require a login only then.
+        If `sender` is given, also ask whether the server accepts letters from it, because many
+        servers require a login only then.
         """
         async with self._session() as client:
             await client.noop()
@@ -99,7 +99,7 @@ class Mailer:
                 await client.rset()
 
     async def close(self) -> None:
-        """End all sessions; their letters are sent again."""
+        """End all sessions; their letters are resent."""
         for limit in self._under_way:
             if not limit.expired():
                 limit.reschedule(asyncio.get_running_loop().time())
@@ -114,7 +114,7 @@ class Mailer:
                 await self._greet(client)
                 yield client
                 self._under_way.discard(limit)
-            # The letter is accepted already, whatever the server answers.
+            # The letter is already accepted, whatever the server answers.
             with suppress(SMTPException, OSError):
                 await client.execute_command(b"QUIT", timeout=QUIT_TIMEOUT)
         except (SMTPException, OSError) as error:
@@ -126,14 +126,14 @@ class Mailer:
     def _client(self) -> SMTP:
         server, own_name = self._server, socket.gethostname()
         if not links.ascii_domain(own_name) or "." not in own_name:
-            own_name = "[127.0.0.1]"  # DNS would find a name, but can hang (RFC 5321, 4.1.4)
+            own_name = "[127.0.0.1]"  # DNS could find a name, but it can hang (RFC 5321, 4.1.4)
         return SMTP(
             hostname=server.host, port=server.port, use_tls=server.tls, start_tls=False,
             tls_context=self._context, timeout=self._timeout, local_hostname=own_name,
         )  # fmt: skip
 
     async def _greet(self, client: SMTP) -> None:
-        """Connect, start TLS and log in; no login is sent without TLS."""
+        """Connect, start TLS and log in; the login is never sent without TLS."""
         await client.connect()
         await client.ehlo()
         if not self._server.tls:
@@ -152,7 +152,7 @@ class Mailer:
             )
 
     async def _log_in(self, client: SMTP, user: str, password: str) -> None:
-        """Log in with one method only: servers count failures and lock accounts."""
+        """Log in with only one method, because servers count failures and lock accounts."""
         methods = {
             "plain": client.auth_plain,
             "login": client.auth_login,
@@ -205,7 +205,7 @@ class Mailer:
         return "ask its operator"
 
     def _plain(self, text: str) -> str:
-        """Return a server's text as one line, cut, without our password."""
+        """Return a server's text as one truncated line without our password."""
         for secret in _password_spellings(self._server):
             text = text.replace(secret, "[hidden]")
         return sanitize.line(text).encode()[:LONGEST_REPLY].decode(errors="ignore")
@@ -220,7 +220,7 @@ def _close_now(client: SMTP) -> None:
 
 
 def _password_spellings(server: mail.SmtpServer) -> list[str]:
-    """Return the password as it is, and as it is encoded on the wire."""
+    """Return the password as written and as encoded on the wire."""
     if not server.password:
         return []
     sent = (f"\0{server.user}\0{server.password}", server.password)

@@ -1,4 +1,4 @@
-"""Sends queued webhooks: signed, a few at a time to each endpoint, settled by the answer."""
+"""Sends queued webhooks: signs them, sends a few at a time per endpoint, settles by the answer."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from bot.service.notifications import notification, notification_queues, outcome
 from bot.service.requests import app_rows, request_commands
 from bot.service.wire import json_answers
 
-# Windows: how many webhooks are sent at once to one endpoint, and to one host. As in TCP's slow
-# start, an unknown peer begins with a few. Each quick success makes its window one wider, so that
-# it doubles with every round, and a failure closes it. So a peer that hangs holds few places, and a
-# peer that answers gets as many as it can use. A host keeps room for its other endpoints: its
-# window closes only if nothing answered in time. Each process has its own windows, in memory.
+# Windows: how many webhooks are sent at once to one endpoint and to one host. As in TCP's slow
+# start, an unknown peer begins with a small window. Each quick success widens the window by one, so
+# that it doubles every round, and a failure closes it. So a peer that hangs uses few slots, and a
+# peer that answers gets as many as it can use. One endpoint doesn't block the others of its host:
+# the host's window closes only if nothing answered in time. Each process has its own windows, in
+# memory.
 
 SLOW = 2_000
-"""Milliseconds of an attempt from which on other webhooks miss its place."""
+"""Milliseconds after which an attempt counts as slow, because other webhooks wait for its slot."""
 
 MOST_KNOWN = 2_000
-"""Windows of a kind to remember, the last used ones; the others begin again."""
+"""Windows of a kind to remember, the most recently used. Forgotten windows start over."""
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class EndpointWindows:
-    """The windows of endpoints and hosts, the groups of the queue of webhooks."""
+    """The windows of endpoints and hosts, which are the groups of the webhook queue."""
 
     endpoints: Windows = field(default_factory=lambda: Windows(least=1, start=8, most=32))
     hosts: Windows = field(default_factory=lambda: Windows(least=16, start=16, most=32))
@@ -75,7 +76,7 @@ class EndpointWindows:
         return replace(queue, group_width=self.width_of)
 
     def width_of(self, name: str) -> int:
-        """Return the width of a group, an endpoint or a host."""
+        """Return the width of a group, which is an endpoint or a host."""
         return self._of(name).width_of(name)
 
     def store(self, groups: tuple[str, ...], outcome: outcomes.AttemptOutcome, took: int) -> None:
@@ -93,11 +94,11 @@ class EndpointWindows:
 
 
 TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer together
-BODY_TIMEOUT = 2  # seconds for the body of the answer, which decides nothing
-CONCURRENCY = 256  # eight hosts that hang use all of it, seven delay no other host
+BODY_TIMEOUT = 2  # seconds for the body of the answer, which doesn't affect the outcome
+CONCURRENCY = 256  # eight hanging hosts use it all, seven delay no other host
 OWN_CONCURRENCY = 64  # as many as the writer commits together: more would wait for each other
 CLAIM_PAUSE = 0.005  # seconds between two claims; a claim costs as much as three webhooks
-SECRETS_KNOWN = 256  # opened secrets to keep: opening one takes as long as sending a webhook
+SECRETS_KNOWN = 256  # unsealed secrets to cache: unsealing takes as long as sending a webhook
 GONE = 410
 HEADERS = {
     "User-Agent": "payment-request-bot",
@@ -184,7 +185,7 @@ class WebhookSender:
             return outcomes.AttemptOutcome(problem="the application is gone", final=True)
         body = json_answers.event(message.body)
         try:
-            # Every valid secret signs, so that receivers can change theirs one after another.
+            # Every valid secret signs, so that receivers can change their secrets one by one.
             secrets = [*map(self._open, sealed)]
             at = datetime.fromtimestamp(self._now() / 1000, UTC)
             headers = signing.sign(secrets, message.id, at, body)

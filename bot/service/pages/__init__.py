@@ -1,1 +1,1 @@
-"""What payers see: pay page, checkout, receipt, pictures, the pages behind the links of emails."""
+"""Pages for payers: pay page, checkout, receipt, pictures, and the pages that emails link to."""

@@ -1,4 +1,4 @@
-"""The values of a checkout's page: what to pay with, what to do, what became of it."""
+"""Values of a checkout's page: what to pay with, what to do next, and the outcome."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def next_page(
     request_id: str,
     progress: paying.PaymentProgress,
 ) -> str:
-    """Return where a form leads: to the checkout while money is awaited, then to the redirect.
+    """Return where a form leads: to the checkout until the money arrives, then to the redirect.
 
-    If there are goods or words of thanks, the receipt comes before the redirect and links to it.
+    If there are goods or words of thanks, the form leads to the receipt, which links to the
+    redirect.
     """
     payment = progress.payment
     if payment is None or not payment.took_unit:
@@ -45,9 +46,9 @@ def next_page(
 
 
 def redirect(service: callers.Service, request: PaymentRequest, payment: Payment) -> str | None:
-    """Return the address that a payment leads to, None if there is none.
+    """Return the redirect address of a payment, or None if there is none.
 
-    Its scheme is checked again: the operator may have disallowed it since.
+    Its scheme is checked again, because the operator may have disallowed it in the meantime.
     """
     url = request.terms.redirect_url
     if url is None or not may_lead_to(url, service.policy.schemes):
@@ -74,8 +75,8 @@ def outcome_page(
 ) -> Response:
     """Answer with the page of a checkout or a receipt.
 
-    Its policy always allows the redirect: the page's form may lead there even if the receipt comes
-    first, because the goods may be removed while the page is open.
+    The Content-Security-Policy always allows the redirect. If the goods are removed while the page
+    is open, the form leads to the redirect instead of the receipt.
     """
     url = json_answers.pay_url(service.public_url, request.id)
     values = values | page_texts.layout_values(locale, request, url, service.operator_contact)
@@ -88,7 +89,7 @@ def outcome_page(
 
 
 BANK_FIELDS = ("key", "id", "holder", "address", "city", "iban", "bic", "amount")
-"""The fields of banks beside the reference, each with a label and a button that copies it."""
+"""The bank fields other than the reference, each with a label and a copy button."""
 
 GROUPED_FIELDS = frozenset({"iban"})
 """Fields that are shown in groups of four and copied without spaces."""
@@ -104,7 +105,7 @@ def way_name(checkout: Checkout) -> str:
 
 
 def code_text(checkout: Checkout) -> str | None:
-    """Return the text of the QR picture, None without one.
+    """Return the text of the QR picture, or None if there is no picture.
 
     An invoice is in upper case, which makes the picture smaller (BOLT 11 section "Encoding").
     """
@@ -117,7 +118,7 @@ def code_text(checkout: Checkout) -> str | None:
 def pay_with_values(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, Any]:
-    """Return the code, its link and its fields as `pay_with`; None shows nothing."""
+    """Return `pay_with`: the code, its link and its fields, or None to show nothing."""
     given = checkout.pay_with
     if given is None or page_state not in PAYABLE:
         return {"pay_with": None}
@@ -144,14 +145,14 @@ def pay_with_values(
 
 
 def _link(given: rail.PayWith) -> str | None:
-    """Return the address that opens a wallet; of banking apps only those for UPI have one."""
+    """Return the address that opens a wallet or a UPI app; other banking apps have no address."""
     if given.lightning_invoice:
         return f"lightning:{given.lightning_invoice}"
     return given.qr_text if given.qr_text and given.qr_text.startswith("upi:") else None
 
 
 def _field(locale: page_texts.Locale, field: str, value: str) -> dict[str, str]:
-    if field == "amount":  # banking apps of this language take `12,30`, never `1,230`
+    if field == "amount":  # banking apps in this language accept `12,30`, never `1,230`
         value = value.replace(".", amounts.format_number(Decimal("0.5"), locale.tag)[1])
     groups = " ".join(value[at : at + 4] for at in range(0, len(value), 4))
     return {
@@ -168,13 +169,13 @@ OPENING_RELOAD = 2
 """Seconds until the page asks again while a wallet makes the invoice."""
 
 NEW_RELOAD, NEW_FOR_MS = 3, 60_000
-"""The same for an open checkout at first, and how long that is."""
+"""The same for a new open checkout, and how long it counts as new."""
 
 OPEN_RELOAD = 10
-"""The same for an open checkout later, and for a claimed one."""
+"""The same for an older open checkout and for a claimed checkout."""
 
 POLLED_RELOAD = 0.6
-"""The same while each answer waits a second for the wallet: 1.6 seconds between two polls."""
+"""The same while each answer waits up to a second for the wallet: 1.6 seconds between two polls."""
 
 ENDED_RELOAD, ENDED_FOR_MS = 30, 3_600_000
 """The same after the end of a checkout, and for how long."""
@@ -203,10 +204,10 @@ CASES: dict[str, tuple[str, ...]] = {
     UNDERPAID: ("why",),
     UNCONFIRMED: _BY_CONFIRMATION,
 }
-"""The texts of a page state: by failure, by what confirms payments, by whether units are held."""
+"""Variants of a page state's texts: by failure, by confirmation method, by held units."""
 
 SENT_BUTTONS = {payout_account.BANK: "page-sent", page_values.TAP: "page-sent-tap"}
-"""The button by which a payer says that the money was sent, if the rail can't know it."""
+"""The button with which a payer reports that the money was sent, if the rail can't know it."""
 
 SIGNS: dict[str, str] = {
     CheckoutState.CLAIMED: "waiting",
@@ -218,7 +219,7 @@ SIGNS: dict[str, str] = {
 """The macro of signs.html for each page state."""
 
 CLAIMABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.LAPSED, UNCONFIRMED})
-"""Page states in which a payer may say that the money was sent, or say it again."""
+"""Page states in which a payer may report that the money was sent, or repeat the report."""
 
 RESTART_LINKS: dict[tuple[str, str], str] = {
     (CheckoutState.LAPSED, payout_account.LIGHTNING): "page-new-invoice",
@@ -226,7 +227,7 @@ RESTART_LINKS: dict[tuple[str, str], str] = {
     (CheckoutState.FAILED, payout_account.LIGHTNING): "page-retry",
     (CheckoutState.FAILED, page_values.TAP): "page-retry",
 }
-"""The text of the link to the pay page if it isn't "Start again"."""
+"""Texts of the link to the pay page that differ from "Start again"."""
 
 ASK_SELLER: frozenset[str] = frozenset(
     {
@@ -241,7 +242,7 @@ ONLY_SELLER_HELPS: frozenset[str] = frozenset(
 )
 
 LASTING_FAILURES = frozenset({"lied", "tooSmall", "tooLarge"})
-"""Failures after which another try at an invoice fails too."""
+"""Failures that another request for an invoice would repeat."""
 
 
 def checkout_page(
@@ -251,7 +252,7 @@ def checkout_page(
     payment: Payment | None,
     now: int,
 ) -> dict[str, Any]:
-    """Return the values of a checkout's page; a `payment` is underpaid or took no unit."""
+    """Return the values of a checkout's page; `payment` is underpaid or took no units."""
     state = checkout.state(now)
     page_state = UNCONFIRMED if state is CheckoutState.LAPSED and checkout.claimed_at else state
     if payment and payment.state is PaymentState.UNDERPAID:
@@ -283,7 +284,7 @@ def checkout_page(
 def unclaimable_values(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout
 ) -> dict[str, Any]:
-    """Return what changes on the page of a payer who claimed when no unit was free any more."""
+    """Return the values that differ if a payer claimed after all units were gone."""
     title = locale.t("page-claim-none", count=checkout.quantity)
     lost = {"reference": checkout.reference, "count": checkout.quantity}
     why = page_texts.seller_text(locale, request, "page-claim-none-why", **lost)
@@ -303,7 +304,7 @@ def unclaimable_values(
 def unheld_claim_text(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout
 ) -> str:
-    """Return the text about a claim whose units are held only for the ordinary time."""
+    """Return the text about a claim whose units are held only for the ordinary reservation."""
     return page_texts.seller_text(locale, request, "page-sent-unheld", count=checkout.quantity)
 
 
@@ -346,7 +347,7 @@ def _why(
 
 
 def _case(request: PaymentRequest, checkout: Checkout, page_state: str) -> str:
-    """Return which of the CASES applies."""
+    """Return the case in CASES that applies."""
     cases, confirmed_by = CASES[page_state], _confirmed_by(checkout)
     if page_state == CheckoutState.FAILED:
         return checkout.failure if checkout.failure and checkout.failure in cases else cases[0]
@@ -356,14 +357,14 @@ def _case(request: PaymentRequest, checkout: Checkout, page_state: str) -> str:
 
 
 def _confirmed_by(checkout: Checkout) -> str:
-    """Return what confirms a payment: a wallet, taps or a bank; '' for test money."""
+    """Return the confirmation method of a payment: a wallet, taps or a bank; '' for test money."""
     if checkout.kind in {payout_account.SANDBOX, payout_account.BANK}:
         return checkout.kind.removeprefix(payout_account.SANDBOX)
     return payout_account.LIGHTNING if checkout.automatic else page_values.TAP
 
 
 def _reload_times(checkout: Checkout, state: CheckoutState, now: int) -> dict[str, float | None]:
-    """Return the seconds until the page asks `again` by script, and until it reloads without."""
+    """Return the seconds until the script asks `again`, and until a page without script reloads."""
     if state is CheckoutState.OPENING:
         return {"again": OPENING_RELOAD, "refresh": OPENING_RELOAD}
     if state is CheckoutState.OPEN:
@@ -401,7 +402,7 @@ def _amounts(
 def _times(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, Any]:
-    """Return the end of an open checkout, and the begin and end of a claim."""
+    """Return the end of an open checkout, or the start and end of a claim."""
     is_open, is_claimed = page_state == CheckoutState.OPEN, page_state == CheckoutState.CLAIMED
     ends = "page-held" if request.units else "page-awaited"
     if _confirmed_by(checkout) == payout_account.LIGHTNING:
@@ -421,7 +422,7 @@ def _times(
 def _steps(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, Any]:
-    """Return what a payer can do next: the keys of buttons, and the way back to the pay page."""
+    """Return the payer's next steps: text keys of buttons, and the link back to the pay page."""
     confirmed_by, is_open = _confirmed_by(checkout), page_state == CheckoutState.OPEN
     claim = SENT_BUTTONS.get(confirmed_by) if page_state in CLAIMABLE else None
     then = None
@@ -448,7 +449,7 @@ def _steps(
 def _claim_texts(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, str | None]:
-    """Return what a payer reads while the claim is pending."""
+    """Return the texts for a payer whose claim is pending."""
     texts: dict[str, str | None] = {"kept": None, "help": None, "unheld": None}
     if page_state != CheckoutState.CLAIMED:
         return texts

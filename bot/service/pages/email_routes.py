@@ -1,6 +1,6 @@
-"""`/email/…`: the pages behind the links of letters, where recipients confirm or stop them.
+"""`/email/…`: the pages that letters link to, where recipients confirm or stop letters.
 
-Opening a link changes nothing, because mail scanners open every link; the button does.
+Opening a link changes nothing, because mail scanners open every link. The page has a button.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ async def stop_receipts(request: Request) -> Response:
 
 
 def _receipts_of(request: Request) -> tuple[callers.Service, str | None]:
-    """Return the service, and the mailbox that the link of a receipt stops."""
+    """Return the service, and the mailbox of a receipt's unsubscribe link."""
     service = callers.admit_payer(request)
     token = request.path_params["token"]
     return service, notification.read_stop_token(service.payer_key, token)

@@ -1,4 +1,4 @@
-"""Values of the pay form's part about the order: amount, quantity, name and message."""
+"""Values of the order in the pay form: amount, quantity, name and message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def order_values(
     order: payer_form.PayerOrder | None,
     typed: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the values of the order's fields; with an `order` as the payer left them."""
+    """Return the values of the order's fields; `order` has the payer's input, if any."""
     terms = request.terms
     most = most_units(request)
     choice = terms.choice and _choice(locale, terms, terms.choice, order)
@@ -48,13 +48,13 @@ def order_values(
 
 
 def most_units(request: PaymentRequest) -> int:
-    """Return how many units one checkout may take now."""
+    """Return how many units a checkout may take now."""
     most = request.terms.max_quantity or 1
     return min(most, request.units.remaining) if request.units else most
 
 
 def has_open_sum(request: PaymentRequest) -> bool:
-    """True if the payer decides about the sum: by the amount, or by the quantity."""
+    """True if the payer chooses the amount or the quantity."""
     return request.terms.choice is not None or most_units(request) > 1
 
 
@@ -122,7 +122,7 @@ def _choice(
 def _posted(
     order: payer_form.PayerOrder | None, values: dict[str, int], terms: Terms
 ) -> tuple[str | None, str]:
-    """Return the pressed button and the text; on a new page the first suggestion is pressed."""
+    """Return the selected button and the text; on a new page the first suggestion is selected."""
     if order is None:
         return next(iter(values), payer_form.OTHER), ""
     given = [value.strip() for value in order.amounts]
@@ -151,7 +151,7 @@ def _bounds(locale: page_texts.Locale, terms: Terms, choice: AmountChoice) -> st
 def _quantity(
     locale: page_texts.Locale, terms: Terms, most: int, order: payer_form.PayerOrder | None
 ) -> dict[str, Any]:
-    """Return the quantities to choose from; the payer's quantity is cut to the available one."""
+    """Return the quantities on offer; the payer's quantity is limited to the available units."""
     wanted = (order and order.quantity) or 1
     each = page_texts.money_text(terms.amount, terms.currency, locale.tag)
     key = "page-quantity-chosen" if terms.choice else "page-quantity-each"
@@ -163,7 +163,7 @@ def _quantity(
 
 
 def _sums(locale: page_texts.Locale, terms: Terms) -> dict[str, Any]:
-    """Return what pay.js needs to write sums: the price, and how money is written here."""
+    """Return the values that pay.js needs to write sums: the price and the money format."""
     before, after = page_texts.affixes(terms.currency, locale.tag)
     return {
         "price": payer_form.write_amount(terms.amount, terms.currency),

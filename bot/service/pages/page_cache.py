@@ -1,4 +1,4 @@
-"""Pay pages and their live parts as texts, cached because many payers see the same ones."""
+"""Cached texts of pay pages and their live parts, which many payers share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bot.service.requests import request_commands, request_rows
 from bot.service.requests.request import NO_PAYOUT, PaymentRequest, Quote
 from bot.service.wire import json_answers
 
-# What a payer is offered.
+# The offer to a payer.
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class Offer:
     """How a request can be paid now, or the state that prevents it."""
 
     quote: Quote | None
-    """Of test money; real money has a quote for each way."""
+    """The quote in test money; with real money each way has its own quote."""
 
     ways: tuple[paying.Way, ...]
     state: str | None
 
 
 async def read_offer(service: callers.Service, request: PaymentRequest, now: int) -> Offer:
-    """Return how a payer can pay now; with test money nothing more is read."""
+    """Return how a payer can pay now; with test money it does no I/O."""
     state, context = request.hindrance(now), service.payment_context
     if not context.rails.test_money:
         ways = () if state else tuple(await paying.read_ways(service.db, context, request))
@@ -45,16 +45,16 @@ async def read_offer(service: callers.Service, request: PaymentRequest, now: int
 
 
 CACHED_PAGES = 256
-"""Of some KiB each."""
+"""Pages in the cache, each of some KiB."""
 
 TOKEN, NOW = "\x02", "\x03"
 """Placeholders in a cached page; no field of a request can contain these characters."""
 
 
 class PageCache:
-    """The cache of pages without input, by state of a request and locale.
+    """The cache of pages without input, keyed by the state of the request and the locale.
 
-    The key contains everything that a page shows, so no page is out of date.
+    The key contains everything that a page shows, so no page is stale.
     """
 
     def __init__(self, service: callers.Service) -> None:
@@ -79,7 +79,7 @@ class PageCache:
 
 
 def new_token(now: int) -> str:
-    """Return a token that makes a form one payment, however often it is posted."""
+    """Return a token that identifies a form, so that repeated posts are one payment."""
     return request_commands.new_id(now, 32)
 
 
@@ -96,7 +96,7 @@ async def write(
     way_gone = form.refused in page_values.WAY_HINDRANCES and can_pay_otherwise
     state = None if way_gone else form.refused or offer.state
     values = page_values.pay_page(locale, request, now, replace(form, refused=state))
-    # The text of NO_PAYOUT says it too, and a payer who claimed a payment may well have paid.
+    # The text of NO_PAYOUT also says so, and a payer who claimed a payment may have paid.
     uncharged = state is not None and state != NO_PAYOUT and not form.claimed
     more = {"token": new_token(now), "uncharged": uncharged}
     if way_gone:
@@ -138,7 +138,7 @@ MAX_LOCALES = 32
 
 @dataclass(slots=True)
 class LiveRequest:
-    """A request as its open pages show it for a while."""
+    """A request as its open pages show it until the cached copy expires."""
 
     request: PaymentRequest | None
     state: str | None
@@ -150,7 +150,7 @@ class LiveRequest:
     """Its live parts."""
 
     def part(self, locale: page_texts.Locale) -> str | None:
-        """Return the live part, None for an unknown request."""
+        """Return the live part, or None for an unknown request."""
         if self.request is None:
             return None
         text = self.texts.get(locale)
@@ -163,7 +163,7 @@ class LiveRequest:
 
 
 class LiveParts:
-    """The cache of requests with open pages, each read once a second for all its pages."""
+    """The cache of requests with open pages; each request is read once a second for all pages."""
 
     def __init__(self) -> None:
         self._cached: dict[str, LiveRequest] = {}

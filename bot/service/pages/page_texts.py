@@ -36,12 +36,12 @@ RIGHT_TO_LEFT = frozenset(
 class Locale:
     """The language of a page's texts and the format of its amounts.
 
-    Both run in the same direction: an amount written from right to left falls apart in English.
+    Both have the same text direction, because a right-to-left amount is garbled in English text.
     """
 
     language: str
     tag: str
-    """Of the amounts, such as `de-at`."""
+    """The locale of amounts, such as `de-at`."""
 
     def t(self, key: str, **values: object) -> str:
         return _translate(self.language, key, tuple(values.items()))
@@ -53,7 +53,7 @@ class Locale:
 
 @lru_cache(maxsize=4096)
 def _translate(language: str, key: str, values: tuple[tuple[str, object], ...]) -> str:
-    """Return a text; cached, because all payers of a request need the same few."""
+    """Return a text; cached, because all payers of a request need the same texts."""
     return translations.t(language, key, **dict(values))
 
 
@@ -79,7 +79,7 @@ def _direction(tag: str) -> str:
     return "rtl" if language in RIGHT_TO_LEFT or "arab" in parts else "ltr"
 
 
-# Amounts, cached because many payers see the same few.
+# Amounts, cached because many payers see the same amounts.
 
 
 money_text = lru_cache(maxsize=4096)(amounts.format_money)
@@ -95,7 +95,7 @@ def affixes(currency: str, tag: str) -> tuple[str, str]:
 
 
 def price_text(locale: Locale, request: PaymentRequest) -> str:
-    """Return the price of a request, or the minimum of the amounts to choose from."""
+    """Return the price of a request, or the lowest amount that a payer may choose."""
     terms = request.terms
     if terms.choice is None:
         return money_text(terms.amount, terms.currency, locale.tag)
@@ -105,7 +105,7 @@ def price_text(locale: Locale, request: PaymentRequest) -> str:
 
 
 def quantity_text(locale: Locale, total: int, currency: str, quantity: int) -> str | None:
-    """Return a quantity above 1 with the price of each, None for 1."""
+    """Return a quantity above 1 with the unit price, None if the quantity is 1."""
     if quantity == 1:
         return None
     each = money_text(total // quantity, currency, locale.tag)
@@ -119,12 +119,12 @@ TimeStyle: TypeAlias = Literal["moment", "clock"]
 """A time with its date, or only the time of day; pay.js knows the same styles."""
 
 PLACE = "\x04"
-"""Placeholder for a value that a template inserts; no text of ours contains it."""
+"""Placeholder for a value that a template inserts; no other text contains it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time for HTML's `datetime`, and as text."""
+    """A time as HTML's `datetime` and as text."""
 
     iso: str
     text: str
@@ -133,7 +133,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class TimedText:
-    """A text with a time in it, or the text alone."""
+    """A text, with or without a time in it."""
 
     before: str
     moment: Moment | None = None
@@ -141,14 +141,14 @@ class TimedText:
 
 
 def moment(locale: Locale, at: int, style: TimeStyle = "moment") -> Moment:
-    """Return a time (epoch ms) as this locale writes it."""
+    """Return a time (epoch ms) in the format of this locale."""
     when = utc(at)
     text = locale.t("page-clock" if style == "clock" else "page-moment", at=when)
     return Moment(when.strftime("%Y-%m-%dT%H:%M:%SZ"), text, style)
 
 
 def timed_text(text: str, shown: Moment) -> TimedText:
-    """Return a text with the time in place of PLACE, if it has one."""
+    """Return a text with the time in place of PLACE, if it contains PLACE."""
     before, place, after = text.partition(PLACE)
     return TimedText(before, shown if place else None, after)
 
@@ -167,7 +167,7 @@ WHOLE = 100
 
 
 def seller_text(locale: Locale, request: PaymentRequest, key: str, **values: object) -> str:
-    """Return the text of `key` with the seller's name, or "the seller", as `$seller`."""
+    """Return the text of `key`; `$seller` is the seller's name or "the seller"."""
     if request.seller:
         return locale.t(key, seller=isolated(request.seller.name), **values)
     words = locale.t("page-the-seller")
@@ -186,9 +186,9 @@ def isolated(name: str) -> str:
 
 
 def goal_values(locale: Locale, request: PaymentRequest) -> dict[str, Any] | None:
-    """Return the values of the goal's bar, None without a goal.
+    """Return the values of the goal's bar, or None if there is no goal.
 
-    The percentage may exceed 100. It is rounded down: 100 % means that the goal is reached.
+    The percentage may exceed 100. It is rounded down, so that 100 % means the goal is reached.
     """
     goal = request.terms.goal
     if goal is None:
@@ -212,7 +212,7 @@ def layout_values(
     url: str,
     operator_contact: str | None,
 ) -> dict[str, Any]:
-    """Return the values around a page at `url` about a request: seller, accent, report link."""
+    """Return the layout values of a request's page at `url`: seller, accent, report link."""
     seller = request.seller
     return {
         "seller": _seller(locale, seller) if seller else None,

@@ -29,14 +29,15 @@ from bot.service.requests.request import (
 )
 
 WATCHED_MS, SLOWEST_MS = 3_000, 15_000
-"""Time until an open page asks for the state of a request whose units can run out: at first, and
-at most, while nothing changes."""
+"""Time until an open page asks for the state of a request whose units can run out: at first, and at
+most if nothing changes.
+"""
 
 IDLE_MS = 30_000
 """The same if only the seller or the clock can end the request."""
 
 OPEN_STATES = frozenset({None, NO_PAYOUT, RESERVED, UNPRICED})
-"""States of a request that is open, payable or not."""
+"""States of an open request, whether or not it can be paid now."""
 
 PREVIEW_SIZE = (1200, 630)
 """Pixels of the picture that chats show for a shared link, as Open Graph recommends."""
@@ -47,7 +48,7 @@ ASK_SELLER = frozenset(
 """States in which a payer can only ask the seller."""
 
 LONG_NAME = 66
-"""Columns of a name that fits into three lines on a small phone."""
+"""Columns of the longest name that fits into three lines on a small phone."""
 
 AMOUNT_SIZES = ((11, "large"), (16, "medium"))
 """Characters of an amount that fit into one line on a small phone, by text size."""
@@ -60,12 +61,12 @@ INPUTS: dict[PayerField, tuple[str, str]] = {
 """The type and the autocompletion of each field."""
 
 ADDRESS_PATTERN = r"(?!.*\.\.)[^@\s]+@[^@\s]+\.[^@\s.\d][^@\s.]*"
-"""With it the page's script notices that an address was corrected; the server decides."""
+"""The page's script uses it to notice that an address was corrected; the server decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayerForm:
-    """The payer's input, and what was wrong with it."""
+    """The payer's input and its problems."""
 
     typed: Mapping[str, str]
     wrong: tuple[PayerField, ...] = ()
@@ -73,20 +74,20 @@ class PayerForm:
     """True if the form came without its token."""
 
     refused: str | None = None
-    """The state of the request for which the payment was refused."""
+    """The state of the request that caused the payment to be refused."""
 
     order: payer_form.PayerOrder | None = None
     left: int | None = None
-    """The units that are left if the payer wanted more."""
+    """The remaining units if the payer wanted more."""
 
     claimed: str | None = None
-    """The path of a checkout whose claim the seller has yet to confirm."""
+    """The path of a checkout whose claim the seller has not answered yet."""
 
 
 def pay_page(
     locale: page_texts.Locale, request: PaymentRequest, now: int, form: PayerForm
 ) -> dict[str, Any]:
-    """Return the values of the pay page, in the state for which the form was refused."""
+    """Return the values of the pay page, in the state that caused the form's refusal, if any."""
     terms = request.terms
     amount = page_texts.price_text(locale, request)
     problems = _problems(locale, request, form)
@@ -125,7 +126,7 @@ def pay_page(
 def _claimed(
     locale: page_texts.Locale, request: PaymentRequest, path: str | None
 ) -> dict[str, str] | None:
-    """Return what a payer with a pending claim reads, and the label of a further payment."""
+    """Return the text for a payer with a pending claim, and the label for another payment."""
     if path is None:
         return None
     return {
@@ -140,7 +141,7 @@ def _claimed(
 def live_part(
     locale: page_texts.Locale, request: PaymentRequest, now: int, state: str | None
 ) -> dict[str, Any]:
-    """Return the values of the part that changes on an open page; `state` is its hindrance."""
+    """Return the values of the live part of a page; `state` is the request's hindrance."""
     again = IDLE_MS if request.units is None else WATCHED_MS
     return {
         **_left(locale, request, state),
@@ -200,14 +201,14 @@ def _price_before_discount(locale: page_texts.Locale, terms: Terms) -> str | Non
 
 
 def _columns(text: str) -> int:
-    """Return the columns that a text takes; East Asian characters and emoji take two."""
+    """Return the width of a text in columns; East Asian characters and emoji take two."""
     return sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
 
 
 def _left(locale: page_texts.Locale, request: PaymentRequest, state: str | None) -> dict[str, Any]:
-    """Return the units left of a drop, and the units that others are paying for.
+    """Return a drop's remaining units, and the units that others are paying for.
 
-    If none is for sale, the state says so and these are empty.
+    If no unit is for sale, the state says so and these values are empty.
     """
     units = request.units
     for_sale = units and units.remaining and state in {*OPEN_STATES, Status.SCHEDULED}
@@ -250,7 +251,7 @@ def _state(
 def _time(
     locale: page_texts.Locale, request: PaymentRequest, state: str | None
 ) -> dict[str, Any] | None:
-    """Return when the request opens or ends; None if neither is still to come."""
+    """Return when the request opens or ends; None if neither is in the future."""
     if state == Status.SCHEDULED:
         label, at = locale.t("page-opens"), request.enabled_at
     elif state in OPEN_STATES:
@@ -277,7 +278,7 @@ def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
 def _problems(
     locale: page_texts.Locale, request: PaymentRequest, form: PayerForm
 ) -> dict[str, str]:
-    """Return the problems by the ids of the fields, in their order on the page."""
+    """Return the problems by field id, in the order of the page."""
     found = order_values.order_problems(locale, request, form.order)
     if form.left is not None:
         found["quantity"] = locale.t("page-only-left", left=form.left)
@@ -297,9 +298,9 @@ def _problem(locale: page_texts.Locale, form: PayerForm, problems: Mapping[str, 
 def exchange_text(
     locale: page_texts.Locale, request: PaymentRequest, quote: Quote | None
 ) -> str | None:
-    """Return the price in the currency of the payment, None if that is the price's currency.
+    """Return the converted price, None if the payment is in the price's currency.
 
-    If the payer chooses the sum, return only the rate.
+    If the payer chooses the sum, return only the rate instead.
     """
     if quote is None or quote.rate is None:
         return None
@@ -317,7 +318,7 @@ def exchange_text(
 def rate_text(
     locale: page_texts.Locale, currency: str, quote: Quote, style: page_texts.TimeStyle = "clock"
 ) -> page_texts.TimedText | None:
-    """Return the rate of a quote, its source and its time; None if nothing was converted."""
+    """Return the rate of a quote with its source and time; None if nothing was converted."""
     if quote.rate is None:
         return None
     rate = _rate(locale, currency, quote, quote.rate)
@@ -335,14 +336,14 @@ def _rate(locale: page_texts.Locale, currency: str, quote: Quote, rate: Exchange
 
 
 TAP = "tap"
-"""A Lightning wallet that doesn't report payments: the payer and the seller each tap a button."""
+"""A Lightning wallet that doesn't report payments; payer and seller each tap a button instead."""
 
 WAY_HINDRANCES = frozenset({WAY_CLOSED, UNPRICED})
-"""States that concern only the chosen way: others may be open."""
+"""States that concern only the chosen way; other ways may be open."""
 
 
 def hindrance(ways: Sequence[paying.Way]) -> str | None:
-    """Return why no way is open, None if one is."""
+    """Return why no way is open, or None if a way is open."""
     if not ways or any(is_open(way) for way in ways):
         return None
     return UNPRICED
@@ -353,7 +354,7 @@ def is_open(way: paying.Way) -> bool:
 
 
 def name_of(kind: str, scheme: str) -> str:
-    """Return the name of a way: the bank's scheme, or `lightning` for every wallet."""
+    """Return the name of a way: the bank's scheme, or `lightning` for any wallet."""
     return scheme if kind == payout_account.BANK else "lightning"
 
 
@@ -363,7 +364,7 @@ def way_values(
     ways: Sequence[paying.Way],
     chosen: str | None,
 ) -> dict[str, Any]:
-    """Return the values of the form's part about the ways; `chosen` is the payer's choice."""
+    """Return the form's values about the ways to pay; `chosen` is the payer's choice."""
     offered = [way for way in ways if is_open(way)]
     picked = next((way for way in offered if way.name == chosen), offered[0] if offered else None)
     only = picked if len(ways) == 1 else None
@@ -371,7 +372,7 @@ def way_values(
     rates = [card["rate"] for card in cards]
     for at, card in enumerate(cards):
         if card["rate"] in rates[:at]:
-            card["rate"] = None  # a rate that several wallets share is shown once
+            card["rate"] = None  # a rate shared by several wallets is shown once
     return {
         "ways": cards,
         "alone": only and f"page-by-{name_of(only.kind, only.scheme)}",
@@ -398,7 +399,7 @@ def _card(
 
 
 def _title(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Way) -> str:
-    """Return the title of a way; further Lightning wallets are distinguished by their host."""
+    """Return the title of a way; a further Lightning wallet is distinguished by its host."""
     name = name_of(way.kind, way.scheme)
     alike = [one for one in ways if name_of(one.kind, one.scheme) == name]
     if way is alike[0]:
@@ -412,7 +413,7 @@ def _host(way: paying.Way) -> str:
 
 
 def _why_not(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.Way) -> str | None:
-    """Return why a way is closed, and another one to take instead."""
+    """Return why a way is closed, and another way to use instead."""
     if is_open(way):
         return None
     other = next((one for one in ways if is_open(one)), None)
@@ -426,7 +427,7 @@ def _why_not(locale: page_texts.Locale, ways: Sequence[paying.Way], way: paying.
 def _price(
     locale: page_texts.Locale, request: PaymentRequest, quote: Quote | None
 ) -> dict[str, Any]:
-    """Return the amount of a way if it is fixed, and the rate if the price is converted."""
+    """Return a way's amount if it is fixed, and the rate if the price is converted."""
     if quote is None:
         return {"amount": None, "rate": None}
     if order_values.has_open_sum(request):

@@ -54,14 +54,14 @@ async def show(request: Request) -> Response:
 
 @router.api_route("/pay/{id}", methods=["POST"])
 async def pay(request: Request) -> Response:
-    """Accept the payer's form: pay, or answer with the page and what is wrong."""
+    """Accept the payer's form: pay, or answer with the page and the problems."""
     service, request_id = callers.admit_payer(request), request.path_params["id"]
     posted = await payer_form.read_all(request)
     amounts, form = posted.pop("amount", []), payer_form.single(posted)
     now = service.now()
     found = await request_rows.read(service.db, request_id, now)
     has_token = _TOKEN.fullmatch(form.get("token", ""))
-    if found is None:  # a form that was posted before leads to its receipt even now
+    if found is None:  # a form that was posted before still leads to its receipt
         if not has_token:
             raise errors.NotFound
         payment_form = _payment_form(request, form, {}, payer_form.NO_ORDER)
@@ -114,13 +114,13 @@ async def _pay(
     found: PaymentRequest | None,
     shown: page_values.PayerForm,
 ) -> Response:
-    """Store the payment or the checkout, and redirect to what follows.
+    """Store the payment or the checkout, and redirect to the next page.
 
-    A payer with a pending claim gets the page again, with a link to the claim and the choice to
-    buy another.
+    A payer with a pending claim gets the page again, with a link to the claim and an option to buy
+    another.
     """
     service = callers.state_of(request).service
-    # The time is read in the transaction, so that it sorts payments in their order.
+    # The time is read in the transaction, so that times sort payments in the order of storage.
     progress = await service.db.transaction(
         lambda tx: paying.pay(tx, service.payment_context, form, service.now()),
         about=form.request_id if found else "",
@@ -137,7 +137,7 @@ async def _pay(
 
 
 def _scenario(service: callers.Service, form: dict[str, str]) -> rail.SandboxScenario:
-    """Return how test money arrives, as the payer chose."""
+    """Return the payer's choice of how test money arrives."""
     chosen = form.get("manner", rail.SandboxScenario.AT_ONCE)
     known = {str(scenario): scenario for scenario in service.payment_context.rails.scenarios}
     if chosen != rail.SandboxScenario.AT_ONCE and chosen not in known:
@@ -154,9 +154,9 @@ async def _refused(
     if found is None:
         raise errors.NotFound
     state = found.hindrance(now)
-    if refusal.left and state is None:  # the form offers what is left
+    if refusal.left and state is None:  # the form offers the remaining units
         form = replace(shown, left=refusal.left)
-    else:  # units may be free again by now; the page still says why the payment was refused
+    else:  # units may be available again; the page still says why the payment was refused
         form = page_values.PayerForm(shown.typed, refused=state or refusal.state, order=shown.order)
     return await _page(request, found, now, status=409, form=form)
 
@@ -169,7 +169,7 @@ async def _page(
     status: int,
     form: page_values.PayerForm,
 ) -> Response:
-    """Answer with the page as the payer left it, and with the problem."""
+    """Answer with the page, the payer's input and the problem."""
     service = callers.state_of(request).service
     locale = page_texts.locale_of(request)
     written = await page_cache.write(service, locale, found, now, form)
@@ -178,7 +178,7 @@ async def _page(
 
 @router.api_route("/pay/{id}/live", methods=["GET", "HEAD"])
 async def watch(request: Request) -> Response:
-    """Return the part of the page that changes, for its script."""
+    """Return the live part of the page for its script."""
     service, locale = callers.admit_open_page(request), page_texts.locale_of(request)
     text = await request.app.state.live.part(service, locale, request.path_params["id"])
     if text is None:
@@ -187,14 +187,14 @@ async def watch(request: Request) -> Response:
     return render.static_page(locale, responses.Text.of(text))
 
 
-# `/pay/{id}/checkout/{checkoutId}`: what to pay with, the payer's claim, what became of it.
+# `/pay/{id}/checkout/{checkoutId}`: what to pay with, the payer's claim, and the outcome.
 
 
 OPENING_WAITS = (0.05, 0.1, 0.15, 0.2, 0.5, 0.5, 0.5, 0.5)
-"""Seconds between reads of a checkout whose invoice is being fetched: 2.5 together."""
+"""Seconds between reads of a checkout whose invoice is being fetched: 2.5 in total."""
 
 POLL_WAITS = (0.1, 0.15, 0.25, 0.5)
-"""Seconds between reads for a page's script while the wallet is asked: 1 together."""
+"""Seconds between reads for a page's script while the wallet is polled: 1 in total."""
 
 checkout_router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 
@@ -233,7 +233,7 @@ async def _is_promised(
     found: PaymentRequest,
     checkout: Checkout,
 ) -> bool:
-    """True if the units would be held until the seller decides about a claim made now."""
+    """True if a claim made now would hold the units until the seller decides."""
     context, now = service.payment_context, service.now()
     if not found.units or not context.holds:
         return True
@@ -250,7 +250,7 @@ async def _changed(
     state: CheckoutState,
     waits: Sequence[float],
 ) -> Checkout:
-    """Return the checkout once it has left a state, or unchanged after all waits."""
+    """Return the checkout when it has left a state, or unchanged after all waits."""
     for seconds in waits:
         if checkout.state(service.now()) is not state:
             break
@@ -280,10 +280,10 @@ async def show_code(request: Request) -> Response:
 
 @checkout_router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["POST"])
 async def act(request: Request) -> Response:
-    """Claim that the money was sent, or cancel, which frees the unit at once.
+    """Claim that the money was sent, or cancel, which releases the units immediately.
 
-    The unguessable address proves that the payer holds the checkout. Pressed twice, or after the
-    seller has answered, both buttons show what became of the checkout.
+    The unguessable address proves that the payer owns the checkout. If a button is pressed twice,
+    or after the seller's answer, the page shows the outcome.
     """
     service, checkout = await _read_checkout(request)
     action = (await payer_form.read(request)).get("action")
@@ -303,7 +303,7 @@ async def act(request: Request) -> Response:
 
 
 async def _claim(request: Request, service: callers.Service, checkout: Checkout) -> Response:
-    """Claim the checkout, or answer with its page, which says why it can't be claimed."""
+    """Claim the checkout, or answer with its page and the reason why it can't be claimed."""
     now, holder = service.now(), callers.holder_of(request, checkout.request_id)
     claim = partial(
         claiming.claim,
@@ -313,7 +313,7 @@ async def _claim(request: Request, service: callers.Service, checkout: Checkout)
     try:
         await service.db.transaction(claim)
     except (errors.NotFound, errors.NotPayable, errors.WrongState):
-        # Another press or the seller may have been faster than this one.
+        # Another press or the seller may have been faster.
         checkout = await _reread(service, checkout)
         if checkout.stored_state.is_settled:
             return await _onward(service, checkout)
@@ -325,7 +325,7 @@ async def _claim(request: Request, service: callers.Service, checkout: Checkout)
 
 
 async def _onward(service: callers.Service, checkout: Checkout) -> Response:
-    """Redirect from a paid checkout to its receipt or redirect, from another to its page."""
+    """Redirect a paid checkout to its receipt or redirect address, any other to its page."""
     found = await request_rows.read_ever(service.db, checkout.request_id, service.now())
     payment = await payment_rows.read_of_checkout(service.db, checkout.id)
     progress = paying.PaymentProgress(checkout.id, payment)
@@ -349,7 +349,7 @@ async def _unclaimable(
 
 
 def _link(service: callers.Service, checkout: Checkout) -> str:
-    """Return the full address of a checkout's page, which its payer may keep."""
+    """Return the full address of a checkout's page, which its payer may save."""
     return service.public_url + checkout_values.checkout_path(checkout.request_id, checkout.id)
 
 

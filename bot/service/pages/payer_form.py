@@ -1,4 +1,4 @@
-"""What a payer posts on the pay page: the form, the amount, and the rest of the order, checked."""
+"""Reads and checks the form that a payer posts on the pay page, with the amount and the order."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ async def read_all(request: Request) -> dict[str, list[str]]:
 
 
 def single(fields: Mapping[str, list[str]]) -> dict[str, str]:
-    """Return the one value of each field.
+    """Return the single value of each field.
 
-    Raises InvalidBody if the values of a field differ, instead of guessing which one is meant.
+    Raises InvalidBody if a field has different values, instead of guessing which is meant.
     """
     if any(len(set(values)) > 1 for values in fields.values()):
         raise errors.InvalidBody("A field of the form has several values.")
     return {name: values[0] for name, values in fields.items()}
 
 
-# The amount: a suggested one, or another one as people write it.
+# The amount: a suggested amount, or another amount as people write it.
 #
-# The field may come twice, from the page's radio button and its text field. Nothing is guessed: an
-# amount with two readings, and a button with another amount in the text field, are asked about.
+# The field may come twice, from the page's radio button and its text field. Nothing is guessed: if
+# an amount has two readings, or the button and the text field differ, the payer is asked.
 
 
 OTHER = "other"
-"""Value of the radio button beside the text field."""
+"""Value of the radio button next to the text field."""
 
 
 class AmountProblem(StrEnum):
@@ -84,7 +84,7 @@ class ChosenAmount:
     """The amount that a payer chose, or its problem."""
 
     amount: int | None = None
-    """Minor units; None without a problem is the request's price."""
+    """Minor units. None without a problem means the request's price."""
 
     problem: AmountProblem | None = None
     readings: tuple[int, ...] = ()
@@ -100,7 +100,7 @@ _PROBLEM_OF_MONEY_ERROR = {
 
 
 def write_amount(minor: int, currency: str) -> str:
-    """Write an amount that has only one reading: three decimals would look like thousands."""
+    """Write an amount that has only one reading; three decimals would look like thousands."""
     plain = f"{amounts.from_minor(minor, currency):f}"
     return plain + "0" if len(plain.partition(".")[2]) == 3 else plain  # noqa: PLR2004 - a group of thousands
 
@@ -111,11 +111,11 @@ class _Reading:
 
     amounts: tuple[int, ...]
     is_unambiguous: bool = True
-    """False even if the currency can express only one of the readings."""
+    """False if the text is ambiguous, even if the currency can express only one reading."""
 
 
 def read_amount(values: Sequence[str], terms: request.Terms) -> ChosenAmount:
-    """Read the values of the field; a form without it means the price."""
+    """Read the values of the amount field. A form without the field means the price."""
     given = dict.fromkeys(filter(None, map(str.strip, values)))
     typed = [value for value in given if value != OTHER]
     if terms.choice is None:
@@ -133,7 +133,7 @@ def read_amount(values: Sequence[str], terms: request.Terms) -> ChosenAmount:
 
 
 def _check_price(typed: Sequence[str], terms: request.Terms) -> ChosenAmount:
-    """Accept nothing but the price."""
+    """Accept only the price."""
     for text in typed:
         plain = f"{amounts.from_minor(terms.amount, terms.currency):f}"
         try:
@@ -146,7 +146,7 @@ def _check_price(typed: Sequence[str], terms: request.Terms) -> ChosenAmount:
 
 
 def _choose(readings: Sequence[_Reading], choice: request.AmountChoice) -> ChosenAmount:
-    """Return the amount that all values have in common if there is one within the bounds."""
+    """Return the amount within the bounds that all values share, or the problem."""
     common = set(readings[0].amounts).intersection(*(one.amounts for one in readings))
     every = [one for reading in readings for one in reading.amounts]
     meant = tuple(dict.fromkeys(one for one in every if one in common or not common))
@@ -162,7 +162,7 @@ def _choose(readings: Sequence[_Reading], choice: request.AmountChoice) -> Chose
 
 
 class _OtherCurrency(Exception):
-    """The text names another currency than the request's."""
+    """The text names a currency other than the request's."""
 
 
 def _read(text: str, currency: str) -> _Reading:
@@ -204,16 +204,18 @@ MAX_CODE_POINTS = 4
 """Code points per allowed character: alerts are limited in code points."""
 
 MAX_COUNTED = 16
-"""Code points per allowed character beyond which characters aren't counted: it would block."""
+"""Code points per allowed character beyond which characters aren't counted, because counting would
+block the event loop.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PayerOrder:
-    """What a payer ordered with the form."""
+    """The payer's order from the form."""
 
     chosen: ChosenAmount
     quantity: int | None = 1
-    """None if the form has no valid one."""
+    """None if the form has no valid quantity."""
 
     words: request.PayerWords = request.NO_WORDS
     too_long: Mapping[str, int] = field(default_factory=dict)
@@ -232,10 +234,10 @@ NO_ORDER = PayerOrder(ChosenAmount())
 
 
 def with_amount_problem(order: PayerOrder, refusal: errors.InvalidBody) -> PayerOrder | None:
-    """Return the order with its amount's problem, None if something else was refused.
+    """Return the order with the problem of its amount, None if another field was refused.
 
-    Whether an amount is too small or too large in the currency of the payment depends on the way
-    to pay, so the form alone can't tell.
+    Whether an amount is too small or too large in the payment's currency depends on the way to pay,
+    so the form alone can't tell.
     """
     codes = {one.field: one.code for one in refusal.info}
     if AMOUNT not in codes:
@@ -245,7 +247,7 @@ def with_amount_problem(order: PayerOrder, refusal: errors.InvalidBody) -> Payer
 
 
 def read_order(terms: request.Terms, posted: Sequence[str], form: Mapping[str, str]) -> PayerOrder:
-    """Read an order; `posted` are the values of the amount."""
+    """Read an order; `posted` has the values of the amount field."""
     chosen = read_amount(posted, terms)
     quantity = _quantity(form.get("quantity", ""), terms.max_quantity or 1)
     if quantity is not None and not chosen.problem:
@@ -273,7 +275,7 @@ def _quantity(text: str, most: int) -> int | None:
 
 
 def _excess(text: str, most: int) -> int:
-    """Return the number of visible characters of a text that is too long, else 0."""
+    """Return the number of visible characters if a text is too long, otherwise 0."""
     if len(text) <= most:
         return 0
     if len(text) > most * MAX_COUNTED:

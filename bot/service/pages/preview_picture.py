@@ -1,6 +1,6 @@
 """The picture that chats show for a link to a pay page: seller, name, price, goal and QR code.
 
-Chats cache it for long, so it shows nothing that changes while a request is open.
+Chats cache it for a long time, so it shows nothing that changes while a request is open.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bot.service.requests.request import PaymentRequest, Terms
 
 PAPER, INK = brand.rgb_of(brand.PAPER), brand.rgb_of(brand.INK)
 WHITE_SHARE = 0.85
-"""The share of white in the colour of the host's name and the goal; the rest is the accent."""
+"""The share of white in the colour of the host name and the goal; the rest is the accent."""
 
 WIDTH, HEIGHT = page_values.PREVIEW_SIZE
 MARGIN = 64  # pixels around everything
@@ -32,7 +32,7 @@ GAP = 20
 SELLER_SIZES, SELLER_LINES = (36, 32, 28), 2
 INITIALS_SIZES = (36, 30, 24)
 NAMES = ((64, 2), (56, 3), (48, 3), (42, 4))
-"""Font sizes of the name, each with the lines that fit."""
+"""Font sizes of the name, each with the number of lines that fit."""
 
 ABOVE_PRICE = 12
 PRICE_SIZES = (96, 84, 72, 60, 48, 40, 32)
@@ -41,7 +41,7 @@ NAMES_ABOVE_GOAL, PRICE_ABOVE_GOAL = ((56, 2), (44, 3)), 72
 GOAL_SIZES = (36, 30, 26)
 HOST_SIZES = (28, 24, 20)
 SMOOTHNESS = 4
-"""Pixels drawn for each pixel shown, in both directions, at round corners."""
+"""Pixels drawn per pixel shown, in each direction, at round corners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def content(locale: page_texts.Locale, request: PaymentRequest, url: str) -> Con
 
 
 def _goal(locale: page_texts.Locale, terms: Terms) -> str | None:
-    """Return the goal, None without one or if it can't be drawn."""
+    """Return the goal's text, None if there is no goal or it can't be drawn."""
     if terms.goal is None:
         return None
     goal = page_texts.short_text(terms.goal, terms.currency, locale.tag)
@@ -103,7 +103,7 @@ def _draw_code(picture: Image.Image, url: str) -> None:
 
 
 def _draw_seller(picture: Image.Image, seller: str | None, accent: brand.Rgb) -> None:
-    """Draw the seller's initials on a disc, and the name beside it."""
+    """Draw the seller's initials on a disc, and the name next to it."""
     name = seller and text_fitting.fit_drawable(
         seller, COLUMN - FACE - GAP, SELLER_SIZES, max_lines=SELLER_LINES, weight="semibold"
     )
@@ -121,7 +121,7 @@ def _draw_seller(picture: Image.Image, seller: str | None, accent: brand.Rgb) ->
 def _draw_at(
     picture: Image.Image, text: text_fitting.FittedText, at: tuple[int, int], fill: brand.Rgb
 ) -> None:
-    """Draw lines beside or on the disc, vertically centred on it; `at` is its upper edge."""
+    """Draw lines next to or on the disc, vertically centred; `at` is the disc's upper edge."""
     text.draw(picture, (at[0], at[1] + (FACE - text.height) // 2), fill)
 
 
@@ -151,9 +151,9 @@ def _draw_offer(picture: Image.Image, shown: Content, accent: brand.Rgb) -> None
 def _fit_name(
     name: str, sizes: tuple[tuple[int, int], ...], room: int
 ) -> text_fitting.FittedText | None:
-    """Fit the name into the largest size that has enough lines; in the smallest it is cut short.
+    """Fit the name into the largest size with enough lines; truncate it in the smallest size.
 
-    Lines of some scripts are higher, so that fewer fit.
+    Lines of some scripts are higher, so fewer lines fit.
     """
     fit = partial(text_fitting.fit_drawable, name, COLUMN, weight="semibold")
     *larger, (smallest, most) = sizes
@@ -175,7 +175,7 @@ def _lighter(accent: brand.Rgb) -> brand.Rgb:
 
 @lru_cache(maxsize=4)
 def _rounded(side: int, radius: int) -> Image.Image:
-    """Return a square with round corners, to paste through."""
+    """Return a mask: a square with round corners."""
     large = Image.new("L", (side * SMOOTHNESS, side * SMOOTHNESS))
     box = (0, 0, side * SMOOTHNESS - 1, side * SMOOTHNESS - 1)
     ImageDraw.Draw(large).rounded_rectangle(box, radius * SMOOTHNESS, fill=255)

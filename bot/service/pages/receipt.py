@@ -1,4 +1,4 @@
-"""The receipt of a payment, which everyone with its address may read: its page and download."""
+"""The page and download of a payment's receipt, which anyone with its address may read."""
 
 import re
 from collections.abc import AsyncIterator
@@ -34,14 +34,14 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A part of a text, with its `url` if it is an address."""
+    """A part of a text; `url` is set if it is an address."""
 
     text: str
     url: str | None = None
 
 
 def linked(text: str) -> tuple[TextPart, ...]:
-    """Split a text at its web addresses; an address that no browser can open stays text."""
+    """Split a text at its web addresses. An address that no browser can open stays text."""
     parts, done = [], 0
     for found in _ADDRESS.finditer(text):
         address = _without_marks(found[0])
@@ -55,7 +55,7 @@ def linked(text: str) -> tuple[TextPart, ...]:
 
 
 def _without_marks(address: str) -> str:
-    """Remove the marks after an address, and closing brackets that it doesn't open."""
+    """Remove punctuation after an address, and closing brackets without an opening bracket."""
     while address:
         last = address[-1]
         opening = _BRACKETS.get(last)
@@ -81,7 +81,7 @@ AGAIN_MS, SLOWEST_MS = 10_000, 30_000
 
 KIB, MIB = 1024, 1024 * 1024
 MAX_LISTED = 3
-"""Units that are listed; more are shown as the first and the last."""
+"""Units that are listed; if there are more, only the first and the last are shown."""
 
 
 def delivered_values(
@@ -90,7 +90,7 @@ def delivered_values(
     payment: Payment,
     received: contents.Received | None,
 ) -> dict[str, Any]:
-    """Return what was bought as its page shows it; the page asks again while codes are missing."""
+    """Return the values of the goods; the page asks again while codes are missing."""
     waiting = received.waiting if received else 0
     path = checkout_values.receipt_path(payment)
     on_its_way = None
@@ -128,7 +128,7 @@ def _file(locale: page_texts.Locale, file: contents.StoredFile, path: str) -> di
 
 
 def _units(locale: page_texts.Locale, request: PaymentRequest, payment: Payment) -> str | None:
-    """Return the numbers of these units in a drop, such as 7 of 100."""
+    """Return the numbers of a payment's units in a drop, such as 7 of 100."""
     units, first = request.units, payment.first_unit
     if request.terms.kind is not Kind.LIMIT or units is None or first is None:
         return None
@@ -142,7 +142,7 @@ def _units(locale: page_texts.Locale, request: PaymentRequest, payment: Payment)
 
 
 def _keep_url(request: PaymentRequest, payment: Payment) -> str | None:
-    """Return the link that keeps this receipt, also for payers who are owed a refund."""
+    """Return the link that saves this receipt, also for payers who are owed a refund."""
     url = request.terms.keep_url
     if url is None:
         return None
@@ -171,7 +171,7 @@ LETTER_TEXTS = {
 """What the page says about the emailed receipt in each state."""
 
 APPS = {"tg": "Telegram", "whatsapp": "WhatsApp"}
-"""Names of applications that people know, by their schemes."""
+"""Names of well-known applications by URL scheme."""
 
 SHORT = 8
 """Characters of each end of a payment hash that are shown."""
@@ -186,7 +186,7 @@ def receipt_page(
 ) -> dict[str, Any]:
     """Return the values of a receipt; `url` is the address of its pay page.
 
-    The payer's data is masked and the message hidden, because people share a receipt's address.
+    The payer's data is masked and the message hidden, because people share receipt links.
     """
     goods = delivered_values(locale, request, payment, received)
     is_kept = payment.took_unit and not goods["paid_back"]
@@ -221,7 +221,7 @@ def receipt_page(
 def onward_link(
     locale: page_texts.Locale, request: PaymentRequest, payment: Payment, url: str
 ) -> dict[str, Any] | None:
-    """Return the link to the seller's site or app, None if the payer has no unit."""
+    """Return the link to the seller's site or app, or None if the payer got no unit."""
     if not payment.took_unit or payment.marks.paid_back_at:
         return None
     target = request.terms.redirect_url or url
@@ -247,7 +247,7 @@ def paid_by(locale: page_texts.Locale, held: checkout.Checkout) -> dict[str, Any
 
 
 def emailed(locale: page_texts.Locale, letter: notification.ReceiptLetter | None) -> str | None:
-    """Return the text about the emailed receipt, None if there is none."""
+    """Return the text about the emailed receipt, or None if there is no such receipt."""
     if letter is None or letter.state not in LETTER_TEXTS:
         return None
     address = order.masked("email", letter.address)
@@ -285,9 +285,9 @@ async def receipt(request: Request) -> Response:
 
 
 async def _find_paid(request: Request) -> tuple[callers.Service, PaymentRequest, Payment]:
-    """Return the request and the payment of a receipt's address. Raises NotFound, RateLimited.
+    """Return the request and the payment of a receipt. Raises NotFound and RateLimited.
 
-    The script of a page that waits for a code is counted as an open page.
+    A call by the script of a page that waits for a code is counted as an open page.
     """
     is_open = "live" in request.query_params
     service = callers.admit_open_page(request) if is_open else callers.admit_payer(request)
@@ -313,8 +313,9 @@ DOWNLOAD_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex",
 }
-"""The file is a stranger's: browsers save it instead of showing it as our page, and nobody caches
-or indexes it."""
+"""The file is not ours, so browsers must save it instead of showing it as our page, and nobody may
+cache or index it.
+"""
 
 file_router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 
@@ -323,7 +324,7 @@ file_router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 async def download(request: Request) -> Response:
     """Return the file that a payment bought, or the requested range of it.
 
-    NotFound never says why there is no file.
+    NotFound doesn't say why there is no file.
     """
     service = callers.admit_payer(request)
     request_id, payment_id = (request.path_params[name] for name in ("id", "transaction_id"))

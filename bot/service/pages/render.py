@@ -1,4 +1,4 @@
-"""Pages from templates, each answered with a strict Content-Security-Policy."""
+"""Renders pages from templates, and answers with a strict Content-Security-Policy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _templates() -> Environment:
 
 @cache
 def asset(file: str) -> tuple[responses.Text, str]:
-    """Return a stylesheet, script or icon, and its address, which contains its digest."""
+    """Return a stylesheet, script or icon, and its address, which contains a digest of the file."""
     content = (TEMPLATES / file).read_bytes()
     name, _, kind = file.partition(".")
     address = f"/assets/{name}.{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
@@ -126,7 +126,7 @@ def html(
     test_money: bool = False,
     rules: str | None = None,
 ) -> responses.TextResponse:
-    """Answer with any other page; `rules` is its Content-Security-Policy if it needs its own."""
+    """Answer with any other page; `rules` replaces the default Content-Security-Policy."""
     rules = rules or policy(scripted=bool(values.get("scripted")))
     written = text(template, locale, values, test_money=test_money)
     return _answer(responses.Text.of(written), locale, rules, status)
@@ -145,7 +145,7 @@ def part(locale: page_texts.Locale, values: dict[str, Any]) -> str:
 
 
 def static_page(locale: page_texts.Locale, written: responses.Text) -> responses.TextResponse:
-    """Answer with a page without pictures, redirect and script."""
+    """Answer with a page without pictures, redirect or script."""
     return _answer(written, locale, policy())
 
 
@@ -169,7 +169,7 @@ def refused(
 ) -> responses.TextResponse:
     """Answer a refused request with a page that says why.
 
-    If the payer was only `looking`, the page reloads when the refusal ends.
+    If the payer was only `looking` at a page, the answer reloads when the refusal ends.
     """
     key = MISSING.get(type(refusal), f"page-{refusal.code}")
     ends = isinstance(refusal, errors.RateLimited | responses.Unavailable)
@@ -189,7 +189,7 @@ TOO_MANY_HOLDS = f"page-{errors.TooManyHolds.code}"
 
 @lru_cache(maxsize=512)
 def _refusal(locale: page_texts.Locale, key: str, seconds: int, *, looking: bool) -> responses.Text:
-    """Render a refusal, cached: callers beyond their limit mustn't cost more than others."""
+    """Render a refusal; cached, so that callers over their limit cost no more than others."""
     values = {
         "title": locale.t(key),
         "why": locale.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),

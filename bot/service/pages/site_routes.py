@@ -40,7 +40,7 @@ router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 
 @router.api_route("/", methods=["GET", "HEAD"])
 async def home(request: Request) -> responses.TextResponse:
-    """Show what this server is, and lead sellers to the bot."""
+    """Show what this server is, with a link to the bot for sellers."""
     service, locale = callers.state_of(request).service, page_texts.locale_of(request)
     bot = service.bot_name()
     chat = service.chat_page or f"https://t.me/{bot}"
@@ -81,7 +81,7 @@ async def asset(request: Request) -> Response:
 
 @router.api_route("/favicon.ico", methods=["GET", "HEAD"])
 async def icon(_request: Request) -> Response:
-    """Return the icon that browsers request on their own; some can't draw SVG."""
+    """Return the icon that browsers request by default, because some can't draw SVG."""
     return Response(ICON, headers=CACHED_FOR_A_DAY | NOSNIFF, media_type="image/x-icon")
 
 

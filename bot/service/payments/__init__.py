@@ -1,1 +1,1 @@
-"""Payments: how money that arrived is settled, stored, marked and reported."""
+"""Payments: settling, storing, marking and reporting money that arrived."""

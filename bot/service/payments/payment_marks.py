@@ -1,4 +1,4 @@
-"""What a seller marks on a payment: sent, paid back, its message hidden; and letters about it."""
+"""The seller's marks on a payment (sent, paid back, message hidden), and letters about them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LONGEST_NOTE = 200
 
 @dataclass(frozen=True, slots=True)
 class MarkEdit:
-    """A mark to set, or a change of its note; KEEP leaves the note, None removes it."""
+    """A mark to set, or a change to its note; KEEP leaves the note, None removes it."""
 
     note: str | changes.Keep | None = changes.KEEP
 
 
 @dataclass(frozen=True, slots=True)
 class MarksEdit:
-    """A checked body: None takes a mark back, KEEP leaves it."""
+    """A checked body: None removes a mark, KEEP leaves it."""
 
     sent: MarkEdit | changes.Keep | None = changes.KEEP
     paid_back: MarkEdit | changes.Keep | None = changes.KEEP
@@ -36,7 +36,7 @@ class MarksEdit:
 
 
 def edit(marks: request.Marks, change: MarksEdit, now: int) -> request.Marks:
-    """Return the marks after an edit; a mark that is set already keeps its time."""
+    """Return the marks after an edit; a mark that is already set keeps its time."""
     hidden = change.message_hidden
     return request.Marks(
         marks.message_hidden if isinstance(hidden, changes.Keep) else hidden,
@@ -57,7 +57,7 @@ def _mark(
 
 
 def mark_news(before: request.Marks, after: request.Marks) -> Iterator[payment_reports.News]:
-    """Yield the news for the payer: marks that are new, or have a new note."""
+    """Yield the news for the payer: new marks, and marks with a new note."""
     if _is_news(before.sent_at, after.sent_at, before.sent_note, after.sent_note):
         yield payment_reports.News.SENT
     if _is_news(
@@ -73,7 +73,7 @@ def _is_news(was: int | None, at: int | None, old: str | None, note: str | None)
 
 
 NOTIFIED = "notified"
-"""The note under the Idempotency-Key of a call that sends the payer a letter."""
+"""The note stored with the Idempotency-Key of a call that sends the payer a letter."""
 
 UNKNOWN = "The application has no such payment of such a request."
 
@@ -86,9 +86,9 @@ def mark(
     change: MarksEdit,
     key: idempotency.CallKey | None = None,
 ) -> tuple[request.Payment, bool]:
-    """Change the marks of a payment; return it, and whether its payer gets a letter.
+    """Change a payment's marks; return the payment and whether its payer gets a letter.
 
-    The call's `key` keeps the latter for repeats. An edit that changes nothing does nothing.
+    A repeat with the same `key` returns the same answer. An edit without changes does nothing.
     Payments of a deleted request can be marked too. Raises NotFound.
     """
     request_rows.lock(tx, request_id)
@@ -127,7 +127,7 @@ def _audit(
     payment: request.Payment,
     marks: request.Marks,
 ) -> None:
-    """Record which marks are set, but of notes only that they changed: they may name the payer."""
+    """Record which marks are set. Of notes record only the change: they may name the payer."""
     before, details = payment.marks, {"request": payment.request_id}
     times = {
         "sent": (before.sent_at, marks.sent_at),

@@ -1,6 +1,6 @@
-"""Payloads of queued webhooks and letters: a payment as it was when it was booked.
+"""Payloads of queued webhooks and letters: a payment at the time it was recorded.
 
-A queue stores them, so their fields have types that exist at run time, and times in epoch ms.
+Queues store them, so their types must be importable at run time. Times are epoch ms.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bot.service.requests import request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentReport:
-    """What webhooks and letters report."""
+    """Facts about a payment that webhooks and letters report."""
 
     app_id: str
     request_id: str
@@ -29,14 +29,14 @@ class PaymentReport:
     user_data: dict[str, str] = field(default_factory=dict)
 
     remaining_units: int | None = None
-    """Only of a limited drop, like the reserved units."""
+    """Set only for a limited drop, like the reserved units."""
 
     reserved_units: int | None = None
     oversold: bool = False
     quantity: int = 1
 
     def without_payer(self) -> Self:
-        """Return the report without what its payer entered."""
+        """Return the report without the payer's data."""
         return replace(self, user_data={})
 
 
@@ -67,7 +67,7 @@ def checkout_facts(request: request.PaymentRequest, checkout: checkout.Checkout)
 
 
 def converted_facts(amount: int, currency: str, paid: request.Quote) -> dict[str, Any]:
-    """Return what the payer paid, as fields of a letter; none if it is the price."""
+    """Return the paid amount as fields of a letter; {} if it equals the price."""
     if (paid.amount, paid.currency) == (amount, currency):
         return {}
     return {"paid_amount": paid.amount, "paid_currency": paid.currency}
@@ -118,16 +118,16 @@ class WebhookReport(PaymentReport):
     message: str | None = None
 
     codes_waiting: int = 0
-    """How many sold units wait for a code."""
+    """The number of sold units that are waiting for a code."""
 
     def without_payer(self) -> Self:
-        """Return the report without what its payer entered, the words too."""
+        """Return the report without the data and words of the payer."""
         return replace(self, user_data={}, name=None, message=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimReport:
-    """A webhook about a claim: a payer says that the money of a checkout was sent."""
+    """A webhook about a claim: a payer reports that the money of a checkout was sent."""
 
     app_id: str
     request_id: str
@@ -135,7 +135,7 @@ class ClaimReport:
     rail: str
 
     amount: int
-    """What the payer pays, in minor units of `currency`."""
+    """The amount that the payer pays, in minor units of `currency`."""
 
     currency: str
     reference: str | None
@@ -144,7 +144,7 @@ class ClaimReport:
     custom_parameters: str | None = None
 
     unproven: int = 1
-    """Unconfirmed claims of this request by the payer's network, this one included."""
+    """Unconfirmed claims of this request by the payer's network, including this claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class LetterReport(PaymentReport):
     product: str
 
     paid_amount: int | None = None
-    """What the payer paid, None for the price."""
+    """The amount that the payer paid, None if it is the price."""
 
     paid_currency: str | None = None
 
@@ -168,16 +168,16 @@ class LetterReport(PaymentReport):
     message: str | None = None
 
     codes_waiting: int = 0
-    """How many sold units wait for a code."""
+    """The number of sold units that are waiting for a code."""
 
     def without_payer(self) -> Self:
-        """Return the report without what its payer entered, the words too."""
+        """Return the report without the data and words of the payer."""
         return replace(self, user_data={}, name=None, message=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimLetter:
-    """A letter to the seller about a claim: a payer says that the money of a checkout was sent."""
+    """A letter to the seller about a claim: a payer reports that a checkout's money was sent."""
 
     app_id: str
     request_id: str
@@ -197,16 +197,16 @@ class ClaimLetter:
     """The seller may answer until then."""
 
     paid_amount: int | None = None
-    """What the payer pays, None for the price."""
+    """The amount that the payer pays, None if it is the price."""
 
     paid_currency: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptReport(PaymentReport):
-    """A receipt for the payer, with nothing that the seller wrote.
+    """A receipt for the payer, without any text from the seller.
 
-    The address is the only data of the payer in it.
+    The address is the only data of the payer in the report.
     """
 
     address: str
@@ -215,7 +215,7 @@ class ReceiptReport(PaymentReport):
     """Language of the payer's form."""
 
     paid_amount: int | None = None
-    """What the payer paid, None for the price."""
+    """The amount that the payer paid, None if it is the price."""
 
     paid_currency: str | None = None
     test_money: bool = False
@@ -223,7 +223,7 @@ class ReceiptReport(PaymentReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectionNotice:
-    """A letter to the payer of a rejected claim, with nothing that the seller wrote."""
+    """A letter to the payer of a rejected claim, without any text from the seller."""
 
     app_id: str
     request_id: str
@@ -257,7 +257,7 @@ class News(StrEnum):
 class PaymentNotice(PaymentReport):
     """A letter to the payer with news of a payment.
 
-    Codes and the seller's words are not in it: they are read when the letter is sent.
+    It has no codes or words of the seller, which are read when the letter is sent.
     """
 
     address: str
@@ -280,6 +280,6 @@ class ConfirmationQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasedLetter:
-    """What is left of a letter once its recipient is erased."""
+    """The remains of a letter after its recipient was erased."""
 
     recipient_id: str = ""

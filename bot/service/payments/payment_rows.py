@@ -20,13 +20,13 @@ COLUMNS = (
 )
 SELECT = f"SELECT {COLUMNS} FROM payments WHERE"  # noqa: S608 - our own names
 BY_ID = f"{SELECT} request_id = :request_id AND id = :id"
-# The payment that took a unit comes first, also if another has the same millisecond.
+# The payment that took a unit comes first, even if another has the same millisecond.
 OF_CHECKOUT = (
     f"{SELECT} checkout_id = :id"
     " ORDER BY CASE state WHEN 'underpaid' THEN 2 WHEN 'oversold' THEN 1 ELSE 0 END,"
     " completed_at, id LIMIT 1"
 )
-# Payers are numbered at their first payment: the highest number is their count.
+# Payers are numbered at their first payment, so the highest number is the number of payers.
 PAYERS = (
     "SELECT COALESCE(MAX(payer_number), 0) AS payers FROM payments"
     " WHERE request_id = :request_id AND payer_number IS NOT NULL"
@@ -52,7 +52,7 @@ OF_APP_EVER = (
     " WHERE p.request_id = :request_id AND r.app_id = :app_id"
 )
 OF_APP = f"{OF_APP_EVER} AND r.deleted_at IS NULL"
-# The payment that has unit number :first, and those after it: no number is missing.
+# The payment with unit number :first, and the following payments; no number is missing.
 FROM_UNIT = (
     "request_id = :request_id AND first_unit >= (SELECT MAX(first_unit) FROM payments"
     " WHERE request_id = :request_id AND first_unit <= :first)"
@@ -102,7 +102,7 @@ def insert(
 def of_settlement(
     tx: database.Transaction, settlement: checkout.Settlement
 ) -> request.Payment | None:
-    """Return the payment of a settlement, None if the settlement is new."""
+    """Return the payment of a settlement, or None if the settlement is new."""
     row = tx.one(f"{SELECT} external_id = :external_id", external_id=settlement.external_id)
     return read_row(row) if row else None
 
@@ -110,7 +110,7 @@ def of_settlement(
 def find_of_app(
     tx: database.Transaction, app_id: str, request_id: str, payment_id: str
 ) -> request.Payment | None:
-    """Return one payment of the application's own request, also of a deleted one."""
+    """Return one payment of the application's request, including deleted requests."""
     row = tx.one(BY_ID_OF_APP_EVER, app_id=app_id, request_id=request_id, id=payment_id)
     return read_row(row) if row else None
 
@@ -124,9 +124,9 @@ def find(tx: database.Transaction, request_id: str, payment_id: str) -> request.
 def with_last_unit(
     tx: database.Transaction, request_id: str, units: range, most: int
 ) -> list[request.Payment]:
-    """Return up to `most` payments whose last unit is one of these, in the order of their units.
+    """Return up to `most` payments whose last unit is in `units`, in the order of their units.
 
-    Payments that were paid back, or whose payers left no data, are left out.
+    Payments that were paid back, or whose payers entered no data, are left out.
     """
     place = {"first": units[0], "last": units[-1], "most": most}
     rows = tx.query(WITH_LAST_UNIT, request_id=request_id, **place)
@@ -134,18 +134,18 @@ def with_last_unit(
 
 
 def delete_underpaid(tx: database.Transaction, payment_id: str) -> None:
-    """Delete an underpaid payment, whose id another payment takes over."""
+    """Delete an underpaid payment, whose id a new payment takes over."""
     tx.execute("DELETE FROM payments WHERE id = :id AND state = 'underpaid'", id=payment_id)
 
 
 def first_of_checkout(tx: database.Transaction, checkout_id: str) -> request.Payment | None:
-    """Return the payment that paid a checkout first."""
+    """Return the first payment of a checkout."""
     row = tx.one(OF_CHECKOUT, id=checkout_id)
     return read_row(row) if row else None
 
 
 async def read_of_checkout(db: database.Database, checkout_id: str) -> request.Payment | None:
-    """Return the payment that paid a checkout first, without waiting for the writer."""
+    """Return the first payment of a checkout, without waiting for the writer."""
     row = await db.one(OF_CHECKOUT, id=checkout_id)
     return read_row(row) if row else None
 
@@ -159,7 +159,7 @@ async def read(db: database.Database, request_id: str, payment_id: str) -> reque
 async def read_of_app(
     db: database.Database, app_id: str, request_id: str, payment_id: str
 ) -> request.Payment | None:
-    """Return one payment of the application's own request."""
+    """Return one payment of the application's request."""
     row = await db.one(BY_ID_OF_APP, app_id=app_id, request_id=request_id, id=payment_id)
     return read_row(row) if row else None
 
@@ -172,7 +172,7 @@ async def page(
     limit: int,
     after: request_rows.Place | None,
 ) -> list[request.Payment]:
-    """Return the payments of the application's own request, newest first, after a place."""
+    """Return the payments of the application's request, newest first, after a place."""
     place = {"at": after.at, "after_id": after.id} if after else {}
     rows = await db.query(
         page_sql(after), app_id=app_id, request_id=request_id, limit=limit, **place
@@ -187,7 +187,7 @@ def page_sql(after: request_rows.Place | None) -> str:
 
 
 async def count_payers(db: database.Database, request_id: str) -> int:
-    """Return how many payers who entered who they are have paid a request."""
+    """Return how many identified payers have paid a request."""
     row = await db.one(PAYERS, request_id=request_id)
     return row["payers"] if row else 0
 
@@ -237,7 +237,7 @@ def _paid(row: database.Row) -> request.Quote:
     )
 
 
-# SQL of the seller's marks on payments, and of the sum that they change.
+# SQL of the seller's marks on payments, and of the sum that the marks change.
 
 
 WRITE = """
@@ -249,9 +249,9 @@ HIDDEN = "SELECT id FROM payments WHERE message_hidden = 1 AND id IN ({ids})"
 
 
 def write_mark(tx: database.Transaction, payment: request.Payment, marks: request.Marks) -> None:
-    """Store the marks of a payment; what is paid back is not raised any more.
+    """Store the marks of a payment; a payment that is paid back no longer counts as raised.
 
-    The request is locked, so that the marks of `payment` are those stored.
+    The request must be locked, so that the marks of `payment` equal the stored marks.
     """
     fields = asdict(marks) | {"message_hidden": int(marks.message_hidden)}
     tx.execute(WRITE, id=payment.id, **fields)
@@ -261,7 +261,7 @@ def write_mark(tx: database.Transaction, payment: request.Payment, marks: reques
 
 
 def is_hidden(tx: database.Transaction, payment_ids: Sequence[str]) -> set[str]:
-    """Return those of the payments whose words their seller has hidden."""
+    """Return the ids of the payments whose message the seller has hidden."""
     given = {f"id{place}": one for place, one in enumerate(payment_ids)}
     if not given:
         return set()

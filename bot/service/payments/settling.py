@@ -1,6 +1,6 @@
-"""Money that arrived: it takes its units and is stored once, with its queued notifications.
+"""Records money that arrived: takes the units, stores the payment once, queues notifications.
 
-Units, payment and notifications commit together; every settlement is kept.
+Units, payment and notifications are committed together. No settlement is dropped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CLAIMS_HELD = 168 * 3600 * 1000
 
 @dataclass(frozen=True, slots=True)
 class PaymentContext:
-    """What payments are taken with: rails, exchange rates and the times of reservations."""
+    """Dependencies and settings of payments: rails, exchange rates and reservation times."""
 
     rails: rail.Rails
     exchange: exchange_rates.Exchange
@@ -52,7 +52,7 @@ class PaymentContext:
     """PAYER_HOLDS, 0 for no limit."""
 
     claims: int = CLAIMS_HELD
-    """Milliseconds for which a payment that its seller has to confirm keeps its units."""
+    """Milliseconds that a payment awaiting the seller's confirmation keeps its units."""
 
     details_of: Callable[[payout_account.PayoutAccount], dict[str, Any]] = lambda _account: {}
     """Unseals the details of an account."""
@@ -61,7 +61,7 @@ class PaymentContext:
     """Returns the address at which a wallet may announce the money of a checkout."""
 
     def holder(self, holder: Holder, request: PaymentRequest) -> Holder:
-        """Return a request's holder as it is stored; caps count the holder if there are any."""
+        """Return the holder to store for a request; it is counted if the request has caps."""
         site = holder.site or holder.network
         counted = self.holds > 0 and site is not None and request.units is not None
         return replace(holder, site=site, is_counted=counted)
@@ -69,10 +69,10 @@ class PaymentContext:
     def quote(
         self, request: PaymentRequest, currency: str | None = None, order: Order = ONE
     ) -> Quote:
-        """Return what a payer pays now, in `currency` or in the request's own.
+        """Return what a payer pays now, in `currency` or in the request's own currency.
 
-        Raises NotPayable if the exchange rate is unknown, and InvalidBody if the chosen amount
-        comes to nothing in the currency, or to too much.
+        Raises NotPayable if the exchange rate is unknown, and InvalidBody if the chosen amount is
+        too small or too large in the currency.
         """
         terms = order.terms(request.terms)
         if currency is not None:
@@ -86,8 +86,8 @@ class PaymentContext:
 def record_settlement(tx: database.Transaction, settlement: Settlement, now: int) -> Payment | None:
     """Record the payment of a settlement; return None if it was recorded before.
 
-    A payment has one row and one transaction number: a report that completes an underpaid payment,
-    or raises it, takes its place. Locks the request. Raises NotFound for an unknown checkout.
+    A payment has one row and one transaction number. A report that completes or raises an underpaid
+    payment replaces it. Locks the request. Raises NotFound if the checkout is unknown.
     """
     checkout_rows.lock_request(tx, settlement.checkout_id)
     checkout = checkout_rows.find(tx, settlement.checkout_id)
@@ -101,7 +101,7 @@ def record_settlement(tx: database.Transaction, settlement: Settlement, now: int
     if known and known.state is not PaymentState.UNDERPAID:
         return None
     if known and short and paid.amount <= known.paid.amount:
-        return None  # it neither completes the underpaid payment nor raises it
+        return None  # it neither completes nor raises the underpaid payment
     state = PaymentState.UNDERPAID if short else inventory.take_units(tx, checkout, now)
     request = request_rows.find_ever(tx, checkout.request_id, now)
     if request is None:
@@ -121,7 +121,7 @@ def record_at_once(
     settlement: Settlement,
     now: int,
 ) -> Payment:
-    """Record the payment of a checkout just stored as paid; `request` has its units as sold."""
+    """Record the payment of a checkout just stored as paid; `request` counts its units as sold."""
     tx.count("checkouts", checkout.kind, CheckoutState.OPEN.value)
     payment = _payment(request, checkout, settlement, PaymentState.PAID, now)
     return _record(tx, request, checkout, settlement, payment)
@@ -139,7 +139,7 @@ def log_payment(payment: Payment) -> None:
 
 
 def _paid(checkout: Checkout, amount: int | None) -> Quote:
-    """Return what a payer paid: exactly the quote unless the rail knows another amount."""
+    """Return what a payer paid: the quote, unless the rail reports another amount."""
     asked = checkout.quote
     if amount is None or amount == asked.amount:
         return asked
@@ -153,7 +153,7 @@ def _payment(
     state: PaymentState,
     now: int,
 ) -> Payment:
-    """Return a payment of the last units that `request` has sold."""
+    """Return a payment for the last units that `request` has sold."""
     terms = checkout.order.terms(request.terms)
     took = state in {PaymentState.PAID, PaymentState.LATE}
     return Payment(

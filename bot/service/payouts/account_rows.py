@@ -1,7 +1,7 @@
-"""SQL of payout accounts, and of the kinds of real money that are offered.
+"""SQL of payout accounts and of the kinds of real money on offer.
 
-A replaced or removed account is retired: money asked for before may still arrive. It is deleted,
-with its secret, once no checkout needs it.
+A replaced or removed account is retired, because money requested earlier may still arrive. The
+account and its secret are deleted when no checkout needs them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from bot.service.checkouts import checkout
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
 
-# 1 if there is an account for the money of a request: with real money, if an account of the owner
-# that it names takes its currency; with test money, unless that owner has connected an account and
-# so expects real money. A request of one seller is never paid to another's accounts: only an
-# application that vouches for its sellers need not name the seller of a request. `{request}` is the
+# 1 if there is an account for the money of a request. With real money: if an account of the named
+# owner takes the request's currency. With test money: unless that owner has connected an account
+# and so expects real money. A seller's request is never paid to another seller's accounts. Only an
+# application that vouches for its sellers may leave out the seller of a request. `{request}` is the
 # name of its table. The condition on the kind lets SQLite search an index instead of the table, and
 # the comparison with 1 lets PostgreSQL search an index of the applications instead of hashing them.
 PAYABLE = """
@@ -51,7 +51,7 @@ OWN = f"{LIVE} AND a.owner = :owner ORDER BY a.since, a.id"
 OFFERED = OWN.replace("ORDER", "AND a.kind IN (SELECT kind FROM offered_rails) ORDER")
 SAME_WAY = f"{LIVE} AND a.owner = :owner AND a.kind = :kind AND a.scheme = :scheme"
 OFFER = "INSERT INTO offered_rails (kind) VALUES (:kind) ON CONFLICT DO NOTHING"
-# A transaction that retires an account waits, and finds the checkout that has chosen it meanwhile.
+# A transaction that retires an account waits, and then finds the checkout that chose the account.
 KEEP = (
     "SELECT id FROM payout_accounts"
     " WHERE app_id = :app_id AND owner = :owner AND retired_at IS NULL ORDER BY id FOR SHARE"
@@ -60,7 +60,7 @@ COUNT = """
     SELECT kind, COUNT(*) AS number FROM payout_accounts WHERE retired_at IS NULL
     GROUP BY kind ORDER BY kind
 """
-# Deletes retired accounts whose checkouts hold no units and are polled no more.
+# Deletes retired accounts whose checkouts hold no units and are no longer polled.
 FORGET = f"""
     DELETE FROM payout_accounts WHERE id IN (
       SELECT a.id FROM payout_accounts a WHERE a.retired_at IS NOT NULL {{narrowed}}
@@ -73,9 +73,10 @@ RETIRE = "UPDATE payout_accounts SET retired_at = :now WHERE id = :id AND retire
 
 
 def write_offered(tx: database.Transaction, kinds: Iterable[str]) -> None:
-    """Store the kinds of real money that are offered; none with test money.
+    """Store the kinds of real money on offer; there are none with test money.
 
-    Each replica does so at its start, while payments read them, so stored kinds aren't rewritten.
+    Each replica does so when it starts, while payments read the kinds, so kinds that are already
+    stored aren't rewritten.
     """
     wanted, stored = {*kinds}, {row["kind"] for row in tx.query("SELECT kind FROM offered_rails")}
     for kind in sorted(stored - wanted):
@@ -85,7 +86,7 @@ def write_offered(tx: database.Transaction, kinds: Iterable[str]) -> None:
 
 
 def insert(tx: database.Transaction, account: payout_account.PayoutAccount) -> None:
-    """Store a new account. Raises ConstraintError if the owner has another of this way."""
+    """Store a new account. Raises ConstraintError if the owner has an account of this way."""
     tx.execute(
         INSERT,
         id=account.id,
@@ -103,12 +104,12 @@ def insert(tx: database.Transaction, account: payout_account.PayoutAccount) -> N
 
 
 def ways(tx: database.Transaction, app_id: str, owner: str) -> list[payout_account.PayoutAccount]:
-    """Return the owner's accounts of kinds that are offered, the first connected way first."""
+    """Return the owner's accounts of the kinds on offer, in the order of connecting."""
     return [_account(row) for row in tx.query(OFFERED, app_id=app_id, owner=owner)]
 
 
 def keep(tx: database.Transaction, app_id: str, owner: str) -> None:
-    """Keep others from retiring the owner's accounts until the transaction ends."""
+    """Prevent the owner's accounts from being retired until the transaction ends."""
     tx.lock(KEEP, app_id=app_id, owner=owner)
 
 
@@ -122,12 +123,12 @@ async def read_ways(
 async def read_own(
     db: database.Database, app_id: str, owner: str
 ) -> list[payout_account.PayoutAccount]:
-    """Return the owner's accounts of all kinds, the first connected way first."""
+    """Return the owner's accounts of all kinds, in the order of connecting."""
     return [_account(row) for row in await db.query(OWN, app_id=app_id, owner=owner)]
 
 
 def find(tx: database.Transaction, account_id: str) -> payout_account.PayoutAccount | None:
-    """Return an account, also a retired one."""
+    """Return an account, even a retired one."""
     row = tx.one(f"{SELECT} a.id = :id", id=account_id)
     return _account(row) if row else None
 
@@ -143,14 +144,14 @@ def find_of_app(
 def find_way(
     tx: database.Transaction, app_id: str, owner: str, connected: rail.Connected
 ) -> payout_account.PayoutAccount | None:
-    """Return the owner's account of the same way as a connected one."""
+    """Return the owner's account of the same way as `connected`."""
     kind, scheme = connected.kind, connected.scheme
     row = tx.one(SAME_WAY, app_id=app_id, owner=owner, kind=kind, scheme=scheme)
     return _account(row) if row else None
 
 
 def retire(tx: database.Transaction, account_id: str, now: int) -> bool:
-    """Mark an account as retired; return False, unchanged, if it is unknown or retired."""
+    """Mark an account as retired; return False if it is unknown or already retired."""
     return tx.execute(RETIRE, id=account_id, now=now) == 1
 
 
@@ -164,8 +165,8 @@ def forget_retired(
 ) -> int:
     """Delete up to `most` retired accounts that no checkout needs; return how many.
 
-    Wallets are asked for the money of invoices that ended after `polled_until` (epoch ms). With
-    `account_id`, only this account.
+    Wallets are still polled for invoices that ended after `polled_until` (epoch ms). With
+    `account_id`, delete only this account.
     """
     narrowed = "" if account_id is None else "AND a.id = :id"
     wanted = {} if account_id is None else {"id": account_id}

@@ -1,4 +1,4 @@
-"""Payout accounts, where the money of sellers goes, and why their details are refused."""
+"""Payout accounts, which receive the money of sellers, and problems in their details."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DESTINATION = "account:"
 
 @dataclass(frozen=True, slots=True)
 class PayoutAccount:
-    """An owner's account; an owner has one for each way. Times in epoch ms."""
+    """An owner's account. An owner has one account per way to pay. Times are epoch ms."""
 
     id: str
     app_id: str
@@ -43,30 +43,30 @@ class PayoutAccount:
     currencies: tuple[str, ...]
 
     label: str
-    """Names the account to people."""
+    """The account's name for people."""
 
     sealed: str
     """Its details, encrypted."""
 
     since: int
-    """Time of the owner's first account of this way; the ways are ordered by it."""
+    """Time of the owner's first account of this way; ways are sorted by this time."""
 
     created_at: int
 
     retired_at: int | None = None
-    """When it was replaced or removed; money that was asked for before may still arrive."""
+    """When it was replaced or removed; money requested earlier may still arrive."""
 
     @property
     def way(self) -> str:
-        """Return the name of its way to pay: its kind, for banks with the scheme."""
+        """Return the name of its way to pay: the kind, plus the scheme for banks."""
         return f"{self.kind}:{self.scheme}" if self.scheme else self.kind
 
     def takes(self, currency: str) -> bool:
-        """Return whether a price in this currency can be paid to it: bank codes never convert."""
+        """Return whether a price in this currency can be paid to it. Bank codes never convert."""
         return self.kind != BANK or currency in self.currencies
 
 
-# Refused details: a code for machines beside each message.
+# Refused details: each message has a code for machines.
 
 LONGEST_NAME = 100
 """Characters of a field's name that an answer repeats."""
@@ -138,11 +138,11 @@ class DetailError(StrEnum):
     HOST_DENIES = "hostDenies"
     HOST_MOVED = "hostMoved"
     HOST_SAYS = "hostSays"
-    """People need its message as well: it holds the words of their wallet."""
+    """Also show the message: it contains the words of the seller's wallet."""
 
 
 class BadDetail(errors.BotError):
-    """A detail that can't be used; the message says what to do."""
+    """A detail that can't be used; the message says how to correct it."""
 
     def __init__(self, wrong: DetailError, message: str) -> None:
         super().__init__(message)

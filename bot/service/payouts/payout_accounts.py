@@ -1,7 +1,7 @@
-"""Payout accounts of sellers: connected after a probe, listed, removed.
+"""Connects payout accounts of sellers after a probe, lists and removes them.
 
-The details of an account are sealed as soon as its rail has accepted them: no answer, log or audit
-line has them.
+The details of an account are sealed as soon as its rail has accepted them. No answer, log or audit
+line contains details.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROBES = 8
 """Simultaneous probes of sellers' wallets for one application."""
 
 PROBE_SECONDS = 30
-"""Time limit of a probe, which asks a wallet several times."""
+"""Time limit of a probe, which calls a wallet several times."""
 
 TEST_MONEY = "This server takes test money, which needs no payout account: see its setting RAILS."
 UNKNOWN = "There is no such payout account."
@@ -55,8 +55,8 @@ class Payouts:
     ) -> payout_account.PayoutAccount:
         """Connect an account, which replaces the owner's account of the same way.
 
-        The same details change nothing, and a call repeated under its key asks no wallet. Raises
-        the errors of `check`, NotFound for a repeat whose account is gone, and
+        The same details change nothing, and a repeated call with the same key calls no wallet.
+        Raises the errors of `check`, NotFound if a repeat's account is gone, and
         IdempotencyMismatch.
         """
         made = await idempotency.read_made(self._db, key)
@@ -86,7 +86,7 @@ class Payouts:
         return await self._probe(app_id, kind, details)
 
     async def list(self, app_id: str, owner: str) -> list[payout_account.PayoutAccount]:
-        """Return the owner's accounts, the first connected way first. Raises InvalidBody."""
+        """Return the owner's accounts in the order of connecting. Raises InvalidBody."""
         self.check_real_money()
         return await account_rows.read_own(self._db, app_id, owner)
 
@@ -105,7 +105,7 @@ class Payouts:
         )
 
     def details_of(self, account: payout_account.PayoutAccount) -> dict[str, Any]:
-        """Return the details of an account, unsealed, as its rail needs them."""
+        """Return the unsealed details of an account."""
         details: dict[str, Any] = exact_json.loads(self._vault.open(account.sealed))
         return details
 
@@ -181,15 +181,15 @@ def _find_own(
 
 
 def sweep(tx: database.Transaction, now: int, most: int) -> int:
-    """Delete up to `most` retired accounts that no checkout needs any more; return how many."""
+    """Delete up to `most` retired accounts that no checkout needs; return how many."""
     return account_rows.forget_retired(tx, now - checkout.LAST, most)
 
 
 def _retire(tx: database.Transaction, account: payout_account.PayoutAccount, now: int) -> bool:
-    """Mark an account as retired, and delete it at once if nobody is paying to it.
+    """Mark an account as retired, and delete it immediately if no checkout needs it.
 
-    Returns False, unchanged, if it was retired before. `account_rows.retire` waits for a payment
-    that is choosing the account, so its checkout is found.
+    Returns False if it was already retired. `account_rows.retire` waits for a payment that is
+    choosing the account, so its checkout is found.
     """
     if not account_rows.retire(tx, account.id, now):
         return False

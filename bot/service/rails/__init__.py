@@ -1,1 +1,1 @@
-"""How payers pay, a file a rail; what rails need of banks, Lightning, Nostr and exchange rates."""
+"""Rails, one per way to pay, and their code for banks, Lightning, Nostr and exchange rates."""

@@ -1,7 +1,7 @@
-"""The rail of bank transfers: codes and references to pay with; the seller confirms the money.
+"""The rail for bank transfers, with codes and references. The seller confirms the money.
 
 Payers' bank apps read the codes from a QR picture: EPC069-12 version 2 (SEPA), the static BR Code
-of Pix, the link of UPI, and the Swiss QR code. Each names the payee, the amount and the reference,
+of Pix, the UPI link, and the Swiss QR code. Each contains the payee, the amount and the reference,
 in the characters of its format.
 """
 
@@ -21,29 +21,29 @@ from bot.service.payouts import payout_account
 from bot.service.rails import bank_accounts, rail
 
 REFERENCE_ALPHABET = "23456789CDFHJKMNPQRTVWXY"
-"""No two characters look alike, and without vowels they form no words."""
+"""No two characters look alike, and there are no vowels, so references don't spell words."""
 
 REFERENCE_LENGTH = 6
 REFERENCE_PREFIX = "RF"
 
 
 def new_reference() -> str:
-    """Return a random reference such as `RF564K7MXQ`, one of 190 million.
+    """Return a random reference such as `RF564K7MXQ`, out of 190 million.
 
     The payer writes it on the transfer, so that the seller finds the payment. It is a creditor
-    reference of ISO 11649: `RF`, two check digits, and characters of our own. Its ten characters
-    fit each format of a bank code. Many banks' apps check it, so that the payer notices a typo
-    before the money leaves.
+    reference (ISO 11649): `RF`, two check digits, and random characters. Ten characters fit every
+    bank code format. Many bank apps check the digits, so that the payer notices a typo before
+    paying.
     """
     body = "".join(secrets.choice(REFERENCE_ALPHABET) for _ in range(REFERENCE_LENGTH))
     return f"{REFERENCE_PREFIX}{mod_97_10.calc_check_digits(body + REFERENCE_PREFIX)}{body}"
 
 
 MOST_AMOUNT = 999_999_999_99
-"""Minor units, the most that EPC and Swiss codes can ask for; all four currencies have cents."""
+"""The highest amount of EPC and Swiss codes, in minor units; all four currencies have cents."""
 
 PIX_NAME, PIX_CITY = 25, 15
-"""Characters that fit in a BR Code; the payer's app shows the full name from the key."""
+"""Maximum characters in a BR Code; the payer's app shows the full name from the key."""
 
 _SLASHES = re.compile(r"/{2,}")
 
@@ -51,10 +51,10 @@ _SLASHES = re.compile(r"/{2,}")
 def pay_with(
     details: Mapping[str, Any], amount: int, currency: str, reference: str
 ) -> rail.PayWith:
-    """Return the code's text, and what a payer may copy instead, in the order of typing.
+    """Return the code's text, and the fields that a payer may copy instead, in typing order.
 
     `details` come from `bank_accounts.connect`; `amount` is at most MOST_AMOUNT minor units. The
-    fields are `code` (the whole text, for Pix, whose apps have a place to paste it), `key`, `id`,
+    fields are `code` (the whole text; only Pix, whose apps have a field to paste it), `key`, `id`,
     `holder`, `address` (lines), `city`, `iban` (without spaces), `bic`, `amount` (`12.30`) and
     `reference`.
     """
@@ -71,13 +71,13 @@ def _epc(
 ) -> tuple[str, dict[str, str]]:
     """Build an EPC code with charset 1, UTF-8.
 
-    The reference is free text, which every bank passes on; many apps have no field for the
-    structured one.
+    The reference is sent as free text, which every bank passes on; many apps have no field for a
+    structured reference.
     """
     iban, bic = details["iban"], details.get("bic", "")
     german = iban[:2] in bank_accounts.GERMAN_COUNTRIES
     name = bank_accounts.fold(details["name"], bank_accounts.SEPA_CHARACTERS, german=german) or ""
-    # EPC217-08, section 6.2: no double slash, and none at the ends.
+    # EPC217-08, section 6.2: no double slash, no slash at the ends.
     name = _SLASHES.sub("/", name).strip("/ ")[: bank_accounts.LONGEST_NAME].strip("/ ")
     lines = ["BCD", "002", "1", "SCT", bic, name, iban, f"{currency}{price}", "", "", reference]
     return "\n".join(lines), {"holder": details["name"], "iban": iban, "bic": bic}
@@ -102,21 +102,21 @@ def _pix(
 
 
 def _tlv(tag: str, value: str) -> str:
-    """Return a field of EMV's QR codes: tag, length in two digits, value."""
+    """Return a field of an EMV QR code: tag, length in two digits, value."""
     return f"{tag}{len(value):02}{value}"
 
 
 def _fitted(text: str, taken: re.Pattern[str], room: int) -> str:
-    """Return the folded text, cut to `room` characters; folding makes two of some letters."""
+    """Return the folded text, cut to `room` characters. Folding doubles some letters."""
     return (bank_accounts.fold(text, taken) or "")[:room].strip()
 
 
 def _upi(
     details: Mapping[str, Any], price: str, currency: str, reference: str
 ) -> tuple[str, dict[str, str]]:
-    """Build a UPI link between people: apps refuse a person's link with a merchant's fields.
+    """Build a person-to-person UPI link: apps refuse a person's link with merchant fields.
 
-    `@` stays as it is, because some apps don't decode it.
+    `@` is not encoded, because some apps don't decode it.
     """
     values = {"pa": details["id"], "pn": details["name"], "am": price}
     values |= {"cu": currency, "tn": reference}
@@ -153,7 +153,7 @@ _BUILDERS = {"sepa": _epc, "pix": _pix, "upi": _upi, "swiss": _swiss}
 
 
 class BankRail:
-    """Bank transfers: only the seller learns of their money."""
+    """Bank transfers, which only the seller can confirm."""
 
     kind = payout_account.BANK
     test_money = False
@@ -163,7 +163,7 @@ class BankRail:
         return bank_accounts.connect(details)
 
     def open_offline(self, charge: rail.Charge) -> rail.Opened | None:
-        """Return the code, None if codes can't ask for the amount."""
+        """Return the code, or None if codes can't express the amount."""
         if charge.amount > MOST_AMOUNT:
             return None
         shown = pay_with(charge.details, charge.amount, charge.currency, charge.reference)
@@ -174,12 +174,12 @@ class BankRail:
         return self.open_offline(charge) or rail.Unavailable("tooLarge", f"more than {MOST_AMOUNT}")
 
     async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
-        """Return that nothing is known: the seller confirms payments."""
+        """Return that nothing is known, because the seller confirms payments."""
         del charge, opened
         return rail.Waiting()
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return "": no host is asked."""
+        """Return "", because no host is called."""
         del details
         return ""
 

@@ -1,6 +1,6 @@
-"""Bank accounts: what a seller types, checked and normalized for bank codes.
+"""Bank accounts: checks a seller's input and normalizes it for bank codes.
 
-A scheme is the format of the code. Each has its fields, its currencies and its masked label.
+A scheme is a format of bank codes, with its own fields, currencies and masked label.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from bot.core.text import contacts, sanitize
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
 
-# Characters. Banks refuse or mangle what their formats don't know, so codes contain the folded
-# text; pages show the original. Greek and Bulgarian follow EPC217-08, the conversion table of the
-# European Payments Council.
+# Characters. Banks refuse or garble characters that their formats don't have, so codes contain the
+# folded text; pages show the original. Greek and Bulgarian follow EPC217-08, the conversion table
+# of the European Payments Council.
 
 SEPA_CHARACTERS = re.compile(r"[A-Za-z0-9/?:().,'+ -]")
 """The Latin character set of SEPA messages (EPC217-08, section 6.1)."""
 
 PIX_CHARACTERS = re.compile(r"[A-Za-z0-9$%*+./: -]")
-"""The characters of the EMV set "ANS" that banks take in the texts of a BR Code."""
+"""The characters of the EMV set "ANS" that banks accept in the texts of a BR Code."""
 
 SWISS_CHARACTERS = re.compile(r"[\x20-\x7e\xa0-\u017fȘșȚț€]")
 """The Latin characters of the Swiss QR code (SIX, Guidelines QR-bill 2.3, section 4.1.1)."""
@@ -48,10 +48,10 @@ _DATA = Path(__file__).with_name("letters.json")
 
 
 def fold(text: str, taken: re.Pattern[str], *, german: bool = False) -> str | None:
-    """Return a text on one line with only the characters `taken`, without accents if need be.
+    """Return a text on one line with only the characters in `taken`; accents are dropped if needed.
 
-    With `german`, `ü` becomes `ue` and not `u`. Return None if a letter or digit has no
-    conversion, or if there is none at all.
+    With `german`, `ü` becomes `ue` instead of `u`. Return None if a letter or digit can't be
+    converted, or if the text has no letters or digits.
     """
     parts = []
     for char in _GREEK_OU.sub("u", unicodedata.normalize("NFC", text)):
@@ -64,7 +64,7 @@ def fold(text: str, taken: re.Pattern[str], *, german: bool = False) -> str | No
 
 
 def _folded(char: str, taken: re.Pattern[str], *, german: bool) -> str:
-    """Return how a character is written, "" if it can't be."""
+    """Return the folded form of a character, or "" if it has none."""
     if taken.fullmatch(char):
         return char
     table = _table() | _GERMAN if german else _table()
@@ -82,12 +82,12 @@ def _spelled(char: str, table: dict[str, str]) -> str | None:
 
 @cache
 def _table() -> dict[str, str]:
-    """Return how each lower-case letter and each mark is written."""
+    """Return the folded form of each lower-case letter and mark."""
     table: dict[str, str] = json.loads(_DATA.read_text("utf-8"))
     return table
 
 
-# IBANs, checked as banks do: by country, length, structure and check digits.
+# IBANs, checked by country, length, structure and check digits, as banks do.
 
 _SEPA = (
     "AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GI GR HR HU IE IS IT LI LT LU LV MC MD ME MK MT"
@@ -109,7 +109,7 @@ _TYPO = "Compare it with a bank statement."
 def check_iban(text: str) -> str:
     """Return an IBAN of any country, without spaces. Raises BadDetail.
 
-    The bank is not looked up: new banks would be refused.
+    The bank is not looked up, because new banks would be refused.
     """
     number = iban.compact(text)
     if not _FORM.fullmatch(number):
@@ -143,12 +143,12 @@ def check_iban(text: str) -> str:
 
 
 def country_name(number: str) -> str:
-    """Return the English name of an IBAN's country, its code if it has no name."""
+    """Return the English name of an IBAN's country, or its code if it has no name."""
     return str(Locale("en").territories.get(number[:2], number[:2]))
 
 
 def is_qr_iban(number: str) -> bool:
-    """True if a Swiss IBAN only takes payments with a QR reference (SIX, section 4.2.2)."""
+    """True if a Swiss IBAN accepts only payments with a QR reference (SIX, section 4.2.2)."""
     return number[:2] in SWISS_COUNTRIES and int(number[4:9]) in _QR_BANKS
 
 
@@ -157,7 +157,7 @@ def grouped_iban(number: str) -> str:
     return iban.format(number)
 
 
-# Pix keys: five kinds of names for Brazilian accounts.
+# Pix keys: five kinds of identifiers of Brazilian accounts.
 
 LONGEST_PIX_KEY = 77
 """Characters of a key (Banco Central do Brasil, Manual of the BR Code)."""
@@ -183,9 +183,9 @@ class KeyKind(StrEnum):
 
 
 def check_pix_key(text: str) -> tuple[KeyKind, str]:
-    """Return the kind of a key, and the key as codes spell it. Raises BadDetail.
+    """Return the kind of a key, and the key as it is written in codes. Raises BadDetail.
 
-    Eleven digits are a CPF: a phone number starts with `+`.
+    Eleven digits are a CPF, because a phone number starts with `+`.
     """
     if "@" in text:
         return KeyKind.EMAIL, _email(text)
@@ -236,13 +236,15 @@ def _phone(text: str) -> str:
 # Details: the fields that a seller types.
 
 LONGEST_NAME = 70
-"""Characters of a holder's name in EPC and Swiss codes; the other formats cut names."""
+"""Maximum characters of a holder's name in EPC and Swiss codes. The other formats truncate names.
+"""
 
 LONGEST_ID, LONGEST_CITY = 100, 60
 SHORTEST_IBAN = 15
 ADDRESS_LENGTHS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35}
-"""Characters of each field of a Swiss holder's address (SIX, section 4.3.1), which a country's code
-of two letters follows."""
+"""Maximum characters of each field of a Swiss holder's address (SIX, section 4.3.1). A two-letter
+country code follows.
+"""
 
 _NEEDED = {
     "name": "Enter the account holder's name exactly as the bank has it.",
@@ -265,7 +267,7 @@ _QR_IBAN = (
 
 @dataclass(frozen=True, slots=True)
 class _Scheme:
-    """How one scheme reads details."""
+    """How a scheme reads details."""
 
     currencies: tuple[str, ...]
     read: Callable[[_Fields], dict[str, Any]]
@@ -274,7 +276,7 @@ class _Scheme:
 
 
 class _Fields:
-    """Details as they were typed, and the problems found in them."""
+    """Details as typed, and their problems."""
 
     def __init__(self, details: Mapping[str, Any], path: str = "details") -> None:
         self._details = details
@@ -283,7 +285,7 @@ class _Fields:
         self.problems: list[errors.FieldProblem] = []
 
     def text(self, name: str, most: int, *, needed: bool = True, code: bool = False) -> str:
-        """Return a field's text on one line; "" and add a problem if it is missing or too long.
+        """Return a field's text on one line, or "" with a problem if it is missing or too long.
 
         The text of a `code` is reduced to plain characters.
         """
@@ -306,14 +308,14 @@ class _Fields:
         return ""
 
     def foldable(self, name: str, most: int, taken: re.Pattern[str], *, needed: bool = True) -> str:
-        """Return a text; add a problem if it can't be written with the characters of the format."""
+        """Return a text; add a problem if it can't be written in the characters of the format."""
         line = self.text(name, most, needed=needed)
         if line and fold(line, taken) is None:
             self.problem(name, payout_account.DetailError.NOT_LATIN, _LATIN)
         return line
 
     def checked(self, name: str, check: Callable[[str], Any]) -> Any:
-        """Return what `check` makes of a text; None and add a problem if it raises one."""
+        """Return the result of `check` on a text, or None with the problem that `check` raises."""
         line = self.text(name, LONGEST_ID, code=True)
         try:
             return check(line) if line else None
@@ -322,7 +324,7 @@ class _Fields:
             return None
 
     def below(self, name: str) -> _Fields:
-        """Return the fields of an object; their problems are added here."""
+        """Return the fields of a nested object; their problems are added to this object."""
         self._known.add(name)
         value = self._details.get(name)
         fields = _Fields(value if isinstance(value, dict) else {}, f"{self._path}.{name}")
@@ -340,9 +342,9 @@ class _Fields:
 def connect(details: Mapping[str, Any]) -> rail.Connected:
     """Check the details of an account as banks do, and return the account.
 
-    `scheme` is one of SCHEMES: sepa `{iban, name, bic?}`, pix `{key, name, city}`, upi
-    `{id, name}`, swiss `{iban, name, address {street?, houseNumber?, postalCode, town, country?}}`.
-    Raises InvalidBody with a problem for each wrong field: `details.iban`.
+    `scheme` is a key of SCHEMES: sepa `{iban, name, bic?}`, pix `{key, name, city}`, upi `{id,
+    name}`, swiss `{iban, name, address {street?, houseNumber?, postalCode, town, country?}}`.
+    Raises InvalidBody with a problem for each invalid field, such as `details.iban`.
     """
     fields = _Fields(details)
     name = str(details.get("scheme"))
@@ -453,7 +455,7 @@ def _address(fields: _Fields, number: str | None) -> dict[str, str]:
 
 
 def _mask(text: str) -> str:
-    """Return the ends of a number or an address, so that its owner recognizes it."""
+    """Return a number or an address with its middle hidden; its owner recognizes it."""
     name, mark, host = text.rpartition("@")
     if mark:
         return f"{name[:2]} … @{host}"

@@ -1,4 +1,4 @@
-"""The picture of a bank code, to show on a page and to print."""
+"""The picture of a bank code for pages and for printing."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from PIL import Image, ImageDraw
 from bot.core.images import qr
 
 SWISS = "swiss"
-"""The scheme whose codes have a cross and a size of their own."""
+"""The scheme whose codes have a cross and a fixed size."""
 
 SIDE, CROSS, QUIET = 46, 7, 5
 """Millimetres of the Swiss code, its cross and the margin, whatever the code's version (SIX,
 Implementation Guidelines QR-bill 2.3, chapter 6)."""
 
 LEAST_VERSION = 14
-"""Versions 7 to 13 have an alignment pattern under the cross, which ZBar then mistakes for it."""
+"""Versions 7 to 13 have an alignment pattern under the cross, and ZBar mistakes the cross for it.
+"""
 
 BORDER = 8
-"""Modules, more than QUIET in each version that a Swiss text needs (up to 14)."""
+"""Modules of margin: wider than QUIET in each version that a Swiss text needs (up to 14)."""
 
 _UNITS = 19
-"""Parts of the cross's side: a white frame, a black square, and in it the white cross."""
+"""Units of the cross's side: a white frame around a black square with the white cross."""
 
 _FRAME, _LENGTH, _WIDTH = 0.7, 11, 3.3
 _INCH = 25.4
 
 
 def code_picture(text: str, scheme: str) -> bytes:
-    """Return a PNG of one bit a pixel, at least 512 a side, error correction level M.
+    """Return a 1-bit PNG of at least 512 by 512 pixels, with error correction level M.
 
     A Swiss code has the Swiss cross in its middle and prints 46 millimetres wide.
     """

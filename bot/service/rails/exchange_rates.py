@@ -1,8 +1,8 @@
-"""Exchange rates: the answers of public sources, their median, and the rates of checkouts.
+"""Exchange rates: answers of public sources, their median, and the rates for checkouts.
 
-A rate is never a guess. The largest group of fresh sources that agree counts if it is a majority:
-one broken source of three is left out, and two sources that contradict each other sell nothing.
-The sandbox's rates are invented figures, and marked as such on every payment.
+A rate is never a guess. The largest group of fresh sources that agree is used if it is a majority:
+one broken source of three is left out, and if two sources contradict each other, nothing is sold.
+The sandbox's rates are invented and marked as such on every payment.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_SPREAD = Decimal("0.02")
 """How far the highest price may exceed the lowest, as a fraction of the median."""
 
 LEAST_SOURCES = 2
-"""Fresh sources that are needed, if as many are configured."""
+"""Minimum number of fresh sources, if that many are configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class Median:
     """Time of its oldest price, in epoch ms."""
 
     spread: Decimal
-    """Distance of its highest and lowest price, as a fraction."""
+    """Distance between its highest and lowest price, as a fraction."""
 
     outliers: tuple[Price, ...] = ()
-    """The fresh prices that are too far away to be a part of it."""
+    """The fresh prices that are too far away to be included."""
 
     @property
     def agrees(self) -> bool:
@@ -69,16 +69,16 @@ class Median:
 
     @property
     def source(self) -> str:
-        """Return who publishes it, as people read it."""
+        """Return the display names of its sources."""
         return phrases.rate_source(self.sources)
 
 
 def median(prices: Sequence[Price], now: int, configured: int) -> Median | None:
-    """Return the median of the fresh prices that agree, None if too few are fresh.
+    """Return the median of the fresh prices that agree, or None if too few are fresh.
 
-    If no majority agrees, return the median of all, which doesn't agree. `configured` is the number
-    of sources that the operator named. A price from the future is as stale as an old one, because
-    a clock was set back.
+    If no majority agrees, return the median of all prices, whose `agrees` is False. `configured` is
+    the number of sources that the operator configured. A price from the future counts as stale,
+    because a clock was set back.
     """
     fresh = sorted((one for one in prices if abs(now - one.at) <= FRESH), key=lambda one: one.price)
     least = max(1, min(configured, LEAST_SOURCES))
@@ -103,8 +103,8 @@ def _of_group(fresh: Sequence[Price], start: int, end: int) -> Median:
     return Median(middle, names, min(one.at for one in group), spread, outliers)
 
 
-# Answers of public sources: the price of one bitcoin in many currencies. A source is known by the
-# shape of its answer, and named by its host. Whatever is no plausible price is left out.
+# Answers of public sources: the price of one bitcoin in many currencies. A source is recognized by
+# the shape of its answer and named after its host. Implausible prices are left out.
 
 BITCOIN, SATOSHI = "BTC", "SAT"
 LEAST_PRICE, MOST_PRICE = Decimal("0.000001"), Decimal(10) ** 15
@@ -114,7 +114,7 @@ LONGEST_PRICE = 40
 """Characters of a price, as text."""
 
 _CONTEXT = Context(prec=26)
-"""More digits than any source has, but few enough for an exact mean of two prices."""
+"""More digits than any source gives, but few enough for an exact mean of two prices."""
 
 DEPTH = 10
 _PREFIX = re.compile(r"^(api|www)\.")
@@ -122,7 +122,7 @@ _KRAKEN_PAIR = re.compile(r"XXBTZ([A-Z]{3})|XBT([A-Z]{3})")
 
 
 def name_of(url: str) -> str:
-    """Return the name that people read: `https://api.coinbase.com/v2/…` is `coinbase.com`."""
+    """Return the display name of a source: `https://api.coinbase.com/v2/…` is `coinbase.com`."""
     return _PREFIX.sub("", urlsplit(url).netloc.rpartition("@")[2].lower())
 
 
@@ -151,7 +151,7 @@ def read_prices(body: bytes) -> dict[str, Decimal]:
 
 
 def _price(value: Any) -> Decimal | None:
-    """Return a plausible price, None for anything else."""
+    """Return a plausible price, or None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | str | Decimal):
         return None
     text = str(value)
@@ -199,7 +199,7 @@ def _yadio(answer: Any) -> Pairs | None:
 
 
 def _field(value: Any, name: str, kind: type) -> Any:
-    """Return a field of this type, None without one."""
+    """Return a field of this type, or None if there is none."""
     found = value.get(name) if isinstance(value, dict) else None
     return found if isinstance(found, kind) else None
 
@@ -216,7 +216,7 @@ READ_PRICES = "SELECT source, currency, price, at FROM exchange_rates"
 
 
 def store_prices(tx: database.Transaction, source: str, prices: Prices, now: int) -> None:
-    """Store the prices of a source's answer, and forget its older ones."""
+    """Store the prices of a source's answer, and delete its older prices."""
     tx.execute(FORGET_PRICES, source=source)
     for currency, price in prices.items():
         tx.execute(INSERT_PRICE, source=source, currency=currency, price=str(price), at=now)
@@ -232,13 +232,13 @@ def read_stored(tx: database.Transaction) -> dict[str, tuple[int, dict[str, Deci
 
 
 def newest_answer(tx: database.Transaction) -> int | None:
-    """Return when a source answered last (epoch ms), None if none has."""
+    """Return when any source last answered (epoch ms), None if none has answered."""
     (row,) = tx.query(NEWEST_ANSWER)
     at: int | None = row["at"]
     return at
 
 
-# Rates of checkouts.
+# Rates for checkouts.
 
 RATE_DIGITS = 28
 """Significant digits of a rate, more than the largest amount needs."""
@@ -248,18 +248,18 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Exchange(Protocol):
-    """What a checkout asks for the rate of its price."""
+    """Provides the exchange rates of checkouts."""
 
     def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
         """Return how many units of the instrument one unit of the denomination buys.
 
-        Return None if they are the same currency. Raises MoneyError unknownCurrency. Called within
-        a transaction, so it does no I/O.
+        Return None if both are the same currency. Raises MoneyError unknownCurrency. It is called
+        within a transaction, so it does no I/O.
         """
 
 
 class SandboxExchange:
-    """The rates of `rates.json`, crossed over the US dollar."""
+    """The rates in `rates.json`, converted via the US dollar."""
 
     def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
         """Return the table's rate, which never changes."""
@@ -277,7 +277,7 @@ class SandboxExchange:
 
 @cache
 def _table() -> tuple[str, int, dict[str, Decimal]]:
-    """Return the source and time (epoch ms) of the rates, and what one US dollar buys."""
+    """Return the source and time (epoch ms) of the rates, and the rates per US dollar."""
     data = json.loads(_DATA.read_text("utf-8"))
     at = (datetime.fromisoformat(data["at"]) - _EPOCH) // timedelta(milliseconds=1)
     per_dollar = {code: Decimal(price) for code, price in data["perDollar"].items()}
@@ -287,20 +287,20 @@ def _table() -> tuple[str, int, dict[str, Decimal]]:
 def crossed(bought: Decimal, sold: Decimal) -> Decimal:
     """Divide two prices in the same currency, rounded up to RATE_DIGITS.
 
-    Rounded down, a product of exactly a whole or half minor unit would fall below it.
+    If it were rounded down, a product of exactly a whole or half minor unit would fall below it.
     """
     context = Context(prec=RATE_DIGITS, rounding=ROUND_UP)
     return Decimal(f"{context.divide(bought, sold).normalize(context):f}")
 
 
 BITCOIN_IN = {BITCOIN: Decimal(1), SATOSHI: Decimal(10**8)}
-"""One bitcoin in each currency that wallets pay."""
+"""The value of one bitcoin in each currency that wallets pay."""
 
 
 class StoredRates:
     """Converts prices to bitcoin at the median of the named sources; `now` in epoch ms.
 
-    Rates come from memory, where the job puts them (rates_job.py). Any thread may ask.
+    The job (rates_job.py) puts the prices into memory. Any thread may call this.
     """
 
     def __init__(self, sources: Sequence[str], now: Callable[[], int]) -> None:
@@ -309,11 +309,11 @@ class StoredRates:
         self._prices: Mapping[str, tuple[int, Mapping[str, Decimal]]] = {}
 
     def replace(self, prices: Mapping[str, tuple[int, Mapping[str, Decimal]]]) -> None:
-        """Replace the prices: by source, the time of its answer (epoch ms) and the answer."""
+        """Replace the prices: by source, the time of the answer (epoch ms) and its prices."""
         self._prices = {name: prices[name] for name in self._sources if name in prices}
 
     def rate(self, denomination: str, instrument: str) -> request.ExchangeRate | None:
-        """Return what one unit of a price's currency is in bitcoin or satoshi.
+        """Return the value of one unit of a price's currency in bitcoin or satoshi.
 
         Raises MoneyError unknownCurrency if the rate is unknown or stale, if the sources are too
         far apart, and for any other instrument.
@@ -355,7 +355,7 @@ class StoredRates:
         return sum(1 for found in self.medians().values() if found.agrees)
 
     def outlying(self) -> dict[str, list[str]]:
-        """Return for each source the currencies in which its price is an outlier."""
+        """Return the currencies in which the price is an outlier, by source."""
         found: dict[str, list[str]] = {name: [] for name in self._sources}
         for currency, agreed in self.medians().items():
             for outlier in agreed.outliers:
@@ -363,5 +363,5 @@ class StoredRates:
         return found
 
     def answered(self) -> dict[str, int | None]:
-        """Return when each source answered last (epoch ms), None if it never did."""
+        """Return when each source last answered (epoch ms), None if it never answered."""
         return {name: self._prices.get(name, (None, {}))[0] for name in self._sources}

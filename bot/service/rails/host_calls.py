@@ -1,8 +1,8 @@
-"""Every call of a host is taken from the host's budget first.
+"""Every call to a host first takes a slot from the host's budget.
 
-A claimed opening or poll has taken its first call with its claim. Any further call waits for a slot
-of its own, so that the message comes to an end. Probes, and calls of other hosts than the
-wallet's, wait until their purpose has room. All of them give up after a few seconds.
+Claiming an opening or a poll takes the slot of its first call. Each further call waits for a
+reserved slot, so that the message can finish. Probes, and calls to hosts other than the wallet's,
+wait until their purpose has a free slot. All calls give up after a few seconds.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Claimed:
-    """What a claimed message may call."""
+    """The calls that a claimed message may make."""
 
     host: str
     purpose: str
     left: int = 1
-    """Calls of the host that the claim has taken already."""
+    """Calls to the host that the claim has already taken."""
 
 
 _claimed: ContextVar[Claimed | None] = ContextVar("claimed", default=None)
@@ -37,7 +37,7 @@ _claimed: ContextVar[Claimed | None] = ContextVar("claimed", default=None)
 
 @contextmanager
 def claimed(host: str, purpose: str) -> Iterator[None]:
-    """Count the calls in the block as those of a claimed message, whose claim took the first."""
+    """Count calls in the block for a claimed message, whose claim has taken the first call."""
     token = _claimed.set(Claimed(host, purpose))
     try:
         yield
@@ -46,7 +46,7 @@ def claimed(host: str, purpose: str) -> Iterator[None]:
 
 
 class HostCalls:
-    """Takes calls from the budgets of hosts, and heeds hosts that ask for no calls.
+    """Takes calls from the budgets of hosts, and pauses calls if a host asks for a pause.
 
     `now` in epoch ms.
     """
@@ -63,7 +63,7 @@ class HostCalls:
         """Wait until a host may be called. Raises Throttled if that takes too long."""
         mine = _claimed.get()
         closed_for = self._closed.get(host, 0) - self._now()
-        # A clock that was ahead may have closed it for longer, which doesn't count.
+        # A clock that was ahead may have closed the host for longer; that doesn't count.
         if 0 < closed_for <= host_budgets.LONGEST_CLOSED:
             raise _refusal(host, closed_for)
         self._closed.pop(host, None)
@@ -84,7 +84,7 @@ class HostCalls:
             raise errors.Throttled(f"{host} is not called: {error}") from None
 
     async def close(self, host: str, seconds: float) -> None:
-        """Stop calling a host for the seconds that it asks for."""
+        """Stop calling a host for the number of seconds that it asks for."""
         wait = min(int(seconds * 1000), host_budgets.LONGEST_CLOSED)
         until = self._now() + wait
         if not until <= self._closed.get(host, 0) <= self._now() + host_budgets.LONGEST_CLOSED:
@@ -93,10 +93,10 @@ class HostCalls:
         await self._db.transaction_until_stored(lambda tx: self._close(tx, host, until))
 
     def _take(self, tx: database.Transaction, host: str, reserves: str | None) -> int:
-        """Take a call from the budget, and return the ms until it may be made.
+        """Take a call from the budget, and return the ms until the call may be made.
 
-        If that is in the future, nothing is taken, except for a purpose that `reserves` its call
-        and doesn't have to wait for too long.
+        If the call must wait, nothing is taken, unless a purpose `reserves` the call and the wait
+        is short.
         """
         groups.lock_budget(tx, host)
         now, purpose = self._now(), reserves or host_budgets.OTHER

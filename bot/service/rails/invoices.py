@@ -1,8 +1,8 @@
-"""Lightning invoices: read them, and check those of a wallet against what it was asked for.
+"""Reads Lightning invoices, and checks a wallet's invoice against the requested terms.
 
 The format is BOLT 11 of the Lightning specifications: a human-readable part with network and
 amount, then words of five bits with time, tagged fields, signature and a checksum, as in BIP 173.
-The signature is not checked: without an expected key it proves nothing.
+The signature is not checked, because it proves nothing if no particular key is expected.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from bot.core import errors
 
 LONGEST = 3_381
-"""Characters of an invoice. Wallets write 200 to 1,500; our QR codes take 3,391 with the scheme."""
+"""Maximum characters of an invoice. Wallets write 200 to 1,500. QR codes fit 3,391 with the scheme.
+"""
 
 _ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _VALUES = {char: value for value, char in enumerate(_ALPHABET)}
@@ -26,7 +27,7 @@ _BITS = 5
 _TIME, _SIGNATURE, _CHECKSUM = 7, 104, 6  # words
 _TAG_HEAD = 3
 _HASH = 52
-"""Words of 32 bytes; a hash of another length is skipped."""
+"""Number of words in 32 bytes; a hash of another length is skipped."""
 
 _GENERATOR = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _DEFAULT_EXPIRY = 3_600  # seconds
@@ -87,7 +88,7 @@ def _amount(number: str | None, unit: str) -> int | None:
 
 
 def _checksum(head: str, words: list[int]) -> int:
-    """Return the checksum over both parts, which is 1 if the invoice is intact."""
+    """Return the checksum over both parts; it is 1 if the invoice is intact."""
     spread = [ord(char) >> _BITS for char in head] + [0] + [ord(char) & 31 for char in head]
     check = 1
     for value in spread + words:
@@ -99,7 +100,7 @@ def _checksum(head: str, words: list[int]) -> int:
 
 
 def _tagged_fields(words: list[int]) -> dict[str, list[int]]:
-    """Return the words of each field by its tag; the first field of a tag counts."""
+    """Return the words of each field by tag; only the first field of a tag counts."""
     fields: dict[str, list[int]] = {}
     at = 0
     while at < len(words):
@@ -131,17 +132,17 @@ MSAT = 1_000
 """Millisatoshi in a satoshi."""
 
 MOST = 21_000_000 * 100_000_000 * MSAT
-"""Millisatoshi that will ever exist; a larger number might not fit into the database."""
+"""Millisatoshi that can ever exist; a larger number might not fit into the database."""
 
 MAINNET = "bc"
 CLOCK_SKEW = 600_000
-"""Milliseconds by which a wallet's clock may differ; an older invoice is reused."""
+"""Milliseconds by which a wallet's clock may differ. An invoice that is older was used before."""
 
 LEAST_LIFE = 30_000
-"""Milliseconds that a payer needs at least to pay."""
+"""Minimum milliseconds that a payer needs to pay."""
 
 LIFE_TO_ASK = 2 * LEAST_LIFE
-"""Milliseconds to ask for at least: a wallet may answer slowly, and round down."""
+"""Minimum lifetime to ask for, in milliseconds: a wallet may answer slowly and round down."""
 
 _HEX_32_BYTES = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -152,9 +153,9 @@ def expiry(lapses_at: int, now: int) -> int:
 
 
 def check_invoice(text: str, satoshi: int, now: int) -> Invoice:
-    """Return a wallet's invoice if it is new, asks for exactly this amount, and can be paid.
+    """Return a wallet's invoice if it is new, has exactly this amount, and can be paid.
 
-    Raises InvoiceError, whose message is for the log and repeats no words of the wallet.
+    Raises InvoiceError. Its message is for the log and repeats no text from the wallet.
     """
     invoice = decode(text)
     if invoice.network != MAINNET:

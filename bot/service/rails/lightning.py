@@ -1,8 +1,8 @@
-"""The rail of Lightning addresses: LNURL-pay, with the wallet's verify address if it has one.
+"""The rail for Lightning addresses: LNURL-pay, with the wallet's verify address if any.
 
 Addresses are read as people type and paste them (LUD-16), answers as services write them (LUD-06,
-LUD-12, LUD-16, LUD-21). HTTP statuses have no meaning there (LUD-01): an error is the field
-`status`. Unknown fields are skipped, because services add their own.
+LUD-12, LUD-16, LUD-21). HTTP statuses have no meaning in LNURL (LUD-01): errors are reported in the
+field `status`. Unknown fields are skipped, because services add their own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class LightningAddress:
     """None for the default port of the scheme."""
 
     def __str__(self) -> str:
-        """Return the address as its seller knows it."""
+        """Return the address as the seller knows it."""
         return f"{self.user}@{self.server}"
 
     @property
@@ -53,9 +53,9 @@ class LightningAddress:
 
 
 def parse_address(text: str) -> LightningAddress:
-    """Read `maria@wallet.example`, in any case and with `lightning:` before it.
+    """Read `maria@wallet.example` in any case, with or without the prefix `lightning:`.
 
-    Raises InvalidBody. Whether the host may be called is checked elsewhere.
+    Raises InvalidBody. It doesn't check whether the host may be called.
     """
     plain = _SCHEME.sub("", sanitize.typed(text).lower().removeprefix("⚡").strip(), count=1)
     if not plain:
@@ -111,12 +111,12 @@ LONGEST_REASON = 200  # characters
 LONGEST_URL = 2_000  # characters
 MOST_COMMENT = 2_000  # characters
 _TOO_MUCH = 10**20
-"""Millisatoshi, more than there are: a longer number fills memory, logs and messages."""
+"""Millisatoshi, more than exist: a longer number would fill memory, logs and messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class PayOffer:
-    """What a service takes."""
+    """A service's offer: the amounts and comments that it accepts."""
 
     callback: str
     """URL that answers with an invoice."""
@@ -128,7 +128,7 @@ class PayOffer:
     """Millisatoshi."""
 
     comment_length: int
-    """Characters of a comment, 0 if it takes none."""
+    """Maximum characters of a comment, 0 if comments aren't accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class OfferedInvoice:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a service says about an invoice; None for what it doesn't say."""
+    """A service's report about an invoice; None for missing fields."""
 
     settled: bool
     preimage: str | None
@@ -162,7 +162,7 @@ def read_offer(answer: Mapping[str, Any]) -> PayOffer:
 
 
 def callback_url(offer: PayOffer, msat: int, comment: str) -> str:
-    """Return the URL that answers with an invoice; the service's own query stays as it is."""
+    """Return the URL that answers with an invoice; the service's own query is kept."""
     query = {"amount": str(msat)}
     if offer.comment_length and comment:
         query["comment"] = comment[: offer.comment_length]
@@ -228,14 +228,14 @@ Read = TypeVar("Read")
 class LightningAddressRail(wallet_http.HttpRail):
     """Asks the wallet of a Lightning address for invoices; `allow` is RAIL_ALLOW.
 
-    A wallet that announces a verify address is asked there for the payment; for any other wallet
-    the seller confirms payments.
+    If a wallet announces a verify address, the payment is polled there. Otherwise the seller
+    confirms payments.
     """
 
     kind = payout_account.LIGHTNING
 
     async def connect(self, details: Mapping[str, Any]) -> rail.Connected:
-        """Ask the wallet for its smallest invoice, which says whether payments are reported.
+        """Ask the wallet for its smallest invoice, which shows whether it reports payments.
 
         Raises InvalidBody.
         """
@@ -269,11 +269,11 @@ class LightningAddressRail(wallet_http.HttpRail):
         )
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return the host that makes invoices, which often differs from the address's."""
+        """Return the host that makes invoices, which often isn't the host of the address."""
         return details.get("host") or super().host(details)
 
     async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
-        """Ask the verify address; a preimage of another invoice is not believed."""
+        """Ask the verify address; a preimage of another invoice is rejected."""
         del charge
         try:
             found = await self._read(opened.poll_details["verify"], read_verification)
@@ -295,8 +295,8 @@ class LightningAddressRail(wallet_http.HttpRail):
     async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:
         """Return the URL of the wallet's offer, and the offer.
 
-        A host that may use http is first asked over http. Its error counts if it can't be reached
-        over https.
+        A host that may use http is called over http first. If it then can't be reached over https,
+        an error in its http answer is raised.
         """
         plain: errors.PeerError | None = None
         if self._http.permits(wanted.host):
@@ -316,7 +316,7 @@ class LightningAddressRail(wallet_http.HttpRail):
             raise plain from None
 
     async def _read(self, url: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
-        """Ask a URL and read its answer; its HTTP status only counts if it makes no sense."""
+        """Call a URL and read the answer; the HTTP status counts only if that fails."""
         answer = await self._http.get(url)
         try:
             return read(answer.fields)
@@ -337,7 +337,7 @@ class LightningAddressRail(wallet_http.HttpRail):
                 "tooLarge", f"the wallet takes {offer.most} millisatoshi or less"
             )
         offered, made = await self._invoice(offer, charge.amount, charge.memo)
-        if charge.details["verify"] and not offered.verify:  # nobody would learn of the money
+        if charge.details["verify"] and not offered.verify:  # nobody would notice the money
             return rail.Unavailable("refused", "the wallet no longer reports payments")
         return rail.Opened(
             made.payment_hash,
@@ -360,7 +360,8 @@ class LightningAddressRail(wallet_http.HttpRail):
     async def _try_verify(self, offered: OfferedInvoice) -> None:
         """Raise ForbiddenAddress or Moved if the verify address can never be asked.
 
-        Any other answer will do: some wallets know an invoice only once its payment has begun.
+        Any other answer is accepted, because some wallets know an invoice only after its payment
+        has begun.
         """
         if offered.verify is None:
             return
@@ -373,7 +374,7 @@ class LightningAddressRail(wallet_http.HttpRail):
 
 
 def _refusal(server: str, error: Exception, *, is_found: bool) -> errors.InvalidBody:
-    """Return the refusal to show the seller; `server` is a part of what they typed."""
+    """Return the refusal to show the seller; `server` is a part of the seller's input."""
     match error:
         case errors.InvoiceError():
             wrong = payout_account.DetailError.WRONG_INVOICE

@@ -1,8 +1,8 @@
-"""The rail of LNbits: invoices of the seller's own wallet, with a key that can't spend.
+"""The rail for LNbits: invoices from the seller's own wallet, with a key that can't spend.
 
 Checked against LNbits 1.6.2. `GET /payments/{hash}` answers any key, so only an answer with
-`details` comes from the key's own wallet. LNbits says `failed` of a lapsed invoice, which may still
-be paid. Its webhooks are unsigned and come twice, so they are only hints.
+`details` comes from the key's own wallet. LNbits reports `failed` for a lapsed invoice, which may
+still be paid. Its webhooks are unsigned and arrive twice, so they are only hints.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ WHERE_THE_KEY_IS = (
 )
 _KEY = re.compile(r"[0-9A-Za-z_-]{16,128}")
 _NO_PAGE = "Not Found"
-"""What other servers with LNbits' framework answer."""
+"""The answer of other servers that use the same framework as LNbits."""
 
 _BROKEN = frozenset([500, 502, 503, 504])
-"""Statuses of a broken server; with others, such as 520, LNbits gives the reason."""
+"""Statuses of a broken server. With other statuses, such as 520, LNbits gives the reason."""
 
 _OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
-"""Paths of LNbits' pages: a seller may copy the address of one."""
+"""Paths of LNbits pages, whose address a seller may copy."""
 
 
 class LNbitsRail(wallet_http.HttpRail):
@@ -71,7 +71,7 @@ class LNbitsRail(wallet_http.HttpRail):
         return _read_payment(answer.fields, charge, opened)
 
     def _typed(self, details: Mapping[str, Any]) -> tuple[str, str]:
-        """Return address and key as typed. Raises InvalidBody with the problems of both."""
+        """Return the address and the key as typed. Raises InvalidBody with the problems of both."""
         url, key = details.get("url"), details.get("key")
         key = sanitize.typed(key) if isinstance(key, str) else ""
         problems = []
@@ -100,7 +100,7 @@ class LNbitsRail(wallet_http.HttpRail):
         """Raise InvalidBody unless LNbits says that the key can only make invoices.
 
         The second call asks for a payment without an invoice. LNbits checks the kind of the key
-        first, so it pays nothing whatever the key is.
+        first, so nothing is paid, whatever the key.
         """
         wallet = await self._get(known, "wallet")
         if wallet.status == HTTPStatus.NOT_FOUND and _reason(wallet) == _NO_PAGE:
@@ -169,13 +169,13 @@ class LNbitsRail(wallet_http.HttpRail):
 
 
 def _base(url: str) -> str:
-    """Return the address of an LNbits without the path of one of its pages."""
+    """Return the address of an LNbits server without the path of a page."""
     where = webhook_addresses.endpoint(url)
     return str(replace(where, path=_OWN_PATHS.split(where.path)[0].rstrip("/")))
 
 
 def _accepted(answer: wallet_http.WalletReply) -> dict[str, Any]:
-    """Return the fields of a success. Raises PeerRefusal and Overloaded."""
+    """Return the fields of a successful answer. Raises PeerRefusal and Overloaded."""
     if answer.status in {HTTPStatus.OK, HTTPStatus.CREATED}:
         return answer.fields
     if answer.status in _BROKEN:
@@ -204,7 +204,7 @@ def _reason(answer: wallet_http.WalletReply) -> str:
 def _read_payment(
     fields: Mapping[str, Any], charge: rail.Charge, opened: rail.Opened
 ) -> rail.PollAnswer:
-    """Return what LNbits says about the payment of our invoice in our wallet."""
+    """Return the payment state that LNbits reports for the invoice in the wallet."""
     details = fields.get("details")
     if not isinstance(details, dict):
         return rail.Waiting("the wallet does not accept the key any more")
@@ -225,7 +225,7 @@ def _read_payment(
 
 
 def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> rail.PollAnswer:
-    """Return what came in; a negative amount went out, and some wallets know no preimage."""
+    """Return the money received. A negative amount was sent; some wallets know no preimage."""
     if type(amount) is not int or not invoices.MSAT <= amount <= invoices.MOST:
         return rail.Waiting("the payment did not come in", rail.InvalidWalletAnswer.AMOUNT)
     known = isinstance(preimage, str) and preimage.strip("0")

@@ -1,7 +1,7 @@
 """Nostr without I/O: keys, events, and encryption between two keys.
 
-Keys are secp256k1 with Schnorr signatures (BIP 340), public keys 64 hex digits. Encryption is
-NIP-44 version 2, or NIP-04 for older wallets.
+Keys are secp256k1 keys with Schnorr signatures (BIP 340); public keys are 64 hex digits. Encryption
+is NIP-44 version 2, or NIP-04 for older wallets.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from bot.core import errors
 
 HEX64 = re.compile(r"[0-9a-f]{64}")
-"""32 bytes as Nostr writes them: keys and ids of events."""
+"""32 bytes in Nostr's notation, as used for keys and event ids."""
 
 _EVEN = b"\x02"
-"""Prefix of a compressed point. A shared secret is an x, the same for both parities."""
+"""Prefix of a compressed point. A shared secret is an x coordinate, the same for both parities."""
 
 
 class SecretKey:
@@ -53,7 +53,7 @@ class SecretKey:
         return self._key.sign_schnorr(digest, os.urandom(32)).hex()
 
     def shared_with(self, public: str) -> bytes:
-        """Return the unhashed x of the point that both keys share (ECDH of NIP-04 and NIP-44)."""
+        """Return the unhashed x coordinate of the shared point (ECDH of NIP-04 and NIP-44)."""
         point = PublicKey(_EVEN + bytes.fromhex(public)).multiply(self._key.secret)
         return point.format()[1:]
 
@@ -77,7 +77,7 @@ def is_signed(public: str, signature: str, digest: bytes) -> bool:
         return False
 
 
-# Events, and the filters that ask for them (NIP-01).
+# Events, and the filters that request events (NIP-01).
 
 Tags = tuple[tuple[str, ...], ...]
 
@@ -99,7 +99,7 @@ class Event:
     sig: str
 
     def values(self, name: str) -> tuple[str, ...]:
-        """Return the first value of each tag of this name."""
+        """Return the first value of each tag with this name."""
         return tuple(tag[1] for tag in self.tags if len(tag) > 1 and tag[0] == name)
 
     def as_json(self) -> dict[str, Any]:
@@ -108,15 +108,15 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which events a relay is asked for."""
+    """The events to request from a relay."""
 
     kind: int
     author: str
     tags: tuple[tuple[str, str], ...] = field(default=())
-    """Names and values of tags, all of which an event must have."""
+    """Names and values of tags; an event must have all of them."""
 
     def matches(self, event: Event) -> bool:
-        """True if the event was asked for: a relay may send any other."""
+        """True if the event matches. A relay may send events that were not requested."""
         return (
             event.kind == self.kind
             and event.pubkey == self.author
@@ -125,7 +125,7 @@ class Filter:
 
     def as_json(self) -> dict[str, Any]:
         # Only the newest stored event: a wallet may have stored thousands, which would count as a
-        # flood from its relay, and end everybody's connection to it.
+        # flood and end the connection that all wallets of the relay share.
         asked = {"kinds": [self.kind], "authors": [self.author], "limit": 1}
         return asked | {f"#{name}": [value] for name, value in self.tags}
 
@@ -178,7 +178,7 @@ def _digest(pubkey: str, created_at: int, kind: int, tags: Tags, content: str) -
 # Encryption.
 
 MAX_PLAIN = 65_535
-"""Bytes of a text, whose length has two bytes (NIP-44)."""
+"""Maximum bytes of a text, because its length field has two bytes (NIP-44)."""
 
 MAX_SEALED = 87_472
 """Characters of the longest encrypted text; nothing longer is decoded."""
@@ -204,7 +204,7 @@ class Scheme(StrEnum):
 
 
 class Cryptor:
-    """Encrypts and decrypts texts between two keys, which share a secret."""
+    """Encrypts and decrypts texts between two keys with a shared secret."""
 
     __slots__ = ("_conversation_key", "_shared")
 
@@ -219,7 +219,7 @@ class Cryptor:
         return seal_nip04(self._shared, text, os.urandom(16))
 
     def open(self, sealed: str) -> str:
-        """Decrypt in the scheme that the text has: a wallet may answer in another than asked.
+        """Decrypt by the scheme of the text, because a wallet may answer in another scheme.
 
         Raises BadAnswer.
         """
@@ -239,7 +239,7 @@ def conversation_key(shared: bytes) -> bytes:
 
 
 def seal_nip44(key: bytes, text: str, nonce: bytes) -> str:
-    """Encrypt a text of 1 to MAX_PLAIN bytes; use a nonce of 32 bytes only once."""
+    """Encrypt a text of 1 to MAX_PLAIN bytes. Never reuse a nonce (32 bytes)."""
     plain = text.encode()
     if not 1 <= len(plain) <= MAX_PLAIN:
         raise ValueError("a text has 1 to 65,535 bytes")
@@ -305,5 +305,5 @@ def _message_keys(key: bytes, nonce: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _chacha20(key: bytes, nonce: bytes, data: bytes) -> bytes:
-    """Encrypt or decrypt from block 0; `cryptography` wants the block's number before the nonce."""
+    """Encrypt or decrypt from block 0; `cryptography` expects the block number before the nonce."""
     return Cipher(algorithms.ChaCha20(key, bytes(4) + nonce), mode=None).encryptor().update(data)

@@ -1,7 +1,7 @@
-"""Calls of a wallet by Nostr Wallet Connect (NIP-47).
+"""Calls wallets by Nostr Wallet Connect (NIP-47).
 
-A seller connects a wallet by a string: `nostr+walletconnect://WALLET?relay=URL&secret=KEY`. It is a
-key to the wallet, so it is stored encrypted and never shown again.
+A seller connects a wallet with a string: `nostr+walletconnect://WALLET?relay=URL&secret=KEY`. The
+string gives access to the wallet, so it is stored encrypted and never shown again.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from bot.service.payouts import payout_account
 from bot.service.rails import nostr, relay_connection, relays
 
 _SCHEMES = ("nostr+walletconnect", "nostrwalletconnect")
-"""Older wallets write the second; both occur with and without the two slashes."""
+"""Older wallets write the second scheme. Both occur with and without the two slashes."""
 
 LONGEST_CONNECTION = 2_000
 """Characters of a connection string; wallets write about 250."""
 
 MOST_RELAYS = 3
-"""Relays of a string to use, all at the same time; wallets name one or two."""
+"""Maximum relays of a connection, used simultaneously; wallets name one or two."""
 
 _HTTP = {"wss": "https", "ws": "http"}
 
 
 class BadConnection(payout_account.BadDetail):
-    """A connection string that can't be used; the message says what to do, without the secret."""
+    """An unusable connection string; the message says how to fix it, without the secret."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class WalletConnection:
     """Our key, which signs the calls."""
 
     address: str = ""
-    """Lightning address of the wallet, "" if it names none."""
+    """Lightning address of the wallet, "" if there is none."""
 
     @property
     def relay_host(self) -> str:
@@ -54,15 +54,15 @@ class WalletConnection:
 
     @property
     def label(self) -> str:
-        """Return the name that its owner sees: the wallet's Lightning address, or relay and key.
+        """Return the display name: the wallet's Lightning address, or relay and key.
 
-        The key is the public half of ours; the wallet's may be the same for all its users.
+        The key is our public key, because a wallet's key may be the same for all its users.
         """
         return self.address or f"{self.relay_host} · {self.key.public[:4]}…{self.key.public[-4:]}"
 
 
 def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletConnection:
-    """Read a string as a wallet shows it. Raises BadConnection."""
+    """Read a connection string from a wallet. Raises BadConnection."""
     text = sanitize.typed(text)
     scheme, _, rest = text.partition(":")
     if scheme.lower() not in _SCHEMES or len(text) > LONGEST_CONNECTION:
@@ -138,10 +138,10 @@ INFO_SECONDS = 2.0
 """Seconds to wait for the info event, which relays store for some days."""
 
 TOO_FAST = "rate-limited"
-"""How a relay's refusal starts if it was asked too often (NIP-01)."""
+"""The prefix of a relay's refusal after too many requests (NIP-01)."""
 
 CLOSED_SECONDS = 15
-"""Seconds without a call of a relay after such a refusal, which names no time."""
+"""Seconds without a call to a relay after such a refusal, which names no time."""
 
 EXPIRES_AFTER = 60
 """Seconds after which a request expires; some wallets refuse requests that don't expire."""
@@ -150,17 +150,17 @@ UNKNOWN_SCHEME = "UNSUPPORTED_ENCRYPTION"
 
 
 class Calls(Protocol):
-    """The budgets of hosts (service/rails/host_calls.py)."""
+    """The call budgets of hosts (service/rails/host_calls.py)."""
 
     async def take(self, host: str) -> None:
-        """Wait until a call may go. Raises Throttled."""
+        """Wait until a call may be made. Raises Throttled."""
 
     async def close(self, host: str, seconds: float) -> None:
-        """Stop calling a host for so many seconds."""
+        """Stop calling a host for this many seconds."""
 
 
 class WalletError(errors.PeerError):
-    """An error that the wallet answered; `code` is from NIP-47 or the wallet's own."""
+    """An error returned by the wallet; `code` comes from NIP-47 or is the wallet's own."""
 
     def __init__(self, code: str) -> None:
         super().__init__(f"the wallet answered {code}")
@@ -174,9 +174,10 @@ class Call:
     method: str
     params: dict[str, Any]
     patience: Sequence[float]
-    """Seconds of each try. A wallet or relay that has just restarted has lost the request, and
-    drops an event that it knows. So each try is a new event; only calls that change nothing have
-    two."""
+    """Time limit of each try, in seconds. A wallet or relay that has just restarted has lost the
+    request and drops an event that it has already seen. So each try is a new event. Only calls that
+    change nothing are tried twice.
+    """
 
 
 class Wallets:
@@ -192,7 +193,8 @@ class Wallets:
     async def find_scheme(self, connection: WalletConnection) -> nostr.Scheme:
         """Return the best encryption that the wallet announces.
 
-        Without an announcement it is NIP-04 (NIP-47); `call` notices if that is wrong.
+        If the wallet announces nothing, return NIP-04 (as NIP-47 says); `call` notices if that is
+        wrong.
         """
         newest: nostr.Event | None = None
         urls = await self._take_calls(connection)
@@ -219,7 +221,8 @@ class Wallets:
     ) -> dict[str, Any]:
         """Return the wallet's result.
 
-        Raises Unreachable if it is silent, WalletError for an error, BadAnswer for nonsense.
+        Raises Unreachable if there is no answer, WalletError if the wallet returns an error, and
+        BadAnswer if the answer is invalid.
         """
         try:
             return await self._call(connection, scheme, call)
@@ -257,7 +260,7 @@ class Wallets:
     async def _answer(
         self, connection: WalletConnection, event: nostr.Event, seconds: float
     ) -> nostr.Event:
-        """Return the first event that the wallet signed as the answer to this request."""
+        """Return the first event that is signed by the wallet and answers this request."""
         tags = (("p", connection.key.public), ("e", event.id))
         where = nostr.Filter(RESPONSE, connection.wallet, tags)
         refused: dict[str, str] = {}
@@ -281,7 +284,7 @@ class Wallets:
             raise errors.Unreachable(f"no answer within {seconds:g} seconds") from None
 
     async def _take_calls(self, connection: WalletConnection) -> list[str]:
-        """Return the relays that may be asked now. Raises Throttled if none may."""
+        """Return the relays that may be called now. Raises Throttled if there are none."""
         urls: list[str] = []
         for url in connection.relays:
             try:
@@ -300,7 +303,7 @@ def _host(url: str) -> str:
 
 
 def _result_of(text: str, method: str) -> dict[str, Any]:
-    """Read a decrypted answer. Some errors name no method."""
+    """Read a decrypted answer; some errors name no method."""
     try:
         answer = exact_json.loads(text)
     except exact_json.JsonError:
@@ -317,6 +320,6 @@ def _result_of(text: str, method: str) -> dict[str, Any]:
 
 
 def _code(code: Any) -> str:
-    """Return a code that can be logged, unlike any other text of the wallet."""
+    """Return an error code that is safe to log, unlike other text from the wallet."""
     known = isinstance(code, str) and code.isascii() and code.replace("_", "").isalpha()
     return code[:40] if known else "OTHER"

@@ -1,6 +1,6 @@
-"""The rail of wallets by Nostr Wallet Connect (NIP-47), with a key that can only receive.
+"""The rail for Nostr Wallet Connect (NIP-47), with a key that can only receive.
 
-Nothing in a wallet's answer is trusted.
+It trusts nothing in a wallet's answer.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _HARMLESS_PREFIXES = ("get_", "list_", "lookup_")
 """Methods that move no money out. A list of harmful methods would miss new ones."""
 
 _NO_MONEY = ("testnet", "testnet4", "signet", "regtest", "mutinynet")
-"""Networks whose coins are worth nothing."""
+"""Networks whose coins have no value."""
 
 _ENDED = frozenset(["expired", "failed"])
 _OPEN = frozenset(["pending", "accepted"])
 _ZEROS = "0" * 64
-"""LNbits' preimage if it knows none."""
+"""The preimage that LNbits sends if it knows none."""
 
 _RECEIVE_ONLY = (
     "Make a new connection in your wallet that may only create and look up invoices, "
@@ -97,19 +97,19 @@ _REFUSALS = {
 
 
 def refusal_of(code: str) -> errors.FieldProblem:
-    """Return what a seller can do about the wallet's error code to `get_info`."""
+    """Return the problem to show a seller for an error code of `get_info`."""
     failed = f"Your wallet answered with an error ({code}). Try again later."
     return _REFUSALS.get(code, wallet_problem(payout_account.DetailError.WALLET_FAILED, failed))
 
 
 def reason_of(error: errors.BotError) -> str:
-    """Return why no invoice was made: `slow` if asking again may help, else `refused`."""
+    """Return why no invoice was made: `slow` if a retry may help, otherwise `refused`."""
     is_busy = isinstance(error, nostr_wallet.WalletError) and error.code == "RATE_LIMITED"
     return "slow" if is_busy else "refused"
 
 
 def problem_of(info: dict[str, Any]) -> errors.FieldProblem | None:
-    """Return why a connection can't be used, from the wallet's `get_info`; None if it can."""
+    """Return the problem that the wallet's `get_info` shows, or None if there is none."""
     methods = info.get("methods")
     if not isinstance(methods, list) or not all(isinstance(name, str) for name in methods):
         return _TELLS_NOTHING
@@ -137,10 +137,10 @@ def problem_of(info: dict[str, Any]) -> errors.FieldProblem | None:
 
 
 def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rail.PollAnswer | None:
-    """Return what `lookup_invoice` says; None if it can mean a payment or the invoice's end.
+    """Return the answer of `lookup_invoice`; None if it may mean a payment or the invoice's end.
 
-    The wallet's `state` is optional. Without it, `settled_at` is also set for an invoice that has
-    `ended` unpaid. Raises ImpossibleAnswer.
+    The field `state` is optional. If it is missing, `settled_at` may also be set for an invoice
+    that `ended` unpaid. Raises ImpossibleAnswer.
     """
     if found.get("payment_hash") != payment_hash or found.get("type") not in (None, "incoming"):
         raise ImpossibleAnswer(
@@ -160,7 +160,7 @@ def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> rai
 
 
 def read_list(found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
-    """Return what `list_transactions` says, which only lists what arrived.
+    """Return the answer of `list_transactions`, which lists only received payments.
 
     Raises ImpossibleAnswer.
     """
@@ -172,7 +172,7 @@ def read_list(found: dict[str, Any], payment_hash: str) -> rail.PollAnswer:
 
 
 def _arrived(found: dict[str, Any], payment_hash: str) -> rail.Arrived:
-    """Return the money. Raises ImpossibleAnswer for an impossible amount or another's preimage.
+    """Return the money. Raises ImpossibleAnswer if the amount or the preimage is wrong.
 
     A missing preimage is fine: some wallets don't know it.
     """
@@ -193,7 +193,7 @@ def _arrived(found: dict[str, Any], payment_hash: str) -> rail.Arrived:
 
 
 SECONDS = 9.5
-"""Limit of all calls of one step together; callers wait for ten."""
+"""Time limit in seconds of all calls of one step together; callers wait ten."""
 
 _TWICE = (4.5, 4.5)
 """Seconds of each try of a call that changes nothing."""
@@ -258,7 +258,7 @@ class NwcRail:
         )
 
     def open_offline(self, charge: rail.Charge) -> None:
-        """Return None: the wallet makes the invoice."""
+        """Return None, because the wallet makes the invoice."""
 
     async def open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
         """Ask for an invoice of the exact amount, which ends with the reservation."""
@@ -285,7 +285,7 @@ class NwcRail:
         return rail.Opened(made.payment_hash, rail.PayWith(made.text), made.lapses_at)
 
     async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
-        """Ask for the invoice's state; if the answer is unclear, ask for the list of payments."""
+        """Ask for the invoice's state; if it is unclear, ask for the list of payments."""
         try:
             params = {"payment_hash": opened.external_id}
             found = await self._call(charge, nostr_wallet.Call("lookup_invoice", params, _TWICE))
@@ -309,7 +309,7 @@ class NwcRail:
         return answer
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return relay and key: wallets share relays, but a slow wallet delays no other."""
+        """Return relay and key, so that a slow wallet doesn't delay others on the same relay."""
         try:
             connection, _ = self._read(details)
         except nostr_wallet.BadConnection:
@@ -321,7 +321,7 @@ class NwcRail:
         await self._relays.close()
 
     async def _poll_list(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
-        """Search the wallet's list of payments, which has only those that arrived."""
+        """Search the wallet's list of received payments."""
         made = charge.created_at // 1000
         params = {"from": made - 600, "until": made + 600, "type": "incoming", "limit": 20}
         found = await self._call(charge, nostr_wallet.Call("list_transactions", params, _ONCE))

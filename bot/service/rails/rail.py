@@ -1,6 +1,6 @@
-"""A rail moves the money of one kind of payout account: it opens checkouts and polls for money.
+"""A rail handles one kind of payout account: it opens checkouts and polls for money.
 
-Amounts are minor units of the payer's currency (`SAT` has none), times are UTC epoch ms.
+Amounts are minor units of the payer's currency (`SAT` is whole satoshi), times are UTC epoch ms.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ class SandboxScenario(StrEnum):
 
     @property
     def is_at_once(self) -> bool:
-        """True if the money is here when the form is posted."""
+        """True if the money arrives when the form is posted."""
         return self in {SandboxScenario.AT_ONCE, SandboxScenario.TWICE}
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A payout account that was validated, and probed if it has a wallet."""
+    """A validated payout account; if it has a wallet, the wallet was probed."""
 
     kind: str
     details: dict[str, Any] = field(repr=False)
-    """What the rail needs later, normalized. It is stored encrypted."""
+    """Normalized details that the rail needs later, stored encrypted."""
 
     label: str
-    """Names the account without its secret: `DE89…3000`."""
+    """The account's name without its secret, such as `DE89…3000`."""
 
     currencies: tuple[str, ...]
-    """Currencies in which its money moves."""
+    """Currencies in which it receives money."""
 
     automatic: bool
     """True if the rail learns of payments itself."""
@@ -51,7 +51,7 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What a rail is asked to collect for a checkout."""
+    """The money that a rail should collect for a checkout."""
 
     checkout_id: str
     amount: int
@@ -64,7 +64,7 @@ class Charge:
 
     created_at: int
     lapses_at: int
-    """When the money should have arrived."""
+    """Deadline for the money."""
 
     details: dict[str, Any] = field(default_factory=dict, repr=False)
     """The details of the account, as in `Connected`."""
@@ -92,12 +92,12 @@ class Arrived:
     """Money that arrived."""
 
     amount: int | None = None
-    """None if the rail knows no other amount than that of the charge."""
+    """None if the rail only knows the amount of the charge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a rail has opened."""
+    """The invoice or code that a rail opened."""
 
     external_id: str
     """Unique over all rails."""
@@ -105,19 +105,19 @@ class Opened:
     pay_with: PayWith | None = None
 
     lapses_at: int | None = None
-    """The invoice's own end, None without one."""
+    """The invoice's own expiry, None if it has none."""
 
     poll_details: dict[str, Any] = field(default_factory=dict)
     """What the rail needs for its polls, such as the address that verifies the invoice."""
 
     poll_times: tuple[int, ...] | None = None
-    """Times of the polls; None: as often as wallets are polled; (): never, the seller confirms."""
+    """Times of the polls. None for the regular polls of wallets, () if the seller confirms."""
 
     arrived: Arrived | None = None
-    """Money that is here at once."""
+    """Money that arrived immediately."""
 
     claimed: bool = False
-    """True if the payer says that the money was sent."""
+    """True if the payer has claimed that the money was sent."""
 
     host: str = ""
     """The host to poll, "" for the wallet's."""
@@ -131,7 +131,7 @@ class Unavailable:
     """`slow`, `refused`, `lied`, `tooSmall` or `tooLarge`."""
 
     detail: str = ""
-    """For the log, without a secret."""
+    """Detail for the log, without secrets."""
 
     again_in: float | None = None
     """Seconds after which the wallet may be asked; None if it was asked."""
@@ -153,7 +153,7 @@ class Waiting:
     """For the log."""
 
     invalid_answer: InvalidWalletAnswer | None = None
-    """Set if the wallet says that money arrived, but isn't believed."""
+    """Set if the wallet reports money but its answer fails a check."""
 
     again_in: float | None = None
     """Seconds after which the wallet may be asked; None if it was asked."""
@@ -196,27 +196,27 @@ class Rail(Protocol):
         """Ask the wallet for an invoice, for at most ten seconds."""
 
     async def poll(self, charge: Charge, opened: Opened) -> PollAnswer:
-        """Ask the wallet for the money, for at most ten seconds.
+        """Ask the wallet whether the money arrived, for at most ten seconds.
 
-        Raises nothing, whatever the wallet does.
+        It never raises, whatever the wallet does.
         """
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return the wallet's host, "" without a wallet: a slow host delays no other."""
+        """Return the wallet's host, "" if there is no wallet; a slow host delays no other."""
 
     async def close(self) -> None:
         """Close its connections."""
 
 
 class Rails:
-    """The rails of this installation: test money alone, or kinds of real money."""
+    """The rails of this installation: only test money, or kinds of real money."""
 
     def __init__(self, *rails: Rail) -> None:
         self._rails = {rail.kind: rail for rail in rails}
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds that are offered."""
+        """The kinds on offer."""
         return tuple(self._rails)
 
     @property
@@ -226,7 +226,7 @@ class Rails:
 
     @property
     def scenarios(self) -> tuple[SandboxScenario, ...]:
-        """How a payer may let the money arrive; () for real money."""
+        """The payer's choices of how test money arrives; () for real money."""
         return tuple(SandboxScenario) if self.test_money else ()
 
     def of(self, kind: str) -> Rail:

@@ -1,7 +1,7 @@
 """The job that keeps exchange rates fresh: it asks each source every minute or two.
 
-Prices are stored, so that a restarted process has them. One replica asks, and all read what it
-stored.
+Prices are stored, so that a restarted process has prices. One replica asks the sources, and all
+replicas read the stored prices.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SHORTEST_WAIT, LONGEST_WAIT = 60.0, 120.0
 """Seconds between two rounds, chosen at random: many installations ask the same sources."""
 
 READ_SECONDS = 60.0
-"""Seconds between two reads of what another replica stored: far less than prices last."""
+"""Seconds between two reads of another replica's prices, far less than prices stay fresh."""
 
 QUIET = 3_600_000
-"""Milliseconds for which prices have to agree before their next disagreement is logged."""
+"""Milliseconds that prices must agree before another disagreement is logged."""
 
 RECENT = 55_000
-"""Milliseconds for which a source isn't asked again after another process has asked it."""
+"""Milliseconds for which a source isn't asked after another process asked it."""
 
 SECONDS = 10.0
 """Limit of a call, however slowly the answer comes."""
@@ -64,7 +64,7 @@ class RatesJob:
         self._urls = {exchange_rates.name_of(url): url for url in urls}
         self._now = now
         self._failing: set[str] = set()
-        # By source, and "" for all: the currencies in which it disagrees, and when it last did.
+        # By source ("" for all): the currencies in which it disagrees, and the last time it did.
         self._disagreeing: dict[str, tuple[set[str], int]] = {}
         rates.replace(db.run(exchange_rates.read_stored))
 
@@ -75,7 +75,7 @@ class RatesJob:
             await asyncio.sleep(random.uniform(SHORTEST_WAIT, LONGEST_WAIT))  # noqa: S311 - no secret
 
     async def follow(self) -> None:
-        """Read what another replica stores, until cancelled; for a replica that doesn't ask."""
+        """Read another replica's prices until cancelled, without asking the sources."""
         while True:
             await asyncio.sleep(READ_SECONDS)
             await _attempt(self.read)
@@ -85,7 +85,7 @@ class RatesJob:
         self._rates.replace(await self._db.read(exchange_rates.read_stored))
 
     async def tick(self) -> None:
-        """Ask each source that wasn't asked for a minute, all at once. Raises StorageError."""
+        """Ask all sources not asked in the last minute, simultaneously. Raises StorageError."""
         stored = await self._db.read(exchange_rates.read_stored)
         self._rates.replace(stored)
         due = [
@@ -113,7 +113,7 @@ class RatesJob:
             self._failing.remove(name)
 
     def _log_disagreements(self) -> None:
-        """Log each unused price and each currency that isn't converted, once."""
+        """Log each unused price and each currency that can't be converted, once."""
         medians = self._rates.medians()
         disputed = [code for code, median in medians.items() if not median.agrees]
         for source, currencies in {**self._rates.outlying(), "": disputed}.items():
@@ -148,7 +148,7 @@ async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
 
 
 async def fetch_prices(url: str) -> dict[str, Decimal]:
-    """Return what a source asks for one bitcoin, by currency. Raises PeerError."""
+    """Return a source's price of one bitcoin by currency. Raises PeerError."""
     try:
         async with asyncio.timeout(SECONDS), _client(url) as client:
             response = await client.send(client.build_request("GET", url), stream=True)
@@ -162,7 +162,7 @@ async def fetch_prices(url: str) -> dict[str, Decimal]:
 
 
 def _client(url: str) -> httpx.AsyncClient:
-    """Return a new client: a connection would not last from minute to minute."""
+    """Return a new client, because a connection would not last from minute to minute."""
     return httpx.AsyncClient(
         timeout=SECONDS,
         follow_redirects=False,

@@ -1,4 +1,4 @@
-"""One connection to a relay (NIP-01), which all calls over the relay share."""
+"""One connection to a relay (NIP-01), shared by all calls over the relay."""
 
 from __future__ import annotations
 
@@ -28,71 +28,77 @@ if TYPE_CHECKING:
 
 
 MAX_FRAME = 576 * 1024
-"""Bytes of a message: the largest events that relays take have 512 KiB. A longer message can't be
-skipped, and ends the connection."""
+"""Maximum bytes of a message: the largest events that relays accept have 512 KiB. A longer message
+can't be skipped and ends the connection.
+"""
 
 DIAL_SECONDS = 6.0
-"""Seconds for look-up, TCP, TLS and WebSocket, of the ten that a whole call may take."""
+"""Seconds for DNS, TCP, TLS and WebSocket, out of the ten seconds for a whole call."""
 
 PING_SECONDS = 20.0
-"""Seconds between pings, and until a connection without an answer to a ping is given up."""
+"""Seconds between pings, and time limit for the answer to a ping."""
 
 SILENT_SECONDS = 3.0
-"""Seconds of an ask without any message after which the connection counts as dead: pings notice
-half-open connections only later."""
+"""Seconds without any message during an ask after which the connection counts as dead, because
+pings detect half-open connections only later.
+"""
 
-# Limits of what a relay sends. An ask needs three messages. A wallet whose events are too many only
-# loses its own asks, because other wallets share the connection; a relay that sends too much is cut
-# off.
+# Limits on what a relay sends. An ask needs three messages. If a wallet sends too many events, only
+# its own asks end, because other wallets share the connection. A relay that sends too much is
+# disconnected.
 
 FRAMES_PER_ASK, BYTES_PER_ASK = 25, 160 * 1024
-"""What may come for one subscription, before it is closed alone."""
+"""Maximum frames and bytes for one subscription; beyond that only this subscription is closed."""
 
 FRAGMENT_COST = 64
-"""Bytes that each frame counts in addition to its own: relays send a message in fragments of 4 KiB,
-and a message in fragments of a byte takes as much time as a long one."""
+"""Extra bytes charged per frame. Relays send fragments of 4 KiB; a message in fragments of one byte
+takes as much time as a long message.
+"""
 
 LATE_FRAMES, LATE_BYTES = 4_000, 16 * 1024 * 1024
-"""What may come for a closed subscription until the relay has read that it is closed. It is dropped
-unread."""
+"""Maximum frames and bytes for a closed subscription before the relay has processed the close. They
+are dropped unread.
+"""
 
 MOST_FRAMES, MOST_BYTES = 400, 16 * BYTES_PER_ASK
-"""The most that may come for no subscription, such as pings and notices; each ask adds its own
-limit up to this."""
+"""Maximum frames and bytes outside subscriptions, such as pings and notices. Each ask adds its own
+limit up to this maximum.
+"""
 
 MOST_ENDED = 200
-"""Ended subscriptions to remember, so that what is still on its way is counted for them."""
+"""Ended subscriptions to remember, so that frames in transit are still counted for them."""
 
 PIECE = 4 * 1024
-"""Bytes to parse before frames are counted: 80,000 pings, which can be received at once, would stop
-the event loop for a second."""
+"""Bytes to parse before frames are counted: 80,000 pings received at once would block the event
+loop for a second.
+"""
 
 MOST_HEARD = 32
-"""Events that wait for their asker; further ones are dropped."""
+"""Maximum queued events per ask; further events are dropped."""
 
 NOISE = "the wallet sent more than was asked for"
 FLOOD = "the relay sent more than was asked for"
 
 _NAME = re.compile(rb'\s*\[\s*"(?:EVENT|EOSE|CLOSED|OK)"\s*,\s*"([0-9a-f]{16,64})"')
-"""Finds the subscription or event that a message is about, without parsing the message."""
+"""Finds the subscription or event of a message without parsing the message."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Frames and bytes that may still come."""
+    """Frames and bytes that may still arrive."""
 
     frames: int
     size: int
 
     def spend(self, size: int, frames: int = 1) -> bool:
-        """Count what came; return False if the budget had no room for it."""
+        """Count received data; return False if it exceeds the budget."""
         self.frames -= frames
         self.size -= size
         return self.frames >= 0 and self.size >= 0
 
 
 class MeteredConnection(ClientConnection):
-    """A WebSocket that drops frames that `admit` refuses, before anything is done for them."""
+    """A WebSocket that drops frames refused by `admit` before any other processing."""
 
     def __init__(self, *args: Any, admit: Admit, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -115,14 +121,14 @@ Dial = Callable[[str, Admit], Awaitable[ClientConnection]]
 
 @dataclass(frozen=True, slots=True)
 class NoMore:
-    """A relay has sent everything that it stored."""
+    """A relay has sent all stored events."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A relay did not take the ask, or can't be reached."""
+    """A relay did not accept the ask, or can't be reached."""
 
     url: str
     why: str
@@ -140,7 +146,7 @@ class Ask:
     """Which events answer it."""
 
     event: nostr.Event | None
-    """What to send, None to only listen."""
+    """The event to send, None to only listen."""
 
     heard: asyncio.Queue[Heard]
     """Where answers are put."""
@@ -151,10 +157,10 @@ class Ask:
 
 
 class Subscription:
-    """An ask at one relay, and what may still come for it."""
+    """An ask at one relay, and the data that may still arrive for it."""
 
     def __init__(self, ask: Ask) -> None:
-        self.ask: Ask | None = ask  # None once it is over
+        self.ask: Ask | None = ask  # None after the end
         self.wallet = ask.where.author
         self.problem = ""
         self.over = asyncio.Event()
@@ -162,14 +168,14 @@ class Subscription:
         self.late = Budget(LATE_FRAMES, LATE_BYTES)
 
     def end(self, problem: str) -> None:
-        """End the ask; the first problem stays."""
+        """End the ask; only the first problem is kept."""
         self.problem = self.problem or problem
         self.ask = None
         self.over.set()
 
 
 def guarded_dial(dialler: guarded_transport.GuardedDialler, tls: ssl.SSLContext) -> Dial:
-    """Return a function that dials relays behind the address guard, without redirect or proxy."""
+    """Return a function that connects to relays through the address guard, without a proxy."""
 
     async def dial(url: str, admit: Admit) -> ClientConnection:
         parts = urlsplit(url)
@@ -179,7 +185,7 @@ def guarded_dial(dialler: guarded_transport.GuardedDialler, tls: ssl.SSLContext)
         try:
             return await connect(
                 url,
-                # any callable that makes a connection will do
+                # any callable that makes a connection works
                 create_connection=cast("type[ClientConnection]", metered),
                 sock=sock,
                 ssl=tls if secure else None,
@@ -202,9 +208,9 @@ def guarded_dial(dialler: guarded_transport.GuardedDialler, tls: ssl.SSLContext)
 
 
 class RelayConnection:
-    """A connection with one task, which dials, then reads until the relay goes or `end`.
+    """A connection with one task that connects, then reads until the relay disconnects or `end`.
 
-    `noisy` is called with a wallet's key if too much comes for one of its subscriptions.
+    `noisy` is called with a wallet's key if one of its subscriptions receives too much.
     """
 
     def __init__(self, url: str, dial: Dial, noisy: Callable[[str], None]) -> None:
@@ -212,12 +218,12 @@ class RelayConnection:
         self.asks = 0
         self._dial = dial
         self._noisy = noisy
-        # By the subscription's name, and by the id of the event that was sent for it.
+        # By subscription name, and by the id of the event sent for it.
         self._asked: dict[str, Subscription] = {}
         self._ended: deque[tuple[str, ...]] = deque()
         self._spare = Budget(MOST_FRAMES, MOST_BYTES)
         self._frames = 0
-        self._current: Subscription | None = None  # of the message whose fragments come
+        self._current: Subscription | None = None  # of the message whose fragments are arriving
         self._dropping = False
         self._ready = asyncio.Event()
         self._socket: ClientConnection | None = None
@@ -231,7 +237,8 @@ class RelayConnection:
     async def ask(self, ask: Ask) -> None:
         """Send the question and queue the answers, until this call is cancelled.
 
-        Raises Unreachable if the relay can't be reached or goes, or the wallet is too noisy.
+        Raises Unreachable if the relay can't be reached or disconnects, or if the wallet is too
+        noisy.
         """
         await self._ready.wait()
         if self._problem:
@@ -260,7 +267,7 @@ class RelayConnection:
                         await self._send(["CLOSE", name])
 
     def _remember(self, names: tuple[str, ...]) -> None:
-        """Keep an ended subscription for what is still on its way; forget the oldest."""
+        """Remember an ended subscription for frames in transit; forget the oldest."""
         self._ended.append(names)
         if len(self._ended) > MOST_ENDED:
             for name in self._ended.popleft():
@@ -286,7 +293,7 @@ class RelayConnection:
                 self._socket = await self._dial(self.url, self._admit)
             self._ready.set()
             async for frame in self._socket:
-                # A relay isn't trusted: an answer that can't be read counts as not sent.
+                # A relay isn't trusted, so an unreadable answer counts as not sent.
                 with suppress(exact_json.JsonError, errors.BadAnswer):
                     self._dispatch(exact_json.loads(frame, depth=5))
         except (
@@ -313,9 +320,9 @@ class RelayConnection:
             raise errors.Unreachable(f"the relay is gone: {type(error).__name__}") from error
 
     def _admit(self, frame: Frame) -> bool:
-        """Count a frame for the subscription that it is about; return False to drop it.
+        """Count a frame for its subscription; return False to drop it.
 
-        Fragments count for their message, pings for the connection.
+        Fragments count towards their message, pings towards the connection.
         """
         self._frames += 1
         starts = frame.opcode in (Opcode.TEXT, Opcode.BINARY)
@@ -330,7 +337,7 @@ class RelayConnection:
         return self.usable and not (of_message and self._dropping)
 
     def _count(self, about: Subscription | None, size: int, messages: int) -> None:
-        """Count a frame; a limit that is exceeded ends the subscription or the connection."""
+        """Count a frame; if a limit is exceeded, end the subscription or the connection."""
         if about is None:
             if not self._spare.spend(size):
                 self.end(FLOOD)
@@ -364,5 +371,5 @@ def _text(parts: list[Any]) -> str:
 
 
 def _printable(words: str) -> str:
-    """Return a relay's words as they can be logged."""
+    """Return a relay's text in a form that is safe to log."""
     return "".join(char for char in words[:200] if char.isprintable())

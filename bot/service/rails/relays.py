@@ -1,4 +1,4 @@
-"""The connections to relays: few, shared, and closed after a while without asks."""
+"""Connections to relays: few, shared, and closed when idle."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ASKS_PER_CONNECTION = 16
 """Simultaneous asks on a connection: relays commonly allow twenty subscriptions."""
 
 MOST_CONNECTIONS = 200
-"""Simultaneous connections to all relays: some 200 MiB if all send their largest message."""
+"""Simultaneous connections to all relays: about 200 MiB if all send their largest message."""
 
 ZONE_CONNECTIONS = 40
-"""Of these, connections to one zone, whose owner can invent any number of silent relays."""
+"""Simultaneous connections to one zone, whose owner can invent any number of silent relays."""
 
 IDLE_SECONDS = 30.0
 """Seconds without an ask after which a connection is closed."""
 
 NOISY_SECONDS = 300.0
-"""Seconds for which a wallet isn't asked at a relay after it sent more than was asked for."""
+"""Seconds for which a wallet isn't asked at a relay after it sent too much."""
 
 log = structlog.get_logger()
 
@@ -45,7 +45,7 @@ class Relays:
         self._idle = idle
         self._open: dict[str, list[relay_connection.RelayConnection]] = {}
         self._ends: dict[relay_connection.RelayConnection, asyncio.TimerHandle] = {}
-        # By relay and wallet's key: until when the wallet isn't asked there, the oldest first.
+        # By relay and wallet key: until when the wallet isn't asked there, oldest first.
         self._noisy: dict[tuple[str, str], float] = {}
 
     @property
@@ -56,9 +56,9 @@ class Relays:
     async def asking(
         self, urls: Sequence[str], where: nostr.Filter, event: nostr.Event | None = None
     ) -> AsyncIterator[asyncio.Queue[relay_connection.Heard]]:
-        """Ask several relays at the same time, until the block ends; yield the queue of answers.
+        """Ask several relays simultaneously until the block ends; yield the queue of answers.
 
-        A relay that can't be reached counts as a Refusal.
+        An unreachable relay yields a Refusal.
         """
         ask = relay_connection.Ask(where, event, asyncio.Queue(relay_connection.MOST_HEARD))
         tasks = [asyncio.create_task(self._ask(url, ask)) for url in urls]
@@ -106,7 +106,7 @@ class Relays:
         return connection
 
     def _silence(self, url: str, wallet: str) -> None:
-        """Stop asking a wallet at a relay for a while; other wallets there aren't affected."""
+        """Stop asking a wallet at a relay for a while; other wallets are not affected."""
         now = asyncio.get_running_loop().time()
         self._noisy = {known: until for known, until in self._noisy.items() if until > now}
         self._noisy[url, wallet] = now + NOISY_SECONDS

@@ -1,4 +1,4 @@
-"""Test money, which arrives as the payer chose."""
+"""Test money, which arrives in the way that the payer chose."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ DELAY = 5_000
 
 
 class SandboxRail:
-    """The rail of test money: it does no I/O, and its polls always find the money."""
+    """The rail for test money. It does no I/O, and its polls always find the money."""
 
     kind = payout_account.SANDBOX
     test_money = True
 
     async def connect(self, details: Mapping[str, Any]) -> rail.Connected:
-        """Raise InvalidBody: test money goes to nobody."""
+        """Raise InvalidBody, because test money has no payout account."""
         del details
         raise errors.InvalidBody("This server takes test money, which needs no payout account.")
 
@@ -40,17 +40,17 @@ class SandboxRail:
         return self.open_offline(charge)
 
     async def poll(self, charge: rail.Charge, opened: rail.Opened) -> rail.PollAnswer:
-        """Return the money: it is polled for only when it has arrived."""
+        """Return the money, because polls are scheduled for its arrival."""
         del charge
         return rail.Arrived(opened.poll_details.get("amount"))
 
     def host(self, details: Mapping[str, Any]) -> str:
-        """Return "": there is no wallet."""
+        """Return "", because there is no wallet."""
         del details
         return ""
 
     async def close(self) -> None:
-        """Return at once: there is no connection."""
+        """Do nothing, because there is no connection."""
 
 
 def _poll_times(charge: rail.Charge) -> tuple[int, ...]:

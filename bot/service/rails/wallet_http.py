@@ -1,8 +1,8 @@
-"""The HTTP client for wallets that sellers name, and what the rails of such wallets share.
+"""The HTTP client for wallets named by sellers, and shared code of their rails.
 
-Nothing that a wallet does harms other wallets. Hosts of RAIL_ALLOW may be private and may use http;
-all others must be public and use https. A wallet whose domain has moved may redirect twice, to
-addresses under the same rules; a call that carries a key is never redirected.
+A misbehaving wallet doesn't harm other wallets. Hosts in RAIL_ALLOW may be private and may use
+http; all other hosts must be public and use https. A wallet whose domain has moved may redirect
+twice, to addresses under the same rules; a call that carries a key is never redirected.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ from bot.service.payouts import payout_account
 from bot.service.rails import host_calls, rail
 
 SECONDS = 10.0
-"""Limit of a call, and of all calls of one opening together, however slowly the answer drips."""
+"""Time limit in seconds of a call, and of all calls of one opening together, however slowly the
+answer arrives.
+"""
 
 LONGEST_ANSWER = 64 * 1024  # bytes
 MOST_CHUNKS = 1_000
-"""Chunks of an answer: chunks of a single byte cost a thousand times as much to read."""
+"""Maximum chunks of an answer: chunks of a single byte cost a thousand times as much to read."""
 
 MOST_REDIRECTS = 2
 _BAD_LOCATION = "Invalid URL in location header"
-"""How httpx refuses an answer whose Location it can't read."""
+"""The httpx error for an answer whose Location can't be read."""
 
 LONGEST_URL = 2_000
 """Characters of a URL that a wallet names."""
@@ -43,8 +45,9 @@ DEPTH = 20
 """Nesting of an answer's JSON."""
 
 CONNECTIONS = 600
-"""More than all openings, polls and probes that can be under way, which have their own bounds. With
-fewer, silent wallets would hold the connections that calls of other wallets wait for."""
+"""More than the maximum number of simultaneous openings, polls and probes, which have their own
+bounds. With fewer connections, silent wallets would block calls to other wallets.
+"""
 
 HEADERS = {
     "User-Agent": "payment-request-bot",
@@ -55,15 +58,15 @@ UNNAMED_SECONDS = 15
 """Seconds without a call after a 429 that names no time."""
 
 FAILURES = (errors.PeerError, errors.ForbiddenAddress, errors.InvoiceError)
-"""What can go wrong at a wallet; the messages contain no secret."""
+"""Errors of calls to a wallet; their messages contain no secret."""
 
 
 class NoSuchHost(errors.NotReached):
-    """No connection: the name has no address."""
+    """No connection, because the name has no address."""
 
 
 class NotSecure(errors.NotReached):
-    """No connection: no TLS, or an invalid certificate."""
+    """No connection, because there is no TLS or the certificate is invalid."""
 
 
 class BrokenOff(errors.Unreachable):
@@ -71,15 +74,15 @@ class BrokenOff(errors.Unreachable):
 
 
 class Missing(errors.BadAnswer):
-    """404 or 410, but no wallet's answer."""
+    """A 404 or 410 that is not a wallet's answer."""
 
 
 class Denied(errors.BadAnswer):
-    """Another 4xx, but no wallet's answer."""
+    """Another 4xx that is not a wallet's answer."""
 
 
 class Moved(errors.BadAnswer):
-    """A redirect that isn't followed: one too many, or to an address that may not be called."""
+    """A redirect that isn't followed: one too many, or to a forbidden address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ class WalletReply:
 
 
 class WalletHttp:
-    """Calls wallets; `allow` is RAIL_ALLOW, `calls` has the budgets of hosts, if there are any."""
+    """Calls wallets; `allow` is RAIL_ALLOW, `calls` has the budgets of hosts, if any."""
 
     def __init__(
         self, allow: webhook_addresses.AllowList, calls: host_calls.HostCalls | None = None
@@ -106,7 +109,7 @@ class WalletHttp:
             timeout=SECONDS,
             follow_redirects=False,
             trust_env=False,
-            # A cookie that a wallet sets is never sent to it or to another one.
+            # Cookies that wallets set are never sent.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             headers=HEADERS,
         )
@@ -116,7 +119,7 @@ class WalletHttp:
         await self._client.aclose()
 
     def permits(self, host: str) -> bool:
-        """True if the operator has allowed the host as written, whatever it resolves to."""
+        """True if the operator has allowed the host by name, whatever it resolves to."""
         address = webhook_addresses.literal_address(host)
         listed = address is not None and self._allow.permits_address(address)
         return listed or self._allow.permits_host(host)
@@ -188,7 +191,7 @@ class WalletHttp:
 
 
 def _asked_wait(response: httpx.Response) -> int:
-    """Return the seconds for which a host asks for no calls; dates are read by the host's clock."""
+    """Return the seconds that a host asks to wait; dates are relative to the host's clock."""
     if response.status_code not in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         return 0
     now = http_client.read_date(response.headers.get("date")) or time.time()
@@ -209,7 +212,7 @@ async def time_limit() -> AsyncIterator[None]:
 
 
 def lane(url: str) -> str:
-    """Return the host and port of a URL: a slow one delays no other."""
+    """Return the host and port of a URL; a slow host delays no other."""
     where = webhook_addresses.endpoint(url)
     return f"{where.host}:{where.port}"
 
@@ -247,7 +250,7 @@ def _unconnected(server: str, error: BaseException) -> errors.NotReached:
 
 
 def failure(server: str, status: int, wait: int = 0) -> errors.PeerError:
-    """Return the error of an answer that no wallet gives; the host asks for `wait` seconds."""
+    """Return the error for an answer that no wallet gives; the host asks to wait `wait` seconds."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return errors.Throttled(f"{server} answers 429: too many calls", wait)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -274,7 +277,7 @@ def _parsed(server: str, status: int, body: bytes, wait: int) -> WalletReply:
 class HttpRail(ABC):
     """A rail that asks the wallet at `details.url`; `allow` is RAIL_ALLOW, `now` in epoch ms.
 
-    `calls` has the budgets of hosts, None for no budgets.
+    `calls` has the budgets of hosts; None means no budgets.
     """
 
     test_money = False
@@ -297,12 +300,12 @@ class HttpRail(ABC):
         return lane(details["url"])
 
     def open_offline(self, charge: rail.Charge) -> rail.Opened | None:
-        """Return None: the wallet has to be asked."""
+        """Return None, because the wallet must be called."""
         del charge
         return None
 
     async def open(self, charge: rail.Charge) -> rail.Opened | rail.Unavailable:
-        """Ask the wallet for an invoice, within the limit of all its calls together."""
+        """Ask the wallet for an invoice, within the time limit of all calls together."""
         try:
             async with time_limit():
                 return await self._open(charge)
@@ -320,7 +323,7 @@ class HttpRail(ABC):
 
 
 def unanswered(error: Exception) -> rail.Waiting:
-    """Return what is known of the money if a poll failed."""
+    """Return the result of a failed poll."""
     again_in = errors.requested_wait(error) if isinstance(error, errors.Throttled) else None
     return rail.Waiting(str(error), again_in=again_in)
 
@@ -368,11 +371,11 @@ _HOST_PROBLEMS: dict[type[Exception], tuple[payout_account.DetailError, str]] = 
         ),
     ),
 }
-"""The first class that an error has counts, so special ones come first."""
+"""The first matching class counts, so subclasses come first."""
 
 
 def host_problem(server: str, error: Exception) -> tuple[payout_account.DetailError, str] | None:
-    """Return what a seller can do about a wallet's server, None if that isn't known."""
+    """Return what a seller can do about an error of a wallet's server, or None if unknown."""
     for kind, (problem, message) in _HOST_PROBLEMS.items():
         if isinstance(error, kind):
             return problem, message.format(server=server, error=error)

@@ -1,1 +1,1 @@
-"""Payment requests: their rules, their rows, the commands of applications, idempotent calls."""
+"""Payment requests: rules, rows, commands of applications, idempotent calls."""

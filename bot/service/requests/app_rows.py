@@ -26,13 +26,13 @@ class App:
     former_webhook_secret: str | None = None
 
     former_until: int | None = None
-    """Until then the former secrets are accepted, and sign, beside the new ones."""
+    """Until then the former secrets are valid in addition to the new secrets."""
 
     confirms: int = 0
-    """1 if the holders of the email addresses that it names have to confirm them."""
+    """1 if holders of email addresses that it names must confirm them."""
 
     seller: str | None = None
-    """JSON of the profile of its requests that have none of their own."""
+    """JSON of the profile for requests without their own profile."""
 
     def overlaps(self, now: int) -> bool:
         """Return whether the former secrets are still valid."""
@@ -55,7 +55,7 @@ def insert(tx: database.Transaction, app: App) -> None:
 
 
 async def read_live(db: database.Database, app_id: str) -> App | None:
-    """Return the application, None if it is unknown or revoked."""
+    """Return the application, or None if it is unknown or revoked."""
     row = await db.one(LIVE, id=app_id)
     return App(**row) if row else None
 
@@ -63,7 +63,7 @@ async def read_live(db: database.Database, app_id: str) -> App | None:
 async def read_webhook_secrets(db: database.Database, app_id: str, now: int) -> list[str]:
     """Return the sealed secrets that sign the application's webhooks, the newest first.
 
-    The former one is included until `former_until`. Returns [] for an unknown application.
+    The former secret is included until `former_until`. Returns [] for an unknown application.
     """
     row = await db.one(SECRETS, id=app_id)
     if row is None:
@@ -74,27 +74,27 @@ async def read_webhook_secrets(db: database.Database, app_id: str, now: int) -> 
 
 
 def lock(tx: database.Transaction, app_id: str) -> None:
-    """Lock an application until the transaction ends, before a change of what was read."""
+    """Lock an application until the transaction ends, before reading values to change."""
     tx.lock(LOCK, id=app_id)
 
 
 def find(tx: database.Transaction, app_id: str) -> App | None:
-    """Return the application, also a revoked one."""
+    """Return the application, even if it is revoked."""
     row = tx.one(BY_ID, id=app_id)
     return App(**row) if row else None
 
 
 def list_all(tx: database.Transaction) -> list[App]:
-    """Return all applications, also revoked ones, oldest first."""
+    """Return all applications, including revoked applications, oldest first."""
     return [App(**row) for row in tx.query(OLDEST)]
 
 
 def replace_secrets(
     tx: database.Transaction, app_id: str, secret_hash: str, webhook_secret: str, former_until: int
 ) -> bool:
-    """Store new secrets; the present ones become the former ones.
+    """Store new secrets; the present secrets become the former secrets.
 
-    Returns False if there is no live application of this id.
+    Returns False if there is no live application with this id.
     """
     changed = tx.execute(
         "UPDATE apps SET former_secret_hash = secret_hash, secret_hash = :secret_hash,"
@@ -110,13 +110,13 @@ def replace_secrets(
 
 
 def write_seller(tx: database.Transaction, app_id: str, seller: str | None) -> bool:
-    """Store an application's profile; return False if there is no application of this id."""
+    """Store an application's profile; return False if there is no application with this id."""
     sql = "UPDATE apps SET seller = :seller WHERE id = :id"
     return tx.execute(sql, id=app_id, seller=seller) == 1
 
 
 def forget_former(tx: database.Transaction, now: int) -> int:
-    """Delete the former secrets whose overlap is over; return of how many applications."""
+    """Delete former secrets after their overlap; return the number of applications."""
     return tx.execute(
         "UPDATE apps SET former_secret_hash = NULL, former_webhook_secret = NULL,"
         " former_until = NULL WHERE former_until <= :now",
@@ -125,7 +125,7 @@ def forget_former(tx: database.Transaction, now: int) -> int:
 
 
 def revoke(tx: database.Transaction, app_id: str, now: int) -> bool:
-    """Revoke an application; return False if there is no live one of this id."""
+    """Revoke an application; return False if there is no live application with this id."""
     changed = tx.execute(
         "UPDATE apps SET revoked_at = :now WHERE id = :id AND revoked_at IS NULL",
         id=app_id,

@@ -19,10 +19,10 @@ MAX_NAME = 100
 SECRET_BYTES = 32  # too many to guess, so a plain hash is enough to store it
 HOUR = 3600 * 1000
 OVERLAP = 24 * HOUR
-"""Milliseconds for which former secrets are accepted, and sign webhooks, beside the new ones."""
+"""Milliseconds for which former secrets stay valid, for logins and webhook signatures."""
 
 FRESH = 250
-"""Milliseconds for which an application isn't read again when it calls."""
+"""Milliseconds for which an application's row is cached."""
 
 _NO_HASH = "0" * 64
 
@@ -43,7 +43,7 @@ def create(
     now: int,
     seller: request.SellerProfile | None = None,
 ) -> Credentials:
-    """Create an application with the profile that its requests show.
+    """Create an application with the profile to show on its requests.
 
     Raises Refused for a name that is empty, too long or not one line.
     """
@@ -61,8 +61,8 @@ def rotate(
 ) -> Credentials:
     """Replace an application's secrets; the former ones stay valid for `overlap` ms.
 
-    So its programs and receivers have time to change theirs. An earlier overlap ends at once.
-    Raises NotFound, and Refused for an application that is revoked or the bot's own.
+    So its programs and receivers have time to change their secrets. An earlier overlap ends
+    immediately. Raises NotFound, and Refused for an application that is revoked or the bot's own.
     """
     _check_not_embedded(tx, keys, app_id)
     made = _new(app_id)
@@ -88,7 +88,7 @@ def find_changeable(tx: database.Transaction, keys: vault.Vault, app_id: str) ->
 
 
 def revoke(tx: database.Transaction, keys: vault.Vault, app_id: str, now: int) -> None:
-    """End an application's access; its requests stay payable and its webhooks continue.
+    """Revoke an application's access; its requests stay payable and its webhooks continue.
 
     Raises NotFound, and Refused for an application that is revoked or the bot's own.
     """
@@ -103,8 +103,8 @@ def change_seller(
 ) -> request.SellerProfile | None:
     """Change the profile that the application's requests show; None removes it.
 
-    The audit log has the names of the changed fields only. Raises NotFound, and InvalidBody for a
-    new profile without a name.
+    The audit log records only the names of the changed fields. Raises NotFound, and InvalidBody if
+    a new profile has no name.
     """
     app_rows.lock(tx, app_id)
     before = seller_of(tx, app_id)
@@ -137,7 +137,7 @@ def ensure_embedded_app(tx: database.Transaction, keys: vault.Vault, now: int) -
 
     def make() -> str:
         made = _new(request_commands.new_id(now))
-        # Anyone can sell there and name any address.
+        # Anyone can sell through the bot and name any address.
         app_rows.insert(tx, _app(made, keys, "bot", now, confirms=True))
         audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})
         return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
@@ -146,9 +146,9 @@ def ensure_embedded_app(tx: database.Transaction, keys: vault.Vault, now: int) -
 
 
 class Logins:
-    """Checks credentials; an application that called less than FRESH ms ago isn't read again.
+    """Checks credentials. An application that was read less than FRESH ms ago isn't read again.
 
-    So a revoked application or a former secret is refused FRESH ms later at most, in every process.
+    So every process refuses a revoked application or secret after FRESH ms at most.
     """
 
     def __init__(self, db: database.Database, now: Callable[[], int]) -> None:
@@ -159,7 +159,7 @@ class Logins:
     async def authenticate(self, app_id: str, app_secret: str) -> app_rows.App:
         """Return the application of these credentials.
 
-        Raises Unauthorized, after the same work for a wrong id and a wrong secret.
+        Raises Unauthorized. A wrong id takes as much time as a wrong secret.
         """
         hashed, now = _hash(app_secret), self._now()
         known, read_at = self._known.get(app_id, (None, 0))
@@ -174,7 +174,7 @@ class Logins:
 
 
 def _is_secret_of(app: app_rows.App | None, hashed: str, now: int) -> bool:
-    """Compare with the application's secret and, during an overlap, with its former one."""
+    """Compare with the application's secret and, during an overlap, with its former secret."""
     former = app.former_secret_hash if app and app.overlaps(now) else None
     matches = [
         hmac.compare_digest(hashed, one or _NO_HASH)

@@ -1,4 +1,4 @@
-"""Rules of creating and editing a request (interface sections 3 and 4.3)."""
+"""Rules for creating and editing a request (interface sections 3 and 4.3)."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ class Keep(Enum):
 KEEP = Keep.KEEP
 
 AT_ONCE = 1_000
-"""Milliseconds to the nearest end that an edit can set: `expirationInSeconds` is at least 1."""
+"""Milliseconds until the earliest expiry that an edit can set: `expirationInSeconds` is at least 1.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A checked body of create; times in UTC epoch ms."""
+    """A checked body of a create call; times in UTC epoch ms."""
 
     terms: Terms
     total_units: int | None = None
@@ -61,7 +62,7 @@ class SellerEdit:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A checked body of edit; None clears a field, KEEP leaves it.
+    """A checked body of an edit call; None clears a field, KEEP leaves it.
 
     `price_before_discount` and `goal` are in major units of the request's currency.
     """
@@ -88,10 +89,10 @@ class Edit:
 
 
 def create(creation: Creation, request_id: str, app_id: str, now: int) -> PaymentRequest:
-    """Return a new request; a one-off is a request of one unit.
+    """Return a new request; a one-off request has one unit.
 
-    Raises InvalidBody if `totalUnits`, the goal or the quantity doesn't fit the kind, or the
-    amounts to choose don't fit each other and the price.
+    Raises InvalidBody if `totalUnits`, the goal or the quantity doesn't suit the kind, or if the
+    amounts to choose contradict each other or the price.
     """
     kind, total = creation.terms.kind, creation.total_units
     _check_extras(creation.terms)
@@ -139,7 +140,7 @@ def _check_choice(terms: Terms, choice: AmountChoice) -> None:
 
 
 def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
-    """Return the request after an edit; fields that the edit does not name stay.
+    """Return the request after an edit; fields that the edit doesn't name are kept.
 
     Raises NotLimited, NotEnoughUnits and InvalidBody.
     """
@@ -176,12 +177,12 @@ def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
 
 
 def pauses(expires_at: int | None, now: int) -> bool:
-    """Return whether an edit that sets this end pauses the request: it ends at once."""
+    """Return whether this new expiry pauses the request, because it ends immediately."""
     return expires_at is not None and expires_at <= now + AT_ONCE
 
 
 def edit_seller(seller: SellerProfile | None, change: SellerEdit) -> SellerProfile:
-    """Return the profile after an edit. Raises InvalidBody for a new one without a name."""
+    """Return the profile after an edit. Raises InvalidBody if a new profile has no name."""
     name = _or(change.name, seller.name if seller else "")
     if not name:
         raise invalid_field("seller.name", "is required: there is none yet")

@@ -1,9 +1,9 @@
-"""Calls that carry an Idempotency-Key: made once within 24 hours, however often they are sent.
+"""Calls with an Idempotency-Key: executed once in 24 hours, however often they are sent.
 
 The key is stored in the transaction of the change, before anything else, so that two simultaneous
-calls wait for each other. A repeat changes nothing and is answered with the present state of what
-the call made: no answer is stored, and so nothing personal. A refused call stores no key and may be
-repeated once its cause is gone (docs/decisions/0094-idempotency-keys-of-every-change.md).
+calls wait for each other. A repeat changes nothing and returns the present state of the object that
+the first call made. No answer is stored, so no personal data is. A refused call stores no key and
+may be repeated when the cause is gone (docs/decisions/0094-idempotency-keys-of-every-change.md).
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class CallKey:
 
     @classmethod
     def of(cls, app_id: str, key: str, call: str, now: int) -> CallKey:
-        """Return the key of a call, which a text describes.
+        """Return the key of a call; `call` is a text that describes it.
 
-        The digest of the call includes the key, so that nobody can guess a body by trying.
+        The digest of the call includes the key, so that nobody can guess a body by trial.
         """
         return cls(app_id, _digest(key), _digest(f"{key} {call}"), now)
 
     def with_content(self, content: str) -> CallKey:
-        """Return the key of the same call with this content, known by its digest."""
+        """Return the key of the same call with this content, given as a digest."""
         return replace(self, call=_digest(self.call + content))
 
 
@@ -76,10 +76,10 @@ def once(
     again: Callable[[str], T],
     made: str = "",
 ) -> T:
-    """Make a change, or return the result of `again` if it was made under the same key before.
+    """Make a change, or return the result of `again` if the same key was used before.
 
     `again` gets the note of the change: `made`, or the argument of `keep`. Raises
-    IdempotencyMismatch for another call, and what the two functions raise.
+    IdempotencyMismatch if the key was used by another call, and any error of the two functions.
     """
     if key is None:
         return change()
@@ -90,20 +90,20 @@ def once(
 
 
 def keep(tx: database.Transaction, key: CallKey | None, made: str) -> None:
-    """Note what a change under this key made, for its repeats."""
+    """Store a note under this key about the change, for repeats."""
     if key is not None:
         tx.execute(KEEP, made=made, app_id=key.app_id, key=key.key)
 
 
 async def is_known(db: database.Database, key: CallKey) -> bool:
-    """Return whether some call was made under this key, before its whole body is known."""
+    """Return whether a call was made under this key, before the whole body is known."""
     return await db.one(FIND, **_place(key)) is not None
 
 
 async def read_made(db: database.Database, key: CallKey | None) -> str | None:
-    """Return the note of this call if it was made before under its key.
+    """Return the note of this call if it was made before under the same key.
 
-    For a call that asks others before its transaction. Raises IdempotencyMismatch.
+    For calls that contact other servers before their transaction. Raises IdempotencyMismatch.
     """
     row = await db.one(FIND, **_place(key)) if key else None
     return _noted(row, key) if row and key else None

@@ -1,4 +1,4 @@
-"""A payment request and its state at a moment (interface sections 1 to 3)."""
+"""A payment request and its state at a given time (interface sections 1 to 3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bot.core.text import contacts, links
 from bot.service.notifications import notification
 from bot.service.payouts import payout_account
 
-# What a payer may tell the seller.
+# The payer's words to the seller.
 
 LONGEST_NAME, LONGEST_MESSAGE = 80, 280
 """Characters."""
@@ -22,7 +22,7 @@ LONGEST_NAME, LONGEST_MESSAGE = 80, 280
 
 @dataclass(frozen=True, slots=True)
 class PayerWords:
-    """A payer's name and message; None for what the payer left out."""
+    """A payer's name and message; None for an empty field."""
 
     name: str | None = None
     message: str | None = None
@@ -34,12 +34,12 @@ NO_WORDS = PayerWords()
 # Amounts that a payer may choose.
 
 SUGGESTIONS = 4
-"""The most suggested amounts of a request."""
+"""Maximum number of suggested amounts of a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmountChoice:
-    """What a payer may pay for one unit, in minor units of the request's currency."""
+    """The amounts that a payer may pay for one unit, in minor units of the request's currency."""
 
     minimum: int
 
@@ -59,7 +59,7 @@ class AmountChoice:
         return self.minimum <= amount and (self.maximum is None or amount <= self.maximum)
 
 
-# Who sells: the profile that pages and letters show beside the product.
+# The seller: the profile that pages and letters show with the product.
 
 OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """References by which an application tells its sellers apart."""
@@ -70,13 +70,13 @@ LONGEST_ABOUT = 160
 
 @dataclass(frozen=True, slots=True)
 class SellerProfile:
-    """Who is paid, as they present themselves."""
+    """The seller's own presentation."""
 
     name: str
     image_url: str | None = None
 
     contact: str | None = None
-    """An @username of Telegram, an email address or a link."""
+    """A Telegram @username, an email address or a link."""
 
     description: str | None = None
     """A line about the seller."""
@@ -86,7 +86,7 @@ class SellerProfile:
 
     @property
     def contact_url(self) -> str | None:
-        """Return the URL that reaches the seller, None without a contact."""
+        """Return the URL to contact the seller, or None if there is no contact."""
         return self.contact and contacts.contact_link(self.contact)
 
 
@@ -111,7 +111,7 @@ def with_transaction(url: str, transaction_id: str) -> str:
 
 
 def may_lead_to(url: str, schemes: frozenset[str]) -> bool:
-    """Return whether payers may be redirected there: to the web, or to an app of these schemes."""
+    """Return whether payers may be redirected to a URL of the web or of these app schemes."""
     try:
         links.check_app(url, schemes)
     except ValueError:
@@ -120,7 +120,7 @@ def may_lead_to(url: str, schemes: frozenset[str]) -> bool:
 
 
 def csp_source(url: str) -> str:
-    """Return the CSP source of a URL: its origin, or else its scheme."""
+    """Return the CSP source of a URL: its origin if it has one, otherwise its scheme."""
     parts = links.split(url)
     if parts.scheme not in links.WEB:
         return f"{parts.scheme}:"
@@ -129,7 +129,7 @@ def csp_source(url: str) -> str:
 
 
 def ascii_url(url: str) -> str:
-    """Return a URL as browsers send it: host by IDNA, the rest percent-encoded."""
+    """Return a URL as browsers send it: the host in IDNA, the rest percent-encoded."""
     parts = links.split(url)
     if parts.scheme not in links.WEB:
         return quote(url, safe=_KEPT)
@@ -137,7 +137,7 @@ def ascii_url(url: str) -> str:
     return f"{parts.scheme}://{links.authority(parts)}{quote(rest, safe=_KEPT)}"
 
 
-# What an application asks for.
+# The terms of an application.
 
 PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
@@ -181,7 +181,7 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where payments are reported."""
+    """The URL that receives payment reports."""
 
     url: str
 
@@ -203,24 +203,24 @@ class Units:
 
     @property
     def offered(self) -> int:
-        """Return how many units are or were for sale."""
+        """Return how many units have ever been for sale."""
         return self.total - self.decreased
 
     @property
     def paid(self) -> int:
-        """Return how many are sold."""
+        """Return how many units are sold."""
         return self.offered - self.remaining - self.reserved
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What the application asks for; some of it can be edited later."""
+    """The application's terms; some of them can be edited later."""
 
     kind: Kind
     product: Product
 
     receivers: tuple[Receiver, ...]
-    """Their shares of the price; with a `choice`, of its first amount."""
+    """The receivers' shares of the price, or of the first amount if there is a `choice`."""
 
     instrument: str
     """The currency that is paid."""
@@ -229,7 +229,7 @@ class Terms:
     """The currency of the price if it isn't `instrument`."""
 
     price_before_discount: int | None = None
-    """In minor units of `currency`, as is the goal."""
+    """In minor units of `currency`, like the goal."""
 
     requested_user_data: tuple[PayerField, ...] = ()
     redirect_url: str | None = None
@@ -247,7 +247,7 @@ class Terms:
     goal: int | None = None
 
     max_quantity: int | None = None
-    """The most units of one checkout, None for 1."""
+    """Maximum units per checkout, None for 1."""
 
     thanks: str | None = None
     """The seller's words on the receipt."""
@@ -267,7 +267,7 @@ class Terms:
 
     @property
     def payout(self) -> str | None:
-        """Return the owner whose payout accounts get the money, None for another destination."""
+        """Return the owner whose payout accounts get the money, None if it goes elsewhere."""
         named = PAYOUT.fullmatch(self.receivers[0].destination)
         return named[1] if named else None
 
@@ -293,7 +293,7 @@ class Status(StrEnum):
     SOLD_OUT = "soldOut"
 
 
-# Reasons why a request can't be paid, beside its status.
+# Reasons why a request can't be paid, in addition to its status.
 
 RESERVED = "reserved"
 """All remaining units are reserved."""
@@ -302,7 +302,7 @@ TOO_FEW = "tooFew"
 """Fewer units remain than the payer wants."""
 
 PAUSED = "paused"
-"""The request has expired because its seller ended it by an edit."""
+"""The request has expired because its seller ended it with an edit."""
 
 UNPRICED = "unpriced"
 """The exchange rate is unknown."""
@@ -324,7 +324,7 @@ class PaymentRequest:
     terms: Terms
 
     units: Units | None = None
-    """None if they are unlimited."""
+    """None if the units are unlimited."""
 
     paid_count: int = 0
     """The number of sold units."""
@@ -333,7 +333,7 @@ class PaymentRequest:
     """The number of payments that took units."""
 
     oversold_count: int = 0
-    """The number of payments that took none."""
+    """The number of payments that took no units."""
 
     enabled_at: int | None = None
     expires_at: int | None = None
@@ -351,7 +351,7 @@ class PaymentRequest:
     """The profile of its application."""
 
     payable: bool = True
-    """True if it takes test money, or an account of its owner takes its currency."""
+    """True if it takes test money, or if an account of its owner takes its currency."""
 
     volume: int = 0
     """The sum of all payments, in minor units of the price's currency."""
@@ -360,13 +360,13 @@ class PaymentRequest:
     """The same without payments that took no units or were paid back."""
 
     delivers: DeliveryKind | None = None
-    """What payers get."""
+    """The kind of goods that payers get."""
 
     codes_count: int = 0
-    """The number of the last unit that has a code."""
+    """The number of the last unit with a code."""
 
     codes_skipped: int = 0
-    """How many units up to it have no code."""
+    """The number of earlier units without a code."""
 
     @property
     def seller(self) -> SellerProfile | None:
@@ -375,17 +375,17 @@ class PaymentRequest:
 
     @property
     def payout(self) -> str | None:
-        """Return the owner whose payout accounts get its money, None for another destination."""
+        """Return the owner whose payout accounts get its money, None if it goes elsewhere."""
         return self.terms.payout
 
     @property
     def leads_away(self) -> bool:
-        """Return whether payers skip the receipt, without goods or thanks, for the redirect."""
+        """Return whether payers are redirected directly, because there are no goods or thanks."""
         return self.delivers is None and self.terms.thanks is None
 
     @property
     def payments_count(self) -> int:
-        """Return the number of payments, oversold ones too, whatever their quantities."""
+        """Return the number of payments, including oversold payments, whatever their quantities."""
         return self.sales_count + self.oversold_count
 
     @property
@@ -406,7 +406,7 @@ class PaymentRequest:
         return Status.ACTIVE
 
     def public_status(self, now: int) -> str:
-        """Return its status, NO_PAYOUT for an active request that no account takes money for."""
+        """Return its status, or NO_PAYOUT if it is active but no account can take the money."""
         status = self.status(now)
         return status if self.payable or status is not Status.ACTIVE else NO_PAYOUT
 
@@ -415,7 +415,7 @@ class PaymentRequest:
         return self.hindrance(now) is None
 
     def hindrance(self, now: int) -> str | None:
-        """Return why it can't be paid now: a status, NO_PAYOUT or RESERVED; None if it can."""
+        """Return why it can't be paid now (a status, NO_PAYOUT or RESERVED), None if it can."""
         status = self.public_status(now)
         if status is not Status.ACTIVE:
             return status
@@ -466,7 +466,7 @@ class PaymentState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a seller has noted about a payment; times in epoch ms."""
+    """A seller's marks on a payment; times in epoch ms."""
 
     message_hidden: bool = False
     sent_at: int | None = None
@@ -523,10 +523,10 @@ class Payment:
 
     @property
     def took_unit(self) -> bool:
-        """Return whether the payer gets what was paid for."""
+        """Return whether the payer gets the goods."""
         return self.state in {PaymentState.PAID, PaymentState.LATE}
 
     @property
     def oversold(self) -> bool:
-        """Return whether no unit was left, so that the seller has to pay it back."""
+        """Return whether no unit was left, so that the seller has to refund the payment."""
         return self.state is PaymentState.OVERSOLD

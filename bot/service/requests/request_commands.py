@@ -29,10 +29,10 @@ CONVERTED = ("SAT", "BTC")
 WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 
 SECOND_OF_ID = 10
-"""Bits of the milliseconds that an id leaves out: ids of 1.024 seconds begin alike."""
+"""Low bits of the milliseconds that an id omits, so that ids within 1.024 seconds begin alike."""
 
 TIME_DIGITS = 5
-"""Hex digits of the time in an id; they start over after twelve days."""
+"""Hex digits of the time in an id, which wrap around after twelve days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,9 @@ class Caller:
     """The seller for whom it calls."""
 
     confirms: bool = False
-    """True if anyone can sell there: the holders of email addresses that it names have to confirm
-    them, and an `account:` has to be its owner's."""
+    """True if anyone can sell through the application. Holders of email addresses must then confirm
+    them, and an `account:` destination must belong to the request's owner.
+    """
 
 
 def create(
@@ -113,7 +114,7 @@ def _create(
 def edit(
     tx: database.Transaction, caller: Caller, request_id: str, edited: changes.Edit
 ) -> request.PaymentRequest:
-    """Change the fields that the edit names, all of them or none.
+    """Change all fields that the edit names, atomically.
 
     Raises NotFound, InvalidBody, EmailUnavailable, NotLimited, NotEnoughUnits and BuyersWait.
     """
@@ -135,7 +136,7 @@ def edit(
     after = find_own(tx, caller, request_id)
     if delivers and caller.policy.mails:
         first, last = contents.served(request) + 1, contents.served(after)
-        waited = range(first, last + 1)  # the units that got their codes by this edit
+        waited = range(first, last + 1)  # the units that got their codes through this edit
         payer_letters.queue_served(tx, after, waited, caller.now)
     details = dict(_changes(request, after))
     if delivers:
@@ -152,10 +153,10 @@ def add_codes(
     listed: Sequence[str],
     key: idempotency.CallKey | None = None,
 ) -> fulfillment.AddedCodes:
-    """Add the codes that a request doesn't have yet, and email the buyers who waited for them.
+    """Add the codes that a request doesn't have yet, and email the buyers who waited for codes.
 
-    Buyers of a deleted request still wait. The call's `key` keeps the number of new codes for
-    repeats. Raises NotFound, NoCodes and InvalidBody.
+    This also works for deleted requests, whose buyers are still waiting. A repeat with the same
+    `key` returns the same number of new codes. Raises NotFound, NoCodes and InvalidBody.
     """
     request_rows.lock(tx, request_id)
     request = _find_own_ever(tx, caller, request_id)
@@ -178,7 +179,7 @@ def count_added(
 
 
 def delete(tx: database.Transaction, caller: Caller, request_id: str) -> None:
-    """Delete a request for good. Raises NotFound if the application has none of this id."""
+    """Delete a request for good. Raises NotFound if the application has no such request."""
     request_rows.lock(tx, request_id)
     request = find_own(tx, caller, request_id)
     request_rows.delete(tx, request_id, caller.now)
@@ -190,8 +191,8 @@ def delete(tx: database.Transaction, caller: Caller, request_id: str) -> None:
 def new_id(now: int, digits: int = 24) -> str:
     """Return an id of lower-case hex characters; all but the first five can't be guessed.
 
-    The ids of one second begin alike, so that an index has its new rows on a few of its pages,
-    however many rows it has (docs/decisions/0087-ids-that-begin-with-the-time.md).
+    Ids made in the same second begin alike, so that new rows are on a few pages of an index,
+    however large it is (docs/decisions/0087-ids-that-begin-with-the-time.md).
     """
     time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
     return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]
@@ -226,10 +227,10 @@ def _check_redirect(caller: Caller, url: str) -> None:
 
 
 def _check_owner(caller: Caller, terms: request.Terms) -> None:
-    """Refuse a receiver that names payout accounts of anyone but the caller's seller.
+    """Refuse a receiver that names payout accounts of another seller.
 
-    This holds for test money too, since the kind of money may change after the create. An
-    application that vouches for its sellers need not name one.
+    This applies to test money too, because the kind of money may change later. An application that
+    vouches for its sellers needn't name a seller.
     """
     for place, receiver in enumerate(terms.receivers):
         named = request.PAYOUT.fullmatch(receiver.destination)
@@ -241,7 +242,7 @@ def _check_owner(caller: Caller, terms: request.Terms) -> None:
 def _check_price(exchange: exchange_rates.Exchange, terms: request.Terms) -> None:
     """Refuse a price or share that rounds to nothing in the instrument currency.
 
-    If the payer chooses the price, the least one counts.
+    If the payer chooses the price, the lowest price counts.
     """
     least = order.Order(terms.choice.minimum if terms.choice else None).terms(terms)
     try:
@@ -258,9 +259,9 @@ def _check_price(exchange: exchange_rates.Exchange, terms: request.Terms) -> Non
 
 
 def _check_real_money(terms: request.Terms) -> None:
-    """Refuse several receivers, and currencies that prices aren't converted to.
+    """Refuse several receivers, and currencies to which prices can't be converted.
 
-    The price is not converted here: no request fails because a rate is unknown today.
+    The price is not converted here, so that no request fails because a rate is unknown now.
     """
     if len(terms.receivers) > 1:
         raise changes.invalid_field("receivers", "must be one: real money goes to one account")
@@ -287,16 +288,16 @@ def find_own(tx: database.Transaction, caller: Caller, request_id: str) -> reque
 def _find_own_ever(
     tx: database.Transaction, caller: Caller, request_id: str
 ) -> request.PaymentRequest:
-    """Return the application's request, also a deleted one. Raises NotFound."""
+    """Return the application's request, even if it is deleted. Raises NotFound."""
     request = request_rows.find_ever(tx, request_id, caller.now)
     if request is None or request.app_id != caller.app_id:
         raise errors.NotFound
     return request
 
 
-# Metrics and entries of the audit log. Of a webhook an entry has only the host, because the rest of
-# its address may be a secret. Of its custom parameters, the seller's profile and thanks, and the
-# goods it says only that they changed.
+# Metrics and entries of the audit log. An entry has only the host of a webhook, because the rest of
+# its address may be a secret. For custom parameters, the seller's profile and thanks, and goods, it
+# says only that they changed.
 
 CHANGED = "changed"
 """Replaces private values before and after an edit."""

@@ -1,6 +1,6 @@
 """SQL of payment requests.
 
-Lapsed reservations are read as remaining units; changes are guarded statements.
+Lapsed reservations are read as remaining units. Changes are guarded statements.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ TERMS = (
 """The columns that no payment changes."""
 
 PAYABLE = account_rows.PAYABLE.format(request="r")
-# A lapsed reservation counts as remaining although no statement has returned its units yet. If none
-# remain, the next payer gets units of a claim that is not the first of its site.
+# A lapsed reservation counts as remaining although no statement has released its units yet. If no
+# units remain, the next payer gets units of a claim that is not the first claim of its site.
 EVERY = (
     f"SELECT {tables.of_table('r', COLUMNS)},"  # noqa: S608 - our own words
     " CASE WHEN r.reserved_units > 0 THEN (SELECT COALESCE(SUM(c.quantity), 0) FROM checkouts c"
@@ -90,7 +90,7 @@ class Place:
 def lock(tx: database.Transaction, request_id: str) -> None:
     """Lock a request until the transaction ends, before its checkouts, payments or units change.
 
-    It comes before any other lock (docs/decisions/0069-one-lock-order.md).
+    This lock comes before any other lock (docs/decisions/0069-one-lock-order.md).
     """
     tx.lock(LOCK, id=request_id)
 
@@ -101,19 +101,19 @@ def insert(tx: database.Transaction, request: request.PaymentRequest) -> None:
 
 
 def find(tx: database.Transaction, request_id: str, now: int) -> request.PaymentRequest | None:
-    """Return the request of any application, None for an unknown or deleted one."""
+    """Return the request of any application, or None if it is unknown or deleted."""
     return _found(tx.one(BY_ID, id=request_id, now=now))
 
 
 def find_ever(tx: database.Transaction, request_id: str, now: int) -> request.PaymentRequest | None:
-    """Return the request, also a deleted one, since money may still arrive for it."""
+    """Return the request, even if it is deleted, because money may still arrive for it."""
     return _found(tx.one(EVER, id=request_id, now=now))
 
 
 def find_of_app(
     tx: database.Transaction, app_id: str, request_id: str, now: int
 ) -> request.PaymentRequest | None:
-    """Return the application's own request."""
+    """Return the application's request."""
     return _found(tx.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now))
 
 
@@ -147,8 +147,8 @@ async def page(
 ) -> list[request.PaymentRequest]:
     """Return the application's requests, newest first, after a place.
 
-    With a `status`, only those whose stored status it is: call `refresh_status` before. A request
-    that has changed since then is left out.
+    With a `status`, return only requests with this stored status; call `refresh_status` first. A
+    request that has changed since is left out.
     """
     place = {"at": after.at, "after_id": after.id} if after else {}
     wanted = {"app_id": app_id, "now": now, "limit": limit, "status": status}
@@ -202,7 +202,7 @@ def delete(tx: database.Transaction, request_id: str, now: int) -> None:
 
 
 def read_row(row: database.Row) -> request.PaymentRequest:
-    """Return the request of a row of its table with the columns `lapsed` and `payable`."""
+    """Return the request of a row, which must also have the columns `lapsed` and `payable`."""
     return request.PaymentRequest(
         id=row["id"],
         app_id=row["app_id"],
@@ -232,7 +232,7 @@ def _found(row: database.Row | None) -> request.PaymentRequest | None:
 
 
 def _recipient(row: database.Row) -> notification.RecipientStatus | None:
-    """Return the recipient's status; a row read for a payment has only its id."""
+    """Return the recipient's status; a row read for a payment has only the recipient's id."""
     if row["recipient_id"] is None:
         return None
     state = notification.RecipientState(
@@ -356,7 +356,7 @@ def read_receivers(text: str) -> tuple[request.Receiver, ...]:
 
 
 def write_seller(seller: request.SellerProfile | None) -> str | None:
-    """Write a seller's profile as JSON, None without one."""
+    """Write a seller's profile as JSON, None if there is none."""
     if seller is None:
         return None
     fields = asdict(seller).items()
@@ -364,7 +364,7 @@ def write_seller(seller: request.SellerProfile | None) -> str | None:
 
 
 def read_seller(text: str | None) -> request.SellerProfile | None:
-    """Read a seller's profile from JSON; most requests of a seller have the same."""
+    """Read a seller's profile from JSON; cached, because most requests of a seller share it."""
     return None if text is None else _seller(text)
 
 
@@ -373,9 +373,9 @@ def _seller(text: str) -> request.SellerProfile:
     return request.SellerProfile(**exact_json.loads(text))
 
 
-# The status of requests is stored in `stage`, so that a list of one status reads an index. Time and
-# the last unit change a status without a statement that stores it. So before a list by status,
-# `refresh_status` stores the changes since the last such list.
+# The status of requests is stored in `stage`, so that a list by status reads an index. Time and the
+# sale of the last unit change a status without storing it. So `refresh_status` stores the changes
+# before each list by status.
 
 # The same rule as `PaymentRequest.status`: a test compares the two.
 STATUS = f"""
@@ -386,11 +386,11 @@ STATUS = f"""
          WHEN r.enabled_at > :now THEN '{request.Status.SCHEDULED}'
          ELSE '{request.Status.ACTIVE}' END
 """
-# It has no condition on times, for which SQLite would use the index by time.
+# It has no condition on times, because SQLite would then use the index by time.
 IN_STATUS = f"r.stage = :status AND {STATUS} = :status"
 
-# The ways in which a stored stage becomes outdated, also by an edit or a clock set back, each with
-# the columns that order its index. A spent request stays spent.
+# The ways in which a stored stage becomes outdated, including edits and clocks set back, each with
+# the columns of its index. A spent request stays spent.
 SPENT = "r.remaining_units = 0 AND r.reserved_units = 0 AND r.stage NOT IN ('soldOut', 'completed')"
 _WAYS = (
     (SPENT, "r.id"),
@@ -405,15 +405,15 @@ _WAYS = (
 )
 UPDATE = f"UPDATE payment_requests AS r SET stage = {STATUS} WHERE r.id = :id"  # noqa: S608 - our own words
 MANY = 100
-"""Requests whose stages are stored in one transaction, for which payers wait."""
+"""Requests whose stages are stored in one transaction. Payers wait for the transaction."""
 
 
 @cache
 def has_outdated_status(most: int) -> str:
     """Return the statement that finds up to `most` requests whose stored stage is outdated.
 
-    PostgreSQL takes these conditions for much likelier than they are, and would search the whole
-    table for the first row: only an index has them in order.
+    PostgreSQL overestimates how often these conditions hold, and would scan the whole table for the
+    first row. Ordering by the columns of an index prevents that.
     """
     ways = " UNION ALL ".join(
         "SELECT id FROM (SELECT r.id FROM payment_requests r"  # noqa: S608 - our own conditions
@@ -427,8 +427,8 @@ def has_outdated_status(most: int) -> str:
 async def refresh_status(db: database.Database, app_id: str, clock: Callable[[], int]) -> int:
     """Store the present status of the application's requests; return its time (epoch ms).
 
-    A concurrent refresh may use another time and undo this one: so each transaction reads the
-    clock, and the loop ends with the one that finds nothing new.
+    A concurrent refresh may use another time and undo this one. So each transaction reads the
+    clock, and the loop ends when a transaction finds nothing new.
     """
     stored: set[str] = set()
     if await db.one(has_outdated_status(1), app_id=app_id, now=clock()):
@@ -440,6 +440,6 @@ async def refresh_status(db: database.Database, app_id: str, clock: Callable[[],
 def refresh_some(tx: database.Transaction, app_id: str, now: int) -> set[str]:
     """Store the status of at most MANY requests; return their ids."""
     found = {row["id"] for row in tx.query(has_outdated_status(MANY), app_id=app_id, now=now)}
-    for request_id in sorted(found):  # everyone who locks several requests locks them in this order
+    for request_id in sorted(found):  # all code that locks several requests uses this order
         tx.execute(UPDATE, id=request_id, now=now)
     return found
