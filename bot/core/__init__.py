@@ -1,1 +1,1 @@
-"""The floor under the service and the chat. It knows neither of them."""
+"""Shared code below the service and the chat, which it never imports."""

@@ -1,15 +1,15 @@
-"""Work on strangers' bytes in a child process with limits of memory and time.
+"""Work on untrusted bytes in a child process with memory and time limits.
 
-A picture decoder takes as much memory as the file demands, and no check of headers covers every
-format. So a process of its own does the work, one at a time: the kernel limits its address space
-and processor time, and we limit its wall-clock time. If memory runs out all the same, the kernel
-kills it first. Its memory is free again when it ends.
+A picture decoder takes as much memory as the file demands, and no header check covers every format.
+So the work runs in a child process, one piece at a time. The kernel limits the child's address
+space and processor time, and we limit its wall-clock time. If memory runs out anyway, the kernel
+kills the child first. The child's memory is released when it ends.
 
     child = BoundedChild("bot.chat.pictures.decoder_process", Budget(...))
     answer = await child.run(data)
 
-The module calls `serve` with a function from bytes to bytes. It is started without our environment,
-so the process that reads strangers' bytes has no secrets.
+The module calls `serve` with a function from bytes to bytes. The child doesn't inherit our
+environment, so the process that reads untrusted bytes has no secrets.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROOT = Path(__file__).parents[2]
 """The folder of the package `bot`."""
 
 NICENESS = 10
-"""The nice value: payers who wait for a page come before sellers who wait for a picture."""
+"""The nice value: payers waiting for a page come before sellers waiting for a picture."""
 
 HIGHEST_OOM_SCORE = "1000"
 """The highest `oom_score_adj` (proc(5))."""
@@ -50,7 +50,7 @@ class Budget:
     """The limits of a child."""
 
     memory: int
-    """Bytes, beyond the memory that the child has before it reads anything."""
+    """Bytes, in addition to the memory that the child uses before it reads anything."""
     processor: int
     """Seconds of processor time."""
     seconds: float
@@ -60,8 +60,8 @@ class Budget:
 
 
 PICTURE_BUDGET = Budget(memory=218 * MEGABYTE, processor=10, seconds=30.0, answer=4 * MEGABYTE)
-"""For decoding a picture: the largest accepted ones need 200 MB and, as a progressive JPEG, four
-seconds."""
+"""The limits for decoding a picture. The largest accepted pictures need 200 MB, and four seconds if
+they are progressive JPEGs."""
 
 
 class BoundedChild:
@@ -73,10 +73,10 @@ class BoundedChild:
         self._turn = asyncio.Lock()
 
     async def run(self, data: bytes | bytearray, *words: str) -> bytes:
-        """Return the child's answer to `data` and some words; a cancelled call kills the child.
+        """Return the child's answer to `data` and the arguments `words`.
 
-        Raises OverBudget if the child fails or exceeds a limit, StorageError if no process can be
-        started now.
+        Cancelling the call kills the child. Raises OverBudget if the child fails or exceeds a
+        limit, StorageError if no process can be started now.
         """
         async with self._turn:
             child = self._start(words)
@@ -137,9 +137,9 @@ def _reason(status: int, took: float, budget: Budget) -> str:
 
 
 def serve(work: Callable[..., bytes]) -> None:
-    """Answer standard input by `work`, within the limits that the command line begins with.
+    """Apply `work` to standard input, within the limits given first on the command line.
 
-    The module that a BoundedChild starts calls this once its imports are loaded.
+    A module that BoundedChild starts calls this once its imports are loaded.
     """
     memory, processor, *words = sys.argv[1:]
     _set_limits(int(memory), int(processor))
@@ -151,7 +151,7 @@ def serve(work: Callable[..., bytes]) -> None:
 
 
 def _set_limits(memory: int, processor: int) -> None:
-    """Limit this process for good: memory, processor time, no files and no core dump."""
+    """Permanently limit memory and processor time, and forbid files and core dumps."""
     os.nice(NICENESS)
     limits = {resource.RLIMIT_FSIZE: 0, resource.RLIMIT_CORE: 0}
     with suppress(OSError):  # refused if Python has file capabilities, as for a low port

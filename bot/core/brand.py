@@ -1,4 +1,4 @@
-"""How sellers look to payers: the colours that they choose from, and the initials of a name."""
+"""Seller branding that payers see: the available colours, and the initials of a name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ Rgb: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class BrandColour:
-    """A colour for light ground and one for dark ground, as CSS writes them.
+    """A brand colour for light and for dark backgrounds, in CSS notation.
 
-    Each has a contrast of at least 4.5 to its text and to the grounds of the pages (WCAG 2.2,
-    1.4.3).
+    Each has a contrast of at least 4.5 to its text and to the page backgrounds (WCAG 2.2, 1.4.3).
     """
 
     light: str
@@ -28,7 +27,7 @@ class BrandColour:
 PAPER, INK = "#ffffff", "#10141d"
 
 LIGHT_GROUNDS, DARK_GROUNDS = ("#ffffff", "#eef0f4"), ("#1a1d24", "#0f1115")
-"""The colours on which pages show a brand colour."""
+"""The page backgrounds behind a brand colour."""
 
 COLOURS = {
     "blue": BrandColour("#1558d6", "#8ab4ff"),
@@ -46,28 +45,28 @@ DEFAULT_COLOUR = "blue"
 
 
 def colour_named(name: str | None) -> BrandColour:
-    """Return the colour of a name, the default for None and for an unknown name."""
+    """Return a colour by name, or the default if the name is None or unknown."""
     return COLOURS.get(name or DEFAULT_COLOUR, COLOURS[DEFAULT_COLOUR])
 
 
 def rgb_of(css: str) -> Rgb:
-    """Return the parts of a colour written as `#rrggbb`."""
+    """Parse a colour written as `#rrggbb`."""
     value = int(css.removeprefix("#"), 16)
     return value >> 16, value >> 8 & 0xFF, value & 0xFF
 
 
 JOINER = "\u200d"
-"""ZERO WIDTH JOINER, which makes one emoji of several."""
+"""ZERO WIDTH JOINER, which combines several emoji into one."""
 
 _EXTENDING = ("Mn", "Mc", "Me", "Cf")
-"""Categories of characters that belong to the one before them."""
+"""Categories of characters that extend the preceding character."""
 
 
 def initials(name: str) -> str:
     """Return the initials of a seller without a picture: one or two letters.
 
-    Two words of a script with upper and lower case give the first letters of both. Otherwise it is
-    the first character as people see it, marks and modifiers included.
+    A name of two words in a script with upper and lower case has two initials. Any other name has
+    one: its first user-perceived character, including marks and modifiers.
     """
     found = [letter for word in name.split() if (letter := _first_letter(word))]
     if not found:
@@ -87,7 +86,7 @@ def _has_case(letter: str) -> bool:
 
 
 def _character(text: str) -> str:
-    """Return the first character as people see it (Unicode UAX #29, as far as names need it)."""
+    """Return the first user-perceived character (the part of Unicode UAX #29 that names need)."""
     end = 1
     while end < len(text) and (_extends(text[end]) or text[end - 1] == JOINER):
         end += 1
@@ -102,5 +101,5 @@ def _extends(char: str) -> bool:
 
 
 def _is_regional(char: str) -> bool:
-    """True if a character is half of a flag."""
+    """True if a character is one of the two that form a flag."""
     return "\U0001f1e6" <= char <= "\U0001f1ff"

@@ -1,7 +1,7 @@
-"""The erasure of personal data from tables, batch by batch, while the bot works on them.
+"""Erase personal data from tables, batch by batch, while the bot is using them.
 
-The service and the chat describe their tables with such data. These are read beside the writer, and
-only rows that change are written, a few in each transaction, so that no payment waits long.
+The service and the chat describe their tables that hold personal data. Rows are read without
+blocking the writer, and changed rows are written in small transactions, so no payment waits long.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ CHANGES = 50
 """The most rows changed in one transaction: payments may wait for their locks."""
 
 MAX_CONDITIONS = 20
-"""The most people that SQL searches for before Python does: more conditions cost more than they
-save."""
+"""The most people that SQL filters by. With more people, the conditions cost more than they save,
+and only Python filters."""
 
 PLAIN = re.compile(r"[!#-\[\]-~]+")
-"""Text that JSON doesn't escape, and whose case SQL folds as Python does."""
+"""Text that JSON doesn't escape, and that SQL and Python case-fold alike."""
 
 WORD = re.compile(r"[^\s<>]+")
-"""A word of a text, also between tags of HTML."""
+"""A word of a text, including text between HTML tags."""
 
 NUMBER = re.compile(r"\+?[(\[]?\d[\d \u00a0\u2000-\u200a\u202f()[\]./\u2010-\u2015\u2212-]+\d")
-"""A phone number within a text, with the separators that people write between its digits."""
+"""A phone number within a text, including separators between the digits."""
 
 ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 """An email address or a paymail."""
@@ -52,8 +52,8 @@ ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 ADDRESS_IN_TEXT = re.compile(r"(?<![\w.%+\u2060-])[\w.%+\u2060-]+@[\w.\u2060-]*[^\W_]")
 """An address within a word, such as one behind `mailto:` or in quotes of any language.
 
-It may have word joiners, which the bot adds. No search begins within a run of these characters, so
-its time depends only on the length of a text.
+It may contain word joiners, which the bot adds. No match starts inside a run of these characters,
+so the search time depends only on the length of the text.
 """
 
 INVISIBLE = re.compile("[\u2060\u202a-\u202e\u2066-\u2069]")
@@ -63,10 +63,10 @@ PUNCTUATION = ".,;:!?()[]<>\"'\u2068\u2069"
 """Characters around a word that do not belong to it."""
 
 HIDDEN = "…"
-"""The text in place of an erased value; also the end of a value that was cut."""
+"""The text that replaces an erased value, and the end of a truncated value."""
 
 SHORTEST_CUT = 8
-"""The length of the shortest beginning by which a value that was cut is recognized."""
+"""The shortest prefix by which a truncated value is recognized, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ class Scope:
     """Whose data to erase."""
 
     people: frozenset[str] | None = None
-    """Only data that names these people (by `match_key`); None for everybody's."""
+    """Only data that names these people (by `match_key`); None means everybody."""
     before: int | None = None
     """Only data from before this time, in epoch ms."""
     request_id: str | None = None
     """Only data given for this payment request."""
     sellers: frozenset[str] = frozenset()
-    """The people who may be sellers. Contacts that were typed at a payment don't count: anybody can
-    type a seller's contact there."""
+    """The people who may be sellers. Contacts entered by payers don't count, because anybody could
+    enter a seller's contact there."""
     ids: frozenset[str] = frozenset()
     """Ids of payments and checkouts whose data is erased even if it names none of the people,
     because a name or a message alone doesn't identify a payer."""
@@ -91,7 +91,7 @@ class Scope:
     ) -> bool:
         """Return whether to erase `data`, given at `at` (epoch ms); False if it is empty.
 
-        `ids` are those in its row.
+        `ids` are the payment and checkout ids in its row.
         """
         if not self.includes(request_id, at):
             return False
@@ -101,7 +101,7 @@ class Scope:
         return any(self.people is None or match_key(text) in self.people for text in texts)
 
     def includes(self, request_id: str | None, at: int) -> bool:
-        """Return whether the request and the time (epoch ms) of data are within the scope."""
+        """Return whether data of this request and time (epoch ms) is within the scope."""
         if self.request_id is not None and request_id != self.request_id:
             return False
         return self.before is None or at < self.before
@@ -111,19 +111,19 @@ class Scope:
 class ErasedValues:
     """Values to erase from texts.
 
-    The time to search a text depends only on the length of the text, not on the number of values.
+    The time to search a text depends on its length, not on the number of values.
     """
 
     keys: frozenset[str]
-    """By `match_key`."""
+    """The `match_key` of each value."""
     lengths: Mapping[str, frozenset[int]]
-    """The numbers of words of values with several words, by their first word."""
+    """Word counts of the values with several words, by first word."""
     whole: Sequence[str]
-    """The keys in order, to find values that were cut."""
+    """The keys in order, to find truncated values."""
 
     @classmethod
     def of(cls, values: Iterable[str]) -> ErasedValues:
-        """Build it from values as payers gave them; it finds their forms in HTML too."""
+        """Build from values as payers entered them; HTML-escaped forms are found too."""
         keys, lengths = set(), defaultdict(set)
         for value in values:
             keys.add(match_key(value))
@@ -136,7 +136,7 @@ class ErasedValues:
         return cls(frozenset(keys - {""}), found, sorted(keys))
 
     def has_cut(self, text: str) -> bool:
-        """Return whether a text is a value to erase that was cut short with an ellipsis."""
+        """Return whether a text is a value to erase, truncated with an ellipsis."""
         key = match_key(text.strip(PUNCTUATION))
         beginning = key.removesuffix(HIDDEN)
         if beginning == key or len(beginning) < SHORTEST_CUT:
@@ -201,7 +201,7 @@ class PersonalTable:
 def mentions(
     table: str, keys: tuple[str, ...], time: str, lost: Mapping[str, ErasedValues], scope: Scope
 ) -> PersonalTable:
-    """Return a table whose rows mention people: each column in `lost` loses its values.
+    """Return a table whose rows mention people; each column in `lost` loses its values.
 
     `time` is the column with the time of the row (epoch ms). Only rows in the `scope` change.
     """
@@ -217,9 +217,9 @@ def mentions(
 
 
 def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
-    """Return a condition that is true of each row whose JSON names one of `people`; its parameters.
+    """Return a condition for rows whose JSON names one of `people`, and its parameters.
 
-    It is true of all rows if there are too many people, or if SQL might miss one of them.
+    The condition is true for all rows if there are too many people, or if SQL might miss one.
     """
     if not people or len(people) > MAX_CONDITIONS or not all(map(PLAIN.fullmatch, people)):
         return "1 = 1", {}
@@ -232,9 +232,10 @@ def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict
 
 
 def concerns(scope: Scope, text: str, id_columns: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return a condition that is true of each row that `scope` may cover, and its parameters.
+    """Return a condition for rows that `scope` may cover, and its parameters.
 
-    `text` is an SQL expression of what people entered; `id_columns` may have one of `scope.ids`.
+    `text` is an SQL expression for the text that people entered; `id_columns` may hold one of
+    `scope.ids`.
     """
     named, given = mentions_any(text, scope.people)
     if not scope.ids or scope.people is None:
@@ -283,9 +284,9 @@ async def _page(
 def match_key(text: str) -> str:
     """Return a key that is equal for all spellings of an address or a phone number.
 
-    It is the digits of a phone number, without a leading 00 or +. A domain beyond ASCII is in
-    letters, however it was encoded. Characters that only control how a text is shown don't count:
-    the bot adds and drops them, and composes letters and accents.
+    The key of a phone number is its digits, without a leading 00 or +. A non-ASCII domain is
+    decoded to letters. Characters that only control display are ignored, because the bot adds and
+    drops them; letters and accents are composed.
     """
     shown = INVISIBLE.sub("", text).strip()
     folded = unicodedata.normalize("NFD", shown).casefold()
@@ -315,7 +316,7 @@ def find_texts(data: object) -> Iterator[str]:
 
 
 def redact(data: Any, gone: ErasedValues) -> Any:
-    """Return a JSON value without the values `gone`, in texts too.
+    """Return a JSON value without the values `gone`, including those within texts.
 
     A field or an item that equals such a value is removed.
     """
@@ -333,7 +334,7 @@ def _is(value: object, gone: ErasedValues) -> bool:
 
 
 def _redact_text(text: str, gone: ErasedValues) -> str:
-    """Return a text without erased values: first of several words, then words, then numbers."""
+    """Return a text without erased values: first phrases, then single words, then numbers."""
     words, parts, done, number = [*WORD.finditer(text)], [], 0, 0
     while number < len(words):
         length = _erased_length(words, number, gone)
@@ -350,7 +351,7 @@ def _redact_text(text: str, gone: ErasedValues) -> str:
 
 
 def _erased_length(words: list[re.Match[str]], number: int, gone: ErasedValues) -> int:
-    """Return how many words, from `number` on, are an erased value: the most that fit, or 0."""
+    """Return the word count of the longest erased value starting at word `number`, or 0."""
     lengths = gone.lengths.get(match_key(words[number][0].strip(PUNCTUATION)), frozenset())
     for length in sorted({1, *lengths}, reverse=True):
         some = [word[0] for word in words[number : number + length]]

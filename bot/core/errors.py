@@ -51,7 +51,7 @@ from typing import ClassVar
 
 
 class BotError(Exception):
-    """An error that the design foresees; any other exception is a bug."""
+    """An expected error; any other exception is a bug."""
 
 
 class MoneyError(BotError):
@@ -84,7 +84,7 @@ class BadSignature(BotError):
 
 
 class Unreadable(BotError):
-    """A stored update or message with a missing field or a wrong type; it names the field."""
+    """A stored update or message with a missing or mistyped field; the message names the field."""
 
 
 class ConfigProblem(BotError):
@@ -129,7 +129,7 @@ class MailRefused(BotError):
         self.answer = answer
         """The server's reply."""
         self.remedy = remedy
-        """What to check, if `reason` doesn't say it."""
+        """Advice for the operator, if `reason` gives none."""
 
 
 class StorageError(BotError):
@@ -137,7 +137,7 @@ class StorageError(BotError):
 
 
 class ConstraintError(BotError):
-    """A row that breaks a rule of the schema: a key taken, a row missing that it refers to."""
+    """A row that breaks a rule of the schema: a duplicate key, or a missing referenced row."""
 
 
 class CommitUnknown(StorageError):
@@ -145,7 +145,7 @@ class CommitUnknown(StorageError):
 
 
 class NoLongerLead(BotError):
-    """Another replica leads the write scope: this one can't change its data any more."""
+    """Another replica leads the write scope, so this replica can no longer change its data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Refused(BotError):
     code: ClassVar[str] = "refused"
     """For machines."""
     default: ClassVar[str] = "This can't be done."
-    """The message of an error that is raised without one."""
+    """The message if the error is raised without one."""
 
     def __init__(self, message: str | None = None, info: Iterable[FieldProblem] = ()) -> None:
         super().__init__(message or self.default)
@@ -174,7 +174,7 @@ class Refused(BotError):
 
 
 class InvalidBody(Refused):
-    """A wrong body or parameter; without a message, the first of `info` is the message."""
+    """A wrong body or parameter; the message defaults to the first entry of `info`."""
 
     code = "invalidBody"
     default = "The body is not valid."
@@ -328,5 +328,5 @@ class PeerRefusal(PeerError):
 
 
 def requested_wait(error: Exception) -> float:
-    """Return how long a server asks us to wait, in seconds; 0 if it doesn't say."""
+    """Return the wait that a server asked for, in seconds; 0 if it named none."""
     return error.retry_after or 0.0 if isinstance(error, Overloaded) else 0.0

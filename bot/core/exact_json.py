@@ -1,4 +1,4 @@
-"""JSON with exact numbers, Decimal instead of float; all JSON is read here."""
+"""JSON with exact numbers (Decimal instead of float); all JSON is read here."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 import simplejson
 
 MAX_DEPTH = 100
-"""Levels of nesting: far more than any update from Telegram has, and far fewer than the thousand at
-which writing the value would fail."""
+"""Levels of nesting: far more than any update from Telegram has, and far below the thousand levels
+at which serializing fails."""
 
 STORED_DEPTH = 2 * MAX_DEPTH
-"""Levels of nesting in the database, where objects of our own contain JSON that others sent."""
+"""Levels of nesting in the database: our objects may contain JSON that others sent."""
 
 MAX_SIZE = 64 * 1024 * 1024
 """In characters; code that receives bodies over the network has much lower limits."""
@@ -45,8 +45,8 @@ def canonical(value: Any) -> str:
 def loads(text: str | bytes, *, depth: int = MAX_DEPTH, strict: bool = False) -> Any:
     """Read JSON (RFC 8259), decimals as Decimal.
 
-    With `strict`, repeated names and lone surrogates are refused, as in I-JSON (RFC 7493). Raises
-    JsonError, also for NaN, Infinity and numbers out of range.
+    `strict` rejects repeated names and lone surrogates, as I-JSON does (RFC 7493). Raises
+    JsonError, including for NaN, Infinity and out-of-range numbers.
     """
     if isinstance(text, bytes):
         text = _text_of(text)

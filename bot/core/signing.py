@@ -1,7 +1,7 @@
 """Webhook signatures as in Standard Webhooks 1.0 (HMAC-SHA256 over id, time and body).
 
-The package `standardwebhooks` computes them. Its `verify` reads the clock itself and raises other
-exceptions too, so times and headers are checked here.
+The package `standardwebhooks` computes the signatures. Times and headers are checked here, because
+its `verify` reads the clock itself and raises other exceptions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from standardwebhooks import Webhook
 from bot.core import errors
 
 PREFIX = "whsec_"
-SECRET_BYTES = 24  # the least that Standard Webhooks recommends
+SECRET_BYTES = 24  # the minimum that Standard Webhooks recommends
 TOLERANCE = timedelta(minutes=5)
 
 _ID, _TIMESTAMP, _SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
@@ -38,10 +38,10 @@ def check_secret(secret: str) -> None:
 
 
 def sign(secrets: Sequence[str], message_id: str, now: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers for a UTF-8 body, with a signature by each secret of a rotation.
+    """Return the headers for a UTF-8 body, signed with each secret of a rotation.
 
-    Raises BadSignature for a malformed secret; ValueError (a bug) without a secret, for a naive
-    `now` and for a body that is not UTF-8.
+    Raises BadSignature if a secret is malformed, and ValueError (a bug) if there is no secret,
+    `now` is naive, or the body is not UTF-8.
     """
     if not secrets:
         raise ValueError("signing needs a secret")
@@ -90,7 +90,7 @@ def _utc(now: datetime) -> datetime:
 
 @lru_cache(maxsize=256)
 def _signer(secret: str) -> Webhook:
-    """Return the signer of a secret, which is checked: the package drops what is not base64."""
+    """Return the signer of a validated secret: the package silently drops non-base64 characters."""
     encoded = secret.removeprefix(PREFIX).rstrip("=")
     try:
         key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)

@@ -1,16 +1,16 @@
-"""Tables of the chat. A comment explains columns whose name and type don't."""
+"""Tables of the chat. Comments explain columns that aren't self-explanatory."""
 
 CHAT = (
     # Sellers.
     #   pays_later: 1 once a seller without a payout account chose to connect one later
-    #   prices: the last ones, as JSON
+    #   prices: the most recent prices, as JSON
     #   quiet, summary: quiet hours (from-to) and the time of the daily summary, in minutes of the
     #       day in the seller's `zone`
     #   summary_at: when the next summary is due
     #   name … accent: the profile, which payers see
     #   profile_version: counts changes of the profile
-    #   profile_offered_at: when the seller was asked for it, once
-    #   album: the last album of photos that was answered, with a `+` if it had words
+    #   profile_offered_at: when the seller was asked, once, for a profile
+    #   album: the last photo album that was answered, with a `+` if it had a caption
     """
     CREATE TABLE sellers (
         id BIGINT PRIMARY KEY,
@@ -70,8 +70,8 @@ CHAT = (
     #   due_at: when time alone changes the link's cards
     #   delivered_count: payments whose alert was delivered
     #   muted_count: payments that came while alerts were off
-    #   summed_up: 1 once the line at the end of a drop was sent
-    #   file_id: Telegram's id of the picture that was made for `file_key`
+    #   summed_up: 1 once the summary at the end of a drop was sent
+    #   file_id: Telegram's id of the picture for `file_key`
     """
     CREATE TABLE listings (
         id TEXT PRIMARY KEY,
@@ -103,15 +103,15 @@ CHAT = (
     # Payments that the chat has recorded.
     #   found: 1 if the reconciler found it, 2 if its webhook replaced a placeholder, 0 otherwise
     #   number: the transaction's number, folded for searches; NULL for a placeholder
-    #   number_reversed: the same backwards
-    #   paid_by: how it was paid, in JSON, if the service says
-    #   reference: that of the bank transfer, folded
-    #   paid_back_at: when the seller paid it back, as the seller says
+    #   number_reversed: the number backwards
+    #   paid_by: how it was paid, in JSON, if known from the service
+    #   reference: the reference of the bank transfer, folded
+    #   paid_back_at: when the seller paid it back, according to the seller
     #   short_at: the `received_at` of the underpaid record that it replaced
     #   payer_name, message: the payer's words
     #   message_hidden: 1 once the seller has hidden them
-    #   alerted_in: the message_id of the alert that shows them (sent_alerts)
-    #   sent_told, paid_back_told: 1 once the seller has read who is notified of these marks
+    #   alerted_in: the message_id of the alert that shows the payer's words (sent_alerts)
+    #   sent_told, paid_back_told: 1 once the seller was informed who is notified of these marks
     """
     CREATE TABLE received_payments (
         request_id TEXT NOT NULL,
@@ -168,15 +168,15 @@ CHAT = (
     """,
     "CREATE INDEX received_payments_seller ON received_payments (seller_id, received_at)",
     # Claims: payers say that they have sent the money, and the seller confirms it. Also underpaid
-    # money, which the seller may accept: the payment then counts as a sale.
+    # payments, which the seller may accept as a sale.
     #   folded: the reference, folded for searches
-    #   claimed_at: of the newest claim, as a lapsed checkout can be claimed again
+    #   claimed_at: time of the newest claim, because a lapsed checkout can be claimed again
     #   message_id: the claim's own message
-    #   answered_in: the message in which its button was pressed last
-    #   reminders: how many were sent
-    #   remind_at: when the next one is due
+    #   answered_in: the message in which its button was last pressed
+    #   reminders: the number of reminders sent
+    #   remind_at: when the next reminder is due
     #   unproven: claims of this request from the payer's network
-    #   alone: 1 if it has a message of its own, 0 if it is in its link's digest
+    #   alone: 1 if it has its own message, 0 if it is in its link's digest
     """
     CREATE TABLE claims (
         id TEXT PRIMARY KEY,
@@ -204,10 +204,10 @@ CHAT = (
     "CREATE INDEX claims_together ON claims (listing_id) WHERE state = 'waiting' AND alone = 0",
     "CREATE INDEX claims_reference ON claims (seller_id, folded) WHERE folded IS NOT NULL",
     "CREATE INDEX claims_due ON claims (remind_at) WHERE state = 'waiting'",
-    # The digest of those claims of a link that have no message of their own.
-    #   message_id: the message that shows it
+    # The digest of the claims of a link that don't have their own message.
+    #   message_id: the message that shows the digest
     #   sounded_at: when it was last sent as a new message
-    #   due_at: when it is sent as a new message again
+    #   due_at: when it will next be sent as a new message
     #   sending, editing: the queued messages that send and edit it
     """
     CREATE TABLE claim_digests (
@@ -220,10 +220,10 @@ CHAT = (
     )
     """,
     "CREATE INDEX claim_digests_due ON claim_digests (due_at) WHERE due_at IS NOT NULL",
-    # Receipts that payers keep in Telegram, each in one account, as they were last fetched.
-    #   id: names the receipt in buttons
-    #   sent: 1 once the seller has sent what was bought
-    #   awaited: the last unit whose code is still to come
+    # Receipts that payers keep in Telegram, each in one account, as last fetched.
+    #   id: identifies the receipt in buttons
+    #   sent: 1 once the seller has sent the goods
+    #   awaited: the last unit whose code has not arrived yet
     """
     CREATE TABLE kept_receipts (
         request_id TEXT NOT NULL,
@@ -246,7 +246,7 @@ CHAT = (
     CREATE INDEX kept_receipts_awaited ON kept_receipts (request_id, awaited)
     WHERE awaited IS NOT NULL
     """,
-    # Gaps that the reconciler saw: units of a link, `sold` in all, were gone without a payment.
+    # Gaps that the reconciler saw: units of a link (`sold` in total) were gone without a payment.
     # They count as sold if they are still gone after a while.
     """
     CREATE TABLE sightings (
@@ -255,8 +255,8 @@ CHAT = (
         seen_at BIGINT NOT NULL
     )
     """,
-    # Links whose service counts more payments than it lists: they are searched again once one of
-    # the two numbers changes, or after an hour.
+    # Links for which the service counts more payments than it lists: they are searched again when
+    # either number changes, or after an hour.
     """
     CREATE TABLE payment_gaps (
         listing_id TEXT PRIMARY KEY REFERENCES listings (id),
@@ -265,7 +265,7 @@ CHAT = (
         searched_at BIGINT NOT NULL
     )
     """,
-    # Requests that a service made twice and that were paid, once they are in the operator's log.
+    # Accidental copies of requests that were paid and have been reported in the operator's log.
     """
     CREATE TABLE paid_doubles (
         request_id TEXT PRIMARY KEY,
@@ -275,7 +275,7 @@ CHAT = (
     # The sums of a link's payments, for alerts and cards.
     #   settlement: as in chat/store/revenue.py: oversold, underpaid and paid-back payments are not
     #       earned, and have sums of their own
-    #   pieces: the quantity that was bought, one per payment unless a payer took several
+    #   pieces: the quantity sold, one per payment unless a payer took several
     #   billions, rest: parts of the sum in minor units (core/database/tables.py)
     """
     CREATE TABLE takings (
@@ -290,13 +290,13 @@ CHAT = (
     )
     """,
     # Messages that show a payment link.
-    #   message_id: 0 for an inline message, whose lane has its id
+    #   message_id: 0 for an inline message, whose id is in its lane
     #   own: 1 in the seller's chat, 2 in the chat of somebody who followed the link, 0 for an
     #       inline message
-    #   picture, shown, menu: what it shows
+    #   picture, shown, menu: its current content
     #   waiting: the queued message that will change it
-    #   refused, refusals: the picture that Telegram has refused, and how often
-    #   retry_at: when it is sent again
+    #   refused, refusals: the picture that Telegram refused, and how often
+    #   retry_at: when the picture is sent again
     """
     CREATE TABLE posts (
         id TEXT PRIMARY KEY,
@@ -328,7 +328,7 @@ CHAT = (
     )
     """,
     "CREATE INDEX shown_texts_oldest ON shown_texts (shown_at)",
-    # Alerts that show words of payers, as they were queued: they are edited when words are hidden.
+    # Alerts that show payers' words, as queued: they are edited when the words are hidden.
     """
     CREATE TABLE sent_alerts (
         lane TEXT NOT NULL,
@@ -340,7 +340,7 @@ CHAT = (
     """,
     "CREATE INDEX sent_alerts_oldest ON sent_alerts (sent_at)",
     # Sellers' pictures, as JPEG.
-    #   kept: 1 once a request has it; otherwise it is deleted with its draft
+    #   kept: 1 once a request uses it; otherwise it is deleted with its draft
     """
     CREATE TABLE images (
         id TEXT PRIMARY KEY,
@@ -351,12 +351,12 @@ CHAT = (
     )
     """,
     "CREATE INDEX images_loose ON images (created_at) WHERE kept = 0",
-    # The dialect of each payment service, by PAYMENTS_URL, unless it is the first in
-    # chat/jobs/dialects.py.
+    # The dialect of each payment service, by PAYMENTS_URL, unless it is the default (the first in
+    # chat/jobs/dialects.py).
     "CREATE TABLE dialects (server TEXT PRIMARY KEY, name TEXT NOT NULL)",
-    # Payment services that refused the `seller` of a request: they don't get it for a while.
+    # Payment services that refused the `seller` of a request: it is omitted for a while.
     "CREATE TABLE seller_refusals (server TEXT PRIMARY KEY, refused_at BIGINT NOT NULL)",
-    # Sellers who have been warned that this service's prices aren't checked.
+    # Sellers who were warned that this service's prices aren't checked.
     """
     CREATE TABLE unchecked_prices (
         server TEXT NOT NULL,

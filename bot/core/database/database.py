@@ -1,11 +1,11 @@
-"""What every engine offers: transactions, reads, and events for those who wait for rows.
+"""The interface of every engine: transactions, reads, and events for tasks that wait for rows.
 
-A transaction is a function of a `Transaction`: it commits whole or not at all. Statements take
-named parameters (`:name`) and are written once, for SQLite and PostgreSQL.
+A transaction is a function that takes a `Transaction`; all or nothing is committed. Statements take
+named parameters (`:name`) and are written once for both SQLite and PostgreSQL.
 
 A write scope is a part of the data whose transactions run one at a time in all replicas. It is a
 row of the table `slices`, which each of its transactions locks first. The row names the replica
-that leads the scope, so that a former lead finds out before it changes anything.
+that leads the scope, so a former lead notices before it changes anything.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ Row = dict[str, Any]
 Engine = Literal["sqlite", "postgresql"]
 
 TEST_WRITE = "UPDATE migrations SET number = number WHERE number = 1"
-"""A statement that changes nothing, and yet reaches the disk when it is committed."""
+"""A statement that changes nothing, but whose commit is written to the disk."""
 
 STORE_RETRY_SECONDS = 0.5
-"""The mean of seconds between attempts of `transaction_until_stored`."""
+"""The mean delay between attempts of `transaction_until_stored`, in seconds."""
 
 REMIND_SECONDS = 30.0
-"""Seconds between two log lines about one lasting failure."""
+"""Seconds between log lines about one persistent failure."""
 
 CALM_SECONDS = 1.0
-"""Seconds between two log lines about failures that come and go."""
+"""Seconds between log lines about intermittent failures."""
 
 
 class Health:
     """The outcome of the last use of a shared resource, reported by any thread.
 
-    Many parts meet the same failure again and again. The log gets one line for all of them when it
-    begins, one from time to time while it lasts, and one when it is over.
+    Many callers meet the same failure again and again. The log gets one line when the failure
+    begins, further lines from time to time while it lasts, and one line when it is over.
     """
 
     def __init__(self, failed_event: str, recovered_event: str) -> None:
-        """Take the names of the log's events."""
+        """Initialize with the names of the log events."""
         self._lock = threading.Lock()
         self._failed_event, self._recovered_event = failed_event, recovered_event
         self._reason: str | None = None
@@ -60,7 +60,7 @@ class Health:
         self._in_a_row = 0
         self._announced = False
         self.failures = 0
-        """Failures so far: whoever remembers the number recognizes newer ones."""
+        """Failures so far; callers compare the number to detect new failures."""
 
     def worked(self) -> None:
         with self._lock:
@@ -71,7 +71,7 @@ class Health:
                 self._reason, self._in_a_row, self._announced = None, 0, False
 
     def failed(self, reason: str) -> None:
-        """Record a failed use; `reason` contains no person and no secret."""
+        """Record a failed use; `reason` contains no personal data and no secrets."""
         with self._lock:
             now = time.monotonic()
             self.failures += 1
@@ -88,17 +88,17 @@ class WriteLease:
     """The lead of a write scope."""
 
     owner: str
-    """The replica that leads; "" if none does."""
+    """The leading replica; "" if there is none."""
 
     term: int
     """A later lead has a higher term."""
 
 
 class Transaction(ABC):
-    """A transaction under way, valid only inside the function that it was passed to.
+    """A transaction in progress, valid only inside the function that it was passed to.
 
-    If the first run was rolled back, the function runs again from its beginning, with a new
-    `Transaction`. So it may change nothing but rows.
+    If a run is rolled back, the function may run again from the beginning with a new `Transaction`.
+    So it must have no side effects except on rows.
     """
 
     engine: Engine
@@ -113,11 +113,11 @@ class Transaction(ABC):
 
     @abstractmethod
     def execute(self, sql: str, **params: object) -> int:
-        """Run a statement; return the number of rows that it changed."""
+        """Run a statement; return the number of changed rows."""
 
     @abstractmethod
     def lock(self, sql: str, **params: object) -> None:
-        """Lock rows by a SELECT … FOR NO KEY UPDATE; SQLite, with its one writer, locks nothing."""
+        """Lock rows with SELECT … FOR NO KEY UPDATE; does nothing on SQLite with its one writer."""
 
     def one(self, sql: str, **params: object) -> Row | None:
         """Return the first row, or None."""
@@ -140,7 +140,7 @@ class Run(Protocol):
 
 
 class OwnWriter(ABC):
-    """A writer beside the database's, which waits behind no other transaction."""
+    """An additional writer, which doesn't wait behind other transactions."""
 
     @abstractmethod
     def run(self, work: Callable[[Transaction], T]) -> T:
@@ -148,7 +148,7 @@ class OwnWriter(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close its connection, if it has one."""
+        """Close the connection, if there is one."""
 
 
 class Database(ABC):
@@ -156,7 +156,7 @@ class Database(ABC):
 
     engine: Engine
     health: Health
-    """What its last uses found."""
+    """The outcome of recent uses."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, WeakSet[asyncio.Event]] = defaultdict(WeakSet)
@@ -165,23 +165,23 @@ class Database(ABC):
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
         """Run `work` as one durable transaction; an exception in it rolls everything back.
 
-        Transactions that wait for each other's rows are named alike by `about`, so that others
-        don't wait behind them. Raises StorageError if the machine fails (a lock, a full disk);
-        then nothing is stored.
+        Transactions that contend for the same rows have the same `about`, so that other
+        transactions don't wait behind them. Raises StorageError if the machine fails (a lock, a
+        full disk); nothing is stored then.
         """
 
     async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:
-        """Run a transaction of hundreds of rows beside the event loop.
+        """Run a transaction of hundreds of rows outside the event loop.
 
-        A `transaction` may run on the event loop, and has to be short.
+        `transaction` may run on the event loop, so its work must be short.
         """
         return await self.transaction(work, about)
 
     async def transaction_until_stored(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work` as `transaction` does, again and again until the database can be used.
+        """Run `work` like `transaction`, and retry until the database can be used.
 
-        It stores the outcome of a call to another server: if that were lost, the call would be
-        repeated.
+        It stores the outcome of a call to another server: if the outcome were lost, the call would
+        be repeated.
         """
         while True:
             try:
@@ -191,13 +191,13 @@ class Database(ABC):
 
     @abstractmethod
     def run(self, work: Callable[[Transaction], T]) -> T:
-        """Run a transaction from code without an event loop: commands, the start."""
+        """Run a transaction from code without an event loop, such as commands and startup."""
 
     @abstractmethod
     def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:
         """Return a view whose transactions run one at a time among all replicas.
 
-        With a `lead` they raise NoLongerLead as soon as the scope of this `name` has another one.
+        With a `lead`, they raise NoLongerLead as soon as the scope has another lead.
         """
 
     @abstractmethod
@@ -206,23 +206,23 @@ class Database(ABC):
 
     @abstractmethod
     async def read(self, work: Callable[[Transaction], T]) -> T:
-        """Run `work`, which only reads, beside the writers; it sees only committed data."""
+        """Run read-only `work` concurrently with the writers; it sees only committed data."""
 
     async def query(self, sql: str, **params: object) -> list[Row]:
-        """Return all rows of a SELECT, read beside the writers."""
+        """Return all rows of a SELECT, concurrently with the writers."""
         return await self.read(lambda tx: tx.query(sql, **params))
 
     async def one(self, sql: str, **params: object) -> Row | None:
-        """Return the row that a key or an index finds in a few steps, or None.
+        """Return a row that is found by a key or an index, or None.
 
-        Statements that scan rows are for `query`.
+        Use `query` for statements that scan rows.
         """
         return await self.read(lambda tx: tx.one(sql, **params))
 
     def listen(self, topic: str) -> asyncio.Event:
-        """Return an event that is set by each commit that wakes `topic`; the caller clears it.
+        """Return an event that every commit that wakes `topic` sets; the caller clears it.
 
-        It is forgotten once the caller keeps no reference to it.
+        The database keeps only a weak reference to the event.
         """
         event = asyncio.Event()
         self._listeners[topic].add(event)
@@ -235,11 +235,11 @@ class Database(ABC):
 
     @abstractmethod
     def count_with(self, increment: Callable[..., None]) -> None:
-        """Set the function that counts: `increment(name, *labels)`, called from any thread."""
+        """Set the counting function `increment(name, *labels)`, which any thread may call."""
 
     @abstractmethod
     def count(self, name: str, *labels: str) -> None:
-        """Increment a counter of /metrics now; `Transaction.count` waits for the commit."""
+        """Increment a counter of /metrics now, unlike `Transaction.count`."""
 
     @abstractmethod
     async def check(self) -> str | None:
@@ -254,16 +254,16 @@ class Database(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Finish transactions under way, then close every connection; wait for no lock."""
+        """Finish current transactions, then close every connection; don't wait for locks."""
 
 
 def jittered(seconds: float) -> float:
-    """Return 50 to 150 % of a time, so that many callers don't come back at once."""
+    """Return 50 to 150 % of a duration, so that many callers don't return at the same time."""
     return seconds * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
 
 
 def raisable(error: BaseException) -> BaseException:
-    """Return an error that a future can raise: StopIteration would end its reader (PEP 479)."""
+    """Return an error that a future can raise, instead of StopIteration (PEP 479)."""
     if not isinstance(error, StopIteration):
         return error
     bug = RuntimeError("a transaction raised StopIteration")
@@ -272,4 +272,4 @@ def raisable(error: BaseException) -> BaseException:
 
 
 def count_nothing(_name: str, *_labels: str) -> None:
-    """Count nothing, as commands do that serve no /metrics."""
+    """Do nothing: for commands, which serve no /metrics."""

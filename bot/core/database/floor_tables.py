@@ -1,11 +1,11 @@
-"""Tables of the floor: the outbox, secrets at rest, the audit log, replicas."""
+"""Tables of bot/core: the outbox, secrets at rest, the audit log, replicas."""
 
 FLOOR = (
-    # Messages that must not be lost, on their way in or out (see core/outbox/outbox.py).
-    #   subject: what the message is about
-    #   failures, crashes: attempts in a row that ended in an exception, or with their process
-    #   rank: its place among messages of other accounts
-    #   lease: the worker that performs it
+    # Incoming and outgoing messages that must not be lost (see core/outbox/outbox.py).
+    #   subject: the thing that the message is about
+    #   failures, crashes: consecutive attempts that raised, or whose process died
+    #   rank: its position among messages of other accounts
+    #   lease: the worker that handles it
     """
     CREATE TABLE outbox (
         id TEXT PRIMARY KEY,
@@ -30,7 +30,7 @@ FLOOR = (
     """,
     "CREATE INDEX outbox_heads ON outbox (queue, lane, priority, id) WHERE state = 'waiting'",
     "CREATE INDEX outbox_subject ON outbox (queue, subject) WHERE subject IS NOT NULL",
-    # With the id, so that the next of a thousand messages due at one time is found without sorting.
+    # With the id, so that the next of a thousand simultaneously due messages is found unsorted.
     "CREATE INDEX outbox_due ON outbox (queue, lane, due_at, id) WHERE state = 'waiting'",
     "CREATE INDEX outbox_leased ON outbox (queue, lane, leased_until) WHERE state = 'leased'",
     "CREATE INDEX outbox_settled ON outbox (queue, settled_at) WHERE settled_at IS NOT NULL",
@@ -40,9 +40,9 @@ FLOOR = (
     "CREATE INDEX outbox_joined ON outbox (id) WHERE state = 'joined'",
     # The lanes of each queue; the lane `*` is the queue itself.
     #   open_at: when the lane's next message may be claimed, null if no message waits
-    #   rank: that of the next message
+    #   rank: the rank of the next message
     #   turn: the position in the cycle of classes
-    #   waits_for: the group in which the lane waits for room (see core/outbox/groups.py)
+    #   waits_for: the full group in which the lane is parked (see core/outbox/groups.py)
     """
     CREATE TABLE lanes (
         queue TEXT NOT NULL,
@@ -58,7 +58,7 @@ FLOOR = (
         PRIMARY KEY (queue, lane)
     )
     """,
-    # The name of the lane comes last, so that both engines order lanes of one time alike.
+    # The name of the lane comes last, so that both engines order simultaneous lanes alike.
     """
     CREATE INDEX lanes_open ON lanes (queue, priority, open_at, lane)
     WHERE open_at IS NOT NULL AND paused IS NULL AND waits_for IS NULL
@@ -88,9 +88,9 @@ FLOOR = (
     "CREATE INDEX audit_subject ON audit (subject, id)",
     # One row, replaced by each test write (see core/database/sqlite.py).
     "CREATE TABLE probe (number INTEGER PRIMARY KEY, filler TEXT NOT NULL)",
-    # What replicas over one database know of each other (see core/replicas). Without replicas this
-    # table and the next three are empty.
-    #   beat: counts up while the replica lives; observers measure by their own clocks how long ago
+    # Replicas on one database (see core/replicas). Without replicas, this table and the next three
+    # are empty.
+    #   beat: increases while the replica lives; observers time it with their own clocks
     #   settings: a digest of the settings that all replicas must share
     """
     CREATE TABLE replicas (
@@ -103,7 +103,7 @@ FLOOR = (
         started_at BIGINT NOT NULL
     )
     """,
-    # The replica that leads in a role, '' if no replica does; each change has a new `term`.
+    # The leading replica of each role, '' if there is none; each change has a new `term`.
     """
     CREATE TABLE leads (
         role TEXT PRIMARY KEY,
@@ -112,7 +112,7 @@ FLOOR = (
     )
     """,
     # Write scopes: a scope's transactions run one at a time in all replicas, under its row's lock.
-    # `owner` and `term` are its lead's: a transaction of a former lead finds others there.
+    # `owner` and `term` identify the lead, so a former lead's transaction notices the change.
     """
     CREATE TABLE slices (
         name TEXT PRIMARY KEY,
@@ -120,7 +120,7 @@ FLOOR = (
         term BIGINT NOT NULL DEFAULT 0
     )
     """,
-    # Calls by the `subject` of a rate limit that all replicas counted, in the window of time that
+    # Calls counted by all replicas, by the `subject` of the rate limit, in the time window that
     # begins at `slot` (epoch seconds).
     """
     CREATE TABLE rates (
@@ -132,7 +132,7 @@ FLOOR = (
     )
     """,
     "CREATE INDEX rates_slot ON rates (slot)",
-    # The server of this database and its timeline, as PostgreSQL numbers them: another timeline may
-    # be another past (see core/database/timelines.py). At most one row; no row on SQLite.
+    # The PostgreSQL server of this database and its timeline: a different timeline may mean a
+    # different past (see core/database/timelines.py). At most one row; no row on SQLite.
     "CREATE TABLE timelines (system TEXT PRIMARY KEY, timeline BIGINT NOT NULL)",
 )

@@ -1,7 +1,7 @@
-"""Database files that commands open through sqlite-utils: their tables and their damage.
+"""Inspect the tables and the damage of database files, which commands open with sqlite-utils.
 
-The running bot uses core/database/opening.py instead. A file may come from outside, so nothing in
-its schema is trusted (sqlite.org/security.html).
+The running bot uses core/database/opening.py instead. A file may come from an untrusted source, so
+its schema is never trusted (sqlite.org/security.html).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CHECK_SECONDS = 5.0
 """The longest check of a file; it covers only a part of a large file."""
 
 STEPS = 20_000
-"""Instructions of SQLite between two reads of the clock."""
+"""SQLite instructions between two reads of the clock."""
 
 LOCK_SECONDS = 5.0
 """The longest wait for another process's lock."""
@@ -58,7 +58,7 @@ def find_damage(path: str, seconds: float = CHECK_SECONDS) -> str | None:
 
 
 def first_flaw(db: Database) -> str | None:
-    """Return the first damage in a database, or None; indexes and references are not compared."""
+    """Return the first damage in a database, or None; indexes and references are not checked."""
     (row,) = db.query("PRAGMA quick_check(1)")
     return None if row["quick_check"] == SOUND else sanitize.line(row["quick_check"])
 

@@ -1,6 +1,6 @@
-"""The database that DATABASE_URL names: plain SQL behind one of two engines.
+"""Open the database of DATABASE_URL with one of the two engines.
 
-The rest of the code knows `Database` and `Transaction` (core/database/database.py) alone.
+The rest of the code uses only `Database` and `Transaction` (core/database/database.py).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def open_database(url: str, *, writing: bool = False) -> database.Database:
 
 
 def place_of(url: str) -> str:
-    """Return what a DATABASE_URL names, for people: the absolute path of a file, or a server."""
+    """Describe the target of a DATABASE_URL: the absolute path of a file, or a server."""
     if urls.is_postgres(url):
         return urls.safe_url(url)
     return str(Path(urls.sqlite_path(url)).absolute())
@@ -34,10 +34,10 @@ def place_of(url: str) -> str:
 def open_for_command(
     url: str, *, writing: bool = False, creates: bool = False
 ) -> database.Database:
-    """Open the database of `DATABASE_URL` for a command, which may run beside the bot.
+    """Open the database of `DATABASE_URL` for a command that may run at the same time as the bot.
 
-    A database that replicas use is not migrated. Raises BotError if there is none, unless the
-    command `creates` it, and the errors of `open_database`.
+    A database that replicas use is not migrated. Raises BotError if there is no database, unless
+    the command `creates` it, and the errors of `open_database`.
     """
     if urls.is_postgres(url):
         from bot.core.database.postgres import engine, migrating  # noqa: PLC0415 - loads psycopg

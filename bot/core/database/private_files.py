@@ -1,7 +1,7 @@
-"""Files and folders with payers' data, which only the user who runs the bot may read.
+"""Private files and folders with payers' data, readable only by the user who runs the bot.
 
-SQLite gives the files beside a database the mode of the database (sqlite.org/wal.html), so a
-database that is created private stays private as a whole.
+SQLite creates its side files with the mode of the database file (sqlite.org/wal.html), so all files
+of a private database are private.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ OTHERS = 0o077
 """The mode bits of the group and of everybody else."""
 
 SIDE_FILES = ("-wal", "-shm", "-journal")
-"""Endings of the files that SQLite keeps beside a database."""
+"""Suffixes of SQLite's side files."""
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder for its owner alone, with its parents; an existing one keeps its mode."""
+    """Create a private folder and its parents; an existing folder keeps its mode."""
     folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
 
 
 def make_file(path: str) -> None:
-    """Create an empty file for its owner alone, unless there is one. Raises OSError.
+    """Create an empty private file, unless the file exists. Raises OSError.
 
-    A link is followed: SQLite would create the file that it names, readable to everybody.
+    A link is followed, because SQLite would create its target, readable by everybody.
     """
     with suppress(FileExistsError):
         os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
 
 
 def database_files(path: str | Path) -> list[Path]:
-    """Return the names of a database and of the files that SQLite keeps beside it."""
+    """Return the paths of a database and its side files."""
     return [Path(f"{path}{ending}") for ending in ("", *SIDE_FILES)]
 
 
 def find_exposed(paths: Iterable[Path]) -> list[Path]:
-    """Return the files that others on this machine may read or write."""
+    """Return the files that other users of this machine may read or write."""
     return [path for path in paths if _mode(path) & OTHERS]
 
 
 def make_private(paths: Iterable[Path]) -> list[Path]:
-    """Remove the rights of others to these files; return those that were exposed.
+    """Remove other users' access to these files; return the files that were exposed.
 
-    A file of another user stays as it is: `find_exposed` still names it.
+    A file that another user owns stays unchanged, and `find_exposed` still returns it.
     """
     found = find_exposed(paths)
     for path in found:

@@ -1,10 +1,10 @@
-"""Tables of the payment request service. A comment explains columns whose name and type don't."""
+"""Tables of the payment request service. Comments explain columns that aren't self-explanatory."""
 
 SERVICE = (
-    # Applications. After a rotation, the former webhook secret signs too until `former_until`, and
-    # the former secret of the application is accepted, of which the hash is kept.
-    #   confirms: 1 if holders of the email addresses that it names have to confirm them
-    #   seller: the profile, in JSON, of its requests that have none of their own
+    # Applications. After a rotation, until `former_until`, the former webhook secret also signs and
+    # the former application secret, stored as a hash, is also accepted.
+    #   confirms: 1 if the holders of email addresses that it names must confirm them
+    #   seller: the default seller profile of its requests, in JSON
     """
     CREATE TABLE apps (
         id TEXT PRIMARY KEY,
@@ -22,22 +22,22 @@ SERVICE = (
     """,
     # Payment requests; a one-off is a request of one unit.
     #   payout: the owner of the payout accounts that its receiver names (`account:REF`), null for
-    #       another destination
-    #   webhook_events: those that its application asks for, in JSON
+    #       any other destination
+    #   webhook_events: the events that its application asks for, in JSON
     #   amount_choice: the amounts that a payer may choose, in JSON
     #   keep_url: the address at which a receipt can be kept
-    #   delivery: what a payer gets: `text` (`delivery_text`), `file` (`delivery_file`) or `codes`
+    #   delivery: the goods: `text` (`delivery_text`), `file` (`delivery_file`) or `codes`
     #   codes_count: the last unit that has a code
-    #   codes_skipped: units up to it without a code, as they were sold with something else
+    #   codes_skipped: units up to `codes_count` without a code, because their goods were different
     #   volume_billions, volume_rest: the sum of all payments (core/database/tables.py)
-    #   raised_billions, raised_rest: the sum that counts towards the `goal`: of payments that took
+    #   raised_billions, raised_rest: the sum that counts towards the `goal`: payments that took
     #       their units and were not paid back
     #   remaining_units: null if any number may pay
     #   paid_count: units sold
     #   sales_count: payments that took units
-    #   oversold_count: payments that took none
-    #   stage: the status that it was last seen in (see service/requests/request_rows.py)
-    #   paused: 1 if an edit ended it at once
+    #   oversold_count: payments that took no units
+    #   stage: the status that was last seen (see service/requests/request_rows.py)
+    #   paused: 1 if an edit ended it immediately
     """
     CREATE TABLE payment_requests (
         id TEXT PRIMARY KEY,
@@ -99,7 +99,7 @@ SERVICE = (
     CREATE INDEX payment_requests_staged ON payment_requests (app_id, stage, created_at, id)
     WHERE deleted_at IS NULL
     """,
-    # Times and units decide the status: these four find the requests whose stage is outdated.
+    # Times and units decide the status; these four indexes find requests with an outdated stage.
     """
     CREATE INDEX payment_requests_spent ON payment_requests (app_id, id)
     WHERE deleted_at IS NULL AND remaining_units = 0 AND reserved_units = 0
@@ -117,12 +117,12 @@ SERVICE = (
     CREATE INDEX payment_requests_starting ON payment_requests (app_id, stage, enabled_at)
     WHERE deleted_at IS NULL AND enabled_at IS NOT NULL
     """,
-    # The kinds of real money that are offered, written at each start; without a row, test money is.
+    # The offered kinds of real money, written at each start; if empty, test money is offered.
     "CREATE TABLE offered_rails (kind TEXT PRIMARY KEY)",
-    # Payout accounts, to which the money of a seller's payments goes. A retired account stays while
-    # money may still arrive for it.
-    #   details: how to pay it, sealed
-    #   since: the time of the first account of this way
+    # Payout accounts, which receive the money of a seller's payments. A retired account is kept
+    # while money may still arrive for it.
+    #   details: the payment details, sealed
+    #   since: the time of the first account with this way
     """
     CREATE TABLE payout_accounts (
         id TEXT PRIMARY KEY,
@@ -147,7 +147,7 @@ SERVICE = (
     CREATE INDEX payout_accounts_retired ON payout_accounts (retired_at)
     WHERE retired_at IS NOT NULL
     """,
-    # Prices of one unit of a currency at a source, in decimal text.
+    # Prices of one unit of a currency from a source, as decimal text.
     """
     CREATE TABLE exchange_rates (
         source TEXT NOT NULL,
@@ -161,23 +161,23 @@ SERVICE = (
     #   quote: what the payer pays
     #   network: a keyed hash of the payer's address, until `counted_until`
     #   payer: the random id in the payer's cookie, while the checkout lasts; null without a cookie
-    #   site: a keyed hash of the IPv6 site around the address, or else of the address, until
+    #   site: a keyed hash of the IPv6 site of the address, or of an IPv4 address, until
     #       `counted_until`
     #   language: of the receipt by email, null if no receipt is sent
     #   lapses_at: when its units are released
-    #   way, account_id: how the money is paid, and the account that gets it
+    #   way, account_id: how the money is paid, and the account that receives it
     #   automatic: 0 if the seller has to confirm the payment
     #   host: the wallet's host
-    #   external_id: the invoice's id, unique over all rails; null for test money that comes at once
-    #   reference: to be written on a bank transfer
-    #   pay_with, look: what the payer is shown, and what the rail polls with, in JSON
+    #   external_id: the invoice's id, unique over all rails; null for immediate test money
+    #   reference: the reference that payers write on a bank transfer
+    #   pay_with, look: the data shown to the payer, and the data for the rail's polls, in JSON
     #   failure: why it could not be opened
     #   looked_at: null if no wallet is asked
-    #   expires_at: the end of its invoice
-    #   claim_lapses_at: the end of its claim, which may outlast its units
-    #   held: 0 once its claim outlasts its units
-    #   counted_until: 0 until it is paid or given up; null if no cap counts it from then on
-    #   price: what the payer chose to pay for one of `quantity`, null for the request's own price
+    #   expires_at: when its invoice expires
+    #   claim_lapses_at: when its claim lapses, which may be after its units are released
+    #   held: 0 if its units are released but its claim remains
+    #   counted_until: 0 until it is paid or given up; null if no cap counts it afterwards
+    #   price: the price per unit that the payer chose, null for the request's own price
     #   payer_name, message: the payer's words to the seller
     """
     CREATE TABLE checkouts (
@@ -258,11 +258,11 @@ SERVICE = (
     """,
     # Payments; a checkout can have several.
     #   rail: the kind of money
-    #   amount, currency, receivers: what was asked for
-    #   instrument_amount, instrument_currency, instrument_shares: what the payer paid
-    #   rate: between the two, if they differ
-    #   payer_number: numbers the payers of a request who gave their data, at the first payment of
-    #       each; the highest number is their count, even once their data is erased
+    #   amount, currency, receivers: the requested money
+    #   instrument_amount, instrument_currency, instrument_shares: the money that the payer paid
+    #   rate: the exchange rate between the two currencies, if they differ
+    #   payer_number: numbers the payers of a request who gave their data, on each payer's first
+    #       payment; the highest number is their count, even after their data is erased
     #   first_unit: the number of the payment's first unit, null if it took none
     #   message_hidden, sent_at, paid_back_at: the seller's marks
     """
@@ -309,7 +309,7 @@ SERVICE = (
     """,
     "CREATE INDEX payments_checkout ON payments (checkout_id)",
     # Calls with an idempotency key.
-    #   made: the data of the answer to a repeated call, such as the id of the created object
+    #   made: the data for answering a repeated call, such as the id of the created object
     """
     CREATE TABLE idempotency (
         app_id TEXT NOT NULL,
@@ -321,10 +321,10 @@ SERVICE = (
     )
     """,
     "CREATE INDEX idempotency_oldest ON idempotency (created_at)",
-    # Notifications: one for each payment and channel, another one when an underpaid payment is
-    # raised or completed, and one for each claim of a checkout. The outbox has its state under the
-    # same id.
-    #   letter: the notification whose letter reports this payment too, which may be this one
+    # Notifications: one for each payment and channel, another when an underpaid payment is raised
+    # or completed, and one for each claim of a checkout. The outbox has their state under the same
+    # id.
+    #   letter: the notification whose letter reports this payment, which may be this notification
     """
     CREATE TABLE deliveries (
         id TEXT PRIMARY KEY,
@@ -363,9 +363,9 @@ SERVICE = (
         PRIMARY KEY (delivery_id, number)
     )
     """,
-    # An address that an application names for one of its sellers (`owner`, '' for itself).
+    # An address that an application names for a seller (`owner`; '' for the application itself).
     #   mailbox: a digest of the address
-    #   token: in the link that confirms the address
+    #   token: part of the link that confirms the address
     """
     CREATE TABLE recipients (
         id TEXT PRIMARY KEY,
@@ -402,7 +402,7 @@ SERVICE = (
 )
 
 
-# Tables of the goods that payers get after payment; they refer to tables of SERVICE.
+# Tables of the goods that payers get after payment; they reference tables of SERVICE.
 
 
 GOODS = (
@@ -432,8 +432,8 @@ GOODS = (
         PRIMARY KEY (file_id, place)
     )
     """,
-    # The delivery of a request before an edit changed it, which units up to number `last_unit` got;
-    # nulls if there was none. A text or a file that was corrected has no row.
+    # The delivery of a request before an edit, for units up to number `last_unit`; nulls if there
+    # was no delivery. A corrected text or file has no row.
     """
     CREATE TABLE former_deliveries (
         request_id TEXT NOT NULL REFERENCES payment_requests (id),

@@ -1,8 +1,8 @@
-"""A SQLite database as one file: copied while others use it, checked, compacted, moved into place.
+"""A SQLite database as one file: copy it while in use, check it, compact it, move it into place.
 
-A copy is one read transaction, so it shows one moment and blocks no writer; the new file needs no
--wal. A database file is only opened through SQLite: any other close of it in this process drops
-SQLite's locks (sqlite.org/howtocorrupt.html), so files are linked and renamed here.
+A copy is one read transaction, so it is consistent and blocks no writer; the new file needs no
+-wal. A database file is opened only through SQLite, because closing any other handle of the file in
+this process drops SQLite's locks (sqlite.org/howtocorrupt.html). So files are linked and renamed.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ REQUIRED_TABLES = {"migrations", "outbox", "payment_requests", "payments", "rece
 
 WRITABLE = "mode=rw"
 UNSHARED = "mode=ro&immutable=1"
-"""Of a file that no other process can open meanwhile: SQLite takes no locks."""
+"""URI parameters for a file that no other process can open: SQLite takes no locks."""
 
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every database (sqlite.org/fileformat2.html)."""
 
 RANDOM = r"[a-z0-9_]{8}"
-"""The end of tempfile's names."""
+"""The random suffix of tempfile's names."""
 
 MAX_SIZE = 128 * 1024 * 1024
-"""Bytes of the largest file that is rewritten beside a running bot: its payers wait meanwhile, and
-are refused after five seconds (measured: 130 MB in a second, 50 MB on a busy machine)."""
+"""The largest file, in bytes, that is rewritten while the bot runs: payers wait meanwhile, and are
+refused after five seconds (measured: 130 MB per second, 50 MB on a busy machine)."""
 
 LOG_SECONDS, PAUSE = 30.0, 0.05
 """The longest wait for readers of the -wal, and the time between two attempts."""
 
 
-# Copies of a database, and what they hold.
+# Copies of a database, and their contents.
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Contents:
 
 @contextmanager
 def temporary_file(target: Path) -> Iterator[Path]:
-    """Create a file beside `target`, of mode 0600, and delete it when the block ends.
+    """Create a file next to `target` with mode 0600, and delete it when the block ends.
 
     Raises BotError if the folder can't be written to.
     """
@@ -88,17 +88,17 @@ def temporary_file(target: Path) -> Iterator[Path]:
 
 
 def find_leftovers(folder: Path, target: str) -> list[Path]:
-    """Return the files of `temporary_file` whose process was killed; `target` is a pattern."""
+    """Return files that killed processes left behind; `target` is a pattern."""
     endings = "|".join(private_files.SIDE_FILES)
     name = re.compile(rf"\.(?:{target})\.{RANDOM}(?:{endings})?")
     return [one for one in folder.iterdir() if name.fullmatch(one.name) and not one.is_dir()]
 
 
 def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
-    """Copy a database as it is at this moment into the file `target`.
+    """Copy a snapshot of a database into the file `target`.
 
-    It is `live` if others may have it open. Raises BotError if `source` can't be read, or `target`
-    can't hold it.
+    Set `live` if others may have the database open. Raises BotError if `source` can't be read or
+    `target` can't be written.
     """
     with _naming(source), inspection.opened(source, WRITABLE) if live else _readable(source) as old:
         old.table_names()  # raises if the file is locked or damaged
@@ -118,7 +118,7 @@ def forget_processes(path: Path) -> None:
 
 
 def read_contents(path: Path) -> Contents:
-    """Return the summary of a database. Raises BotError if it is not of this program."""
+    """Return the summary of a database. Raises BotError if it doesn't belong to this program."""
     with _naming(path), _readable(path) as db:
         if not set(db.table_names()) >= REQUIRED_TABLES:
             raise errors.BotError(f"{path}: {NOT_OURS}")
@@ -133,7 +133,7 @@ def read_contents(path: Path) -> Contents:
 
 
 def read_sealed_secret(path: Path) -> str | None:
-    """Return any of the secrets in a database, still sealed; None if there is none."""
+    """Return any secret in a database, still sealed; None if there are no secrets."""
     with _naming(path), _readable(path) as db:
         row = next(db["kept_secrets"].rows_where(order_by="name", limit=1), None)
         return str(row["sealed"]) if row else None
@@ -142,7 +142,7 @@ def read_sealed_secret(path: Path) -> str | None:
 def holds_data(path: Path, embedded: str) -> bool:
     """Return whether data would be lost with this file; True if it can't be read.
 
-    `embedded` is the name of the secret of the application that a start creates.
+    `embedded` is the name of the secret of the application that the first start creates.
     """
     if Path(f"{path}-wal").exists() and Path(f"{path}-wal").stat().st_size:
         return True
@@ -166,11 +166,11 @@ def is_database(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-# Checks of a copy: that it is not damaged, and has exactly the schema that our migrations make.
+# Checks that a copy is undamaged and has exactly the schema that our migrations make.
 #
-# A backup is a file from outside. A trigger in it would run within our statements, and a view would
-# pass for a table (sqlite.org/security.html). So only the catalogue is read before the check of the
-# schema, exactly as it is written: a description of it could hide what it can't describe.
+# A backup is untrusted. A trigger in it would run within our statements, and a view could pose as a
+# table (sqlite.org/security.html). So before the schema check, only the raw catalogue is read: a
+# parsed description could hide objects that it can't describe.
 
 
 Entry: TypeAlias = tuple[str, str, str, str | None]
@@ -187,13 +187,13 @@ STATISTICS: frozenset[Entry] = frozenset(
         ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"),
     )
 )
-"""Tables that ANALYZE makes (sqlite.org/fileformat2.html): harmless, any operator may run it."""
+"""Tables that ANALYZE creates (sqlite.org/fileformat2.html): harmless, any operator may run it."""
 
 MARKS = ("application_id", "user_version", "encoding")
-"""Pragmas stored in the file; our migrations leave them at SQLite's defaults."""
+"""Pragmas stored in the file; our migrations keep SQLite's defaults."""
 
 MAX_NAMED = 3
-"""Differences that an error names; it counts the others."""
+"""Differences that an error names; the rest is only counted."""
 
 
 def check_sound(path: Path, source: Path) -> None:
@@ -202,7 +202,7 @@ def check_sound(path: Path, source: Path) -> None:
 
 
 def check_foreign(path: Path, source: Path) -> None:
-    """Raise BotError if a copy of `source`, a file from outside, is not ours or inconsistent."""
+    """Raise BotError if a copy of an untrusted `source` is not ours or inconsistent."""
     check_schema(path, source)
     _check(path, source, inspection.first_inconsistency)
 
@@ -257,7 +257,7 @@ def _marks(conn: sqlite3.Connection) -> dict[str, object]:
 
 
 def _differences(found: Counter[Entry], expected: Counter[Entry]) -> Iterator[str]:
-    """Yield the objects that are not ours, that differ from ours, and that are missing."""
+    """Yield the foreign, the different and the missing objects."""
     names = {entry[:2] for entry in expected}
     present = {entry[:2] for entry in found}
     for kind, name, table, _ in found - expected:
@@ -270,15 +270,15 @@ def _differences(found: Counter[Entry], expected: Counter[Entry]) -> Iterator[st
             yield f"{kind} {name} is missing"
 
 
-# A database that other processes are kept out of, and files moved into place.
+# Exclusive access to a database, and moving files into place.
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[bool]:
     """Merge a database's -wal into it and keep other processes from opening it.
 
-    Yields False, and keeps nobody out, if another process has it open: in WAL mode even an idle
-    process holds a lock. Raises BotError if the file can't be opened.
+    Yield False, and keep nobody out, if another process has the database open: in WAL mode even an
+    idle process holds a lock. Raises BotError if the file can't be opened.
     """
     with _naming(path), inspection.opened(path, WRITABLE) as db:
         yield _is_alone(db)
@@ -293,7 +293,7 @@ def held(path: Path) -> Iterator[Database]:
     with _naming(path), inspection.opened(path, WRITABLE) as db:
         if not _is_alone(db):
             raise errors.BotError(f"{path}: is in use: stop the bot first")
-        # A database can't be copied within a transaction: its lock is kept beyond the end of it.
+        # A database can't be copied within a transaction: keep the lock after the transaction.
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
         db.execute("COMMIT")
         yield db
@@ -319,7 +319,7 @@ def _is_alone(db: Database) -> bool:
 
 
 def publish(made: Path, target: Path) -> None:
-    """Sync a file to the disk and rename it to `target`, unless that name is taken.
+    """Sync a file to the disk and rename it to `target`, unless the name is taken.
 
     Raises BotError.
     """
@@ -330,11 +330,12 @@ def publish(made: Path, target: Path) -> None:
 
 
 def replace(made: Path, target: Path, aside: Path) -> None:
-    """Move a file to `target`; the file that was there is named `aside` from then on.
+    """Move a file to `target`, and keep the previous file as `aside`.
 
-    It is one rename, so that a crash leaves either the old file or the new one; on a disk without
-    hard links it may leave the old file only as `aside`. A -wal that could not be merged is moved
-    first: it would damage another file. Raises BotError, and then nothing has changed.
+    A single rename ensures that a crash leaves either the old or the new file in place; on a disk
+    without hard links, a crash may leave the old file only as `aside`. A -wal that could not be
+    merged is moved first, because it would damage the new file. Raises BotError; nothing is changed
+    then.
     """
     with _naming(target), ExitStack() as undo:
         _sync(made)
@@ -361,10 +362,10 @@ def merge_log(path: Path) -> None:
 def compact(path: Path) -> bool:
     """Rewrite a database file without deleted bytes, and empty its -wal; writers wait meanwhile.
 
-    Every connection of the bot deletes securely: SQLite overwrites deleted rows, but not the copies
-    that page splits left in the free space of pages. VACUUM removes these too.
-    If another process has the file open, and it is so large that payers would be refused, only the
-    -wal is emptied, and False is returned. Raises BotError.
+    All connections of the bot use secure deletion: SQLite overwrites deleted rows, but not copies
+    that page splits left in free space. VACUUM removes these copies.
+    If another process has the file open and the file is so large that payers would be refused, only
+    empty the -wal and return False. Raises BotError.
     """
     may_wait = path.stat().st_size <= MAX_SIZE
     if not may_wait:
@@ -410,7 +411,7 @@ def _unlink(name: Path, path: Path) -> None:
 
 
 def _readable(path: Path) -> AbstractContextManager[Database]:
-    """Open a file to read; create no file beside one that has none."""
+    """Open a file for reading, without creating side files."""
     is_alone = not any(Path(f"{path}{ending}").exists() for ending in private_files.SIDE_FILES)
     return inspection.opened(path, UNSHARED if is_alone else "mode=ro")
 
@@ -425,7 +426,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Raise errors of SQLite and of the disk as a BotError with the name of the file."""
+    """Convert errors of SQLite and the disk to a BotError with the file name."""
     try:
         yield
     except sqlite3.DatabaseError as error:

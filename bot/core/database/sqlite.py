@@ -29,11 +29,11 @@ T = TypeVar("T")
 
 READERS = 2
 READER_KIB = 500
-"""What a reader keeps of the file in memory: a quarter of SQLite's default, because each commit
-empties it and the system keeps the file too."""
+"""The page cache of a reader: a quarter of SQLite's default, because each commit empties it and the
+system caches the file as well."""
 
 PROVEN_SECONDS = 1.0
-"""The time for which a result is returned again, so that frequent checks cost nothing."""
+"""How long a result is reused, so that frequent checks cost nothing."""
 
 PAYMENT_BYTES = 128 * 1024
 """The most bytes that a payment writes: the pages of its rows and their indexes, about 25."""
@@ -41,16 +41,16 @@ PAYMENT_BYTES = 128 * 1024
 COMMIT_BYTES = sqlite_writer.MAX_GROUP * 64 * 1024
 """The most bytes that one commit of a full group of payments writes.
 
-Measured: 28 KiB a payment in a small database. A smaller write may fit into the space that a failed
-commit left in the -wal, and proves nothing.
+Measured: 28 KiB per payment in a small database. A smaller write proves nothing, because it may fit
+into the space that a failed commit left in the -wal.
 """
 
 
 class StorageCheck:
-    """The check that a payment can be stored: a read, then a write of a payment's size.
+    """Checks that a payment can be stored: a read, then a write of a payment's size.
 
-    After a failed commit, of a payment or of a probe, a small write that succeeds proves nothing: a
-    write of `COMMIT_BYTES` has to succeed.
+    After a failed commit of a payment or a probe, a successful small write proves nothing: a write
+    of `COMMIT_BYTES` must succeed.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class StorageCheck:
         probe: Callable[[int], Awaitable[None]],
         health: Health,
     ) -> None:
-        """Take functions that read from the file and write a number of bytes to it."""
+        """Initialize with functions that read from the file and write a number of bytes to it."""
         self._query, self._probe, self._health = query, probe, health
         self._clock = time.monotonic
         self._probing = asyncio.Lock()
@@ -124,7 +124,7 @@ class SqliteDatabase(Database):
         return self._writer.submit(work).result()
 
     def in_write_scope(self, name: str, lead: WriteLease | None = None) -> Database:  # noqa: ARG002
-        """Return this database: its one writer serves every write scope, and leads."""
+        """Return this database: its only writer serves every write scope and always leads."""
         return self
 
     def own_writer(self) -> OwnWriter:
@@ -137,8 +137,8 @@ class SqliteDatabase(Database):
     async def one(self, sql: str, **params: object) -> Row | None:
         """Return the row that a key or an index finds in a few steps, or None.
 
-        It is read on the event loop, since a change of threads takes ten times as long as the row;
-        if the file can't be read at once, a reader's thread waits for it.
+        It is read on the event loop, because switching threads takes ten times as long as reading
+        the row. If the file can't be read immediately, a reader thread waits for it.
         """
         try:
             with sqlite_writer.storage_errors():
@@ -157,7 +157,7 @@ class SqliteDatabase(Database):
         return await self._storage_check()
 
     async def probe(self, size: int) -> None:
-        """Replace the bytes of the last probe by `size` others, durably. Raises StorageError."""
+        """Durably replace the last probe with `size` new bytes. Raises StorageError."""
         filler = secrets.token_hex(size // 2)  # random: a file system could compress anything else
         await self.bulk(partial(_fill, filler=filler))
 
@@ -210,11 +210,11 @@ class SharedWriter(OwnWriter):
         return self._database.run(work)
 
     def close(self) -> None:
-        """Close nothing: the writer is the database's."""
+        """Do nothing: the writer belongs to the database."""
 
 
 def open_sqlite(url: str, *, writing: bool = False) -> SqliteDatabase:
-    """Open the file of a DATABASE_URL as `open_database` does. Raises ConfigProblem."""
+    """Open the file of a DATABASE_URL, like `open_database`. Raises ConfigProblem."""
     path = urls.sqlite_path(url)
     urls.refuse_lost_file(path)
     try:

@@ -1,9 +1,9 @@
 """The only writer of a SQLite file: it commits queued transactions together.
 
-A commit waits for the disk, so one commit serves all transactions in the queue. Each runs in a
-savepoint of its own, so that it is stored whole or not at all, and no caller gets a result before
-the commit. The writer's thread commits, and runs statements that take long. Short statements run on
-the event loop: at each of them the thread would wait for the interpreter, which the event loop has
+A commit waits for the disk, so one commit serves all transactions in the queue. Each transaction
+runs in its own savepoint, so that it is stored completely or not at all, and no caller gets a
+result before the commit. The writer's thread commits and runs long statements. Short statements run
+on the event loop, because the thread would have to wait for the interpreter lock at each of them
 (docs/decisions/0082-statements-on-the-event-loop.md).
 """
 
@@ -117,19 +117,20 @@ LOCK_PAUSE = 0.01
 """Seconds between attempts to begin while another process writes."""
 
 TURN_SECONDS = 0.005
-"""The time for which transactions run on the event loop before other tasks get their turn."""
+"""How long transactions run on the event loop before other tasks get their turn."""
 
 CROWD = 4
 PAUSE_SECONDS = 0.003
-"""After a group of this many transactions, the next group begins this much later at the earliest: a
-commit costs as much as three payments, and many small commits would leave no time for payers."""
+"""After a group of this many transactions, the next group waits at least PAUSE_SECONDS: a commit
+costs as much as three payments, and many small commits would leave no time for payers."""
 
 MAX_GROUP = 64
-"""Transactions in one commit: the first of them waits for all the others."""
+"""The most transactions in one commit: the first of them waits for all the others."""
 
 CHECKPOINT_PAGES = 4000
-"""Pages of the -wal (16 MiB) after which its content moves into the file: each changed page once,
-however often it changed. About sixty payments with a webhook write SQLite's default of 1,000."""
+"""Pages of the -wal (16 MiB) before its content moves into the file. Each changed page moves only
+once, however often it changed. SQLite's default of 1,000 pages is about sixty payments with a
+webhook."""
 
 FILE_MOVED = (
     "its file was moved, deleted or replaced: put it back, beside its -wal with the newest data"
@@ -155,7 +156,7 @@ class QueuedTransaction:
     """In monotonic seconds; until then it waits for other processes."""
     future: Future[Any] | asyncio.Future[Any]
     in_thread: bool
-    """True if it runs in the writer's thread."""
+    """True if the transaction runs in the writer's thread."""
     result: Any = None
     error: BaseException | None = None
     topics: frozenset[str] = frozenset()
@@ -163,7 +164,7 @@ class QueuedTransaction:
     is_answered: bool = False
 
     def begin(self) -> bool:
-        """Return False if it was cancelled; from then on a future of `submit` can't be."""
+        """Return False if it was cancelled; afterwards a future of `submit` can't be cancelled."""
         if isinstance(self.future, Future):
             return self.future.set_running_or_notify_cancel()
         return not self.future.cancelled()
@@ -179,11 +180,11 @@ class QueuedTransaction:
 
 
 class Writer:
-    """Runs transactions on one connection, in the order of their queue, a group in each commit.
+    """Runs queued transactions in order on one connection, one group per commit.
 
     Short transactions run on an event loop, which hands the commit to the writer's thread. The
-    thread runs long transactions, transactions of callers without an event loop, and all of them
-    while another process writes.
+    thread runs long transactions, transactions of callers without an event loop, and, while another
+    process writes, all transactions.
     """
 
     def __init__(self, path: str, conn: sqlite3.Connection, health: database.Health) -> None:
@@ -207,7 +208,7 @@ class Writer:
     def keep_journals_in_memory(self) -> None:
         """Keep the journals of savepoints in memory, once the schema is up to date.
 
-        Files of them would be as much to write as the transactions themselves. Before that, new
+        Journal files would double the amount of data written. While the schema is migrated, new
         indexes of large tables are sorted in files.
         """
         self._thread.submit(self._conn.execute, "PRAGMA temp_store = MEMORY").result()
@@ -215,8 +216,8 @@ class Writer:
     def submit(self, work: Callable[[database.Transaction], T]) -> Future[T]:
         """Queue a transaction; return a future that is set once it is durable.
 
-        An exception of `work`, or StorageError if the machine fails, rolls it back. It does not run
-        if the future is cancelled before.
+        An exception in `work`, or StorageError if the machine fails, rolls it back. It does not run
+        if the future is cancelled first.
         """
         future: Future[T] = Future()
         self.enqueue(work, future)
@@ -232,8 +233,8 @@ class Writer:
     ) -> None:
         """Queue a transaction.
 
-        A `caller` calls it from its event loop, and gets the result there; the transaction runs
-        there too unless `in_thread`. Without a caller it runs in the writer's thread.
+        A `caller` must call this from its event loop and gets the result there; the transaction
+        also runs there unless `in_thread`. Without a caller it runs in the writer's thread.
         """
         deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
         one = QueuedTransaction(work, caller, deadline, future, in_thread)
@@ -373,7 +374,7 @@ class Writer:
         return self._commit(group)
 
     def _commit(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
-        """Commit a group that ran, if it was not undone; return it, with its errors."""
+        """Commit a group that ran, unless it was undone; return it with its errors."""
         conn = self._conn
         if not conn.in_transaction:
             return group
@@ -388,7 +389,7 @@ class Writer:
         return group
 
     def _undo(self, group: list[QueuedTransaction], error: BaseException) -> None:
-        """Roll back a group, with an error for each transaction that has none of its own."""
+        """Roll back a group; set `error` on each transaction without its own error."""
         if self._conn.in_transaction:
             self._conn.execute("ROLLBACK")
         for one in group:

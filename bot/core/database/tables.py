@@ -1,4 +1,4 @@
-"""Tables, columns and sums in SQL: what statements are built of.
+"""Building blocks of SQL statements: tables, columns and sums.
 
 Columns are always named: a `SELECT *` fails in a running replica once a migration adds a column.
 """
@@ -50,7 +50,7 @@ NUMBERS = "migrations"
 """The table of the schema's own version."""
 
 OF_RUNNING_PROCESSES = frozenset({"probe", "replicas", "leads", "slices", "rates", "timelines"})
-"""Tables about running processes and their server: no other database has a use for their rows."""
+"""Tables about running processes and their server, whose rows are useless in another database."""
 
 FILLED_BY_A_START = OF_RUNNING_PROCESSES | {NUMBERS, "kept_secrets", "lanes", "apps", "audit"}
 """Tables that have rows even before anybody has used the database."""
@@ -79,7 +79,7 @@ class Table:
 
 
 def read_tables(version: int) -> tuple[Table, ...]:
-    """Return the tables whose rows are copied, in a version of the schema; referred ones first."""
+    """Return the tables to copy in a version of the schema; referenced tables come first."""
     found, parents = {}, {}
     with closing(sqlite.in_memory(version)) as conn:
         for name in _names(conn):

@@ -1,9 +1,9 @@
-"""Find a database that went back in time without `restore`, by its server's timeline.
+"""Detect by its server's timeline that a database went back in time without `restore`.
 
-Every promotion and every recovery to a point in time begins a new timeline of PostgreSQL. The
-database notes the timeline on which its messages are known to be complete; on another timeline,
-messages that were sent may wait again. A restored snapshot of a disk keeps its timeline and is not
-found.
+Every promotion and every point-in-time recovery begins a new PostgreSQL timeline. The database
+records the timeline on which its messages are known to be complete. On any other timeline, messages
+that were already sent may be waiting again. A restored disk snapshot keeps its timeline, so it is
+not detected.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ SELECT CAST(NOT pg_is_in_recovery()
   AND has_function_privilege('pg_control_system()', 'EXECUTE')
   AND has_function_privilege('pg_walfile_name(pg_lsn)', 'EXECUTE') AS INTEGER) AS may
 """
-"""Some providers forbid to ask."""
+"""Some providers forbid the query."""
 
 ASK = """
 SELECT CAST(system_identifier AS TEXT) AS system,
   SUBSTR(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline
 FROM pg_control_system()
 """
-"""The timeline is the beginning of the name of the file that is written now, hexadecimal: the
-checkpoint still has the former timeline for a second or more after a promotion."""
+"""The timeline (hexadecimal) is a prefix of the current WAL file's name. The checkpoint would still
+have the former timeline for a second or more after a promotion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class Timeline:
 
 
 def note(tx: database.Transaction) -> str | None:
-    """Note the server's timeline if none is noted; return what `find_change` returns."""
+    """Record the server's timeline if none is recorded; return the result of `find_change`."""
     if tx.one(NOTED) is None:
         accept(tx)
     return find_change(tx)
 
 
 def find_change(tx: database.Transaction) -> str | None:
-    """Return what happened if the server is on another timeline than the noted one, else None.
+    """Return an explanation if the server is not on the recorded timeline, else None.
 
-    The text is for operators, and names the command to run. None on SQLite, and if no timeline is
-    noted.
+    The text is for operators, and names the command to run. Return None on SQLite, or if no
+    timeline is recorded.
     """
     now, row = read(tx), tx.one(NOTED)
     if now is None or row is None:
@@ -70,7 +70,7 @@ def find_change(tx: database.Transaction) -> str | None:
 
 
 def accept(tx: database.Transaction) -> None:
-    """Note that the database is complete on the timeline that its server is on now."""
+    """Record that the database is complete on its server's current timeline."""
     now = read(tx)
     if now is None:
         return
@@ -83,7 +83,7 @@ def accept(tx: database.Transaction) -> None:
 
 
 def read(tx: database.Transaction) -> Timeline | None:
-    """Return the timeline that the server is on; None on SQLite, or if it doesn't say."""
+    """Return the server's current timeline; None on SQLite, or if the server doesn't reveal it."""
     if tx.engine != "postgresql":
         return None
     may = tx.one(MAY_ASK)

@@ -1,8 +1,8 @@
-"""What a DATABASE_URL names: a SQLite file or a PostgreSQL server.
+"""Parse DATABASE_URL, which names a SQLite file or a PostgreSQL server.
 
-A PostgreSQL URL is one of libpq (postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING),
-with a parameter of ours, `pooler=transaction`: a pooler such as PgBouncer gives each transaction
-another connection to the server.
+PostgreSQL URLs follow libpq (postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING). Our
+own parameter `pooler=transaction` means that a pooler such as PgBouncer may give each transaction a
+different connection to the server.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def postgres_address(url: str) -> Address:
         parts = urlsplit(url)
     except ValueError:
         raise unreadable() from None
-    # A password with an @ leaves two of them, one with / ? or # moves its rest into another part of
-    # the URL, which libpq would show in its errors.
+    # A password with an @ leaves two of them in the URL. If a password contains / ? or #, its rest
+    # ends up in another part of the URL, which libpq would show in its errors.
     is_cut = (
         bool(parts.fragment)
         or parts.netloc.count("@") > 1
@@ -70,7 +70,7 @@ def postgres_address(url: str) -> Address:
 
 
 def safe_url(url: str) -> str:
-    """Return a URL that can be shown: without the password and parameters of a server."""
+    """Return a displayable URL, without the password and parameters of a server."""
     if not is_postgres(url):
         return url
     scheme, _, rest = url.partition("://")
@@ -81,7 +81,7 @@ def safe_url(url: str) -> str:
 
 
 def passwords(url: str) -> list[str]:
-    """Return the secrets in a URL, both as they are written there and decoded."""
+    """Return the secrets in a URL, both encoded and decoded."""
     if not is_postgres(url):
         return []
     _, _, rest = url.partition("://")
@@ -91,7 +91,7 @@ def passwords(url: str) -> list[str]:
 
 
 def unreadable() -> errors.ConfigProblem:
-    """Return the problem of a URL that can't be read; it quotes nothing, which may be secret."""
+    """Return the error for an unreadable URL, which quotes nothing because it may be secret."""
     return errors.ConfigProblem(
         "DATABASE_URL: write postgresql://user:password@host/database, with parameters of libpq"
         " alone; in the password write %25 for %, %40 for @, %2F for /, %3F for ?, %23 for # and"
@@ -106,8 +106,8 @@ STAMP = r"\d{8}T\d{6}Z"
 """A time in the name of a file."""
 
 MOVED, REPLACED = "{}-moved-{}{}", "{}-replaced-{}{}"
-"""The name of a database that was moved to a server or replaced by a backup: its old name, the time
-and its ending."""
+"""File name of a database that was moved to a server or replaced by a backup: its old name, the
+time and its suffix."""
 
 IS_MOVED = "was moved to a PostgreSQL server, and is {} now: set DATABASE_URL to that server"
 IS_REPLACED = "is missing, but a restore has put {} aside: run restore again"
@@ -116,7 +116,7 @@ IS_REPLACED = "is missing, but a restore has put {} aside: run restore again"
 def sqlite_path(url: str) -> str:
     """Return the path of `sqlite:///relative` or `sqlite:////absolute`. Raises ConfigProblem.
 
-    Any other spelling is refused, since it would name another file than was meant.
+    Any other spelling is refused, because it would name a different file than intended.
     """
     scheme, _, rest = url.partition(":")
     path = unquote(rest[len("///") :])
@@ -147,9 +147,9 @@ def url_of(path: Path) -> str:
 
 
 def refuse_lost_file(path: str) -> None:
-    """Raise ConfigProblem if a file that was there is missing.
+    """Raise ConfigProblem if a database file existed but is missing.
 
-    A new one would be empty, and SQLite would delete a -wal without its file, with the data in it.
+    A new file would be empty, and SQLite would delete an orphaned -wal with its data.
     """
     file, log = Path(path), Path(path + "-wal")
     if file.exists() and file.stat().st_size > 0:
@@ -172,7 +172,7 @@ def refuse_lost_file(path: str) -> None:
 def file_identity(path: str) -> tuple[int, int] | None:
     """Return device and inode of the file at `path`; None if there is none.
 
-    What is written to an open file that has lost its name is lost.
+    Data written to an open file that has been unlinked is lost.
     """
     try:
         found = os.stat(path)  # noqa: PTH116 - before each transaction, and Path costs as much again

@@ -70,7 +70,7 @@ def holds_secrets(tx: database.Transaction) -> bool:
 def check_key(tx: database.Transaction, vault: Vault) -> None:
     """Check the key against a stored secret. Raises ConfigProblem if another key sealed it.
 
-    In an empty database a secret is stored, so that the next key can be checked.
+    In an empty database, store a secret so that later keys can be checked.
     """
     row = tx.one("SELECT sealed FROM kept_secrets ORDER BY name LIMIT 1")
     if row:

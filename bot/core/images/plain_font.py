@@ -1,4 +1,4 @@
-"""The font for Latin, Greek and Cyrillic, which sets one letter after the other."""
+"""The font for Latin, Greek and Cyrillic, which need no shaping."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FACES: dict[Weight, str] = {
 }
 """The names of the font files, by weight."""
 
-_MISSING = "\U0010ffff"  # unassigned: drawn as every character is that the font lacks
+_MISSING = "\U0010ffff"  # unassigned: drawn like every character that the font lacks
 _NOT_LETTERS = frozenset("MCZ")  # categories: marks, controls, separators
 _PROBE_SIZE = 24  # pixels; enough to tell any two letters apart
 
@@ -37,7 +37,7 @@ def load_face(size: int, weight: Weight) -> FreeTypeFont:
 
 
 def is_plain(line: str) -> bool:
-    """True if the font has every letter of a line and can place it correctly."""
+    """True if the font has every letter of a line and can place all of them correctly."""
     return all(map(_has_glyph, set(line)))
 
 

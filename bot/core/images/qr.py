@@ -1,9 +1,9 @@
 """QR codes: text to PNG or SVG, level M, with a white border of four modules.
 
-The library `qrcode` makes codewords and modules. Scoring the eight masks (ISO/IEC 18004 section
-7.8.3) and painting take most of its time, so both are done here: a symbol is one integer, one
-bit a module, so that each rule is a few shifts over all modules, and the picture is the bits,
-enlarged (docs/decisions/0013-masks-and-pixels-of-qr-codes.md).
+The library `qrcode` makes codewords and modules. It spends most of its time scoring the eight masks
+(ISO/IEC 18004 section 7.8.3) and painting, so both are done here. A symbol is one integer with one
+bit per module, so each rule is a few shifts over all modules. The picture is an enlargement of
+these bits (docs/decisions/0013-masks-and-pixels-of-qr-codes.md).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from qrcode.constants import ERROR_CORRECT_M
 from qrcode.exceptions import DataOverflowError
 
 BORDER = 4  # modules; ISO/IEC 18004 section 5.3.8
-MAX_BYTES = 2331  # version 40, level M; more where the text is mostly digits
+MAX_BYTES = 2331  # version 40, level M; more if the text is mostly digits
 MIN_PIXELS = 512  # a phone's camera reads it from another screen
 
 _MASKS = range(8)
@@ -33,7 +33,7 @@ _FINDER_LIKE = (0b00001011101, 0b10111010000)
 
 @dataclass(frozen=True, slots=True)
 class _Symbol:
-    """The modules of a code, 1 is dark, by rows and by columns; the first is the highest bit."""
+    """The modules of a code (1 is dark), by rows and by columns; the first is the highest bit."""
 
     size: int
     rows: int
@@ -46,14 +46,14 @@ class _Symbol:
 def matrix(text: str) -> list[list[bool]]:
     """Return the modules of the code by row, without border; True is dark.
 
-    Raises ValueError for an empty text and for one that no QR code can hold: callers limit theirs.
+    Raises ValueError if the text is empty or too long for a QR code: callers limit its length.
     """
     symbol = _best_symbol(text)
     return [[module == "1" for module in row] for row in _lines(symbol)]
 
 
 def png(text: str, *, scale: int | None = None) -> bytes:
-    """Return a PNG of one bit a pixel, `scale` pixels a module, by default for 512 a side.
+    """Return a PNG with one bit per pixel and `scale` pixels per module, by default 512 per side.
 
     Raises ValueError like `matrix`.
     """
@@ -66,7 +66,7 @@ def png(text: str, *, scale: int | None = None) -> bytes:
 
 
 def module_image(text: str, *, border: int = BORDER, least_version: int = 1) -> Image.Image:
-    """Return the code with its border as an image of one pixel a module and one bit a pixel.
+    """Return the code with its border as an image: one pixel per module, one bit per pixel.
 
     Raises ValueError like `matrix`.
     """
@@ -80,13 +80,13 @@ def module_image(text: str, *, border: int = BORDER, least_version: int = 1) -> 
 
 
 def enlarge(picture: Image.Image, scale: int) -> Image.Image:
-    """Return a module image with `scale` pixels a module."""
+    """Return a module image with `scale` pixels per module."""
     side = picture.width * scale
     return picture.resize((side, side), Image.Resampling.NEAREST)
 
 
 def svg(text: str, *, title: str = "") -> str:
-    """Return the code as an SVG of one unit a module; screen readers read `title` aloud.
+    """Return the code as an SVG, one unit per module; screen readers read `title` aloud.
 
     Raises ValueError like `matrix`.
     """
@@ -147,7 +147,7 @@ def _pack(lines: Iterable[Iterable[bool]]) -> int:
 def _mask_differences(version: int) -> tuple[_Symbol, ...]:
     """Return the differences between a symbol under mask 0 and under each mask.
 
-    They include the format information and depend on the version alone.
+    The differences include the format information and depend only on the version.
     """
     symbols = []
     for mask in _MASKS:
@@ -160,13 +160,13 @@ def _mask_differences(version: int) -> tuple[_Symbol, ...]:
 
 @cache
 def _grid(size: int, columns: int, rows: int) -> int:
-    """Return ones at the last `columns` modules of each of the last `rows` lines."""
+    """Return a bit mask of the last `columns` modules of each of the last `rows` rows."""
     line = (1 << columns) - 1
     return sum(line << (size * row) for row in range(rows))
 
 
 def _penalty(symbol: _Symbol) -> int:
-    """Score a symbol by the rules of ISO/IEC 18004 table 11, equal to `qrcode.util.lost_point`."""
+    """Score a symbol by ISO/IEC 18004 table 11; the result equals `qrcode.util.lost_point`."""
     size, total = symbol.size, symbol.size**2
     dark = symbol.rows.bit_count()
     unbalance = abs(20 * dark - 10 * total) // total
@@ -175,7 +175,7 @@ def _penalty(symbol: _Symbol) -> int:
 
 
 def _runs(bits: int, size: int) -> int:
-    """Score N1: five or more modules of one colour in a line, 3 points and 1 for each more."""
+    """Score N1: 3 points for five modules of one colour in a line, 1 for each additional module."""
     same = ~(bits ^ (bits >> 1)) & _grid(size, size - 1, size)
     five = same & same >> 1 & same >> 2 & same >> 3
     return five.bit_count() + _RUN * (five & ~(five << 1)).bit_count()

@@ -1,7 +1,7 @@
-"""Lines of text in any script as glyphs: choosing fonts, shaping, outlines and pixels.
+"""Render lines of text in any script: font choice, shaping, outlines and pixels.
 
-Font files are mapped into memory, not read, and a font is loaded with the first text that needs it.
-Lengths of a shaped line are in em, so that a line is shaped once for all font sizes.
+Font files are memory-mapped, and a font is loaded for the first text that needs it. Lengths in a
+shaped line are in em, so a line is shaped once for all font sizes.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ AXIS = {"regular": 400, "semibold": 600, "bold": 700}
 """Weights of the fonts that have all weights in one file."""
 
 EMBOLDENING = {"regular": -0.012, "semibold": 0.01, "bold": 0.03}
-"""In em, how much bolder the East Asian fonts are made: their files have a medium weight."""
+"""Added stroke width in em for the East Asian fonts: their files have only a medium weight."""
 
 _IGNORABLE = frozenset(["Cf", "Cc", "Zs"])
 
 
 @lru_cache(maxsize=4096)
 def choose_face(cluster: str, language: str = "") -> str | None:
-    """Return the name of the first font that has a whole cluster, None without one."""
+    """Return the name of the first font that has a whole cluster; None if there is no such font."""
     names = _candidates(cluster, language)
     return next((name for name in names if has_face(name, cluster)), None)
 
@@ -103,13 +103,13 @@ def has_face(name: str, cluster: str) -> bool:
 
 
 def is_invisible(char: str) -> bool:
-    """True if a character only changes how others look."""
+    """True if a character only changes how other characters look."""
     return unicodedata.category(char) in _IGNORABLE or "\ufe00" <= char <= unicode_text.EMOJI_STYLE
 
 
 @lru_cache(maxsize=64)
 def load_face(name: str, weight: plain_font.Weight) -> uharfbuzz.Font:
-    """Return a font in a weight, in the units of its em."""
+    """Return a font in a weight, scaled in its own em units."""
     font = uharfbuzz.Font(_face(plain_font.FACES[weight] if name == PLAIN else name))
     if name in EAST_ASIAN:
         font.synthetic_bold = (EMBOLDENING[weight], EMBOLDENING[weight], True)
@@ -124,15 +124,15 @@ def _face(file: str) -> uharfbuzz.Face:
     return uharfbuzz.Face(uharfbuzz.Blob.from_file_path(str(plain_font.FONTS / f"{file}.{suffix}")))
 
 
-# A line of text as glyphs at their places, in visual order.
+# A line of text as positioned glyphs, in visual order.
 
 
 EMOJI_SPACE = 0.06
-"""Left and right of an emoji, which fills its em."""
+"""Space left and right of an emoji in em: the emoji itself fills its em."""
 
 
 class Glyph(NamedTuple):
-    """A glyph of a font, and where its origin is: to the right of the line's left end, upwards."""
+    """A glyph of a font and its origin: x from the line's left end, y upwards."""
 
     face: str
     number: int
@@ -161,7 +161,7 @@ class _Run(NamedTuple):
 
 @lru_cache(maxsize=512)
 def shape(line: str, weight: plain_font.Weight, language: str) -> ShapedLine:
-    """Place the glyphs of a line; characters that no font has are left out."""
+    """Place the glyphs of a line; characters missing from every font are left out."""
     glyphs: list[Glyph] = []
     across = 0.0
     for run in unicode_text.in_visual_order([*_runs(line, language)], lambda run: run.level):
@@ -170,7 +170,7 @@ def shape(line: str, weight: plain_font.Weight, language: str) -> ShapedLine:
 
 
 def _measured(glyphs: list[Glyph], across: float, weight: plain_font.Weight) -> ShapedLine:
-    """Return the line with room for its ink, which may reach beyond where its letters end."""
+    """Return the line with room for its ink, which may extend past its letters' advance widths."""
     left = above = below = 0.0
     right = across
     for glyph in glyphs:
@@ -200,7 +200,7 @@ def _runs(line: str, language: str) -> Iterator[_Run]:
 def _place(
     run: _Run, weight: plain_font.Weight, language: str, glyphs: list[Glyph], across: float
 ) -> float:
-    """Append the glyphs of a run that begins at `across`, and return where it ends."""
+    """Append the glyphs of a run that begins at x = `across`; return the x of its end."""
     font = load_face(run.face, weight)
     buffer = uharfbuzz.Buffer()
     buffer.add_str(run.text)
@@ -218,14 +218,14 @@ def _place(
     return across
 
 
-# Shaped lines as outlines, which print sharp in any size.
+# Shaped lines as outlines, which print sharply at any size.
 
 
 _Point: TypeAlias = tuple[float, float]
 
 
 class Path(Protocol):
-    """A path of curves, as reportlab has it; here its y axis points downwards."""
+    """A path of curves with reportlab's interface; its y axis points downwards here."""
 
     def moveTo(self, x: float, y: float) -> None: ...  # noqa: N802
     def lineTo(self, x: float, y: float) -> None: ...  # noqa: N802
@@ -234,7 +234,7 @@ class Path(Protocol):
 
 
 class Layer(NamedTuple):
-    """Glyphs of one colour and an opacity from 0 to 1; None is the colour of the text."""
+    """Glyphs of one colour (None is the text colour) and an opacity from 0 to 1."""
 
     colour: tuple[int, int, int] | None
     opacity: float
@@ -242,7 +242,7 @@ class Layer(NamedTuple):
 
 
 def layers(line: ShapedLine) -> Iterator[Layer]:
-    """Yield what is filled in one colour each, from the lowest layer to the highest."""
+    """Yield the single-colour layers of a line, from the lowest to the highest."""
     yield Layer(None, 1, tuple(glyph for glyph in line.glyphs if glyph.face != EMOJI))
     for glyph in line.glyphs:
         if glyph.face == EMOJI:
@@ -252,7 +252,7 @@ def layers(line: ShapedLine) -> Iterator[Layer]:
 
 
 def _parts(emoji: int) -> list[tuple[int, uharfbuzz.Color]]:
-    """Return the outlines that an emoji consists of, with their colours."""
+    """Return the outlines of an emoji with their colours."""
     found: list[tuple[int, uharfbuzz.Color]] = []
     funcs = uharfbuzz.PaintFuncs()
     funcs.set_fill_glyph_func(lambda glyph, colour, _, parts: parts.append((glyph, colour)))
@@ -261,7 +261,7 @@ def _parts(emoji: int) -> list[tuple[int, uharfbuzz.Color]]:
 
 
 def trace(layer: Layer, size: int, weight: plain_font.Weight, origin: _Point, path: Path) -> None:
-    """Add the outlines of a layer to a path; `origin` is the left end of its line's baseline."""
+    """Add the outlines of a layer to a path; `origin` is the left end of the line's baseline."""
     for glyph in layer.glyphs:
         font = load_face(glyph.face, weight)
         start = (origin[0] + glyph.x * size, origin[1] - glyph.y * size)
@@ -269,7 +269,7 @@ def trace(layer: Layer, size: int, weight: plain_font.Weight, origin: _Point, pa
 
 
 class _Pen:
-    """Writes the outline of a glyph into a path, in the interface of fontTools' pens."""
+    """Writes the outline of a glyph into a path, with the interface of fontTools' pens."""
 
     def __init__(self, path: Path, scale: float, origin: _Point) -> None:
         self._path, self._scale, self._origin = path, scale, origin
@@ -292,7 +292,7 @@ class _Pen:
         self._path.curveTo(*self._place(first), *self._place(second), *self._place(end))
 
     def qCurveTo(self, control: _Point, end: _Point) -> None:  # noqa: N802
-        """Draw a quadratic curve as the cubic one that equals it."""
+        """Draw a quadratic curve as the equivalent cubic curve."""
         start, middle, last = self._last, self._place(control), self._place(end)
         self._path.curveTo(*_towards(start, middle), *_towards(last, middle), *last)
 
@@ -305,11 +305,11 @@ def _towards(point: _Point, control: _Point) -> _Point:
     return point[0] + (control[0] - point[0]) * 2 / 3, point[1] + (control[1] - point[1]) * 2 / 3
 
 
-# Shaped lines as pixels: letters in one colour, emoji in theirs.
+# Shaped lines as pixels: letters in one colour, emoji in their own colours.
 
 
 BLEED = 0.04
-"""In em, around the ink: outlines are made bolder, and their edges are smooth."""
+"""Margin around the ink in em, for emboldened outlines and smoothed edges."""
 
 
 def draw(
@@ -319,7 +319,7 @@ def draw(
     origin: tuple[float, float],
     fill: tuple[int, int, int] | int,
 ) -> None:
-    """Draw a line in a size of `size` pixels; `origin` is the left end of its baseline."""
+    """Draw a line at a font size of `size` pixels; `origin` is the left end of its baseline."""
     left, baseline = floor(origin[0]), round(origin[1])
     shift = origin[0] - left
     start, end = floor(shift - BLEED * size), ceil(shift + (line.width + BLEED) * size)
@@ -348,7 +348,7 @@ def _mask(line: ShapedLine, size: int, box: uharfbuzz.RasterExtents, shift: floa
 def _emoji(
     line: ShapedLine, size: int, box: uharfbuzz.RasterExtents, shift: float
 ) -> Iterator[tuple[Image.Image, int]]:
-    """Yield the picture of each emoji, and how far from the line's left end it is."""
+    """Yield the picture of each emoji and its distance from the line's left end."""
     for glyph in line.glyphs:
         if glyph.face != EMOJI:
             continue

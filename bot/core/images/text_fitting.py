@@ -1,7 +1,7 @@
-"""Text in pictures: which part of it can be drawn, fonts, and lines that fit a width.
+"""Text in pictures: drawable text, fonts, and lines that fit a width.
 
-Pillow sets lines of Latin, Greek and Cyrillic letters in the plain font. All other lines are shaped
-(`shaping`), which is loaded with the first of them.
+Pillow sets lines of Latin, Greek and Cyrillic letters in the plain font. All other lines go through
+`shaping`, which is loaded for the first such line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Anchor: TypeAlias = Literal["left", "middle", "right"]
 Direction: TypeAlias = Literal["ltr", "rtl"]
 Fill: TypeAlias = tuple[int, int, int] | int
-"""A colour of an RGB image, or the level of a grey one."""
+"""A colour of an RGB image, or a level of a greyscale image."""
 
 _PILLOW_ANCHORS: dict[Anchor, str] = {"left": "lm", "middle": "mm", "right": "rm"}
 _SHARES: dict[Anchor, float] = {"left": 0, "middle": 0.5, "right": 1}
@@ -44,7 +44,7 @@ def has_glyphs(cluster: str) -> bool:
 class Font:
     """The fonts in a size of `size` pixels.
 
-    `language` chooses the forms of Han characters: Japan's for "ja", else China's.
+    `language` selects the forms of Han characters: Japanese for "ja", otherwise Chinese.
     """
 
     size: int
@@ -75,7 +75,7 @@ class Font:
         fill: Fill,
         anchor: Anchor = "left",
     ) -> None:
-        """Draw a line; `at` is the middle of the height of its left end, middle or right end."""
+        """Draw a line; `at` is its vertical middle at the side that `anchor` names."""
         if plain_font.is_plain(line):
             face, place = plain_font.load_face(self.size, self.weight), _PILLOW_ANCHORS[anchor]
             ImageDraw.Draw(image).text(at, line, fill=fill, font=face, anchor=place)
@@ -94,7 +94,7 @@ class Font:
         yield from shaping.layers(self._shape(line))
 
     def trace(self, layer: shaping.Layer, at: tuple[float, float], path: shaping.Path) -> None:
-        """Add outlines of a line to a path; `at` is the middle of the height of its left end."""
+        """Add outlines of a line to a path; `at` is the vertical middle of its left end."""
         from bot.core.images import shaping  # noqa: PLC0415 - costs memory
 
         shaping.trace(layer, self.size, self.weight, (at[0], at[1] + self._rise()), path)
@@ -105,7 +105,7 @@ class Font:
         return shaping.shape(line, self.weight, self.language)
 
     def _rise(self) -> float:
-        """Return how far below the middle of a line its baseline is."""
+        """Return the distance from the middle of a line down to its baseline."""
         ascent, descent = plain_font.load_face(self.size, self.weight).getmetrics()
         return (ascent - descent) / 2
 
@@ -113,12 +113,12 @@ class Font:
 ELLIPSIS = "…"
 LINE_HEIGHT = 1.3  # in font sizes
 ABOVE, BELOW = 1.04, 0.26
-"""Room of a line above and below its baseline, in font sizes. A line whose ink reaches further, as
-in Arabic or Thai, is higher."""
+"""Room of a line above and below its baseline, in font sizes. A line is higher if its ink reaches
+further, as in Arabic or Thai."""
 
 HYPHEN = "-"
 _HYPHENATED = ("LATIN", "GREEK", "CYRILLIC", "GEORGIAN", "ARMENIAN")
-"""Scripts whose words are broken with a hyphen, as Unicode names their letters."""
+"""Scripts whose words are broken with a hyphen, as they appear in Unicode character names."""
 
 _QUOTES = frozenset(["Pd", "Ps", "Pe", "Pi", "Pf"])
 _IN_WORDS = frozenset("'\u2019-")
@@ -127,14 +127,14 @@ KEPT = 2
 """The fewest letters of a broken word on each line."""
 
 MOST_MARKS = 6
-"""Marks of a letter that are drawn. No writing system needs more, and more would cover other
+"""The most marks drawn on one letter. No writing system needs more, and more would cover other
 lines."""
 
 _MIN_LETTER_WIDTH = 0.1
-"""In font sizes, less than the width of any letter, so that only text that may fit is measured."""
+"""A lower bound on letter widths in font sizes, so that only text that may fit is measured."""
 
 _INVISIBLE = frozenset(["Cc", "Cf"])
-_SYMBOLS = frozenset(["So", "Sm", "Sk"])  # not Sc: a currency sign has a meaning
+_SYMBOLS = frozenset(["So", "Sm", "Sk"])  # not Sc: currency signs carry meaning
 _MARKS = frozenset(["Mn", "Me", "Mc"])
 _MEANINGFUL = frozenset(
     [
@@ -142,12 +142,12 @@ _MEANINGFUL = frozenset(
         *map(chr, unicode_text.TAGS),
     ]
 )
-"""Invisible characters that change how others are drawn."""
+"""Invisible characters that change how other characters are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class FittedText:
-    """Lines that fit, and the font in the size in which they fit."""
+    """Lines that fit, and the font at the size at which they fit."""
 
     lines: tuple[str, ...]
     font: Font
@@ -165,7 +165,7 @@ class FittedText:
 
     @property
     def direction(self) -> Direction:
-        """Return the direction in which the text is read: an "rtl" one begins at the right."""
+        """Return the reading direction of the text."""
         return "rtl" if unicode_text.base_level(" ".join(self.lines)) else "ltr"
 
     @property
@@ -174,7 +174,7 @@ class FittedText:
         return ceil(max(map(self.font.length, self.lines)))
 
     def line_middles(self, top: int) -> Iterator[tuple[str, float]]:
-        """Yield each line and the height of its middle, where the first line begins at `top`."""
+        """Yield each line and the y of its middle; the first line begins at `top`."""
         middle = float(top)
         for line, (above, below) in zip(self.lines, self._rooms(), strict=True):
             yield line, middle + above * self.font.size
@@ -183,7 +183,7 @@ class FittedText:
     def draw(
         self, image: Image.Image, at: tuple[float, int], fill: Fill, anchor: Anchor = "left"
     ) -> None:
-        """Draw the lines; `at` is the left end, middle or right end of the upper edge."""
+        """Draw the lines; `at` is the point of the upper edge that `anchor` names."""
         for line, middle in self.line_middles(at[1]):
             self.font.draw(image, line, (at[0], middle), fill, anchor)
 
@@ -194,10 +194,10 @@ def normalize(text: str) -> str:
 
 
 def drawable_text(text: str) -> str | None:
-    """Return a text as a picture can show it: normalized, without characters that no font has.
+    """Return the drawable form of a text: normalized, without characters missing from every font.
 
-    Only symbols, emoji and marks may be left out. Return None if a letter is missing, since that
-    would make another word, or if no letter, digit or emoji is left.
+    Only symbols, emoji and marks may be left out. Return None if a letter is missing, because the
+    word would change, or if no letter, digit or emoji remains.
     """
     shown = normalize("".join(char for char in text if not _is_ignorable(char)))
     unseen = {*_MEANINGFUL, unicode_text.TEXT_STYLE, unicode_text.EMOJI_STYLE}
@@ -211,13 +211,13 @@ def drawable_text(text: str) -> str | None:
 
 
 def _is_ignorable(char: str) -> bool:
-    """True if a character is left out wherever it is."""
+    """True if a character is always left out."""
     ignored = unicodedata.category(char) in _INVISIBLE and not char.isspace()
     return ignored and char not in _MEANINGFUL
 
 
 def _drawable_part(cluster: str) -> str | None:
-    """Return the part of a cluster that the fonts have; None if they lack its letter."""
+    """Return the part of a cluster that the fonts can draw; None if they lack its letter."""
     if has_glyphs(cluster) and len(cluster) <= MOST_MARKS:
         return cluster
     first = cluster[0]
@@ -276,15 +276,15 @@ def fit_drawable(
     max_lines: int = 1,
     weight: plain_font.Weight = "regular",
 ) -> FittedText | None:
-    """Fit the drawable part of any text, as `fit` does; return None if it has none."""
+    """Fit the drawable form of any text, as `fit` does; return None if it has no drawable form."""
     shown = drawable_text(text)
     return fit(shown, width, sizes, max_lines=max_lines, weight=weight) if shown else None
 
 
 def _wrap(text: str, width: int, font: Font) -> list[tuple[str, str]]:
-    """Split a text where lines may end; a word that is wider than a line is broken.
+    """Wrap a text into lines; a word wider than a line is broken.
 
-    Return each line as it is shown, with its hyphen, and as it is in the text.
+    Return each line as displayed, with its hyphen, and as it occurs in the text.
     """
     parts = [*pieces(text)]
     lines: list[tuple[str, str]] = []
@@ -304,7 +304,7 @@ def _wrap(text: str, width: int, font: Font) -> list[tuple[str, str]]:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Yield the pieces of a text after each of which a line may end, with spaces before words."""
+    """Yield the unbreakable pieces of a text; each word keeps the space before it."""
     for number, word in enumerate(text.split(" ")):
         before = " " if number else ""
         for piece in unicode_text.break_word(word):
@@ -313,14 +313,15 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _fitting(starts: Sequence[str], width: int, font: Font) -> int:
-    """Return how many of the ever longer starts of a line fit, apart from spaces around them."""
+    """Return how many of the increasingly long prefixes of a line fit, ignoring outer spaces."""
     return bisect_right(starts, width, key=lambda start: ceil(font.length(start.strip(" "))))
 
 
 def _longest_start(word: str, width: int, font: Font) -> tuple[str, str]:
-    """Return as much of a word as fits, at least one letter: with its hyphen, and without.
+    """Return the longest prefix of a word that fits, with its hyphen and without.
 
-    It ends after a hyphen of the word if possible, and leaves no single letter on a line.
+    The prefix has at least one letter. It ends after a hyphen of the word if possible, and never
+    leaves a single letter on a line.
     """
     starts = [*accumulate(_parts(word, width, font))]
     hyphen = HYPHEN if _is_hyphenated(word) else ""
@@ -336,7 +337,7 @@ def _longest_start(word: str, width: int, font: Font) -> tuple[str, str]:
 def _is_hyphenated(word: str) -> bool:
     """True if a word consists of letters that are broken with a hyphen.
 
-    Amounts, links and words of other scripts are broken as they are.
+    Amounts, links and words of other scripts are broken without a hyphen.
     """
     around = [
         char for char in word if char in _AROUND_WORDS or unicodedata.category(char) in _QUOTES
@@ -351,12 +352,12 @@ def _is_hyphenated(word: str) -> bool:
 
 
 def _is_inside(word: str, place: int) -> bool:
-    """True if a place is between two letters of a word."""
+    """True if a position is between two letters of a word."""
     return word[place - 1] not in _IN_WORDS and word[place : place + 1].isalpha()
 
 
 def _parts(text: str, width: int, font: Font) -> Iterator[str]:
-    """Yield the clusters of a text; a cluster wider than a line, character by character."""
+    """Yield the clusters of a text; split a cluster wider than a line into characters."""
     for cluster in unicode_text.split_clusters(text):
         if len(cluster) > 1 and ceil(font.length(cluster + ELLIPSIS)) > width:
             yield from cluster
@@ -365,7 +366,7 @@ def _parts(text: str, width: int, font: Font) -> Iterator[str]:
 
 
 def with_direction(lines: Sequence[str], text: str) -> tuple[str, ...]:
-    """Add a mark to each line whose letters alone would give it another direction than the text."""
+    """Prefix a direction mark to each line whose own direction differs from the text's."""
     level = unicode_text.base_level(text)
     mark = unicode_text.RIGHT_MARK if level else unicode_text.LEFT_MARK
     return tuple(line if unicode_text.base_level(line) == level else mark + line for line in lines)

@@ -1,9 +1,9 @@
 """Unicode rules for text in pictures: grapheme clusters, line breaks and the order of characters.
 
-Clusters are what a reader takes for one character (Standard Annex #29). Lines of East Asian
-scripts, which have no spaces, may end at certain places (#14). The order from left to right follows
-Annex #9; characters that embed, isolate or override a direction are ignored, since names are short
-and such characters can make a text look like another one. The marks LRM, RLM and ALM count.
+A cluster is a user-perceived character (Standard Annex #29). Line breaks in East Asian scripts,
+which have no spaces, follow Annex #14. The order from left to right follows Annex #9. Characters
+that embed, isolate or override a direction are ignored: short names don't need them, and they can
+make a text look like a different text. The marks LRM, RLM and ALM are respected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TypeVar
 JOINER, NON_JOINER = "\u200d", "\u200c"
 TEXT_STYLE, EMOJI_STYLE, KEYCAP = "\ufe0e", "\ufe0f", "\u20e3"
 LONGEST = 32
-"""Code points of a cluster; the longest emoji has fewer than half of them."""
+"""The most code points of a cluster; the longest emoji has fewer than half as many."""
 
 _MARKS = frozenset(["Mn", "Me", "Mc"])
 _VIRAMA = 9  # the combining class of signs that join two letters into one
@@ -53,7 +53,7 @@ def _belongs(cluster: str, char: str) -> bool:
 
 
 def is_extending(char: str) -> bool:
-    """True if a character belongs to the one before it: marks, skin tones, joiners."""
+    """True if a character extends the preceding one: marks, skin tones, joiners."""
     if char < "\u0300":
         return False
     code = ord(char)
@@ -67,7 +67,7 @@ def is_extending(char: str) -> bool:
 
 
 def _joins(cluster: str, char: str) -> bool:
-    """True if a letter or pictograph is part of the cluster before it."""
+    """True if a letter or pictograph joins the preceding cluster."""
     if ord(char) in _FLAG_LETTERS:
         return len(cluster) == 1 and ord(cluster) in _FLAG_LETTERS
     if cluster[-1] == JOINER and is_pictograph(char):
@@ -77,7 +77,7 @@ def _joins(cluster: str, char: str) -> bool:
 
 
 def is_pictograph(char: str) -> bool:
-    """True if a character may be an emoji; symbols of text are among them."""
+    """True if a character may be an emoji; some text symbols also count."""
     if char < chr(_FIRST_SYMBOL):
         return char in "©®™"
     return (
@@ -86,12 +86,12 @@ def is_pictograph(char: str) -> bool:
 
 
 def is_japanese(text: str) -> bool:
-    """True if a text has kana, so that its Han characters have the forms of Japan."""
+    """True if a text has kana, so that its Han characters take Japanese forms."""
     return any(ord(char) in _KANA for char in text)
 
 
 def break_word(word: str) -> Iterator[str]:
-    """Yield the pieces of a word after each of which a line may end."""
+    """Yield the unbreakable pieces of a word."""
     if max(word, default="") < _FIRST_EAST_ASIAN:
         yield word
         return
@@ -128,7 +128,7 @@ DIRECTION_MARKS = frozenset([LEFT_MARK, RIGHT_MARK, "\u061c"])
 
 _STRONG = {"L": "L", "R": "R", "AL": "R"}
 _DIRECTIONS = {"L": "L", "R": "R", "EN": "R", "AN": "R"}
-"""The direction of what has one; numbers count as right to left beside neutrals (N1)."""
+"""The direction of each strong class; numbers next to neutrals count as right to left (N1)."""
 
 _SEPARATORS = frozenset(["ES", "ET", "CS"])
 _UNSEEN = frozenset(["BN", "LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
@@ -139,7 +139,7 @@ _Run = TypeVar("_Run")
 
 
 def base_level(text: str) -> int:
-    """Return 1 for a text whose first letter is written from right to left, else 0 (P2, P3)."""
+    """Return 1 if the first letter of a text is written from right to left, else 0 (P2, P3)."""
     for char in text:
         direction = _STRONG.get(unicodedata.bidirectional(char))
         if direction:
@@ -148,7 +148,7 @@ def base_level(text: str) -> int:
 
 
 def levels(text: str) -> list[int]:
-    """Return the level of each character: odd ones run from right to left."""
+    """Return the level of each character; odd levels run from right to left."""
     base = base_level(text)
     kinds = [unicodedata.bidirectional(char) or "L" for char in text]
     seen = [number for number, kind in enumerate(kinds) if kind not in _UNSEEN]
@@ -187,7 +187,7 @@ def _resolve_weak(kinds: list[str], before: str) -> list[str]:
 
 
 def _join_signs_to_numbers(kinds: list[str]) -> None:
-    """Make signs such as % or € beside a number part of it (W5)."""
+    """Make signs such as % or € part of an adjacent number (W5)."""
     start = 0
     for kind, group in groupby([*kinds]):
         end = start + len([*group])
@@ -197,7 +197,7 @@ def _join_signs_to_numbers(kinds: list[str]) -> None:
 
 
 def _resolve_brackets(text: Sequence[str], kinds: list[str], base: str) -> None:
-    """Set both brackets of a pair to the direction of what is in them (N0)."""
+    """Set both brackets of a pair to the direction of their content (N0)."""
     for opening, closing in _bracket_pairs(text, kinds):
         inside = {_DIRECTIONS.get(kind) for kind in kinds[opening + 1 : closing]} - {None}
         if base in inside:
@@ -223,7 +223,7 @@ def _bracket_pairs(text: Sequence[str], kinds: Sequence[str]) -> list[tuple[int,
 
 
 def _resolve_neutral(kinds: list[str], base: str) -> None:
-    """Set spaces and signs to the direction around them, or to the text's (N1, N2)."""
+    """Set spaces and signs to the surrounding direction, or to the text's direction (N1, N2)."""
     start = 0
     for directed, group in groupby([*kinds], key=_DIRECTIONS.__contains__):
         end = start + len([*group])
@@ -235,7 +235,7 @@ def _resolve_neutral(kinds: list[str], base: str) -> None:
 
 
 def in_visual_order(runs: Sequence[_Run], level: Callable[[_Run], int]) -> list[_Run]:
-    """Return runs of text in the order in which they are shown, from left to right (L2)."""
+    """Return runs of text in display order, from left to right (L2)."""
     shown = [*runs]
     highest = max(map(level, shown), default=0)
     for threshold in range(highest, 0, -1):

@@ -1,7 +1,7 @@
-"""Exact amounts in minor units, read as people write them and written as they read them.
+"""Parse and format exact amounts in minor units, in the notations that people use.
 
-A currency is an upper-case code: of ISO 4217, if Babel (CLDR) lists it as in use, with CLDR's
-decimals, or of `currencies.json` beside this file. No amount is ever a float.
+A currency is an upper-case code, either from ISO 4217 if Babel (CLDR) lists it as in use, with
+CLDR's decimals, or from `currencies.json` next to this file. No amount is ever a float.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from bot.core.text import sanitize
 MAX_AMOUNT = 1_000_000_000  # in major units; our limit
 MAX_MINOR = 2**63 - 1  # BIGINT
 RATE_DIGITS = 8
-_UNITS = {"SAT": "sat"}  # as people write them after an amount; the others by their code
-MAX_TEXT = 64  # characters; a longer text is no amount
+_UNITS = {"SAT": "sat"}  # written after an amount; other currencies use their code
+MAX_TEXT = 64  # characters; a longer text is not an amount
 EXAMPLE, EXAMPLE_WITHOUT_DECIMALS = "5", "500"
-"""Prices that examples show in currencies of ISO 4217; the others have their own in the table."""
+"""Example prices for ISO 4217 currencies; the table has the examples of all others."""
 
 _DATA = Path(__file__).with_name("currencies.json")
-_NOT_ISO = frozenset({"CNH", "XXX"})  # beside ISO in CLDR's tables: ours, "no currency"
+_NOT_ISO = frozenset({"CNH", "XXX"})  # also in CLDR's tables: offshore yuan, "no currency"
 _NOWHERE = "ZZ"  # CLDR's region for metals, test codes and accounting units
 _NBSP = "\u00a0"
 # CLDR's currencySpacing, which Babel 2.18 leaves out: KWD 1.500, not KWD1.500.
 _LETTER_BESIDE_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=[^\W\d_]\.)(?=\d)|(?<=\d)(?=[^\W\d_])")
 
-_ARABIC_DECIMAL = "\u066b"  # never groups, unlike the full stop and the comma
+_ARABIC_DECIMAL = "\u066b"  # never a group separator, unlike the full stop and the comma
 _SAME_MARK = {
     **dict.fromkeys([0x2018, 0x2019, 0x066C], "'"),  # quotation marks, Arabic thousands separator
     **dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-"),  # dashes, minus
@@ -48,7 +48,7 @@ _BARE: dict[int, str | None] = {
     **sanitize.INVISIBLE_MARKS,
     **dict.fromkeys([0x0060, 0x00B4, 0x02BC], "'"),
 }
-# A dash in place of cents, with the marks before it: 5,- and 12.-- and 50:- and 500/- and 500/=
+# A dash in place of cents, with the preceding mark: 5,- and 12.-- and 50:- and 500/- and 500/=
 _NO_CENTS = r"(?:[.,:] ?--?|/[-=])"
 _NUMBER = re.compile(rf"[.,\u066b]?[0-9](?:.*[0-9])?{_NO_CENTS}?")
 _WHOLE = re.compile(rf"{_NO_CENTS}$")
@@ -65,7 +65,7 @@ class _Currency:
     decimals: int
 
     shown: int
-    """Decimals that are written even if they are zero."""
+    """The minimum number of decimals that are written."""
 
     iso: bool
 
@@ -99,7 +99,7 @@ def _table() -> dict[str, _Currency]:
 
 @cache
 def _names() -> dict[str, spellings.Spelling]:
-    """Return codes, symbols and aliases, folded, with their currencies."""
+    """Return the currencies by folded code, symbol and alias."""
     table = _table()
     symbols = Locale("en").currency_symbols
     spelled = {symbols[code]: code for code in table if code in symbols}
@@ -110,20 +110,20 @@ def _names() -> dict[str, spellings.Spelling]:
 
 
 def currencies() -> frozenset[str]:
-    """Return every code that the interface takes."""
+    """Return every code that the interface accepts."""
     return frozenset(_table())
 
 
 @cache
 def _by_name() -> frozenset[str]:
-    """Return the currencies that people may name in words: `5 gold` is no price."""
+    """Return the currencies that people may name in words: `5 gold` is not a price."""
     return frozenset(code for code, currency in _table().items() if currency.iso)
 
 
 def exponent(currency: str) -> int:
     """Return the number of decimals of a currency: 2 for USD, 0 for JPY, 8 for BSV.
 
-    Raises MoneyError unknownCurrency, also for lower-case codes.
+    Raises MoneyError unknownCurrency, including for lower-case codes.
     """
     return _currency(currency).decimals
 
@@ -134,7 +134,7 @@ def example(currency: str) -> str:
 
 
 def shown_decimals(currency: str) -> int:
-    """Return how many decimals are always written, even if they are zero."""
+    """Return the minimum number of decimals that are written."""
     return _currency(currency).shown
 
 
@@ -147,15 +147,15 @@ def _currency(code: str) -> _Currency:
 
 
 def find_currency(name: str) -> str:
-    """Return the code of the currency that a person named: `usd`, `Eur`, `€`, `sats`, `reais`.
+    """Return the currency code for a name: `usd`, `Eur`, `€`, `sats`, `reais`.
 
-    Raises MoneyError unknownCurrency, also for a name of several currencies (`kr`).
+    Raises MoneyError unknownCurrency, including for an ambiguous name (`kr`).
     """
     return _meant(_spelling(name), name, None)
 
 
 def _spelling(name: str) -> spellings.Spelling:
-    """Return the meaning of a name, whole or word by word: `$ MXN`."""
+    """Look up a name as a whole or word by word: `$ MXN`."""
     table, folded = _names(), spellings.fold(name[:MAX_TEXT])
     words = [folded] if folded in table else folded.split()
     if words and all(word in table for word in words):
@@ -182,7 +182,7 @@ def to_minor(amount: Decimal, currency: str) -> int:
     """Return the exact minor units (cents) of an amount: 0 < amount <= 1 000 000 000.
 
     Raises MoneyError unknownCurrency, notAnAmount (NaN, infinite), notPositive, tooLarge,
-    tooManyDecimals. Cheap for any exponent: compared before it is written out.
+    tooManyDecimals. Cheap for any exponent: limits are checked before digits are expanded.
     """
     decimals = exponent(currency)
     if not amount.is_finite():
@@ -225,10 +225,10 @@ def from_minor(minor: int, currency: str) -> Decimal:
 
 
 def format_money(minor: int, currency: str, language: str) -> str:
-    """Write an amount for people, exact: `$5.00`, `5,00 €`, `0.0005 BSV`, `21 sat`.
+    """Format an exact amount for people: `$5.00`, `5,00 €`, `0.0005 BSV`, `21 sat`.
 
-    `language` is a Telegram language_code (`en`, `pt-br`); an unknown one is read as English.
-    Spaces within it are non-breaking where CLDR has them so.
+    `language` is a Telegram language_code (`en`, `pt-br`); an unknown code means English. Spaces
+    are non-breaking if CLDR's are.
     """
     amount, fact, locale = from_minor(minor, currency), _currency(currency), _locale(language)
     if fact.iso:
@@ -240,7 +240,7 @@ def format_money(minor: int, currency: str, language: str) -> str:
 
 
 def format_short(minor: int, currency: str, language: str) -> str:
-    """Write an amount likewise, a whole one without decimals: `€420`, `1.000 €`, `€4.20`."""
+    """Format like `format_money`, but omit zero decimals: `€420`, `1.000 €`, `€4.20`."""
     amount, locale = from_minor(minor, currency), _locale(language)
     pattern = locale.currency_formats["standard"].pattern
     if not _currency(currency).iso or amount % 1 or ".00" not in pattern:
@@ -251,12 +251,12 @@ def format_short(minor: int, currency: str, language: str) -> str:
 
 
 def unit(currency: str) -> str:
-    """Return what people write after a number: `sat`; most currencies' code is that."""
+    """Return the text written after a number: `sat`, or the code of most currencies."""
     return _UNITS.get(currency, currency)
 
 
 def format_number(value: Decimal, language: str) -> str:
-    """Write a number with eight significant digits, without an exponent."""
+    """Format a number with eight significant digits and no exponent."""
     shown = Context(prec=RATE_DIGITS).create_decimal(value)
     return format_decimal(shown, "#,##0.###", locale=_locale(language), decimal_quantization=False)
 
@@ -270,24 +270,24 @@ def _locale(language: str) -> Locale:
 
 
 def read_amount(text: str, default_currency: str | None) -> tuple[Decimal, str | None]:
-    """Read an amount and its currency: `2,50`, `$5`, `1 000 usd`, `5,-`, digits of any script.
+    """Parse an amount and its currency: `2,50`, `$5`, `1 000 usd`, `5,-`, digits of any script.
 
-    The currency is `default_currency` if the text has none, or a name that it shares with others:
-    `5 kr` and SEK. `to_minor` checks the amount against the currency's decimals and limits.
+    The currency is `default_currency` if the text names no currency, or names it ambiguously, such
+    as `5 kr` for SEK. `to_minor` checks the amount against the currency's decimals and limits.
     Raises MoneyError notAnAmount, notPositive (a minus), unknownCurrency, and ambiguous with
-    `choices` (as decimals, as thousands) for `1.000` and `1,000`, so that the person is asked.
+    `choices` (as decimals, as thousands) for `1.000` and `1,000`, so that callers ask the person.
     """
     number, currency = _split(text, default_currency)
     return _read_number(number), currency
 
 
 def read_currency(text: str, default_currency: str | None) -> str | None:
-    """Read only the currency, of an amount that `read_amount` found ambiguous."""
+    """Parse only the currency of an amount that `read_amount` found ambiguous."""
     return _split(text, default_currency)[1]
 
 
 def _split(text: str, default: str | None) -> tuple[str, str | None]:
-    """Return the number in ASCII, and the code of the currency beside it or the default."""
+    """Return the number in ASCII, and the code of its currency or the default."""
     plain = _plain(text)
     if inside := _EURO_INSIDE.fullmatch(plain):
         return f"{_ungrouped(inside[1])}.{inside[2]}", "EUR"
@@ -317,7 +317,7 @@ def _parts(plain: str) -> tuple[str, str, str]:
 
 
 def _without_stop(before: str, number: str) -> str:
-    """Remove a full stop that belongs to an abbreviation: Rs.500, but not $.50 and USD .50."""
+    """Remove the full stop of an abbreviation: from Rs.500, but not from $.50 or USD .50."""
     touched = before.endswith("/") or unicodedata.category(before[-1:] or " ")[0] in "LM"
     dotted = spellings.fold(before) in spellings.DOTTED
     if touched and dotted and number[0] == ".":
@@ -328,14 +328,14 @@ def _without_stop(before: str, number: str) -> str:
 
 
 def _read_name(name: str) -> spellings.Spelling:
-    """Return the meaning of the text beside a number. Raises MoneyError notAnAmount."""
+    """Look up the text next to a number. Raises MoneyError notAnAmount."""
     if not any(char.isalpha() or unicodedata.category(char) == "Sc" for char in name):
         raise errors.MoneyError("notAnAmount", f"{name!r} beside the number is no currency")
     return _spelling(name)
 
 
 def _plain(text: str) -> str:
-    """Write digits, spaces and separators of every script in ASCII."""
+    """Convert digits, spaces and separators of every script to ASCII."""
     if len(text) > MAX_TEXT:
         raise errors.MoneyError("notAnAmount", f"Longer than {MAX_TEXT} characters")
     if any(unicodedata.category(char) == "No" for char in text):
@@ -351,7 +351,7 @@ def _plain(text: str) -> str:
 
 
 def _read_number(number: str) -> Decimal:
-    """Read digits with separators; each separates groups or decimals, or is ambiguous."""
+    """Parse digits with separators; each separates groups or decimals, or is ambiguous."""
     if whole := _WHOLE.search(number):
         return Decimal(_ungrouped(number[: whole.start()]))
     marks = re.findall("[^0-9]", number)
@@ -366,7 +366,7 @@ def _read_number(number: str) -> Decimal:
 
 
 def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
-    """Read a number with one mark: `2.50` has decimals, `1.000` may be a thousand."""
+    """Parse a number with one separator: `2.50` has decimals, `1.000` may be a thousand."""
     as_decimal = Decimal(f"{head or '0'}.{tail}")
     if _THOUSANDS.fullmatch(f"{head} {tail}"):
         message = f"{head}{mark}{tail} may be {as_decimal} or {head}{tail}"
@@ -376,7 +376,7 @@ def _read_one_mark(head: str, mark: str, tail: str) -> Decimal:
 
 
 def _ungrouped(number: str) -> str:
-    """Return the digits of a whole number whose groups have one kind of mark between them."""
+    """Return the digits of a whole number whose groups have one kind of separator."""
     marks = set(re.findall("[^0-9]", number))
     if not marks:
         return number

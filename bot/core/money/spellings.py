@@ -1,6 +1,6 @@
-"""The currencies that people mean by a symbol or a word: `€`, `reais`, `kr`, `dólares canadienses`.
+"""Symbols and names of currencies: `€`, `reais`, `kr`, `dólares canadienses`.
 
-A spelling that several currencies share needs something else that decides between them.
+A spelling that several currencies share needs more context to decide between them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from babel.numbers import get_currency_name
 
 from bot.core.text import sanitize
 
-# Spellings of one currency each, in addition to CLDR's English symbols.
+# Unambiguous spellings, in addition to CLDR's English symbols.
 UNSHARED = {
     "USD": "US$|US $|U$S|U$D|U$",
     "EUR": "€|EURO|EUROS|ЕВРО|يورو|यूरो",  # noqa: RUF001 - Cyrillic is meant
@@ -67,7 +67,7 @@ _RIALS = "SAR QAR OMR YER IRR"
 _DINARS = "KWD BHD JOD IQD LYD TND DZD RSD MKD"
 _FRANCS = "CHF XAF XOF XPF BIF CDF DJF GNF KMF RWF"
 
-# Spellings that several currencies share, or that are words or units too (`5 ft`).
+# Spellings that several currencies share, or that are also words or units (`5 ft`).
 SHARED = {
     f"{DOLLARS} {PESOS}": "$",
     DOLLARS: "DOLLAR|DOLLARS|DÓLAR|DÓLARES|ДОЛЛАР|ДОЛЛАРА|ДОЛЛАРОВ|دولار|डॉलर",
@@ -98,13 +98,13 @@ SHARED = {
     "HUF": "FT",
 }
 
-# The usual meaning of a shared symbol if nothing else decides.
+# The default meaning of a shared symbol.
 _USUAL = {"$": "USD", "£": "GBP", "¥": "JPY"}
 
-# Short forms whose full stop may touch the number: Rs.500 is not half a rupee.
+# Abbreviations whose full stop may touch the number: Rs.500 is not half a rupee.
 DOTTED = {"RS", "FR", "SFR", "KR", "BS", "S/", "B/", "रु", "РУБ", "Р"}  # noqa: RUF001 - Cyrillic is meant
 
-# By script: its languages, and numbers for which CLDR has all forms of a name.
+# By script: its languages, and sample numbers that produce all plural forms of a name in CLDR.
 _LANGUAGES = {
     "LATIN": (("en", "de", "es", "pt", "fr"), (1, 2)),
     "CYRILLIC": (("ru",), (1, 2, 5)),
@@ -115,13 +115,13 @@ _LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """Currencies that a spelling may mean; `usual` is the one that it means alone, if any."""
+    """Currencies that a spelling may mean; `usual` is the default without context, if any."""
 
     codes: frozenset[str]
     usual: str | None
 
     def beside(self, other: Spelling) -> Spelling:
-        """Combine two spellings: `$` and MXN are pesos; without codes if they contradict."""
+        """Combine two spellings: `$` and MXN mean pesos; contradictory spellings mean nothing."""
         codes = self.codes & other.codes
         meant = (usual for usual in (self.usual, other.usual) if usual in codes)
         return Spelling(codes, next(meant, None))
@@ -136,7 +136,7 @@ _NOTHING = Spelling(frozenset(), None)
 
 
 def fold(name: str) -> str:
-    """Fold a name as in the tables: upper case, single spaces, no full stop after a word."""
+    """Normalize a name for lookup: upper case, single spaces, no full stop after a word."""
     plain = unicodedata.normalize("NFKC", name.translate(sanitize.INVISIBLE_MARKS)).upper()
     return " ".join(filter(None, (word.rstrip(".") for word in plain.split())))
 
@@ -156,9 +156,9 @@ def own_spellings() -> dict[str, Spelling]:
 
 
 def find_in_cldr(name: str, codes: frozenset[str]) -> Spelling:
-    """Find a folded name among CLDR's names in the languages of its script.
+    """Look up a folded name in CLDR, in the languages of its script.
 
-    Their files are read at the first such name, not at the start: the Latin ones cost 5 MB and
+    CLDR's files are loaded at the first look-up, not at startup: the Latin files cost 5 MB and
     60 ms. If they can't be read, nothing is found.
     """
     letter = next(filter(str.isalpha, name), "A")
@@ -172,7 +172,7 @@ def find_in_cldr(name: str, codes: frozenset[str]) -> Spelling:
 
 @cache
 def _cldr(script: str, codes: frozenset[str]) -> dict[str, str]:
-    """Return the code of each name and symbol that means one currency in all those languages."""
+    """Return the codes of names and symbols that mean the same currency in all those languages."""
     found: dict[str, set[str]] = {}
     languages, counts = _LANGUAGES.get(script, ((), ()))
     for language in languages:

@@ -1,7 +1,7 @@
 """A client for posts to an ASGI application of this process: HTTP without a socket.
 
-The application gets what a server would pass on, and its answer is taken in the same way. It runs
-in a task of its own, so that nothing it does to its task reaches the caller.
+The application receives and sends the same ASGI events as behind a server. It runs in a separate
+task, so that nothing it does to its task affects the caller.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 CLIENT = ("127.0.0.1", 0)
-"""The address from which the application sees the posts come."""
+"""The client address that the application sees."""
 
 SERVER_ERROR = 500
 
 
 @lru_cache(maxsize=256)
 def _scope(url: str) -> Mapping[str, Any]:
-    """Return what an application sees of the URL (ASGI, HTTP connection scope)."""
+    """Return the ASGI HTTP connection scope of a URL."""
     parsed = httpx.URL(url)
     path, _, query = parsed.raw_path.partition(b"?")
     return {
@@ -51,7 +51,7 @@ def _scope(url: str) -> Mapping[str, Any]:
 
 
 class AppReply:
-    """A post under way, then the application's answer to it."""
+    """A post in progress, then the application's answer."""
 
     def __init__(self, body: bytes) -> None:
         self.status = SERVER_ERROR
@@ -61,11 +61,11 @@ class AppReply:
         self._answer = bytearray()
 
     async def read(self, _seconds: float) -> bytes:
-        """Return the body of the answer, which has come as a whole."""
+        """Return the body of the answer, which is already complete."""
         return bytes(self._answer)
 
     async def receive(self) -> Event:
-        """Return the body of the post; later, wait for the end as for a client that leaves."""
+        """Return the body of the post; the next call waits for the client to disconnect."""
         if self._unread is None:
             await asyncio.shield(self.ended)
             return {"type": "http.disconnect"}
@@ -86,13 +86,13 @@ class AppReply:
                 self.end()
 
     def end(self) -> None:
-        """End the answer, as far as it came."""
+        """End the answer, even if it is incomplete."""
         if not self.ended.done():
             self.ended.set_result(None)
 
 
 class AppClient:
-    """Posts to an application; `headers` are those of every post."""
+    """Posts to an application; `headers` are sent with every post."""
 
     def __init__(self, app: App, headers: Mapping[str, str]) -> None:
         self._app = app
@@ -100,9 +100,9 @@ class AppClient:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> AppReply:
-        """Send a post and return its answer, a 500 where the application raises.
+        """Send a post and return its answer; the answer is a 500 if the application raises.
 
-        The application is cancelled if the caller is.
+        Cancelling the caller cancels the application.
         """
         reply = AppReply(body)
         scope = dict(_scope(url))

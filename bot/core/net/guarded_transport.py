@@ -1,10 +1,10 @@
-"""Connections to permitted addresses only: the address that is dialled is the one that was checked.
+"""Connections to permitted addresses only: the checked address is the dialled address.
 
-A name is resolved once. With a second look-up between the check and the connection, a name could
-first answer with a public address and then with a private one (DNS rebinding).
+A name is resolved once. If it were resolved again between the check and the connection, the DNS
+could answer first with a public and then with a private address (DNS rebinding).
 
-From the bottom up: streams that bound what a peer sends, a resolver of names, the guarded network
-of httpx clients, and a dialler for clients without httpx.
+From the bottom up: streams that limit how much a peer sends, a name resolver, the guarded network
+for httpx clients, and a dialler for clients without httpx.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
 MOST_READ = 128 * 1024
-"""Bytes that a peer may send after a request, more than any answer that is read to its end.
+"""Bytes that a peer may send after a request: more than any answer that we read completely.
 
-Limits of a body don't cover what comes before it: a peer may send interim answers (RFC 9110
-section 15.2) for as long as a call lasts, each of which is parsed in the event loop."""
+Body limits don't cover the data before a body: a peer may send interim answers (RFC 9110 section
+15.2) for as long as a call lasts, and the event loop parses each of them."""
 
 
 class BoundedStream(httpcore.AsyncNetworkStream):
@@ -75,22 +75,22 @@ class BoundedStream(httpcore.AsyncNetworkStream):
 
 
 LOOKUPS = 64
-"""Simultaneous look-ups. They have threads of their own, since the event loop has few."""
+"""Simultaneous look-ups. They have their own threads, because the event loop has only a few."""
 
 ZONE_LOOKUPS = 16
-"""Simultaneous look-ups of names with the same last two labels: the owner of a zone can invent
-names."""
+"""Simultaneous look-ups of names with the same last two labels: the owner of a zone can invent any
+number of names."""
 
 LOOKUP_SECONDS = 5.0
-"""Limit of a look-up, which leaves time for the webhook itself."""
+"""The longest look-up; it leaves time for the webhook itself."""
 
 FAILURE_SECONDS = 3.0
-"""Seconds for which a failed look-up is not repeated. The wait before a second attempt is longer,
-so that it finds a name that was fixed meanwhile."""
+"""Seconds for which a failed look-up is not repeated. Retries wait longer, so a retry sees a name
+that has been fixed."""
 
 
 class NameNotFound(httpcore.ConnectError):
-    """A name can't be resolved to an address; the cause of an httpx.ConnectError."""
+    """A name can't be resolved to an address; becomes the cause of an httpx.ConnectError."""
 
 
 def ask_system(host: str) -> list[str]:
@@ -100,11 +100,11 @@ def ask_system(host: str) -> list[str]:
 
 
 class SystemResolver:
-    """A resolver with threads of its own, so that a slow name doesn't delay others.
+    """A resolver with its own threads, so that a slow name doesn't delay others.
 
-    Simultaneous calls for one name share a look-up. A system call can't be cancelled: its thread
-    runs until the system gives up, as a daemon, so that the process can end before. Answers are
-    not cached; failures are, for FAILURE_SECONDS.
+    Simultaneous calls for one name share a look-up. A system call can't be cancelled, so its thread
+    runs until the system gives up; it is a daemon thread, so the process can exit earlier. Failures
+    are cached for FAILURE_SECONDS, answers are not cached.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class SystemResolver:
         thread = Thread(target=self._work, args=(host, zone, future), name="look-up", daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # the system has no more threads
+        except RuntimeError as error:  # the system can't start another thread
             del self._under_way[host]
             raise OSError(str(error)) from error
         return future
@@ -168,7 +168,7 @@ class SystemResolver:
 
 @contextmanager
 def _slot(slots: Semaphore) -> Iterator[None]:
-    """Hold one of the slots; wait for it at most as long as the caller waits for the answer."""
+    """Hold one of the slots; wait for it no longer than the caller waits for the answer."""
     if not slots.acquire(timeout=LOOKUP_SECONDS):
         raise OSError("too many names are being looked up")
     try:
@@ -178,9 +178,9 @@ def _slot(slots: Semaphore) -> Iterator[None]:
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Network access to permitted addresses; raises ForbiddenAddress for others.
+    """Network access to permitted addresses; raises ForbiddenAddress for all others.
 
-    TLS still checks the certificate of the name: httpcore starts it above this layer.
+    TLS still checks the certificate against the name: httpcore starts TLS above this layer.
     """
 
     def __init__(self, allow: webhook_addresses.AllowList, resolver: Resolver) -> None:
@@ -256,8 +256,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 class GuardedTransport(httpx.AsyncHTTPTransport):
     """Transport of an `httpx.AsyncClient` that reaches only addresses that webhooks may reach.
 
-    The client's calls raise ForbiddenAddress; everything else is as in httpx. Redirects are not
-    followed by default, and no proxy of the environment is used.
+    The client's calls raise ForbiddenAddress; otherwise it behaves like httpx. Redirects are not
+    followed by default, and proxies from the environment are ignored.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What all HTTP clients share: trusted certificates, use of a proxy, Retry-After and dates."""
+"""Helpers for all HTTP clients: trusted certificates, proxies, Retry-After and dates."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import httpx
 
 @cache
 def ssl_context() -> ssl.SSLContext:
-    """Return the context that httpx would create, with certificates of certifi or SSL_CERT_FILE.
+    """Return httpx's default context, with certifi's certificates or those of SSL_CERT_FILE.
 
-    It is shared, since loading them takes 20 ms and 1 MiB.
+    The context is shared, because loading the certificates takes 20 ms and 1 MiB.
     """
     return httpx.create_ssl_context()
 
 
 def may_use_proxy(url: str) -> bool:
-    """True if a proxy of the environment may be used for `url`.
+    """True if a proxy from the environment may be used for `url`.
 
-    Addresses of this machine or its network are always reached directly, whatever NO_PROXY is.
+    Local and private addresses are always reached directly, whatever NO_PROXY says.
     """
     host = urlsplit(url).hostname or ""
     try:
@@ -40,7 +40,7 @@ def has_proxy(url: str) -> bool:
 
 
 def read_retry_after(header: str | None, now: int) -> int:
-    """Return the seconds of a Retry-After header (RFC 9110 section 10.2.3); 0 if it has none."""
+    """Return the seconds of a Retry-After header (RFC 9110 section 10.2.3); 0 if unusable."""
     text = (header or "").strip()
     if text.isascii() and text.isdecimal():
         return int(text[:9])
@@ -49,7 +49,7 @@ def read_retry_after(header: str | None, now: int) -> int:
 
 
 def read_date(header: str | None) -> int | None:
-    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7); None for other text."""
+    """Return the Unix seconds of an HTTP date (RFC 9110 section 5.6.7); None if it isn't a date."""
     try:
         at = parsedate_to_datetime(header or "")
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -1,4 +1,4 @@
-"""What every email needs: the settings SMTP_URL and SMTP_FROM, and headers that carry any text.
+"""Shared email code: the settings SMTP_URL and SMTP_FROM, and headers that can hold any text.
 
 The header classes of the standard library decode a value that looks like an encoded word (RFC
 2047), even if it holds CR and LF: the name of a product could write headers, or the whole letter.
@@ -22,43 +22,43 @@ from bot.core import errors
 from bot.core.text import contacts, links
 
 ENCODED = ("subject", "from", "to", "list-unsubscribe")
-"""Headers that are set to encoded values."""
+"""Headers whose values are already encoded when they are set."""
 
 _ENDS_HEADER = re.compile(r"[\r\n\0]")
 
 
 class _EncodedHeader(UniqueUnstructuredHeader, BaseHeader):  # type: ignore[misc]  # typeshed: max_count
-    """A header that is encoded already: never decoded, and folded only between encoded words."""
+    """An already encoded header: never decoded, and folded only between encoded words."""
 
     @classmethod
     def parse(cls, value: str, kwds: dict[str, Any]) -> None:
-        """Take the value as it is. Raises ValueError if it would end its header."""
+        """Take the value unchanged. Raises ValueError if the value would end the header."""
         if _ENDS_HEADER.search(value):
             raise ValueError("would end its header")
         kwds |= {"decoded": value, "parse_tree": None}
 
     def fold(self, *, policy: Policy) -> str:
-        """Write the header with the line ends of `policy`."""
+        """Write the header with the line endings of `policy`."""
         lines = str(self).replace("?= =?", f"?={policy.linesep} =?")
         return f"{self.name}: {lines}{policy.linesep}"
 
 
 def encode_text(text: str, header: str) -> str:
-    """Return text in ASCII for a header of this name, as encoded words if necessary."""
+    """Return the ASCII form of a text for a header, as encoded words if necessary."""
     if text.isascii() and "=?" not in text:
         return text
     return Header(text, "utf-8", header_name=header).encode(linesep="")
 
 
 def encode_mailbox(address: Address, header: str) -> str:
-    """Return an address and its display name in ASCII, for a header of this name."""
+    """Return the ASCII form of an address and its display name for a header."""
     name = encode_text(address.display_name, header)
     return str(address) if name == address.display_name else f"{name} <{address.addr_spec}>"
 
 
 @cache
 def encoded_headers() -> EmailPolicy[EmailMessage]:
-    """Return the policy of a message whose ENCODED headers are encoded already."""
+    """Return a policy for messages whose ENCODED headers are already encoded."""
     registry = HeaderRegistry()
     for name in ENCODED:
         registry.map_to_type(name, _EncodedHeader)
@@ -84,10 +84,10 @@ class SmtpServer:
     port: int
 
     tls: bool
-    """True for TLS from the start, else by STARTTLS."""
+    """True for implicit TLS, False for STARTTLS."""
 
     is_local: bool
-    """True if it is on this machine, where TLS would protect nothing."""
+    """True if the server is on this machine, where TLS would protect nothing."""
 
     user: str | None = None
     password: str | None = field(default=None, repr=False)
@@ -100,7 +100,7 @@ class SmtpServer:
 
 
 def parse_server(url: str) -> SmtpServer:
-    """Read SMTP_URL. Raises ConfigProblem, whose text doesn't contain the URL and its password."""
+    """Parse SMTP_URL. Raises ConfigProblem, which never quotes the URL or its password."""
     parts, port = _split(url)
     host = _host(parts.hostname or "")
     user, password = _decoded(parts.username), _decoded(parts.password)
@@ -120,13 +120,13 @@ def parse_server(url: str) -> SmtpServer:
 
 
 def smtp_passwords(url: str) -> list[str]:
-    """Return the password of an SMTP_URL as it is written, and as it is sent."""
+    """Return the password of an SMTP_URL both as written in the URL and as sent."""
     written = urlsplit(url).password
     return sorted({written, unquote(written)}) if written else []
 
 
 def parse_sender(text: str) -> Address:
-    """Read SMTP_FROM: an address, or `Name <address>`. Raises ConfigProblem."""
+    """Parse SMTP_FROM: an address, or `Name <address>`. Raises ConfigProblem."""
     named = _NAMED.fullmatch(text.strip())
     name = named["name"].strip().strip('"') if named else ""
     address = contacts.ascii_address(named["address"] if named else text.strip())
@@ -138,7 +138,7 @@ def parse_sender(text: str) -> Address:
 
 
 def _split(url: str) -> tuple[SplitResult, int | None]:
-    """Split a URL. Raises ConfigProblem, also for characters that urlsplit would drop."""
+    """Split a URL. Raises ConfigProblem, including for characters that urlsplit would drop."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -160,7 +160,7 @@ def _decoded(text: str | None) -> str:
 
 
 def _host(text: str) -> str | None:
-    """Return an IP address, or a domain in ASCII; None for other text."""
+    """Return an IP address, or a domain in ASCII; None if the text is neither."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

@@ -1,8 +1,8 @@
-"""A client for posts to strangers' addresses, over connections that it keeps.
+"""A client that posts to untrusted addresses over persistent connections.
 
-httpx takes a millisecond of processor time for a call, most of it in layers that such a post does
-not need. Here httptools, which is llhttp, parses the answers; each connection has one post at a
-time (HTTP/1.1). Errors are those of httpx. No redirect is followed, and no cookie is kept.
+httpx takes a millisecond of processor time per call, most of it in layers that such a post doesn't
+need. Here httptools (llhttp) parses the answers, and each connection carries one post at a time
+(HTTP/1.1). It raises httpx's errors, follows no redirects and keeps no cookies.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ import httpx
 from bot.core.net import guarded_transport
 
 KEPT_SECONDS = 4.0
-"""For which an idle connection is kept: servers close theirs after 5, and a post that is sent just
-then is lost."""
+"""How long an idle connection is kept. Servers typically close idle connections after 5 seconds,
+and a post sent at that moment is lost."""
 
 PORTS = {"http": 80, "https": 443}
 FIRST_FINAL = 200
-"""The first status that is no interim answer (RFC 9110 section 15.2)."""
+"""The first status that isn't interim (RFC 9110 section 15.2)."""
 
 Origin: TypeAlias = tuple[str, str, int]
-"""Scheme, host and port: what a connection leads to."""
+"""Scheme, host and port of a connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The origin of a URL, and the first lines of a post to it."""
+    """The origin of a URL, and the first lines of a post to this URL."""
 
     origin: Origin
     lines: bytes
@@ -47,7 +47,7 @@ class Target:
 def _target(url: str) -> Target:
     """Raise InvalidURL, UnsupportedProtocol and ValueError."""
     parsed = httpx.URL(url)
-    _ = parsed.host  # decoded only now: `xn--a` is no name
+    _ = parsed.host  # decoded only now: `xn--a` is invalid
     host = parsed.raw_host.decode("ascii")
     if parsed.scheme not in PORTS or not host:
         raise httpx.UnsupportedProtocol("not the address of a web server")
@@ -64,14 +64,14 @@ class _Exchange:
         self.end: asyncio.Future[None] = loop.create_future()
         self.status = 0
         self.keeps = False
-        """True if the answer is complete and its connection can be used again."""
+        """True if the answer is complete and its connection can be reused."""
         self.headers: dict[str, str] = {}
         self.body = b""
         self._longest, self._unread = longest, guarded_transport.MOST_READ
         self._parser: Any = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
-        """Parse what came; an answer without end fails."""
+        """Parse received data; an endless answer fails."""
         self._unread -= len(data)
         if self._unread < 0:
             self.fail(httpx.ReadError("the peer sends without end"))
@@ -84,7 +84,7 @@ class _Exchange:
             self.fail(httpx.RemoteProtocolError(str(error)))
 
     def fail(self, error: httpx.HTTPError) -> None:
-        """End it; an answer whose head came stays as it is."""
+        """End the exchange with an error; an answer whose head has arrived stays unchanged."""
         self.keeps = False
         if not self.head.done():
             self.head.set_exception(error)
@@ -138,7 +138,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._incoming.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
-        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no instance of it
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's class isn't a subclass
 
     def data_received(self, data: bytes) -> None:
         if self._exchange is None:
@@ -154,7 +154,7 @@ class _Connection(asyncio.Protocol):
             self._exchange.fail(httpx.ReadError("") if exc else httpx.RemoteProtocolError(lost))
 
     def send(self, message: bytes, longest: int) -> _Exchange:
-        """Send a post; `longest` bytes of the answer's body are read."""
+        """Send a post; read at most `longest` bytes of the answer's body."""
         self._exchange = _Exchange(longest)
         if self._transport is None:
             self._exchange.fail(httpx.ReadError(""))
@@ -163,7 +163,7 @@ class _Connection(asyncio.Protocol):
         return self._exchange
 
     def keep(self) -> None:
-        """Keep it for the next post to its origin."""
+        """Keep the connection for the next post to its origin."""
         self._stop()
         if self._transport is not None:
             self._kept[self._origin].append(self)
@@ -171,7 +171,7 @@ class _Connection(asyncio.Protocol):
             self._expiry = loop.call_later(KEPT_SECONDS, self.close)
 
     def leave(self) -> None:
-        """Stop keeping it."""
+        """Stop keeping the connection."""
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
@@ -180,11 +180,11 @@ class _Connection(asyncio.Protocol):
                 del self._kept[self._origin]
 
     def is_quiet(self) -> bool:
-        """True if nothing has come that the event loop has not read yet, such as the end."""
+        """True if the socket has no unread data or end of stream."""
         return not self._incoming.poll(0)
 
     def close(self) -> None:
-        """Close it at once."""
+        """Close the connection immediately."""
         self.leave()
         self._stop()
         if self._transport is not None:
@@ -197,14 +197,14 @@ class _Connection(asyncio.Protocol):
 
 
 class Reply:
-    """The answer to a post: its head has come, and its body may still be coming."""
+    """The answer to a post: its head has arrived, and its body may still be arriving."""
 
     def __init__(self, connection: _Connection, exchange: _Exchange) -> None:
         self._connection, self._exchange = connection, exchange
         self.status, self.headers = exchange.status, exchange.headers
 
     async def read(self, seconds: float) -> bytes:
-        """Return the beginning of the body, as far as it came in time; end the exchange."""
+        """Return the part of the body that arrived in time, and end the exchange."""
         try:
             if not self._exchange.end.done():
                 with suppress(TimeoutError):
@@ -219,9 +219,9 @@ class Reply:
 
 
 class PostClient:
-    """Posts to what `dialler` permits; `longest` bytes of an answer are read.
+    """Posts to addresses that `dialler` permits, and reads at most `longest` bytes of an answer.
 
-    `headers` are those of every post; connecting takes `seconds` at most.
+    `headers` are sent with every post; `seconds` limits the time to connect.
     """
 
     def __init__(
@@ -240,9 +240,9 @@ class PostClient:
         context.set_alpn_protocols(["http/1.1"])
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """Send a post; return its answer once the head has come.
+        """Send a post; return its answer once the head has arrived.
 
-        Raises ForbiddenAddress, httpx's errors, TimeoutError, and ValueError for no address.
+        Raises ForbiddenAddress, httpx's errors, TimeoutError, and ValueError for an invalid URL.
         """
         target = _target(url)
         length = b"Content-Length: %d\r\n\r\n" % len(body)
@@ -257,12 +257,12 @@ class PostClient:
         return Reply(connection, exchange)
 
     async def close(self) -> None:
-        """Close the connections that are kept."""
+        """Close all kept connections."""
         for connection in [one for kept in self._kept.values() for one in kept]:
             connection.close()
 
     def _take(self, origin: Origin) -> _Connection | None:
-        """Return the connection that was kept last and that its server has not closed since."""
+        """Return the most recently kept connection that its server has not closed."""
         while origin in self._kept:
             connection = self._kept[origin][-1]
             connection.leave()

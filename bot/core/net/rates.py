@@ -1,6 +1,6 @@
-"""Rates as settings have them (`30/second`, `20/minute`, `0` for none), and keys to count by.
+"""Rates in settings (`30/second`, `20/minute`, `0` for no limit), and keys for counting.
 
-A peer is counted by its address, of IPv6 by the network of its subscriber.
+An IPv4 peer is counted by its address, an IPv6 peer by its subscriber's network.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 PERIODS = {"second": 1, "minute": 60}
 
 SUBSCRIBER_BITS = 64
-"""Bits of an IPv6 address that identify a subscriber, who chooses the others freely (RFC 6177)."""
+"""Bits of an IPv6 address that identify a subscriber, who chooses the other bits (RFC 6177)."""
 
 SITE_BITS = 48
-"""Bits that all networks of a site have in common, or more (RFC 6177)."""
+"""The fewest bits that all networks of a site have in common (RFC 6177)."""
 
 LONGEST_HOST = 64
-"""Characters that are kept of a host from a proxy that isn't an address."""
+"""Characters kept of a host that a proxy reports and that isn't an address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ def parse_rate(value: Any) -> Rate | None:
 
 
 def subscriber_key(host: str) -> str:
-    """Return the key of a peer: its address, or the subscriber's network for IPv6."""
+    """Return the key of a peer: its IPv4 address, or its subscriber's IPv6 network."""
     return _key(host[:LONGEST_HOST])
 
 
 def site_key(subscriber: str) -> str | None:
-    """Return the key of the site around an IPv6 network of `subscriber_key`; None for others."""
+    """Return the site key of a `subscriber_key`; None if the key isn't an IPv6 network."""
     try:
         network = ip_network(subscriber)
     except ValueError:

@@ -1,6 +1,6 @@
 """Bodies and paths of incoming HTTP requests, with limits on size, time and depth.
 
-The web server closes a connection whose body was refused before its end (bot/app/http_protocol.py).
+The web server closes the connection if a body is rejected early (bot/app/http_protocol.py).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 MAX_BODY = 64 * 1024
-"""Bytes; our own limit, since the interface has none (section 8)."""
+"""Bytes; our own limit, because the interface sets none (section 8)."""
 
 BODY_SECONDS = 20.0
-"""Seconds for a whole body: enough for a form on a bad line, and an end for a stalled sender."""
+"""Seconds for a whole body: enough for a form on a slow line, but finite for a stalled sender."""
 
 PART_SECONDS = 30.0
 """Seconds for each part of a body that is read in parts."""
@@ -37,7 +37,7 @@ LATE, BROKEN = "The body did not arrive in time.", "The body broke off."
 async def read(request: Request, most: int = MAX_BODY) -> bytes:
     """Read the body.
 
-    Raises BodyTooLarge as soon as it is longer than `most` bytes, and InvalidBody if it breaks off
+    Raises BodyTooLarge as soon as the body exceeds `most` bytes, and InvalidBody if it breaks off
     or has not arrived within BODY_SECONDS.
     """
     announced(request, most)
@@ -58,7 +58,7 @@ async def read(request: Request, most: int = MAX_BODY) -> bytes:
 
 
 def announced(request: Request, most: int) -> int:
-    """Return the announced length of the body, `most` if there is none. Raises BodyTooLarge."""
+    """Return the announced length of the body, or `most` if there is none. Raises BodyTooLarge."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal():
         return most
@@ -69,10 +69,10 @@ def announced(request: Request, most: int) -> int:
 
 
 async def parts(request: Request, size: int, most: int) -> AsyncIterator[bytes]:
-    """Yield the body in parts of `size` bytes, the last one shorter; memory never has all of it.
+    """Yield the body in parts of `size` bytes, without ever holding all of it in memory.
 
-    Raises BodyTooLarge beyond `most` bytes, and InvalidBody if the body breaks off, a part doesn't
-    arrive within PART_SECONDS, or all parts within PARTS_SECONDS.
+    The last part may be shorter. Raises BodyTooLarge beyond `most` bytes, and InvalidBody if the
+    body breaks off, a part takes longer than PART_SECONDS, or all parts longer than PARTS_SECONDS.
     """
     chunks, part, total = request.stream(), bytearray(), 0
     loop = asyncio.get_running_loop()
@@ -111,7 +111,7 @@ def _too_large(most: int) -> errors.BodyTooLarge:
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """Read the JSON object that another server sent. Raises InvalidBody."""
+    """Parse a JSON object that another server sent. Raises InvalidBody."""
     try:
         data = exact_json.loads(body)
     except exact_json.JsonError as error:
@@ -125,10 +125,10 @@ NUL, ESCAPED_NUL = "\0", "%00"
 
 
 class EscapeNul:
-    """ASGI middleware that leaves `%00` in a path as it was sent.
+    """ASGI middleware that keeps `%00` in a path undecoded.
 
-    No id contains it, so every route answers as it does for an unknown id. PostgreSQL refuses text
-    with a NUL character: a route that queried for it would fail.
+    No id contains `%00`, so every route answers as for an unknown id. With a decoded NUL the query
+    would fail, because PostgreSQL rejects text with a NUL character.
     """
 
     def __init__(self, app: ASGIApp) -> None:

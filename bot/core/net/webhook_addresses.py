@@ -1,8 +1,8 @@
 """Addresses that webhooks may reach: the rules, without any I/O.
 
-`check_url` checks an address as it is written, when a request is created; `is_forbidden` checks the
-addresses that its name resolves to, when it is dialled (`guarded_transport`). Code that compares or
-counts hosts uses this module too, since a host has many spellings: `bot。internal`, `127.1`,
+When a request is created, `check_url` checks the URL as written. When the webhook is dialled,
+`is_forbidden` checks the resolved addresses (`guarded_transport`). Code that compares or counts
+hosts also uses this module, because a host has many spellings: `bot。internal`, `127.1`,
 `h.example.`.
 """
 
@@ -24,7 +24,7 @@ from bot.core.text import sanitize
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
-# Special-purpose registries of IANA, seen in November 2026 (RFC 6890 and its successors).
+# IANA's special-purpose registries as of November 2026 (RFC 6890 and its successors).
 _FORBIDDEN_V4 = tuple(
     IPv4Network(network)
     for network in (
@@ -70,10 +70,10 @@ _BYTE = 256
 
 
 def literal_address(host: str) -> Address | None:
-    """Return the address that a host spells in any way that a resolver accepts; None for a name.
+    """Return the address that a host spells, or None for a name.
 
-    `127.2`, `0x7f000002`, `2130706434`, `017700000001`, `[::1]`, full-width digits, a trailing dot:
-    as inet_aton(3) and the host parser of the URL standard read them.
+    Accepts every spelling that inet_aton(3) and the URL standard's host parser accept: `127.2`,
+    `0x7f000002`, `2130706434`, `017700000001`, `[::1]`, full-width digits, a trailing dot.
     """
     plain = _plain_host(host)
     if ":" in plain:
@@ -87,21 +87,21 @@ def literal_address(host: str) -> Address | None:
 def zone_of(host: str) -> str:
     """Return the zone of a host: the last two labels of its name, or its address.
 
-    The owner of a zone can invent any number of names in it.
+    The owner of a zone can invent any number of names in the zone.
     """
     address = literal_address(host)
     return str(address) if address else ".".join(_plain_host(host).split(".")[-2:])
 
 
 def _plain_host(host: str) -> str:
-    """Return the host as a resolver compares it: lower case, no brackets, no trailing dot."""
+    """Normalize a host for comparison: lower case, no brackets, no trailing dot."""
     folded = unicodedata.normalize("NFKC", host).replace("。", ".").lower()
     visible = "".join(char for char in folded if unicodedata.category(char) != "Cf")
     return visible.strip().removeprefix("[").removesuffix("]").rstrip(".")
 
 
 def _read_v4(host: str) -> IPv4Address | None:
-    """Read one to four numbers, decimal, octal or hexadecimal; the last fills all other bytes."""
+    """Parse one to four decimal, octal or hex numbers; the last fills the remaining bytes."""
     parts = host.split(".")
     if len(parts) > _MAX_PARTS:
         return None
@@ -153,7 +153,7 @@ class AllowList:
         return cls(frozenset(hosts), tuple(networks))
 
     def permits_host(self, host: str) -> bool:
-        """True if the name itself is in the list, whatever it resolves to."""
+        """True if the list contains the name itself, whatever address it resolves to."""
         return _plain_host(host) in self.hosts
 
     def permits_address(self, address: Address) -> bool:
@@ -172,7 +172,7 @@ def _is_host(host: str) -> bool:
 
 
 def _ends_in_number(host: str) -> bool:
-    """True if the URL standard reads the host as an IPv4 address, valid or not."""
+    """True if the URL standard treats the host as an IPv4 address, valid or not."""
     return _NUMBER.fullmatch(_plain_host(host).rpartition(".")[2]) is not None
 
 
@@ -186,10 +186,10 @@ def is_forbidden(address: Address, allow: AllowList) -> bool:
 
 
 def check_url(url: str, allow: AllowList) -> str:
-    """Return the host of a webhook address, in the spelling in which it will be dialled.
+    """Return the host of a webhook URL in the spelling that will be dialled.
 
-    Raises ForbiddenAddress, with a message for the caller of the API, if the address is wrong
-    whatever its name resolves to.
+    Raises ForbiddenAddress, with a message for the API caller, if the URL is wrong regardless of
+    the address that its name resolves to.
     """
     parsed = _parse(url)
     if parsed.scheme not in _PORTS:
@@ -203,7 +203,7 @@ def check_url(url: str, allow: AllowList) -> str:
 
 
 def _parse(url: str) -> httpx.URL:
-    """Parse with the client that will dial the address, so that both see the same host."""
+    """Parse with the client that will dial the URL, so that both see the same host."""
     # Some characters are invisible or reorder the text around them (Unicode TR 9).
     is_unseen = any(unicodedata.category(char) in sanitize.SPOILING for char in url)
     if _NOT_IN_URL.search(url) or is_unseen:
@@ -212,7 +212,7 @@ def _parse(url: str) -> httpx.URL:
         )
     try:
         parsed = httpx.URL(url)
-        _ = parsed.host  # decoded only now, and once more at sending: `xn--a` is invalid
+        _ = parsed.host  # decoded only now, and again when sending: `xn--a` is invalid
     except (httpx.InvalidURL, ValueError):
         raise errors.ForbiddenAddress("This is not a valid webhook address") from None
     return parsed
@@ -224,12 +224,12 @@ def _one_spelling(url: httpx.URL) -> str:
 
 
 LONGEST_ENDPOINT = 200
-"""Characters of an endpoint as text; in a longer one, a hash replaces the path."""
+"""The longest text of an endpoint, in characters; in a longer text a hash replaces the path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The target of a webhook in one spelling, without query and password."""
+    """The target of a webhook in canonical spelling, without query and password."""
 
     scheme: str
     host: str
@@ -237,7 +237,7 @@ class Endpoint:
     path: str
 
     def __str__(self) -> str:
-        """Return the address; a hash replaces a path that makes it longer than LONGEST_ENDPOINT."""
+        """Return the URL; a hash replaces the path if the URL exceeds LONGEST_ENDPOINT."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         server = f"{self.scheme}://{name}:{self.port}"
         whole = server + self.path
@@ -248,10 +248,10 @@ class Endpoint:
 
 @lru_cache(maxsize=256)  # parsing takes 30 µs, and a webhook needs it three times
 def endpoint(url: str) -> Endpoint:
-    """Return the target of a webhook address.
+    """Return the target of a webhook URL.
 
-    The target of an invalid address has no host, and a hash as its path: nothing can be sent there,
-    but it can be listed.
+    The target of an invalid URL has no host and a hash as its path. Nothing can be sent to it, but
+    it can be listed.
     """
     try:
         parsed = httpx.URL(url)
@@ -283,5 +283,5 @@ def _check_host(host: str, allow: AllowList) -> None:
 
 
 def parse_address(text: str) -> Address:
-    """Parse an address of a resolver's answer, without its IPv6 zone."""
+    """Parse an address from a resolver's answer, ignoring its IPv6 zone."""
     return ip_address(text.partition("%")[0])

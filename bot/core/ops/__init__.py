@@ -1,1 +1,1 @@
-"""What operators see: health endpoints, metrics, the audit log, the log."""
+"""Operations: health endpoints, metrics, the audit log, the log."""

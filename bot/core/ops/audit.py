@@ -1,7 +1,7 @@
-"""The audit log: who changed what and when, a line for each change, written in its transaction.
+"""The audit log: who changed what and when, one line per change, written in its transaction.
 
-It explains later why money went where it went. A line contains no secret and no data of a payer,
-only the fact that they changed.
+It explains later why money went where it went. A line never contains secrets or payer data, only
+the fact that they changed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from bot.core.outbox import outbox
 from bot.core.text import sanitize
 
 KEPT = 400 * 24 * 3600 * 1000
-"""Milliseconds for which a line is kept: a year, and some time to look back."""
+"""Milliseconds for which a line is kept: a year, plus some time to look back."""
 
 SWEPT = 500
-"""Lines that a sweep deletes in one transaction: others wait for it."""
+"""Lines that a sweep deletes per transaction; other transactions wait for it."""
 
 LONGEST_NAME = 120
-"""Characters of an actor, an action or a subject."""
+"""The longest actor, action or subject, in characters."""
 
 LONGEST_TEXT = 200
-"""Characters of one text among the details."""
+"""The longest text in the details, in characters."""
 
 MOST_VALUES = 16
-"""Details of a line, and items of a detail that is a list."""
+"""The most details of a line, and the most items of a list detail."""
 
 SYSTEM = "system"
 """The actor of changes without a person, such as the hourly sweep."""
@@ -42,7 +42,7 @@ INSERT = (
 )
 
 BLANK = "UPDATE audit SET details = '{}' WHERE id = :id"
-"""Erases the details of a line, which may be about a person; who changed what and when stays."""
+"""Erases the details of a line, which may concern a person; the rest of the line stays."""
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode  # creating one costs more than using it
 
@@ -74,10 +74,10 @@ def seller(seller_id: int) -> str:
 
 
 def operator() -> str:
-    """Return the actor that runs this command: the system's name of the user, or the number."""
+    """Return the actor running this command: the system user's name or id."""
     try:
         return f"operator {pwd.getpwuid(os.getuid()).pw_name}"
-    except KeyError:  # users of containers may have no name
+    except KeyError:  # container users may have no name
         return f"operator {os.getuid()}"
 
 
@@ -89,10 +89,10 @@ def record(
     now: int,
     details: Mapping[str, Any],
 ) -> None:
-    """Write a line; `now` in epoch ms, `details` plain values or lists of these.
+    """Write a line; `now` is in epoch ms, `details` are plain values or lists of plain values.
 
-    `action` is a thing and its change, such as `request.created`; `subject` is an id. Long values
-    are cut.
+    `action` is an object and its change, such as `request.created`; `subject` is an id. Long values
+    are truncated.
     """
     kept = [*details.items()][:MOST_VALUES]
     tx.execute(
@@ -107,7 +107,7 @@ def record(
 
 
 def read(tx: database.Transaction, limit: int, subject: str | None = None) -> list[Line]:
-    """Return up to `limit` lines, newest first, about all subjects or about one."""
+    """Return up to `limit` lines, newest first, about one subject or about all."""
     where = "" if subject is None else " WHERE subject = :subject"
     rows = tx.query(
         f"{SELECT}{where} ORDER BY id DESC LIMIT :limit",
@@ -118,7 +118,7 @@ def read(tx: database.Transaction, limit: int, subject: str | None = None) -> li
 
 
 def read_all(tx: database.Transaction, action: str) -> list[Line]:
-    """Return all lines whose action begins with `action`, oldest first; it reads the whole log."""
+    """Return all lines whose action begins with `action`, oldest first; scans the whole log."""
     rows = tx.query(f"{SELECT} WHERE action LIKE :action ORDER BY id", action=f"{action}%")
     return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
 
@@ -145,7 +145,7 @@ def _plain(value: object) -> Any:
 
 
 def _cut(text: str, most: int) -> str:
-    """Return one harmless line; most texts take the short way, since many lines are written."""
+    """Return a text as one sanitized line; the fast path matters because many lines are written."""
     if len(text) <= most and text.isascii() and text.isprintable():
         return text
     return sanitize.line(text[: 2 * most], most)

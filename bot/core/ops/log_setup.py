@@ -1,4 +1,4 @@
-"""The log: its format, its levels, and the secrets hidden from it."""
+"""Log configuration: format, levels, and hidden secrets."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import structlog
 
 HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
-"""The shapes of bot tokens and signing secrets, which are hidden even if we don't know them."""
+"""Patterns of bot tokens and signing secrets, which are hidden even if we don't know them."""
 
 QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "websockets", "asyncio", "PIL")
-"""Loggers that print every call, or addresses that contain the token."""
+"""Loggers that log every call, or URLs that contain the token."""
 
 SHOWN_OF_NUMBER = 8
-"""Characters of a payment's number in the log, by which `/find` finds it. The whole number and the
-number of its request would be the address of a receipt, which shows what was bought."""
+"""Characters of a payment number in the log: enough for `/find`. The full numbers of the payment
+and its request would form the URL of a receipt, which shows the purchase."""
 
 
 def shorten(number: str) -> str:
-    """Return the beginning of a payment's number, for the log."""
+    """Shorten a payment number for the log."""
     return number[:SHOWN_OF_NUMBER]
 
 
@@ -55,7 +55,7 @@ def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
     root.setLevel(level.upper())
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
-    # It prints a traceback for each answer that isn't JSON, which the caller logs anyway.
+    # It logs a traceback for each non-JSON answer, which the caller logs anyway.
     logging.getLogger("telegram.request").setLevel(logging.CRITICAL)
     structlog.configure(
         processors=[
@@ -69,7 +69,7 @@ def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
 
 
 class HideSecrets:
-    """The last processor of a log line: removes every secret from the finished text."""
+    """The last log processor: removes every secret from the finished line."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         plain = set(filter(None, secrets))

@@ -1,9 +1,9 @@
-"""What /metrics shows: counters since the start of the process, and the state of the outbox.
+"""The content of /metrics: counters since the process started, and the state of the outbox.
 
-Counters and most gauges are those of one process: add them up over replicas. The state of the
-outbox comes from the database that replicas share, and is the same on each: take one of them.
+Counters and most gauges describe one process: sum them over replicas. The state of the outbox comes
+from the shared database and is the same on each replica: don't sum it.
 
-Names and units follow Prometheus (prometheus.io/docs/practices/naming). No label is an id.
+Names and units follow Prometheus (prometheus.io/docs/practices/naming). Labels are never ids.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series fo
 STATES = ("waiting", "paused", "leased", "dead")
 
 UNREAD = "UNREAD"
-"""The method of a request that was refused before it could be read."""
+"""The method label of a request that was rejected before it could be read."""
 
 METHODS = frozenset(
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", UNREAD]
 )
 OTHER = "OTHER"
-"""Every other method: strangers must not create labels."""
+"""The label of every other method: clients must not create labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class Family:
     """The names of the labels."""
 
     known: tuple[tuple[str, ...], ...] = ()
-    """For each label the values that are shown from the start: the rate of an event that has not
-    happened yet is 0, not missing."""
+    """For each label, the values exported from the start, so that the rate of an event that hasn't
+    happened yet is 0 instead of missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A figure that is read when metrics are rendered."""
+    """A value that is read when metrics are rendered."""
 
     name: str
     help: str
@@ -75,27 +75,27 @@ class Gauge:
     """The names of the labels."""
 
     read: Callable[[], Mapping[tuple[str, ...], float]]
-    """Returns the figure by the values of the labels, from memory."""
+    """Returns the values by label values, from memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaState:
-    """What a process is among the replicas over one database; by default it is alone."""
+    """The state of a process among the replicas on one database; the default is a sole process."""
 
     role: str = "all"
-    """The role that it was started with."""
+    """The role that the process was started with."""
 
     leads: Callable[[], bool] = field(default=lambda: True)
 
     living: Callable[[], int] = field(default=lambda: 1)
-    """Returns how many replicas are alive, with this one."""
+    """Returns the number of living replicas, including this one."""
 
 
 ALONE = ReplicaState()
 
 
 def replica_gauges(replica: ReplicaState) -> tuple[Gauge, ...]:
-    """Return the figures about the replicas over one database."""
+    """Return the gauges about the replicas on one database."""
     return (
         Gauge(
             "bot_lead",
@@ -140,7 +140,7 @@ def read_depth(
 class Metrics:
     """All metrics of the process.
 
-    Once a transaction is committed, the database calls `count` for all that it counted.
+    Once a transaction is committed, the database calls `count` for each event it counted.
     """
 
     db: database.Database
@@ -148,7 +148,7 @@ class Metrics:
     families: tuple[Family, ...] = (REQUESTS,)
 
     queues: set[str] = field(default_factory=set)
-    """Names of queues that are shown even while they are empty."""
+    """Names of queues that are exported even while they are empty."""
 
     gauges: list[Gauge] = field(default_factory=list)
     _registry: CollectorRegistry = field(init=False)
@@ -171,7 +171,7 @@ class Metrics:
         self.db.count_with(self.count)
 
     def count(self, name: str, *labels: str) -> None:
-        """Increment a counter; a name that no family has is ignored."""
+        """Increment a counter; unknown names are ignored."""
         if child := self._children.get(
             (name, *labels)
         ):  # a look-up by labels takes ten times longer
@@ -224,7 +224,7 @@ class Metrics:
 
 
 class CountRequests:
-    """ASGI middleware that counts answers by method and status, also the 500 of a bug."""
+    """ASGI middleware that counts answers by method and status, including 500s caused by bugs."""
 
     def __init__(self, app: ASGIApp, count: Callable[..., None]) -> None:
         self._app = app
@@ -244,5 +244,5 @@ class CountRequests:
 
 
 def count_request(count: Callable[..., None], method: str, status: int) -> None:
-    """Count an answer, also to a request that could not be read."""
+    """Count an answer, even if the request could not be read."""
     count(REQUESTS.name, method if method in METHODS else OTHER, str(status))

@@ -1,9 +1,8 @@
-"""What operators ask a process: /livez, /readyz and /metrics.
+"""Endpoints for operators: /livez, /readyz and /metrics.
 
-Readiness is whether the process can do its work, by checks of everything it depends on. If a check
-of what a payment needs fails, the process is not ready. Other servers, for which messages can wait
-in the outbox, only degrade it: a mail server that is down must not take the pay pages out of
-service.
+Readiness checks everything that the process depends on. If something that payments need fails, the
+process is not ready. If another server fails, readiness is only degraded, because its messages can
+wait in the outbox: a mail server that is down must not take the pay pages out of service.
 """
 
 from __future__ import annotations
@@ -32,20 +31,20 @@ CHECK_SECONDS = 2.0
 """Seconds that an answer waits for a check."""
 
 SERVER_SECONDS = 10.0
-"""Seconds that a check waits for another server, longer than our own answer waits for the check."""
+"""Seconds that a check waits for another server; our own answer doesn't wait that long."""
 
 FRESH_SECONDS = 30.0
 """Seconds for which the result of a check of another server is reused."""
 
 OK, DEGRADED, NOT_READY = "ok", "degraded", "not ready"
 STOPPING = {"process": "stopping"}
-"""The checks of a process that was told to stop: load balancers send their payers elsewhere."""
+"""The checks of a stopping process: load balancers then send payers elsewhere."""
 
 
 class CachedCheck:
-    """A check of another server, run once in a while, however often it is called.
+    """A check of another server that runs only occasionally, however often it is called.
 
-    `known` returns what is wrong if that is known without asking the server.
+    `known` returns the problem if it is known without asking the server.
     """
 
     def __init__(
@@ -59,13 +58,13 @@ class CachedCheck:
         self._clock = clock
         self._known = known
         self._task: asyncio.Task[None] | None = None
-        # A server with `known` counts as answering, so that the first call need not wait.
+        # A server with `known` is assumed to answer, so that the first call need not wait.
         self._result: str | None = None if known else "no answer yet"
         self._is_ok = known is not None
         self._checked_at = float("-inf")
 
     async def __call__(self) -> str | None:
-        """Return the last result; the first call after a while waits for a new one."""
+        """Return the last result; if it has expired, the first call waits for a new result."""
         if self._known and (problem := self._known()):
             return problem
         if self._task is None and self._clock() - self._checked_at >= FRESH_SECONDS:
@@ -88,23 +87,23 @@ class CachedCheck:
 
 @dataclass(slots=True)
 class Readiness:
-    """Checks by name; each returns None or what is wrong, in words that anyone may read."""
+    """Checks by name; each returns None or the problem, in words that are safe to publish."""
 
     needed: dict[str, Check] = field(default_factory=dict)
-    """Run each time; if one fails, the process is not ready."""
+    """Run each time; if any fails, the process is not ready."""
 
     at_first: dict[str, Check] = field(default_factory=dict)
-    """Needed only while this process leads and has not been ready yet."""
+    """Required only while this process leads and has not yet been ready."""
 
     servers: dict[str, CachedCheck] = field(default_factory=dict)
-    """Checks of other servers. One with the name of an `at_first` is run by the lead alone."""
+    """Checks of other servers. Only the lead runs a check whose name is also in `at_first`."""
 
     leads: Callable[[], bool] = ALONE.leads
     is_stopping: bool = False
     _was_ready: bool = False
 
     def watch(self, name: str, check: Check, known: Callable[[], str | None] | None = None) -> None:
-        """Add the check of another server; `known` returns what is wrong without asking it."""
+        """Add the check of another server; `known` is as for CachedCheck."""
         self.servers[name] = CachedCheck(check, known=known)
 
     async def ask(self) -> tuple[str, dict[str, str]]:
@@ -142,7 +141,7 @@ async def _gather(
 
 
 async def run_check(check: Check, seconds: float) -> str | None:
-    """Return the result of a check; of an exception only its name, since anyone may read it."""
+    """Return the result of a check; only the name of an exception, because anyone may read it."""
     try:
         async with asyncio.timeout(seconds):
             return await check()
@@ -156,14 +155,14 @@ STOPPED = {"Connection": "close", **LATER}
 NOT_ALLOWED = {"code": "unauthorized", "message": "Not for you.", "info": []}
 UNAVAILABLE = {"code": "unavailable", "message": "Not just now: please try again.", "info": []}
 DEPLOYMENT = "X-Deployment"
-"""Header of /livez with the name of this installation, so that the doctor recognizes it."""
+"""Header of /livez with the name of this installation, so that `doctor` recognizes it."""
 
 FORWARDING = (
     *("forwarded", "via", "x-real-ip", "x-client-ip"),
     *("cf-connecting-ip", "cf-ray", "true-client-ip"),
 )
 FORWARDED = ("x-forwarded", "x-original-forwarded")
-"""Headers that proxies add, and beginnings of such headers."""
+"""Prefixes of headers that proxies add."""
 
 
 @dataclass(slots=True)
@@ -176,7 +175,7 @@ class Ops:
     families: tuple[Family, ...] = ()
 
     deployment: str = ""
-    """Name of this installation: another program may answer at its address."""
+    """Name of this installation, because another program may answer at its address."""
 
     replica: ReplicaState = ALONE
     readiness: Readiness = field(init=False)
@@ -210,9 +209,9 @@ class Ops:
         return Response(await self.metrics.render(), 200, HEADERS, CONTENT_TYPE_LATEST)
 
     def _may_read(self, request: Request) -> bool:
-        """True if the request has the token or, if there is no token, comes from this machine.
+        """True if the request has the token, or comes from this machine if no token is set.
 
-        A request that a proxy on this machine forwards may come from a stranger.
+        A request that a local proxy forwards doesn't count as local.
         """
         if self.metrics_token is not None:
             given = request.headers.get("Authorization", "")
@@ -224,7 +223,7 @@ class Ops:
 
 
 def _host_of(request: Request) -> str:
-    """Return the host that a request names, "" if it is invalid."""
+    """Return the host that a request names; "" if the host is invalid."""
     host = request.headers.get("host", "")
     if not host or "@" in host:
         return ""
@@ -235,7 +234,7 @@ def _host_of(request: Request) -> str:
 
 
 def _is_loopback(host: str) -> bool:
-    """True if a host is a loopback address or `localhost`; other names don't count."""
+    """True if a host is a loopback address or exactly `localhost`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -243,16 +242,16 @@ def _is_loopback(host: str) -> bool:
 
 
 class EndCancelled:
-    """ASGI middleware that answers 503 to requests that are cancelled by a stop of the server.
+    """ASGI middleware that answers 503 to requests cancelled because the server stops.
 
-    The server would log their exception, or a missing answer, as a bug.
+    Otherwise the server would log the exception, or the missing answer, as a bug.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; a cancellation inside another task stays an error."""
+        """Pass the request on; a cancellation inside another task remains an error."""
         has_begun = False
 
         async def noted(message: Message) -> None:
@@ -271,5 +270,5 @@ class EndCancelled:
 
 
 async def storage_unavailable(_request: Request, _error: Exception) -> Response:
-    """Answer 503 while the database can't be used; another line in the log says why."""
+    """Answer 503 while the database can't be used; the reason is logged elsewhere."""
     return JSONResponse(UNAVAILABLE, 503, LATER)

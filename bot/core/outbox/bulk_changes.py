@@ -1,7 +1,8 @@
-"""Changes of many queued messages at once, for rooms that keep tables of their own about them.
+"""Change many queued messages at once, for packages that keep their own tables about them.
 
-`chosen` is a SELECT of ids, whose parameters follow by name. The lanes of the messages are locked
-first. Messages that are being handled keep their leases unless a docstring says otherwise.
+`chosen` is a SELECT of message ids; its parameters are passed by name. The lanes of the messages
+are locked first. Messages that are being handled keep their leases unless a docstring says
+otherwise.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from bot.core.outbox import lanes, queue_policy
 
 
 def join_waiting(tx: database.Transaction, chosen: str, **given: object) -> int:
-    """Set waiting messages aside as joined: another message has their content."""
+    """Mark waiting messages as joined: another message contains their content."""
     return _update(tx, "state = 'joined'", f"state = 'waiting' AND id IN ({chosen})", given)
 
 
 def settle_joined(
     tx: database.Transaction, chosen: str, state: str, note: str, now: int, **given: object
 ) -> int:
-    """Settle joined messages in a state; return how many."""
+    """Settle joined messages in a state; return their number."""
     change, where = "state = :state, settled_at = :now, note = :note", "state = 'joined'"
     values = {**given, "state": state, "note": note, "now": now}
     return _update(tx, change, f"{where} AND id IN ({chosen})", values)
@@ -45,7 +46,7 @@ def end_unsettled(tx: database.Transaction, chosen: str, now: int, **given: obje
 
 
 def end_untried(tx: database.Transaction, queue: str, before: int, note: str, now: int) -> int:
-    """Settle a queue's messages that were due before a time and had no attempt; return how many."""
+    """Settle messages that were due before `before` but never attempted; return their number."""
     change = "state = 'ended', settled_at = :now, note = :note"
     where = "queue = :queue AND state = 'waiting' AND attempts = 0 AND due_at < :before"
     return _update(tx, change, where, {"queue": queue, "before": before, "note": note, "now": now})
@@ -64,40 +65,40 @@ def rewrite(tx: database.Transaction, message_id: str, text: str, note: str | No
 
 
 def mark_uncertain(tx: database.Transaction) -> int:
-    """Mark everything that is not settled as uncertain, and end its leases; return how many."""
+    """Mark all unsettled messages as uncertain and end their leases; return their number."""
     return _update(tx, "uncertain = 1, lease = NULL", "state IN ('waiting', 'leased')", {})
 
 
 def end_leases(tx: database.Transaction) -> int:
-    """Take all leases from their workers, which no longer exist; return how many.
+    """End all leases of workers that no longer exist; return the number of leases.
 
-    The next worker releases the messages and counts a crash for each.
+    The next worker releases the messages and counts a crash for each of them.
     """
     return _update(tx, "lease = NULL", "state = 'leased'", {})
 
 
 def dead_letter_unsettled(tx: database.Transaction, message_id: str, note: str, now: int) -> None:
-    """Make a message a dead letter that no worker has claimed."""
+    """Dead-letter a message that no worker has claimed."""
     change = "state = 'dead', settled_at = :now, note = :note, leased_until = NULL, lease = NULL"
     _update(tx, change, "id = :id", {"id": message_id, "note": note, "now": now})
 
 
 def delete_about(tx: database.Transaction, queue: str, subject: str) -> int:
-    """Delete a queue's messages about a subject, settled or not; return how many."""
+    """Delete a queue's messages about a subject, settled or not; return their number."""
     where = "queue = :queue AND subject = :subject"
     lanes.lock_lanes_of(tx, where, queue=queue, subject=subject)
     return tx.execute(f"DELETE FROM outbox WHERE {where}", queue=queue, subject=subject)  # noqa: S608 - our own words
 
 
 def delete_lane(tx: database.Transaction, queue: str, lane: str) -> None:
-    """Delete the row of a lane, which may name a person; its messages stay."""
+    """Delete the row of a lane, whose name may identify a person; keep its messages."""
     tx.execute("DELETE FROM lanes WHERE queue = :queue AND lane = :lane", queue=queue, lane=lane)
 
 
 def bring_forward(
     tx: database.Transaction, queue: queue_policy.Queue, message_id: str, due_at: int
 ) -> bool:
-    """Make a message due at `due_at` if that is earlier; return False if it isn't waiting."""
+    """Make a message due at `due_at` if that is earlier; return False if it is not waiting."""
     lanes.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
     row = tx.one(
         "UPDATE outbox SET due_at = CASE WHEN due_at > :due_at THEN :due_at ELSE due_at END"

@@ -1,9 +1,9 @@
-"""One claim: which messages of which lanes may go now, leased as they are found.
+"""A claim: find the messages that may go now, and lease them.
 
 A queue with a `batch_size` claims batches: messages of one lane that share a lease and are handled
-one after the other. A batch costs its lane two statements, however many messages it has, and the
-next message of a lane need not wait until the outcome of the last one is stored. Only queues
-without order, rate limits, accounts and gathering have batches.
+one after the other. A batch costs its lane two statements, however many messages it has, and a
+message need not wait until the outcome of the previous message is stored. Batches require a queue
+without order, rate limits, accounts and gathering.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from bot.core.database import database
 from bot.core.outbox import bulk_changes, fairness, groups, lanes, queue_policy, slots
 
 Claimed: TypeAlias = tuple[database.Row, Any, str, int]
-"""A message's row as it was before this attempt, its body, its lease, and when it may go."""
+"""A message's row before this attempt, its body, its lease, and the time when it may go."""
 
 LEASE = (
     "UPDATE outbox SET state = 'leased', attempts = attempts + 1, leased_until = :until,"
     " lease = :lease WHERE id = :id"
 )
-# A lane with a leased message has a batch under way.
+# A lane with a leased message has a batch in progress.
 CLAIM_BATCH = """
     UPDATE outbox SET state = 'leased', attempts = attempts + 1, leased_until = :until,
     lease = :lease WHERE id IN (
@@ -48,7 +48,7 @@ _leases = itertools.count()
 
 
 class Claiming:
-    """A claim in one transaction; classes and lanes take turns."""
+    """A claim within one transaction; classes and lanes take turns."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Claiming:
         self._groups = groups.LaneGroups(tx, queue, now)
 
     def take(self, room: int) -> list[Claimed]:
-        """Take up to `room` messages, or batches, under leases."""
+        """Lease up to `room` messages or batches."""
         tx, queue, now = self._tx, self._queue, self._now
         if not self._slots.is_free():
             return []
@@ -114,7 +114,7 @@ class Claiming:
         return claimed
 
     def _claim_each(self, lane: str, most: int, turns: fairness.ClassTurns) -> list[Claimed]:
-        """Claim up to `most` messages of an open lane, each under a lease of its own."""
+        """Claim up to `most` messages of an open lane, each with its own lease."""
         tx, queue, now = self._tx, self._queue, self._now
         claimed: list[Claimed] = []
         for row in find_due(tx, queue, lane, now, turns):
@@ -139,7 +139,7 @@ class Claiming:
         return claimed
 
     def _body(self, row: database.Row) -> Any:
-        """Return the body of a message; None if it can't be read: it is a dead letter then."""
+        """Return the body of a message; dead-letter it and return None if it can't be read."""
         try:
             return self._queue.decode(row["body"])
         except errors.Unreadable as error:
@@ -152,7 +152,7 @@ class Claiming:
         return f"{self._owner}/{next(_leases)}{secrets.token_hex(3)}"
 
 
-# The messages of a lane that may be claimed now.
+# Claimable messages of a lane.
 
 
 SELECT_MESSAGE = (
@@ -179,7 +179,7 @@ def find_due(
     now: int,
     turns: fairness.ClassTurns,
 ) -> list[database.Row]:
-    """Return the messages of a lane that may go now by its order and width, the next one first."""
+    """Return the messages of a lane that its order and width allow now, the next message first."""
     free = queue.width - lanes.count_leased(tx, queue, lane)
     if queue.subjects_take_turns:
         account = _subject_prefix(lane)
@@ -198,15 +198,15 @@ def find_due(
 
 
 def _subject_prefix(lane: str) -> str:
-    """Return what the names of the rows with the turns of a lane's subjects begin with."""
+    """Return the name prefix of the rows that store the turns of a lane's subjects."""
     return f"{lanes.ACCOUNT}{lane} "
 
 
-# Gathering: messages that would wait for a rate limit are sent as part of the one that goes now.
+# Gathering: messages that would wait for a rate limit are sent as part of the current message.
 
 
 MAX_GATHERED = 100
-"""The most messages that are joined to one."""
+"""The most messages that are joined to one message."""
 
 BEHIND = (
     "SELECT id, body, due_at, uncertain FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -221,9 +221,9 @@ DELETE = (
 def gather_waiting(
     tx: database.Transaction, queue: queue_policy.Queue, row: database.Row, now: int
 ) -> database.Row:
-    """Join to a message the ones behind it in its class, if they would have to wait longer.
+    """Join to a message the following messages of its class, if they would have to wait longer.
 
-    The joined body is stored, so that a retry sends the same one.
+    The joined body is stored, so that a retry sends the same body.
     """
     if queue.gather is None or row["uncertain"]:
         return row
@@ -248,22 +248,22 @@ def gather_waiting(
 
 @dataclass(frozen=True, slots=True)
 class NextClaim:
-    """When the next claim of a queue is worth it; times in epoch ms."""
+    """When the next claim of a queue is useful; times in epoch ms."""
 
     at: int | None
-    """When it may find a message; None if no message waits for a time."""
+    """When the claim may find a message; None if no message is scheduled."""
 
     is_full: bool
-    """True if a priority class has no room."""
+    """True if a priority class has reached its width."""
 
     rests_until: int = 0
-    """It finds no message before this, whatever is put."""
+    """Before this time a claim finds no message, whatever is put."""
 
 
 def next_claim(
     tx: database.Transaction, queue: queue_policy.Queue, now: int, ahead: int = 0
 ) -> NextClaim:
-    """Return when the next claim is worth it: with `ahead` it takes several slots at once."""
+    """Return when the next claim is useful: with `ahead` (ms) it takes several slots at once."""
     full = fairness.full_classes(tx, queue)
     rests_until = lanes.queue_opens_at(tx, queue, now) - ahead // 2
     opens = lanes.first_open(tx, queue, full)

@@ -1,12 +1,12 @@
 """Fairness among priority classes and among accounts, and back-pressure from replies.
 
-Priority classes take turns by weight while several wait: strict priority would starve the lower
-ones. Of eight turns alerts get five, replies two and notices one; the turns of a class without
-messages go to the others. The position in the cycle is stored, so a restart grants no turn twice;
-it stays the same while only one class waits.
+Waiting priority classes take weighted turns, because strict priority would starve the lower
+classes. Of eight turns alerts get five, replies two and notices one; if a class has no messages,
+the others get its turns. The position in the cycle is stored, so a restart grants no turn twice; it
+doesn't change while only one class waits.
 
-A notice takes its turns among alerts only after its lane has been open for a while: in a burst of
-payments nobody misses the edits of cards between two alerts, and afterwards one edit is enough.
+A notice takes its turns among alerts only after its lane has been open for a while: during a burst
+of payments nobody misses the card edits between two alerts, and afterwards one edit is enough.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CYCLE = (
     queue_policy.NOTICE,
     queue_policy.ALERT,
 )
-"""The order of turns while all classes wait. Alerts have more than half, so that a machine that is
-too busy to use Telegram's whole rate still keeps up with payments."""
+"""The order of turns while all classes wait. Alerts have more than half of them, so that a machine
+too busy to use Telegram's full rate still keeps up with payments."""
 
 NOTICE_PATIENCE = 30_000
-"""Milliseconds for which the lanes of notices leave their turns to alerts."""
+"""Milliseconds for which lanes of notices yield their turns to alerts."""
 
 LEASED_BY_CLASS = (
     "SELECT priority, COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'leased'"
@@ -40,7 +40,7 @@ LEASED_BY_CLASS = (
 
 
 def in_cycle_order(position: int, waiting: Collection[int]) -> list[int]:
-    """Return the waiting classes in the order of their next turns, from a position in the cycle."""
+    """Return the waiting classes by their next turn after a position in the cycle."""
     coming = (*CYCLE[position:], *CYCLE[:position])
     return sorted(waiting, key=coming.index)
 
@@ -52,7 +52,7 @@ def position_after(position: int, priority: int) -> int:
 
 
 def full_classes(tx: database.Transaction, queue: queue_policy.Queue) -> frozenset[int]:
-    """Return the classes that may have no more leased messages."""
+    """Return the classes that have reached their limit of leased messages."""
     leased = _count_leased(tx, queue)
     widths = queue.class_width.items()
     return frozenset(priority for priority, width in widths if leased[priority] >= width)
@@ -66,7 +66,7 @@ def _count_leased(tx: database.Transaction, queue: queue_policy.Queue) -> Counte
 
 
 class ClassTurns:
-    """The turns of one claim: of the open lanes by class, and of the classes within a lane."""
+    """The turns of one claim: open lanes by class, and classes within a lane."""
 
     def __init__(
         self, tx: database.Transaction, queue: queue_policy.Queue, now: int, most: int
@@ -88,7 +88,7 @@ class ClassTurns:
         self._positions: dict[str, int] = {}
 
     def next_lane(self) -> str | None:
-        """Return the next lane to claim from, each once; None if no class may send more."""
+        """Return the next lane to claim from, each lane once; None if no class may send more."""
         waiting = [priority for priority, open_lanes in self._open.items() if open_lanes]
         classes = self.order_classes(lanes.WHOLE_QUEUE, waiting)
         return self._open[classes[0]].popleft() if classes else None
@@ -116,16 +116,16 @@ class ClassTurns:
 
 # Accounts: the account that was served least goes first, across all lanes.
 #
-# An account is the person or application that causes a message. Each message costs its account an
-# interval of a virtual clock, and the time on that clock is the message's rank; lanes go in the
+# An account is the person or application that causes a message. Each message advances the virtual
+# clock of its account by an interval, and the clock's time is the message's rank. Lanes go in the
 # order of the ranks of their first messages (start-time fair queueing). An account that was idle
-# starts up to a burst before the rank that is served now, so it goes before accounts that never
-# pause: an account with a thousand messages in two hundred lanes gets as many turns as an account
-# with a single lane. Ranks only order lanes; no message waits because of its rank.
+# starts up to a burst before the rank served now, so it goes before accounts that never pause. An
+# account with a thousand messages in two hundred lanes gets as many turns as an account with a
+# single lane. Ranks only order lanes; no message waits because of its rank.
 
 
 MAX_LAG = 3_600
-"""Messages by which an account can fall behind the others: an hour of them at one a second."""
+"""The most messages by which an account can fall behind the others: an hour at one per second."""
 
 ACCOUNT_RANKS = """
     SELECT (SELECT arrival_at FROM lanes WHERE queue = :queue AND lane = :account) AS arrival_at,
@@ -150,7 +150,7 @@ def next_rank(
         queue=queue.name, whole=lanes.WHOLE_QUEUE, account=f"{lanes.ACCOUNT}{account}",
         priority=priority, now=now,
     )  # fmt: skip
-    if row["waiting"] is None:  # the ranks start again
+    if row["waiting"] is None:  # the ranks restart
         record_served(tx, queue, now)
     served = now if row["waiting"] is None or row["served"] is None else int(row["served"])
     arrival_at = clamp(queue, row["arrival_at"] or 0, now)
@@ -166,26 +166,26 @@ def clamp(queue: queue_policy.Queue, arrival_at: int, now: int) -> int:
 def count_message(
     tx: database.Transaction, queue: queue_policy.Queue, account: str, rank: int
 ) -> None:
-    """Advance the clock of an account by a queued message of this rank."""
+    """Advance the clock of an account after queueing a message of this rank."""
     if pace := queue.account_pace:
         at = rank + (pace.burst + 1) * pace.interval
         lanes.store(tx, queue, f"{lanes.ACCOUNT}{account}", "arrival_at", at)
 
 
 def record_served(tx: database.Transaction, queue: queue_policy.Queue, rank: int | None) -> None:
-    """Store the rank of a claimed message, unless a higher one was served."""
+    """Store the rank of a claimed message, unless a higher rank was served before."""
     if queue.account_pace and rank is not None:
         lanes.store(tx, queue, lanes.WHOLE_QUEUE, "rank", rank, only_later=True)
 
 
-# Back-pressure: a queue whose messages cause replies claims no more than can be answered.
+# Back-pressure: a queue whose messages cause replies claims no more messages than can be answered.
 #
-# Waiting messages are stored, in order and cheap; their replies are queued only when they can be
-# sent soon. So a flood waits in its own lane, not in front of everybody's replies.
+# Waiting messages are stored in order and cost little; their replies are queued only when they can
+# be sent soon. So a flood waits in its own lane, not in front of everybody's replies.
 
 
 CHECK_INTERVAL = 50
-"""Milliseconds until a queue without room checks again."""
+"""Milliseconds until a full queue checks again."""
 
 COUNT_OPEN = """
     SELECT COUNT(*) AS n FROM (
@@ -202,7 +202,7 @@ COUNT_WAITING = """
 
 
 def free_room(tx: database.Transaction, queue: queue_policy.Queue, now: int, most: int) -> int:
-    """Return how many messages may be claimed now, up to `most`."""
+    """Return the number of messages that may be claimed now, up to `most`."""
     limits = queue.back_pressure
     if limits is None or limits.most_open is None:
         return most
@@ -219,7 +219,7 @@ def next_check(tx: database.Transaction, queue: queue_policy.Queue, now: int) ->
 def hold_back(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> bool:
     """Hold a lane with too many waiting replies until one of them may be sent.
 
-    Return True if it is held. A paused lane isn't: its next message may resume it.
+    Return True if the lane is held. A paused lane is not held: its next message may resume it.
     """
     limits = queue.back_pressure
     if limits is None:

@@ -1,7 +1,7 @@
-"""Groups of lanes: lanes that share a limit of leased messages, and the budget of a host.
+"""Groups: lanes that share a limit of leased messages and the budget of a host.
 
-A lane whose group is full is parked: no claim reads it again until its group has room. So parked
-lanes cost a claim nothing, however many they are, and they don't delay other lanes.
+A lane whose group is full is parked: no claim reads the lane again until its group has room. So any
+number of parked lanes cost a claim nothing and don't delay other lanes.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Collection, Iterator
 from bot.core.database import database
 from bot.core.outbox import host_budgets, lanes, queue_policy
 
-# Budgets of hosts as they are stored: all processes share them, and a restart allows no new burst.
+# Stored budgets of hosts: all processes share them, and a restart allows no new burst.
 
 
 HOSTS = queue_policy.Queue("hosts", lease=0)
-"""A queue without messages: its lanes are the budgets, one for a host and one for each share."""
+"""A queue without messages: its lanes are the budgets, one per host and one per share."""
 
 FURTHEST_CLOSED = host_budgets.LONGEST_CLOSED + queue_policy.CLOCK_SKEW
-"""A time at which a host opens again is at most so many ms ahead, unless the clock was wrong."""
+"""The most milliseconds until a host opens again; a longer time means that a clock was wrong."""
 
 READ_BUDGET = (
     "SELECT lane, arrival_at, held_until FROM lanes WHERE queue = :queue"  # noqa: S608 - our own words
@@ -38,12 +38,12 @@ LOCK_BUDGET = "SELECT lane FROM lanes WHERE queue = :queue AND lane = :lane FOR 
 def read_budget(
     tx: database.Transaction, budget: host_budgets.HostBudget, host: str, now: int
 ) -> host_budgets.Usage:
-    """Return how much of a host's budget is used."""
+    """Read the used part of a host's budget."""
     names = {purpose: f"{host} {purpose}" for purpose in host_budgets.SHARES}
     found = tx.query(READ_BUDGET, queue=HOSTS.name, host=host, **names)
     rows = {row["lane"]: row for row in found}
     whole = rows.get(host, {"arrival_at": 0, "held_until": 0})
-    # A later time than calls can cause was stored by a clock that was far ahead.
+    # A time later than calls can cause was stored while a clock was far ahead.
     latest = now + queue_policy.CLOCK_SKEW + host_budgets.LONGEST_WAIT
     if budget.rate:
         latest += budget.burst * budget.interval
@@ -70,9 +70,9 @@ def store_budget(
 
 
 def close_host(tx: database.Transaction, host: str, until: int, now: int) -> None:
-    """Allow no call of a host until a time (epoch ms), as it asks; the caller has locked the host.
+    """Allow no call to a host until a time (epoch ms); the caller has locked the host.
 
-    A later time that is stored stays, unless a clock that was far ahead stored it.
+    A later stored time remains, unless it was stored while a clock was far ahead.
     """
     stored = lanes.stored(tx, HOSTS, host, "held_until") or 0
     if not until < stored <= now + FURTHEST_CLOSED:
@@ -80,13 +80,13 @@ def close_host(tx: database.Transaction, host: str, until: int, now: int) -> Non
 
 
 def lock_budget(tx: database.Transaction, host: str) -> None:
-    """Lock a host's budget; the transaction may lock only one."""
+    """Lock a host's budget; a transaction may lock only one budget."""
     tx.lock(ENSURE_BUDGET, queue=HOSTS.name, lane=host)
     tx.lock(LOCK_BUDGET, queue=HOSTS.name, lane=host)
 
 
 def try_lock_budget(tx: database.Transaction, host: str) -> bool:
-    """Lock a host's budget; return False if another transaction has it, since claims don't wait."""
+    """Lock a host's budget without waiting; return False if another transaction has it."""
     if tx.engine == "sqlite":
         return True
     tx.lock(ENSURE_BUDGET, queue=HOSTS.name, lane=host)
@@ -97,12 +97,12 @@ def try_lock_budget(tx: database.Transaction, host: str) -> bool:
 
 
 MAX_PARKED = 100
-"""Lanes that one claim parks at most. It reads so many more than it can claim from."""
+"""The most lanes that one claim parks: a claim reads this many more lanes than it can use."""
 
 LEASED_BY_LANE = (
     "SELECT lane, COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'leased' GROUP BY lane"
 )
-# Finds one group after the other by the index, without reading all of their lanes.
+# Finds one group after another through the index, without reading all their lanes.
 NEXT_GROUP = (
     "SELECT waits_for FROM lanes WHERE queue = :queue AND waits_for > :last"
     " ORDER BY waits_for LIMIT 1"
@@ -127,7 +127,8 @@ ADMIT_IN_TURN = ADMIT.replace(
     " WHERE turn.queue = :queue AND turn.lane = :account || CAST(lanes.rank AS TEXT)), 0),"
     " arrival_at",
 ).replace("waits_for = NULL", "waits_for = NULL, rank = NULL")
-"""Opens the lanes whose turn keys were served longest ago, and of these the lane that was."""
+"""Opens the lanes whose turn keys were served longest ago; within a turn key, the lane that was
+served longest ago."""
 
 PARK_IN_TURN = PARK.replace(
     "waits_for = :name",
@@ -138,13 +139,13 @@ PARK_IN_TURN = PARK.replace(
     )
     + " END",
 )
-"""Stores in `rank` of a lane the number of its turn key."""
+"""Stores the number of a lane's turn key in the lane's `rank`."""
 
 
 class LaneGroups:
-    """The groups of a queue in one transaction at `now`, with the free slots of each.
+    """The groups of a queue and their free slots, in one transaction at `now`.
 
-    A lane may be in several groups; a message or batch takes a slot of each.
+    A lane may be in several groups; a message or batch takes a slot of each group.
     """
 
     def __init__(self, tx: database.Transaction, queue: queue_policy.Queue, now: int = 0) -> None:
@@ -157,15 +158,15 @@ class LaneGroups:
         self._usage: dict[str, host_budgets.Usage] = {}  # by host, with this claim
 
     def free_slots(self, lane: str) -> int | None:
-        """Return how many messages of a lane its groups have room for; None if it has no group.
+        """Return how many messages of a lane its groups can take; None if the lane has no group.
 
-        A budget is asked for one call at a time.
+        A group with a budget offers one call at a time.
         """
         free = (max(0, self._free(name, 1)) for name in self._names(lane))
         return min(free, default=None)
 
     def count_claimed(self, lane: str, slots: int) -> None:
-        """Count slots that claimed messages of a lane take."""
+        """Count the slots taken by claimed messages of a lane."""
         names, budget = self._names(lane), self._queue.budget
         if names:
             self._count_leased().update(dict.fromkeys(names, slots))
@@ -179,14 +180,14 @@ class LaneGroups:
                 self._tx.count("host_calls", purpose, "taken")
 
     def park(self, lane: str) -> None:
-        """Park a lane, once `store` is called, until the first of its full groups has room."""
+        """Park a lane until the first of its full groups has room; takes effect with `store`."""
         full = next(name for name in self._names(lane) if self._free(name) <= 0)
         self._parked[full].append(lane)
         if call := self._call_of(full):
             self._tx.count("host_calls", call[0], "delayed")
 
     def store(self) -> None:
-        """Store the use of budgets, and which lanes are parked, several in a statement."""
+        """Store the use of budgets and the parked lanes, several per statement."""
         for host, usage in self._usage.items():
             if self._queue.budget and (before := self._stored[host]):
                 store_budget(self._tx, host, before, usage)
@@ -204,16 +205,16 @@ class LaneGroups:
         self._parked.clear()
 
     def admit_all(self) -> None:
-        """Open parked lanes of every group that has room, whatever made the room.
+        """Open parked lanes of every group that has room.
 
-        An admitted lane may have been paused before its message was claimed. Few groups have parked
-        lanes: all slots of such a group were in use.
+        This also covers a lane that was paused between its admission and its claim. Few groups have
+        parked lanes, because all slots of such a group must have been in use.
         """
         for name in self._parked_groups():
             self._admit(name)
 
     def next_call(self) -> int | None:
-        """Return when a budget has room for a lane that is parked only by it; None for never."""
+        """Return when a budget has room for a lane that only the budget parks; None for never."""
         budget, times = self._queue.budget, []
         if budget is None:
             return None
@@ -232,7 +233,7 @@ class LaneGroups:
             yield last
 
     def admit_waiting(self, settled: Collection[str]) -> None:
-        """Open parked lanes after messages of these lanes were settled."""
+        """Open parked lanes after messages of the lanes `settled` were settled."""
         if not self._queue.group or not self._tx.one(NEXT_GROUP, queue=self._queue.name, last=""):
             return
         for name in sorted({name for lane in settled for name in self._names(lane)}):
@@ -260,7 +261,7 @@ class LaneGroups:
         return width if isinstance(width, int) else width(name)
 
     def _free(self, name: str, most: int | None = None) -> int:
-        """Return how many slots of a group are free; of one with a budget, up to `most`."""
+        """Return the number of free slots of a group; up to `most` if it has a budget."""
         free, budget = self._width(name) - self._count_leased()[name], self._queue.budget
         call = self._call_of(name)
         if free <= 0 or call is None or budget is None:
@@ -270,12 +271,12 @@ class LaneGroups:
         return budget.count_free(usage, purpose, self._now, most or free) if usage else 0
 
     def _call_of(self, name: str) -> tuple[str, str] | None:
-        """Return purpose and host of the call that a message of a group takes of a budget."""
+        """Return the purpose and host under which a group's messages use a budget."""
         purpose, _, host = name.partition(" ")
         return (purpose, host) if purpose in host_budgets.SHARES and self._queue.budget else None
 
     def _usage_of(self, host: str) -> host_budgets.Usage | None:
-        """Return the usage of a host's budget, locked; None while another transaction has it."""
+        """Lock and return the usage of a host's budget; None while another transaction has it."""
         budget = self._queue.budget
         if host not in self._stored and budget:
             self._stored[host] = None
@@ -285,7 +286,7 @@ class LaneGroups:
         return self._usage.get(host)
 
     def _count_leased(self) -> Counter[str]:
-        """Return the leased messages, or batches, by group; the first call counts them."""
+        """Return the numbers of leased messages or batches by group; cached by the first call."""
         if self._leased is None:
             self._leased = Counter()
             for row in self._tx.query(LEASED_BY_LANE, queue=self._queue.name):
@@ -295,7 +296,7 @@ class LaneGroups:
 
 
 def turn_number(queue: queue_policy.Queue, lane: str) -> int:
-    """Return a number for a lane's turn key; it names the row that has their last turn."""
+    """Return a number for a lane's turn key; the row with this name stores the key's last turn."""
     return int.from_bytes(hashlib.sha256(queue.turn_key(lane).encode()).digest()[:7])
 
 
@@ -309,9 +310,9 @@ def record_turn(tx: database.Transaction, queue: queue_policy.Queue, lane: str, 
 def reopen_lanes(
     tx: database.Transaction, queue: queue_policy.Queue, names: set[str], now: int = 0
 ) -> None:
-    """Reopen lanes whose leases ended, and admit lanes that their groups parked.
+    """Reopen lanes whose leases ended, and admit lanes that were parked in their groups.
 
-    The caller has locked them.
+    The caller has locked the lanes.
     """
     for lane in names:
         if lanes.reopen(tx, queue, lane, now) is not None:

@@ -1,9 +1,9 @@
-"""Budgets of calls to outside hosts, which queues and other callers share: the rules.
+"""Rules for the budgets of calls to external hosts, which queues and other callers share.
 
-A host's budget is a rate limit (generic cell rate algorithm): in no period of the rate does a host
-get more calls than the rate allows. Each purpose of calls has a share of the budget: it gets at
-least its share, however many calls the others want, and what it doesn't use goes to the others.
-While a host itself asks for no calls (429, Retry-After), it gets none.
+A host's budget is a rate limit (generic cell rate algorithm): a host never gets more calls in a
+period than the rate allows. Each purpose has a share of the budget. A purpose gets at least its
+share, however many calls the others want, and the others get the unused rest. While a host asks for
+no calls (429, Retry-After), it gets none.
 
 core/outbox/groups.py stores the budgets.
 """
@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 from bot.core.net import rates
 
 OPENING, ASKED, LATER, OTHER = "opening", "asked", "later", "other"
-"""Purposes: an invoice for a payer who waits; a poll that an open page or the wallet asks for; any
-other poll; probes, and calls to other hosts than the wallet's."""
+"""Purposes: an invoice for a waiting payer; a poll that an open page or the wallet requests; any
+other poll; probes, and calls to hosts other than the wallet's."""
 
 SHARES = {OPENING: 350, ASKED: 400, LATER: 100, OTHER: 150}
 """Share of each purpose in the budget, per mille."""
 
 BORROWS_EARLY = (OPENING, ASKED)
-"""Purposes that may use other shares while half of the burst is left. The others may do so only
-after the host was idle for a while. So the rest of the burst is left to purposes that have not had
+"""Purposes that may use other shares while half of the burst is left. Other purposes may do so only
+after the host was idle for a while. So the rest of the burst remains for purposes that have not had
 their share.
 """
 
@@ -31,15 +31,15 @@ BURSTS = 20
 """A burst is this fraction of the calls of a period: a twentieth."""
 
 PATIENCE = {OPENING: 60_000}
-"""Milliseconds that a purpose waits for a host that asks for no calls. A call that would have to
-wait longer is let through, so that its caller learns of it. The other purposes wait for any time.
+"""Milliseconds that a purpose waits while a host asks for no calls. A call that would have to wait
+longer goes ahead, so that its caller gets the host's refusal. Other purposes wait indefinitely.
 """
 
 LONGEST_WAIT = 5_000
-"""Milliseconds that a call waits for its host's budget once it is under way."""
+"""The most milliseconds that a call in progress waits for its host's budget."""
 
 LONGEST_SHARE = 60_000
-"""Milliseconds by which the time of a share may be ahead of that of the budget."""
+"""The most milliseconds by which a share's time may be ahead of the budget's time."""
 
 LONGEST_CLOSED = 24 * 3_600_000
 """The most milliseconds for which a host may ask for no calls."""
@@ -47,26 +47,26 @@ LONGEST_CLOSED = 24 * 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How much of a host's budget is used; times in epoch ms."""
+    """The used part of a host's budget; times in epoch ms."""
 
     arrival_at: int
     """Theoretical arrival time of the host's next call."""
 
     closed_until: int
-    """The host gets no call before this."""
+    """The host gets no call before this time."""
 
     shares: dict[str, int]
     """Theoretical arrival times by purpose."""
 
 
 class HostBudget:
-    """The rules of `rate`, which limits each host separately; None if only hosts set limits."""
+    """The rules of `rate`, which limits each host separately; None if only hosts limit calls."""
 
     def __init__(self, rate: rates.Rate | None) -> None:
         self.rate = rate
         if rate is not None:
             self.burst = max(min(rate.count, 2), rate.count // BURSTS)
-            # so that a burst and the calls after it in a period don't exceed the rate
+            # a burst and the following calls of a period together must not exceed the rate
             self.interval = -(-rate.seconds * 1000 // (rate.count - self.burst + 1))
 
     def opens_at(self, usage: Usage, purpose: str, now: int) -> int:
@@ -83,7 +83,7 @@ class HostBudget:
         return max(now, closed, fits, min(own, borrows))
 
     def take(self, usage: Usage, purpose: str, now: int) -> Usage:
-        """Return the usage after a call that goes now."""
+        """Return the usage after a call at `now`."""
         if self.rate is None:
             return usage
         arrival_at = max(usage.arrival_at, now) + self.interval
@@ -94,7 +94,7 @@ class HostBudget:
         return replace(usage, arrival_at=arrival_at, shares=shares)
 
     def starts_at(self, usage: Usage, now: int) -> int:
-        """Return when a call that can't be put off may go: shares don't limit it."""
+        """Return when an urgent call may go; shares don't limit it."""
         fits = usage.arrival_at - (self.burst - 1) * self.interval if self.rate else now
         return max(now, usage.closed_until, fits)
 

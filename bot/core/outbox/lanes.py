@@ -1,16 +1,15 @@
 """The lanes of a queue: when each opens, held lanes, paused lanes, and rate limits.
 
-The row of a lane has the time from which its next message may be claimed. So rate limits survive a
-restart, and a claim reads only lanes with a message that may go.
+The row of a lane stores the time from which its next message may be claimed. So rate limits survive
+a restart, and a claim reads only lanes with a claimable message.
 
-Where several transactions run at the same time, a message is put, claimed and settled under the
-lock of its lane: otherwise two claims would take the same message, or a put wouldn't see that the
-lane has just become empty. Nothing is locked on SQLite, where one transaction writes at a time, nor
-in queues whose transactions run in a write scope, one at a time.
+If several transactions run at the same time, a message is put, claimed and settled under the lock
+of its lane. Otherwise two claims would take the same message, or a put wouldn't see that the lane
+has just become empty. Nothing is locked on SQLite or in queues with a write scope, because their
+transactions run one at a time.
 
-The order of locks is the same everywhere, so that transactions don't wait for each other in a
-circle: the whole queue, its accounts, its lanes by name. A claim waits for no lane: it leaves out
-locked ones.
+To avoid deadlocks, locks are always taken in the same order: the whole queue, its accounts, its
+lanes by name. A claim never waits for a lane: it skips locked lanes.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from bot.core.database import database
 from bot.core.outbox import queue_policy
 
 WHOLE_QUEUE = "*"
-"""Name of the lane whose row has the rate limit of the whole queue."""
+"""Name of the lane whose row stores the rate limit of the whole queue."""
 
 ACCOUNT = "@"
 """Prefix of the lanes whose rows are accounts (core/outbox/fairness.py)."""
 
 FOREVER = 2**63 - 1
-"""Later than any time that a BIGINT column takes."""
+"""The latest time that a BIGINT column can hold."""
 
 LOCK = """
     INSERT INTO lanes (queue, lane) VALUES (:queue, :lane)
@@ -43,9 +42,9 @@ LIMIT = "LIMIT :most"
 
 
 def lock(tx: database.Transaction, queue: queue_policy.Queue, *names: str) -> None:
-    """Lock lanes until the transaction ends; a lane without a row gets one.
+    """Lock lanes until the transaction ends; create missing rows.
 
-    A transaction that puts or settles what depends on its reads of a lane calls this first.
+    Call this first if the messages to put or settle depend on reads of a lane.
     """
     if queue.write_scope is None:
         for lane in sorted(set(names), key=_order):
@@ -55,7 +54,7 @@ def lock(tx: database.Transaction, queue: queue_policy.Queue, *names: str) -> No
 def lock_for_put(
     tx: database.Transaction, queue: queue_policy.Queue, lane: str, account: str | None
 ) -> None:
-    """Lock what a put changes: its lane, and the queue and account if accounts are ranked."""
+    """Lock the rows that a put changes: its lane; if accounts are ranked, the queue and account."""
     if account and queue.account_pace:
         lock(tx, queue, WHOLE_QUEUE, f"{ACCOUNT}{account}", lane)
     else:
@@ -63,7 +62,7 @@ def lock_for_put(
 
 
 def lock_paces(tx: database.Transaction, queue: queue_policy.Queue) -> None:
-    """Lock what all claims of a queue share: its rate limit and its accounts' ranks."""
+    """Lock the rows that all claims of a queue share: its rate limit and its accounts' ranks."""
     if queue.pace or queue.account_pace:
         lock(tx, queue, WHOLE_QUEUE)
 
@@ -74,7 +73,7 @@ def lock_lanes_of(tx: database.Transaction, where: str, **given: object) -> None
 
 
 def skipping_locked(tx: database.Transaction, queue: queue_policy.Queue, sql: str) -> str:
-    """Make a statement lock the lanes that its `LIMIT :most` SELECTs, and leave out locked ones."""
+    """Make a statement lock the lanes that its `LIMIT :most` SELECTs, and skip locked lanes."""
     if tx.engine == "sqlite" or queue.write_scope:
         return sql
     return sql.replace(LIMIT, f"{LIMIT} FOR NO KEY UPDATE SKIP LOCKED")
@@ -96,7 +95,7 @@ def store(
     *,
     only_later: bool = False,
 ) -> None:
-    """Store a column of a lane's row; with `only_later`, unless it has a later time."""
+    """Store a column of a lane's row; with `only_later`, never replace a later time."""
     later = f" WHERE lanes.{column} IS NULL OR lanes.{column} < excluded.{column}"
     tx.execute(
         f"INSERT INTO lanes (queue, lane, {column}) VALUES (:queue, :lane, :value)"  # noqa: S608 - our own names
@@ -109,7 +108,7 @@ def store(
 
 
 def stored(tx: database.Transaction, queue: queue_policy.Queue, lane: str, column: str) -> Any:
-    """Return a column of a lane's row; None without a row."""
+    """Return a column of a lane's row; None if there is no row."""
     row = tx.one(
         f"SELECT {column} AS value FROM lanes WHERE queue = :queue AND lane = :lane",  # noqa: S608 - as above
         queue=queue.name,
@@ -119,13 +118,13 @@ def stored(tx: database.Transaction, queue: queue_policy.Queue, lane: str, colum
 
 
 def hold(tx: database.Transaction, queue: queue_policy.Queue, lane: str, until: int) -> None:
-    """Hold a lane until a time (epoch ms); a hold that ends later stays."""
+    """Hold a lane until a time (epoch ms), unless it is already held longer."""
     store(tx, queue, lane, "held_until", until, only_later=True)
     reopen(tx, queue, lane)
 
 
 def pause(tx: database.Transaction, queue: queue_policy.Queue, lane: str, why: str | None) -> None:
-    """Pause a lane for a reason, and keep its messages; None resumes it."""
+    """Pause a lane for the reason `why`, and keep its messages; None resumes the lane."""
     store(tx, queue, lane, "paused", why)
     reopen(tx, queue, lane)
     tx.wake(queue.name)
@@ -142,8 +141,8 @@ def is_paused(tx: database.Transaction, queue: queue_policy.Queue, lane: str) ->
     return stored(tx, queue, lane, "paused") is not None
 
 
-# Open lanes: what a claim reads. One part of a statement for each class: the index has the time
-# behind the class.
+# Open lanes, which claims read. A statement has a part for each class, because the index sorts by
+# class first, then by time.
 
 HEAD_OF_CLASS = (
     "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -159,7 +158,7 @@ RANKED_OF_CLASS = (
     " AND priority = {0} AND rank IS NOT NULL AND +open_at <= :by AND paused IS NULL"
     " AND waits_for IS NULL ORDER BY rank, lane LIMIT :most) AS class{0}"
 )
-# `+open_at` keeps SQLite from using the index by time: it would sort all open lanes.
+# `+open_at` keeps SQLite from using the index by time, which would sort all open lanes.
 HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
 OPEN = " UNION ALL ".join(OPEN_OF_CLASS.format(priority) for priority in queue_policy.PRIORITIES)
 RANKED = " UNION ALL ".join(
@@ -172,10 +171,10 @@ RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
 def open_lanes(
     tx: database.Transaction, queue: queue_policy.Queue, now: int, most: int
 ) -> list[database.Row]:
-    """Return lane, priority and open_at of lanes to claim from, up to `most` of each class.
+    """Return lane, priority and open_at of claimable lanes, up to `most` of each class.
 
-    Within a class they come by rank, or in the order in which they opened. They are locked; lanes
-    that another transaction has locked are left out.
+    Within a class they are sorted by rank, or by the time when they opened. They are locked; lanes
+    locked by another transaction are skipped.
     """
     sql = skipping_locked(tx, queue, RANKED_LANES if queue.account_pace else OPEN_LANES)
     return tx.query(sql, queue=queue.name, by=now, most=most)
@@ -184,7 +183,7 @@ def open_lanes(
 def first_open(
     tx: database.Transaction, queue: queue_policy.Queue, full: Collection[int] = ()
 ) -> int | None:
-    """Return when the first lane opens (epoch ms), of the classes that are not `full`."""
+    """Return when the first lane opens (epoch ms), ignoring the classes in `full`."""
     rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
     times = (row["open_at"] for row in rows if row["priority"] not in full)
     return min(times, default=None)
@@ -211,12 +210,12 @@ def arrival_at(
     pace: queue_policy.Pace | None,
     now: int,
 ) -> int:
-    """Return the theoretical arrival time of a lane's next message; 0 without a rate limit."""
+    """Return the theoretical arrival time of a lane's next message; 0 if no rate limit applies."""
     return pace.clamp(stored(tx, queue, lane, "arrival_at") or 0, now) if pace else 0
 
 
 def queue_opens_at(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
-    """Return when the rate limit of the whole queue has room; 0 if it has none."""
+    """Return when the queue's rate limit has room; 0 if the queue has no rate limit."""
     pace = queue.pace
     return pace.next_at(arrival_at(tx, queue, WHOLE_QUEUE, pace, now)) if pace else 0
 
@@ -226,7 +225,7 @@ def restart_interval(
 ) -> None:
     """Restart the interval of a lane at `now`: the slot was used later than it was granted.
 
-    The receiver counts when messages arrive: after a slow message the next would come too early.
+    The receiver counts arrivals, so the message after a slow message would arrive too early.
     """
     if pace := queue.lane_pace(lane):
         store(tx, queue, lane, "arrival_at", now + pace.interval, only_later=True)
@@ -242,9 +241,9 @@ POSTPONE = (
 
 
 def postpone(tx: database.Transaction, queue: queue_policy.Queue, now: int, by: int) -> None:
-    """Move rate limits and holds `by` ms ahead: the clock that set them was behind by at most that.
+    """Postpone rate limits and holds by `by` ms, the most that the clock that set them lagged.
 
-    The receiver still counts slots as used that are free here at `now`.
+    Slots that look free here at `now` may still count as used at the receiver.
     """
     past = {"queue": queue.name, "past": now - by}
     names = [row["lane"] for row in tx.query(LIMITED, **past)]
@@ -255,9 +254,9 @@ def postpone(tx: database.Transaction, queue: queue_policy.Queue, now: int, by: 
 
 
 def has_backlog(tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int) -> bool:
-    """True if the next message of a lane waits for a rate limit, its own or the queue's.
+    """True if a lane's next message waits for the rate limit of the lane or the queue.
 
-    The queue's limit delays it if more lanes are open than it serves in a second.
+    The queue's limit delays the message if more lanes are open than the queue serves in a second.
     """
     own = queue.lane_pace(lane)
     if own and own.next_at(arrival_at(tx, queue, lane, own, now)) > now:
@@ -268,7 +267,7 @@ def has_backlog(tx: database.Transaction, queue: queue_policy.Queue, lane: str, 
     return len(open_lanes(tx, queue, now, served + 1)) > served
 
 
-# When a lane opens: stored whenever its messages, its rate limit or its hold change.
+# When a lane opens; stored whenever its messages, its rate limit or its hold change.
 
 BUSY = "(SELECT COUNT(*) FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased')"
 WAITING_OF_LANE = "FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
@@ -301,7 +300,7 @@ STATE_UNORDERED_WITH_RANKS = STATE_UNORDERED.replace(
     f", {ROW_OF_LANE}",
     f", (SELECT rank {WAITING_OF_LANE} ORDER BY due_at, id LIMIT 1) AS rank, {ROW_OF_LANE}",
 )
-"""All that `reopen` reads is in one statement: each statement takes the interpreter's lock."""
+"""Everything that `reopen` reads, in one statement: each statement takes the interpreter's lock."""
 
 REOPEN = (
     "INSERT INTO lanes (queue, lane, open_at, priority, rank)"
@@ -320,15 +319,15 @@ REOPEN_PLAIN = f"""
     END, priority = excluded.priority, waits_for = NULL
     RETURNING open_at
 """  # noqa: S608 - our own words
-"""All that `reopen` does for a lane without order, rate limit and accounts, in one statement."""
+"""All of `reopen` for a lane without order, rate limit and accounts, in one statement."""
 
 
 def reopen(
     tx: database.Transaction, queue: queue_policy.Queue, lane: str, now: int = 0
 ) -> int | None:
-    """Store when a lane opens and in which class; return that time, None for never.
+    """Store when a lane opens and in which class; return the time, None for never.
 
-    A lane that was just served goes behind the lanes that are open `now`.
+    A lane that was just served goes behind all lanes that are open at `now`.
     """
     pace = queue.lane_pace(lane)
     if not (queue.ordered or queue.account_pace or pace):
@@ -355,11 +354,11 @@ def reopen(
 
 
 def _rank(queue: queue_policy.Queue, state: database.Row, priority: int, open_at: int) -> int:
-    """Return the rank of a lane; without an order it is the rank of its next message.
+    """Return the rank of a lane; in a queue without order it is the rank of the next message.
 
-    The rank of an ordered lane is a quarter of the way from the rank of its first message to the
-    rank of its last. So it rises with each handled message and falls with each new one: a person
-    who writes now and then goes before a person who writes faster than the bot answers.
+    The rank of an ordered lane lies a quarter of the way from the rank of its first message to the
+    rank of its last message. A person who writes occasionally goes before a person who writes
+    faster than the bot answers.
     """
     if not queue.ordered:
         return open_at if state["rank"] is None else int(state["rank"])
@@ -368,10 +367,10 @@ def _rank(queue: queue_policy.Queue, state: database.Row, priority: int, open_at
 
 
 def _first_due(state: database.Row, by: int) -> tuple[int, int] | None:
-    """Return when a lane is due, and the class that is then served.
+    """Return when a lane is due, and the class that is served then.
 
-    An alert that is due `by` then goes before an older reply, and both go before a notice:
-    otherwise it would wait behind a notice of its own chat, among the notices of all chats.
+    An alert that is due by `by` goes before an older reply, and both go before a notice. Otherwise
+    the alert would wait behind a notice of its own chat, among the notices of all chats.
     """
     if "class" in state:
         return None if state["class"] is None else (state["due"], state["class"])
@@ -400,7 +399,7 @@ CLOSE = """
 
 
 def close_leased(tx: database.Transaction, queue: queue_policy.Queue, until: int) -> None:
-    """Close the lanes of the messages leased until a time, in queues with one batch a lane."""
+    """Close the lanes of the messages leased until `until`, in queues with one batch per lane."""
     tx.execute(CLOSE, queue=queue.name, until=until)
 
 
@@ -416,10 +415,10 @@ SWEEP = """
 """
 
 SWEPT = 500
-"""Rows that a sweep deletes in one transaction: others wait for it."""
+"""Rows that a sweep deletes per transaction; other transactions wait for it."""
 
 
 def sweep(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> int:
-    """Delete up to SWEPT rows of lanes without messages, holds or used slots; return how many."""
+    """Delete up to SWEPT rows of lanes without messages, holds or used slots; return the count."""
     sql = skipping_locked(tx, queue, SWEEP)
     return tx.execute(sql, queue=queue.name, now=now, most=SWEPT)

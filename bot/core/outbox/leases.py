@@ -1,11 +1,11 @@
-"""Leases that end without an outcome: their messages wait again, marked as uncertain.
+"""Leases that end without an outcome: the messages are queued again, marked as uncertain.
 
-A lease names its owner, a worker of a process. While the owner is alive its messages belong to it,
-however long they take and whatever the clock says; once it is dead they are released, at a start
-or within half a minute.
+A lease names its owner, a worker of a process. A living owner keeps its messages, however long they
+take and whatever the clock says. The messages of a dead owner are released when a worker starts, or
+within half a minute.
 
-A start also corrects times that were stored while a clock was ahead: times in the outbox are wall
-clock times, since other processes read them.
+A start also corrects times that were stored while a clock was ahead: the outbox stores wall clock
+times, because other processes read them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def unregister_owner(owner: str) -> None:
 
 
 def is_alive(owner: str) -> bool:
-    """True if a worker is known to be alive, in this process or another process of this machine."""
+    """True if a worker is known to be alive, in any process of this machine."""
     process, _, _ = owner.rpartition(":")
     if process == _process():
         return owner in _alive
@@ -50,7 +50,7 @@ def is_alive(owner: str) -> bool:
 
 
 def is_dead(owner: str) -> bool:
-    """True if a worker is known to be dead, which workers of other machines never are."""
+    """True if a worker is known to be dead; nothing is known about workers on other machines."""
     return _is_local(owner) and not is_alive(owner)
 
 
@@ -65,9 +65,9 @@ def _process() -> str:
 
 @cache
 def _host() -> str:
-    """Name the machine, its boot and its process namespace: containers may share a host name.
+    """Identify the machine, its boot and its process namespace: containers may share a host name.
 
-    Without /proc it is the host name alone.
+    Without /proc, return only the host name.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -78,9 +78,9 @@ def _host() -> str:
 
 
 def _start_of(pid: int) -> str | None:
-    """Return the start of a process, in clock ticks since boot (proc(5)); None if it doesn't exist.
+    """Return a process's start in clock ticks since boot (proc(5)); None if there is no process.
 
-    Process ids are reused, an id with a start time isn't. Without /proc it is "" for any process.
+    Process ids are reused, but an id with a start time is unique. Without /proc, return "".
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -100,10 +100,10 @@ def _exists(pid: int) -> bool:
 
 
 class Owners(Protocol):
-    """The workers over one database: how they name themselves in leases, and which are dead."""
+    """The workers on one database: their names in leases, and which of them are dead."""
 
     leases_expire: bool
-    """True if the lease of a worker that nothing is known about ends by the clock."""
+    """True if leases of unknown workers expire by the clock."""
 
     search_seconds: float
     """Seconds between two searches for leases of dead workers."""
@@ -115,21 +115,21 @@ class Owners(Protocol):
         """Mark a worker of this process as dead."""
 
     def name_of(self, worker: str) -> str | None:
-        """Return the name for a worker's next leases; None while it may not claim."""
+        """Return the owner name for a worker's next leases; None while it may not claim."""
 
     def find_dead(
         self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
-        """Return the names, as leases have them, of workers that are known to be dead."""
+        """Return the owner names of workers that are known to be dead."""
 
     def presume_dead(
         self, tx: database.Transaction, queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
-        """Return the names of workers whose leases end when a worker starts."""
+        """Return the owner names whose leases end when a worker starts."""
 
 
 class LocalOwners:
-    """The workers of this machine, which the kernel knows; nothing is known about others."""
+    """The workers of this machine, which the kernel knows; other workers are unknown."""
 
     leases_expire = True
     search_seconds = 30.0
@@ -151,7 +151,7 @@ class LocalOwners:
     def presume_dead(
         self, _tx: database.Transaction, _queue: queue_policy.Queue, names: AbstractSet[str]
     ) -> set[str]:
-        """Return the names of workers that are not known to be alive."""
+        """Return the owner names that are not known to be alive."""
         return {name for name in names if not is_alive(name)}
 
 
@@ -159,7 +159,7 @@ LOCAL = LocalOwners()
 
 
 LONGEST_HOLD = 60_000
-"""The most milliseconds that a start keeps of a hold: a call too early only prolongs it."""
+"""The most milliseconds of a hold that survive a start: a premature call only extends the hold."""
 
 PUT_AHEAD = (
     "SELECT DISTINCT lane FROM outbox"
@@ -182,7 +182,7 @@ def recover(
 ) -> int:
     """Prepare a queue at the start of a worker: end the leases of workers that are presumed dead.
 
-    Return how many.
+    Return the number of ended leases.
     """
     ended = _release_where(tx, queue, lanes.FOREVER, partial(owners.presume_dead, tx, queue))
     lanes.rank_unranked(tx, queue)
@@ -193,7 +193,7 @@ def recover(
 def release_expired(
     tx: database.Transaction, queue: queue_policy.Queue, now: int, owners: Owners = LOCAL
 ) -> int:
-    """End leases that expired by `now`, if nothing is known about their owners; return how many."""
+    """End leases of unknown owners that expired by `now`; return their number."""
     if not owners.leases_expire:
         return 0
     return _release_where(tx, queue, now, partial(owners.presume_dead, tx, queue))
@@ -202,7 +202,7 @@ def release_expired(
 def release_dead(
     tx: database.Transaction, queue: queue_policy.Queue, owners: Owners = LOCAL
 ) -> int:
-    """End the leases of workers that are known to be dead, expired or not; return how many."""
+    """End the leases of workers that are known to be dead, expired or not; return their number."""
     return _release_where(tx, queue, lanes.FOREVER, partial(owners.find_dead, tx, queue))
 
 
@@ -212,7 +212,7 @@ def release_own(
     owner: str,
     keep: AbstractSet[str] = frozenset(),
 ) -> int:
-    """End a worker's own leases except those to keep, without counting crashes; return how many."""
+    """End a worker's leases except those in `keep`, without counting crashes; return the count."""
     rows = _leased(tx, queue, lanes.FOREVER)
     own = [row for row in rows if _owner(row) == owner and row["lease"] not in keep]
     return _release(tx, queue, own, crashed=False)
@@ -262,9 +262,9 @@ def _release(
 
 
 def _correct_times(tx: database.Transaction, queue: queue_policy.Queue, now: int) -> None:
-    """Adjust times that are further in the future than clocks of a cluster differ.
+    """Correct times that lie further in the future than the clocks of a cluster can differ.
 
-    A message that was put in the future counts as put now, with its delay.
+    A message that was put in the future counts as put now, with the same delay.
     """
     times = {
         "queue": queue.name,

@@ -2,9 +2,9 @@
 
 A message is put in the transaction that causes it, claimed with a lease, and settled in the
 transaction that stores its outcome. Lanes (a chat, an endpoint) never wait for each other. An
-ordered lane handles one message at a time: its priority classes take turns, and within a class the
-first message that was put goes first. If the owner of a lease dies, the outcome is unknown: the
-message is claimed again, marked `uncertain`.
+ordered lane handles one message at a time: its priority classes take turns, and each class is first
+in, first out. If the owner of a lease dies, the outcome is unknown, so the message is claimed
+again, marked `uncertain`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LAST_IDS = (
     " AND priority = :priority ORDER BY id DESC LIMIT 1) AS waiting, (SELECT MAX(id) FROM outbox"
     " WHERE queue = :queue AND lane = :lane AND state = 'leased') AS leased"
 )
-"""The last ids of a lane: of the messages of a class that wait, and of those that are leased."""
+"""The last ids of a lane: of a class's waiting messages, and of the leased messages."""
 
 _calls = itertools.count()
 
@@ -40,13 +40,13 @@ class Message:
     """A payload of its queue, or a JSON object if the queue names no payloads."""
 
     attempts: int
-    """Attempts so far, with the current one."""
+    """Attempts so far, including the current attempt."""
 
     failures: int
-    """Attempts just before this one, in a row, in which the handler raised."""
+    """Immediately preceding attempts in which the handler raised."""
 
     crashes: int
-    """Attempts just before this one, in a row, whose worker died before they ended."""
+    """Immediately preceding attempts whose worker died before they ended."""
 
     uncertain: bool
     """True if an earlier attempt may have succeeded."""
@@ -54,15 +54,15 @@ class Message:
     created_at: int
 
     lease: str
-    """Name of the lease, unique; the messages of a batch share one."""
+    """Unique name of the lease; the messages of a batch share a lease."""
 
     starts_at: int = 0
-    """Start of its slot of the queue's rate limit; the handler waits for it."""
+    """Start of its slot in the queue's rate limit; the handler waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextAttempt:
-    """What the next attempt at a message has instead; None leaves lane and priority."""
+    """Replacements for the next attempt at a message; None keeps the lane or the priority."""
 
     body: Any
     lane: str | None = None
@@ -70,7 +70,7 @@ class NextAttempt:
 
 
 def new_id(now: int) -> str:
-    """Create an id that sorts by time (ms), then by call, and that no other process creates."""
+    """Create a globally unique id that sorts by time (ms), then by call."""
     return f"{now:012x}{next(_calls) & 0xFFFFFF:06x}{secrets.token_hex(5)}"
 
 
@@ -90,9 +90,9 @@ def put(
 ) -> bool:
     """Put a message, due at `due_at` if that is later than `now` (epoch ms).
 
-    Return False and change nothing if `key` was put before. `uncertain`: an earlier message may
-    have had the same effect. `account` is who causes the message, in queues that are fair among
-    accounts; core/outbox/queries.py finds messages by their `subject`.
+    Return False and change nothing if `key` was put before. `uncertain` means that an earlier
+    message may have had the same effect. `account` causes the message, in queues that are fair
+    among accounts. core/outbox/queries.py finds messages by their `subject`.
     """
     lanes.lock_for_put(tx, queue, lane, account)
     rank = fairness.next_rank(tx, queue, account, priority, now) if account else None
@@ -117,14 +117,14 @@ def put(
     if is_new:
         if account and rank is not None:
             fairness.count_message(tx, queue, account, rank)
-        if rank is not None or last.get("waiting") is None:  # else the lane waits for another one
+        if rank is not None or last.get("waiting") is None:  # else another message is next
             lanes.reopen(tx, queue, lane, now)
         tx.wake(queue.name)
     return bool(is_new)
 
 
 def _id_after(ids: Iterable[str | None], now: int) -> str:
-    """Create an id that sorts behind others, even if the clock was set back since."""
+    """Create an id that sorts after `ids`, even if the clock has been set back."""
     created = new_id(now)
     latest = max(filter(None, ids), default="")
     return created if created > latest else new_id(int(latest[:12], 16) + 1)
@@ -139,10 +139,10 @@ def claim(
     *,
     ahead: int = 0,
 ) -> list[Message]:
-    """Claim up to `room` messages, or batches, that may go within `ahead` ms.
+    """Claim up to `room` messages or batches that may go within `ahead` ms.
 
     Classes and lanes take turns. `owner` is the worker that handles the messages
-    (core/outbox/leases.py). A message that can't be read becomes a dead letter instead.
+    (core/outbox/leases.py). An unreadable message becomes a dead letter instead.
     """
     lanes.lock_paces(tx, queue)
     claimed = claiming.Claiming(tx, queue, now, owner, ahead).take(room)
@@ -176,7 +176,7 @@ GIVE_BACK = "state = 'waiting', attempts = attempts - 1"
 
 
 class Leased(Protocol):
-    """What ending a lease needs of a claimed message."""
+    """The attributes of a claimed message that are needed to end its lease."""
 
     @property
     def id(self) -> str: ...
@@ -188,7 +188,7 @@ class Leased(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The change of a leased message's row; None deletes it."""
+    """The change of a leased message's row; None deletes the row."""
 
     message: Leased
     change: str | None
@@ -218,9 +218,9 @@ def given_back(message: Leased) -> Ending:
 def end_leases(
     tx: database.Transaction, queue: queue_policy.Queue, endings: Sequence[Ending], now: int = 0
 ) -> list[bool]:
-    """End leases; return for each whether the message still had the lease.
+    """End leases; return for each of them whether the message still had the lease.
 
-    A message that has another lease by now is left alone.
+    A message that now has another lease is left unchanged.
     """
     names = {ending.message.lane for ending in endings}
     lanes.lock(tx, queue, *names)
@@ -238,8 +238,8 @@ def end_leases(
 def done(tx: database.Transaction, queue: queue_policy.Queue, message: Message, now: int) -> bool:
     """Settle a message that was performed.
 
-    Like all functions that end a lease, it returns False and changes nothing if the message has
-    another lease by now.
+    Like all functions that end a lease, this returns False and changes nothing if the message now
+    has another lease.
     """
     ending = as_done(queue, message, now)
     return end_leases(tx, queue, [ending], 0 if queue.keep else now)[0]
@@ -257,9 +257,9 @@ def retry(
 ) -> bool:
     """Queue a message for another attempt at `due_at`, after an attempt with an outcome.
 
-    `uncertain`: the attempt may have succeeded; the message then stays uncertain until it is
-    settled. With `following` only `uncertain` counts: its body has what is known of the earlier
-    attempts.
+    `uncertain` means that the attempt may have succeeded; the message then stays uncertain until it
+    is settled. With `following`, earlier uncertainty is dropped: the new body records what is known
+    about the earlier attempts.
     """
     doubt = uncertain or (following is None and message.uncertain)
     ending = retried(message, due_at, note, uncertain=doubt)
@@ -319,14 +319,14 @@ def split(
     bodies: Sequence[Any],
     now: int,
 ) -> bool:
-    """Replace a claimed message by several in this order, before the messages behind it.
+    """Replace a claimed message with several messages in this order, at the same place in its lane.
 
-    They are uncertain if the message was.
+    They are uncertain if the original message was.
     """
     if not done(tx, queue, message, now):
         return False
     for number, body in enumerate(bodies):
-        key = f"{message.id}-{number:03d}"  # behind the id, and before the next one
+        key = f"{message.id}-{number:03d}"  # sorts after this id and before the next id
         put(
             tx, queue, message.lane, body, now,
             key=key, priority=message.priority, uncertain=message.uncertain,
@@ -373,7 +373,7 @@ def sweep(
 ) -> list[str]:
     """Delete up to `most` messages settled before `before`, the oldest first; return their ids.
 
-    A message that is revived at the same time stays.
+    A message that is revived concurrently is kept.
     """
     rows = tx.query(
         "DELETE FROM outbox WHERE settled_at < :before AND id IN (SELECT id FROM outbox"

@@ -1,10 +1,10 @@
-"""Payloads: the contents of queued messages, frozen dataclasses that are stored as JSON objects.
+"""Payloads: the contents of queued messages, as frozen dataclasses that are stored as JSON objects.
 
 A queue names its kinds of payload: `Queue("photos", ..., payloads=PayloadKinds(photo=Photo))`.
 Then `outbox.put` takes a `Photo`, the `body` of a claimed message is a `Photo`, and no other code
-touches the JSON. A field holds a JSON value, a tuple or a dataclass of these. Its annotation must
-be importable at run time (`dict[str, Any]`, no name imported under TYPE_CHECKING). Fields that have
-their default are not stored, so a field with a default can be added at any time.
+touches the JSON. A field holds a JSON value, or a tuple or dataclass of such values. Its annotation
+must be importable at run time (`dict[str, Any]`, no name imported under TYPE_CHECKING). Default
+values are not stored, so a field with a default can be added at any time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KIND = "kind"
 
 
 class PayloadKinds:
-    """The kinds of payload of a queue, each under the name that is stored with it.
+    """The kinds of payload of a queue, by the names that are stored with them.
 
     Raises TypeError if a payload has a field with the name KIND.
     """
@@ -43,7 +43,7 @@ class PayloadKinds:
         return exact_json.dumps({KIND: name, **values})
 
     def decode(self, text: str) -> Any:
-        """Read a payload; raises Unreadable, whose text contains none of its values."""
+        """Read a payload; raises Unreadable, whose text never contains payload values."""
         body = read_object(text)
         kind = self._kinds.get(str(body.get(KIND)))
         if kind is None:

@@ -1,7 +1,7 @@
-"""Queries for queued messages: the only way for other rooms to read the outbox.
+"""Queries for queued messages: the only way for other packages to read the outbox.
 
-Other rooms join their own tables with `QUEUED`, which stands in their FROM; everything else is a
-function. Changes by other rooms are in core/outbox/bulk_changes.py.
+Other packages use `QUEUED` in a FROM clause to join their own tables; everything else is a
+function. Their changes go through core/outbox/bulk_changes.py.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
 
 QUEUED = "(SELECT id, queue, lane, body, state, attempts, due_at, settled_at, note FROM outbox)"
-"""Table of all queued messages, for joins by `id`; SQLite reads through it to the indexes."""
+"""Table expression of all queued messages, for joins by `id`; SQLite still uses the indexes."""
 
 TABLE = "outbox"
-"""Name of that table, for code that walks through tables by name (core/erasure.py)."""
+"""Name of the table, for code that processes tables by name (core/erasure.py)."""
 
 WAITING, LEASED, DONE, DEAD, ENDED, JOINED = "waiting", "leased", "done", "dead", "ended", "joined"
-"""States. A `joined` message is sent as a part of another message."""
+"""States. A `joined` message is sent as part of another message."""
 
 SETTLED = (DONE, DEAD, ENDED)
-"""States in which a message stays."""
+"""Final states."""
 
-# The state is part of each statement, so that the partial index of the state serves it.
+# The state is a literal in each statement, so that the state's partial index can be used.
 OF_LANE = (
     "SELECT id, body, state, note, uncertain, created_at FROM outbox WHERE queue = :queue"
     " AND lane = :lane AND priority = :priority AND state = '{}' ORDER BY id DESC LIMIT :most"
@@ -75,17 +75,17 @@ COUNT_WAITING = (
 COUNT = "SELECT queue, COUNT(*) AS n FROM outbox WHERE state = '{}' GROUP BY queue ORDER BY queue"
 
 EVERY = 1_000_000
-"""More than any lane holds."""
+"""A limit larger than any lane."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A message of a lane as it is stored; times in epoch ms."""
+    """A stored message of a lane; times in epoch ms."""
 
     id: str
 
     body: Any
-    """None if it can't be read."""
+    """None if the stored body can't be read."""
 
     state: str
 
@@ -109,24 +109,24 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many messages of a queue wait, counted apart for paused and other lanes."""
+    """The number of waiting messages of a queue, counted separately for paused and other lanes."""
 
     queue: str
     paused: bool
     number: int
 
     due_at: int
-    """When the first of them is due, in epoch ms."""
+    """When the first message is due, in epoch ms."""
 
 
 def state_of(tx: database.Transaction, message_id: str) -> tuple[str, str | None] | None:
-    """Return the state and the note of a message; None once it is deleted."""
+    """Return the state and the note of a message; None if it has been deleted."""
     row = tx.one("SELECT state, note FROM outbox WHERE id = :id", id=message_id)
     return (row["state"], row["note"]) if row else None
 
 
 def place_of(tx: database.Transaction, message_id: str) -> tuple[str, str] | None:
-    """Return the lane and the state of a message; None once it is deleted."""
+    """Return the lane and the state of a message; None if it has been deleted."""
     row = tx.one("SELECT lane, state FROM outbox WHERE id = :id", id=message_id)
     return (row["lane"], row["state"]) if row else None
 
@@ -159,7 +159,7 @@ def newest_of_lane(
 def waiting_near(
     tx: database.Transaction, queue: queue_policy.Queue, message: outbox.Message, *, most: int
 ) -> list[Any]:
-    """Return the bodies of up to `most` waiting messages each before and behind one of its lane."""
+    """Return the bodies of up to `most` waiting messages before and after a message in its lane."""
     rows = tx.query(
         NEAR, queue=queue.name, lane=message.lane, priority=message.priority, id=message.id,
         most=most,
@@ -199,14 +199,14 @@ def unsettled_of_queue(tx: database.Transaction, queue: queue_policy.Queue) -> I
 def unsettled_texts(tx: database.Transaction, after: str, most: int) -> list[tuple[str, str, str]]:
     """Return id, name of the queue and JSON of messages that wait or are being handled.
 
-    They are sorted by id and start behind `after`.
+    They are sorted by id and start after the id `after`.
     """
     rows = tx.query(UNSETTLED, after=after, most=most)
     return [(row["id"], row["queue"], row["body"]) for row in rows]
 
 
 def newest_settled_texts(tx: database.Transaction, queue: str, most: int) -> list[str]:
-    """Return the JSON of the messages of a queue that were settled last."""
+    """Return the JSON of a queue's most recently settled messages."""
     return [row["body"] for row in tx.query(NEWEST_SETTLED, queue=queue, most=most)]
 
 
@@ -217,7 +217,7 @@ def newest_dead(tx: database.Transaction, queue: str, most: int) -> list[DeadLet
 
 
 def count_by_queue(tx: database.Transaction, state: str) -> dict[str, int]:
-    """Count the messages in a state by the names of their queues, from a partial index."""
+    """Count the messages in a state by queue name, from a partial index."""
     return {row["queue"]: row["n"] for row in tx.query(COUNT.format(state))}
 
 
@@ -230,7 +230,7 @@ def count_waiting(tx: database.Transaction) -> list[Waiting]:
 
 
 def _body(queue: queue_policy.Queue, row: database.Row) -> Any:
-    """Return the body of a message; None if it can't be read. A claim sets such a message aside."""
+    """Return the body of a message; None if it can't be read (a claim will dead-letter it)."""
     try:
         return queue.decode(row["body"])
     except errors.Unreadable:

@@ -1,4 +1,4 @@
-"""The policy of a queue: its rate limits, priority classes and retries, all as data."""
+"""The policy of a queue as data: rate limits, priority classes and retries."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ CLOCK_SKEW = 5 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """A rate limit that delays: `burst` messages at once, then one each `interval` ms.
+    """A rate limit that delays: `burst` messages at once, then one every `interval` ms.
 
-    It is the generic cell rate algorithm (ITU-T I.371). Its only number for a lane, the theoretical
+    It uses the generic cell rate algorithm (ITU-T I.371). Its only state per lane, the theoretical
     arrival time, is stored, so a restart allows no new burst.
     """
 
@@ -36,7 +36,7 @@ class Pace:
         return arrival_at - (self.burst - 1) * self.interval
 
     def advance(self, arrival_at: int, now: int) -> int:
-        """Return the theoretical arrival time after a message that goes now."""
+        """Return the theoretical arrival time after a message at `now`."""
         return max(arrival_at, now) + self.interval
 
     def clamp(self, arrival_at: int, now: int) -> int:
@@ -47,17 +47,17 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class RetryTable:
-    """How long to wait after failed attempts in a row, and after how many to give up."""
+    """The delays after consecutive failed attempts, and the number of attempts."""
 
     delays: tuple[int, ...]
-    """Milliseconds after the first, second … failed attempt."""
+    """Milliseconds to wait after the first, second … failed attempt."""
 
     repeats: bool = False
-    """True if the last delay is repeated for ever, instead of giving up."""
+    """True to repeat the last delay forever instead of giving up."""
 
     jitter: int = 0
-    """Per mille of a delay that are added or subtracted at random, so that peers that failed
-    together don't come back together."""
+    """The most that is randomly added to or subtracted from a delay, per mille, so that attempts
+    that failed together aren't repeated together."""
 
     longest_asked: int = 0
     """The longest delay (ms) that a peer may ask for (Retry-After, RFC 9110 section 10.2.3)."""
@@ -72,7 +72,7 @@ class RetryTable:
         return self.delay_or_last(failed, asked)
 
     def delay_or_last(self, failed: int, asked: float = 0.0) -> int:
-        """Return the milliseconds to wait after `failed` attempts and never give up."""
+        """Return the milliseconds to wait after `failed` attempts; never give up."""
         delay = self.delays[min(failed, len(self.delays)) - 1]
         if self.jitter:
             delay += delay * (secrets.randbelow(2 * self.jitter + 1) - self.jitter) // 1000
@@ -80,11 +80,11 @@ class RetryTable:
 
 
 FAILURES = RetryTable(tuple(range(5 * SECOND, 50 * SECOND, 5 * SECOND)))
-"""Ten attempts at a message whose handler raises: a bug must not block its lane for ever."""
+"""Ten attempts at a message whose handler raises: a bug must not block a lane forever."""
 
 Gather: TypeAlias = Callable[[Iterable[Any]], tuple[int, Any] | None]
-"""Joins as many bodies as fit into one, from the first on. Returns their number and the joined
-body; None if the first stays alone."""
+"""Joins as many bodies as fit into one body, starting with the first. Returns their number and the
+joined body; None if the first body can't be joined with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +92,13 @@ class BackPressure:
     """Limits of a queue by the replies that its messages cause (core/outbox/fairness.py)."""
 
     queue: Queue
-    """The queue of the replies. A reply has the lane of the same name as its message."""
+    """The queue of the replies. A reply has the same lane name as its message."""
 
     most_waiting: int
-    """Nothing of a lane is claimed while so many of its replies wait."""
+    """No message of a lane is claimed while this many of its replies wait."""
 
     most_open: int | None = None
-    """Nothing at all is claimed while so many lanes have a reply that may go now."""
+    """No message at all is claimed while this many lanes have a reply that may go now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,14 @@ class Queue:
     lease: int
 
     ordered: bool = True
-    """A message is claimed only after the one before it in its lane and class has ended."""
+    """A message is claimed only after the previous message of its lane and class has ended."""
 
     width: int = 1
     """The most leased messages of a lane."""
 
     batch_size: int = 0
-    """The most messages of a lane that are claimed together (core/outbox/claiming.py); 0 for one by
-    one."""
+    """The most messages of a lane that are claimed together (core/outbox/claiming.py); 0 disables
+    batches."""
 
     keep: bool = False
     """True if settled messages are kept until a sweep."""
@@ -125,28 +125,28 @@ class Queue:
     lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
 
     group: Callable[[str], str | tuple[str, ...] | None] | None = None
-    """The names of the groups of a lane (core/outbox/groups.py); None for none."""
+    """Returns the groups of a lane (core/outbox/groups.py); None if the queue or lane has none."""
 
     group_width: int | Callable[[str], int] = 32
-    """The most leased messages, or batches, that the lanes of a group have together."""
+    """The most leased messages or batches of all lanes of a group together."""
 
     budget: host_budgets.HostBudget | None = None
-    """A message of a group that is named by a purpose and a host (`asked wallet.example`) takes a
-    call of the host's budget."""
+    """If a group is named after a purpose and a host (`asked wallet.example`), each of its messages
+    uses a call of the host's budget."""
 
     turn_key: Callable[[str], str] = field(default=lambda lane: lane)
-    """Parked lanes with the same key take turns as one at a host with a budget; "" for a lane that
-    takes no turns."""
+    """At a host with a budget, parked lanes with the same key share their turns; "" means that a
+    lane takes no turns."""
 
     subjects_take_turns: bool = False
-    """In a lane without order, the subject that was served longest ago goes first."""
+    """True if the subject that was served longest ago goes first, in a lane without order."""
 
     class_width: Mapping[int, int] = field(default_factory=dict)
-    """The most leased messages of a priority class, so that the other classes have room."""
+    """The most leased messages of a priority class, so that other classes have room."""
 
     account_pace: Pace | None = None
-    """What a message costs its account (core/outbox/fairness.py); the burst is the credit of an
-    account that was idle."""
+    """The cost of a message to its account (core/outbox/fairness.py); the burst is the credit of an
+    idle account."""
 
     back_pressure: BackPressure | None = None
 
@@ -157,15 +157,15 @@ class Queue:
     """The retries of a message whose handler raises."""
 
     max_crashes: int = 10
-    """Attempts in a row that end with their worker, after which a message is a dead letter: it may
-    be what ends the process."""
+    """After this many consecutive attempts during which the worker died, a message becomes a dead
+    letter: it may be the cause."""
 
     payloads: payload_kinds.PayloadKinds | None = None
     """The kinds of bodies; None for a queue of plain JSON objects."""
 
     write_scope: str | None = None
-    """The scope in which all transactions of the queue run, one at a time; None if several may run
-    at once (core/database/database.py)."""
+    """The scope in which all transactions of the queue run one at a time; None if several may run
+    concurrently (core/database/database.py)."""
 
     def encode(self, body: Any) -> str:
         """Write a message's body as JSON."""

@@ -1,8 +1,7 @@
-"""Slots: when each message may go, by the rate limits of its queue and its lane.
+"""Slots: the times when messages may go, by the rate limits of their queue and lane.
 
-A claim may take slots of the queue up to `ahead` ms before they begin, and the handler waits for
-them (`Message.starts_at`). So no slot is wasted while a claim waits for the database or for a busy
-process.
+A claim may take slots up to `ahead` ms before they begin, and the handler waits for them
+(`Message.starts_at`). So no slot is wasted while a claim waits for the database or a busy process.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from bot.core.outbox import lanes, queue_policy
 
 
 class Slots:
-    """The slots that a claim may take at `now` (epoch ms); `store` stores which it took."""
+    """The slots that a claim may take at `now` (epoch ms); `store` stores the taken slots."""
 
     def __init__(
         self, tx: database.Transaction, queue: queue_policy.Queue, now: int, ahead: int
@@ -29,11 +28,11 @@ class Slots:
         )
 
     def is_free(self) -> bool:
-        """True if the queue's rate limit has a slot for the claim."""
+        """True if the queue's rate limit has a free slot."""
         return self._starts_at() <= self._now + self._ahead
 
     def take(self, lane: str) -> int | None:
-        """Take the next slot, for a message of a lane; None if the lane has to wait."""
+        """Take the next slot for a message of a lane; None if the lane has to wait."""
         starts_at, pace = self._starts_at(), self._queue.lane_pace(lane)
         if pace is not None:
             arrival_at = lanes.arrival_at(self._tx, self._queue, lane, pace, self._now)
@@ -46,7 +45,7 @@ class Slots:
         return starts_at
 
     def store(self) -> None:
-        """Store the queue's use of its rate limit."""
+        """Store the used part of the queue's rate limit."""
         if self._arrival_at != self._before:
             lanes.store(self._tx, self._queue, lanes.WHOLE_QUEUE, "arrival_at", self._arrival_at)
 
@@ -56,10 +55,10 @@ class Slots:
 
 
 class SlotWait:
-    """The wait of claimed messages for their slots, in the process that handles them.
+    """Makes claimed messages wait for their slots in the process that handles them.
 
-    It keeps the queue's pace by itself: messages that a busy process handles too late go one after
-    the other, not all at once. `now` returns epoch ms.
+    It also keeps the queue's pace: messages that a busy process handles late go one after another,
+    not all at once. `now` returns epoch ms.
     """
 
     def __init__(self, pace: queue_policy.Pace | None, now: Callable[[], int]) -> None:

@@ -1,4 +1,4 @@
-"""The worker: claims the messages of a queue, handles them and waits, in a loop."""
+"""The worker: a loop that claims the messages of a queue, handles them and waits."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 LONGEST_WAIT = 1.0
-"""The most seconds between two claims: other processes put messages too."""
+"""The most seconds between two claims, because other processes also put messages."""
 
 LOCKED_PAUSE = 0.02
-"""Seconds until the next claim if other transactions had locked all open lanes."""
+"""Seconds until the next claim if other transactions have locked all open lanes."""
 
 RELEASE_SECONDS = 1.0
-"""Seconds to release unfinished messages at a stop."""
+"""Seconds to release unfinished messages during a stop."""
 
 CRASHED = "its attempts ended the process"
-"""Note of a dead letter whose attempts all ended with their worker."""
+"""Note of a dead letter whose attempts all ended with the death of their worker."""
 
 BATCH_SECONDS = 1.0
 """Seconds after which a batch ends early, so that a slow receiver holds few messages."""
 
 STORAGE_PAUSE = 1_000
-"""Milliseconds until the next attempt after the database could not be used."""
+"""Milliseconds until the next attempt if the database could not be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class QueueHandler:
 
     handle: Callable[[outbox.Message], Awaitable[Awaitable[None] | None]]
     """Handles a message and settles it in a transaction. It may return an awaitable that stores the
-    outcome: meanwhile the next message of a batch is handled. It raises StorageError only if
-    nothing has been done yet: `Database.transaction_until_stored` settles the outcome of a call
-    that was made."""
+    outcome while the next message of a batch is handled. It may raise StorageError only if nothing
+    has been done yet: `Database.transaction_until_stored` stores the outcome of a completed
+    call."""
 
     concurrency: int = 8
-    """Messages, or batches, that are handled at once."""
+    """Messages or batches that are handled concurrently."""
 
     on_dead_letter: Callable[[database.Transaction, outbox.Message], None] = field(
         default=lambda _tx, _message: None
@@ -59,17 +59,17 @@ class QueueHandler:
     """Called in the transaction in which the worker makes a message a dead letter."""
 
     ahead: int = 0
-    """Messages are claimed up to so many ms before they may go; `handle` waits for that."""
+    """Messages are claimed up to this many ms before they may go; `handle` waits for the slots."""
 
     pause: float = 0.0
-    """Seconds to the next claim after one that found messages, so that under load it finds several.
-    The first message of an idle queue is claimed at once."""
+    """Seconds from a claim that found messages to the next claim, so that a claim finds several
+    messages under load. The first message of an idle queue is claimed immediately."""
 
 
 class Worker:
-    """Performs one queue in this process; `now` returns epoch ms.
+    """Processes one queue in this process; `now` returns epoch ms.
 
-    It ends by itself once its transactions raise NoLongerLead.
+    It stops by itself once its transactions raise NoLongerLead.
     """
 
     def __init__(
@@ -89,14 +89,14 @@ class Worker:
         self._tasks: dict[asyncio.Task[None], str] = {}  # with their leases
         self._full = False
         self._rests_until = 0  # epoch ms
-        self._checked_dead_at = 0.0  # by the loop's clock, like the next
+        self._checked_dead_at = 0.0  # by the loop's clock, like the next line
         self._pauses_until = 0.0
         self._stopping = False
         self._idle = asyncio.Event()
         self._idle.set()
 
     async def run(self) -> None:
-        """Perform messages until `stop`; leases of dead workers are released first."""
+        """Process messages until `stop`; first release the leases of dead workers."""
         self._idle.clear()
         try:
             await self._recover()
@@ -117,7 +117,7 @@ class Worker:
                 self._owners.unregister(self._key)
 
     async def _rest(self) -> None:
-        """Wait while the rate limit allows no claim, whatever is put meanwhile."""
+        """Wait while the rate limit allows no claim, even if messages are put."""
         if not self._rests_until:
             return
         loop = asyncio.get_running_loop()
@@ -129,7 +129,7 @@ class Worker:
     async def stop(self, patience: float) -> None:
         """Stop claiming, and wait up to `patience` seconds for the current messages.
 
-        Messages that have not finished by then are cancelled and released.
+        Messages that are still unfinished are cancelled and released.
         """
         self._stopping = True
         self._wake.set()
@@ -145,7 +145,7 @@ class Worker:
             self._owners.unregister(self._key)
 
     def _give_up(self, error: errors.NoLongerLead) -> None:
-        """End without any further change: another replica has the messages by now."""
+        """Stop without further changes: another replica now has the messages."""
         log.debug("queue is another's", queue=self._handler.queue.name, reason=str(error))
         self._stopping = True
         for task in self._tasks:
@@ -153,7 +153,7 @@ class Worker:
         self._owners.unregister(self._key)
 
     async def _release_unfinished(self) -> None:
-        """Cancel the current messages and release them; that doesn't count as a crash."""
+        """Cancel and release the current messages without counting a crash."""
         for task in self._tasks:
             task.cancel()
         queue = self._handler.queue
@@ -181,7 +181,7 @@ class Worker:
                 return
 
     async def _round(self) -> float:
-        """Claim messages and start to handle them; return the seconds until the next claim."""
+        """Claim messages and start handling them; return the seconds until the next claim."""
         room = self._handler.concurrency - len(self._tasks)
         name = self._owners.name_of(self._key)
         self._full = room <= 0
@@ -218,14 +218,14 @@ class Worker:
     def _claim(
         self, tx: database.Transaction, room: int, held: frozenset[str] | None
     ) -> tuple[list[outbox.Message], claiming.NextClaim]:
-        """Return the messages, and when the next claim may find some.
+        """Return claimed messages, and when the next claim may find more.
 
-        With the leases that are `held` here, it also releases the leases of dead workers, and
-        leases of this one whose claim was committed but whose answer was lost.
+        If `held` is given (the leases held here), also release the leases of dead workers, and this
+        worker's leases from claims that were committed but whose answer was lost.
         """
         queue = self._handler.queue
         lanes.lock_paces(tx, queue)
-        now = self._now()  # not earlier: after a wait for the lock one message too many could go
+        now = self._now()  # not earlier: after waiting for the lock, one message too many could go
         if held is not None:
             leases.release_dead(tx, queue, self._owners)
             leases.release_own(tx, queue, self._owner, keep=held)
@@ -235,7 +235,7 @@ class Worker:
         return messages, claiming.next_claim(tx, queue, now, ahead)
 
     async def _handle_batch(self, batch: list[outbox.Message]) -> None:
-        """Handle messages one after the other, as long as there is time; give the rest back."""
+        """Handle messages one after another while time remains; give the rest back."""
         until = asyncio.get_running_loop().time() + BATCH_SECONDS
         storing: list[tuple[outbox.Message, Awaitable[None]]] = []
         for place, message in enumerate(batch):
@@ -262,7 +262,7 @@ class Worker:
         return await self._handler.handle(message)
 
     async def _guard(self, message: outbox.Message, work: Awaitable[T]) -> T | None:
-        """Await a part of handling a message, and settle the message if it raises."""
+        """Await a step of handling a message; settle the message if the step raises."""
         try:
             return await work
         except errors.NoLongerLead as error:
@@ -291,7 +291,7 @@ class Worker:
         )
 
     async def _set_aside(self, message: outbox.Message, note: str) -> None:
-        """Make a message a dead letter and call `on_dead_letter`; if that raises, without it."""
+        """Dead-letter a message and call `on_dead_letter`; if the call raises, omit it."""
         try:
             await self._db.transaction_until_stored(
                 partial(self._dead_letter, message=message, note=note)
@@ -325,7 +325,7 @@ class Worker:
             self._handler.on_dead_letter(tx, message)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
-        """Wake the loop if messages wait for room; the end of the lease wakes it for its lane."""
+        """Wake the loop if messages wait for room; the end of the lease wakes it for the lane."""
         del self._tasks[task]
         if self._full:
             self._wake.set()
@@ -338,7 +338,7 @@ class Worker:
             return
 
 
-# The hourly sweeps of a queue, in transactions so short that others need not wait long.
+# The hourly sweeps of a queue, in short transactions so that others need not wait long.
 
 
 async def sweep_settled(db: database.Database, queue: queue_policy.Queue, before: int) -> None:
@@ -350,8 +350,8 @@ async def sweep_settled(db: database.Database, queue: queue_policy.Queue, before
 async def sweep_lanes(db: database.Database, queue: queue_policy.Queue, now: int) -> None:
     """Delete the rows of a queue's unused lanes.
 
-    Lanes fall out of use all the time, so the last transaction is one that deletes fewer than
-    SWEPT.
+    Lanes constantly fall out of use, so the sweep ends with the first transaction that deletes
+    fewer than SWEPT rows.
     """
     while await db.bulk(partial(lanes.sweep, queue=queue, now=now)) == lanes.SWEPT:
         pass

@@ -1,1 +1,1 @@
-"""Several processes over one database: which are alive, and which one leads."""
+"""Several processes on one database: which are alive, and which one leads."""

@@ -1,4 +1,4 @@
-"""The lead of a role: won by a replica, held from beat to beat, and lost."""
+"""The lead of a role: how a replica wins it, holds it from beat to beat, and loses it."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ class LeaderElection:
 
     def __init__(self, hand_over: Callable[[], Awaitable[None]]) -> None:
         self.lost = asyncio.Event()
-        """Set when a lead that was won ends: another replica has it, or may have it, since the
-        database was out of reach for too long. The next lead may have the same term."""
+        """Set when a won lead ends because another replica has it, or may have it because the
+        database was unreachable for too long. The next lead may have the same term."""
         self._hand_over = hand_over
         self._held = asyncio.Event()
-        self._lead: database.WriteLease | None = None  # held by this replica now
-        self._taken: database.WriteLease | None = None  # returned by `won`, and not lost since
+        self._lead: database.WriteLease | None = None  # currently held by this replica
+        self._taken: database.WriteLease | None = None  # returned by `won` and not yet lost
         self._timer: asyncio.TimerHandle | None = None
         self._until = float("-inf")
 
     @property
     def lead(self) -> database.WriteLease | None:
-        """Return the lead that was won and not lost since, or None."""
+        """Return the lead that was won and not yet lost, or None."""
         return self._taken
 
     def holds(self, lead: database.WriteLease) -> bool:
-        """Return whether a lead that was won is held at this moment.
+        """Return whether a won lead is held at this moment.
 
-        After the process has been stopped for a while, this knows it before `lost` is set.
+        If the process was suspended for a while, this returns False even before `lost` is set.
         """
         return self._taken == lead and time.monotonic() < self._until
 
@@ -45,7 +45,7 @@ class LeaderElection:
         return self._lead
 
     async def hand_over(self) -> None:
-        """Release the lead and leave the election; another replica takes the lead at once.
+        """Release the lead and leave the election; another replica takes over immediately.
 
         Call it once all work of the lead has ended.
         """

@@ -1,7 +1,7 @@
-"""A replica's beats: they show the others that it is alive, and check the others and the leads.
+"""A replica's beats: each shows that it is alive, and checks the other replicas and the leads.
 
-All of this runs in one thread at a time, mostly that of `replica.BeatingReplica`, and waits for the
-database. `clock` is monotonic, in seconds.
+All of this runs in one thread at a time, usually the thread of `replica.BeatingReplica`, and waits
+for the database. `clock` is monotonic, in seconds.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ NOBODY = database.WriteLease("", 0)
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatTimeouts:
-    """In seconds. A lead stops before others presume it dead, whatever their clocks show."""
+    """Times in seconds. A lead stops before others presume it dead, whatever their clocks show."""
 
     beat: float = 2.0
-    """Between two beats."""
+    """The time between two beats."""
 
     lead: float = 8.0
     """A lead stops this long after it began its last beat."""
@@ -46,12 +46,12 @@ class _Silence:
 
 
 class SilenceObservation:
-    """Measures how long the other replicas have been silent.
+    """Measures how long other replicas have been silent.
 
-    No clocks are compared: a beat is a number that counts up, and an observer measures by its own
-    clock how long it sees the same number. Of the time between two observations, no more than two
-    beats count: while the observer was stopped or the database was away, the others may have sent
-    beats unseen, or may have been unable to.
+    Clocks are never compared: a beat is an increasing number, and an observer measures with its own
+    clock how long it sees the same number. At most two beats of the time between two observations
+    count: while the observer was suspended or the database was away, the others may have sent
+    unseen beats, or may have been unable to send any.
     """
 
     def __init__(self, timeouts: HeartbeatTimeouts) -> None:
@@ -60,7 +60,7 @@ class SilenceObservation:
         self._observed_at: float | None = None
 
     def observe(self, now: float, beats: Mapping[str, int]) -> dict[str, int]:
-        """Note the beats of the others; return the last beats of those that are gone."""
+        """Record the beats of other replicas; return the last beats of replicas that are gone."""
         longest = 2 * self._timeouts.beat
         gap = 0.0 if self._observed_at is None else min(now - self._observed_at, longest)
         self._observed_at = now
@@ -78,7 +78,7 @@ class SilenceObservation:
         }
 
     def interrupt(self) -> None:
-        """Note a failed observation: the time until the next one doesn't count."""
+        """Record a failed observation: the time until the next observation doesn't count."""
         self._observed_at = None
 
     def silence(self, owner: str) -> float:
@@ -89,7 +89,7 @@ class SilenceObservation:
 
 # The rows of replicas and leads.
 #
-# Beats change only rows of `replicas`: the rows of `leads` and `slices`, which transactions of a
+# Beats change only rows of `replicas`. The rows of `leads` and `slices`, which transactions of a
 # lead lock, change only when the lead changes.
 
 
@@ -102,7 +102,7 @@ TAKE_OVER = """
     RETURNING term
 """
 SHORT_WAIT = "SELECT set_config('lock_timeout', '1s', true)"
-"""A takeover that would wait longer for the write scope is tried again: beats wait behind it."""
+"""A takeover that would wait longer for the write scope is retried later: beats wait behind it."""
 
 LEAD_SCOPE = """
     INSERT INTO slices (name, owner, term) VALUES (:role, :owner, :term)
@@ -115,7 +115,7 @@ TOPIC = "leads"
 
 @dataclass(frozen=True, slots=True)
 class ReplicaInfo:
-    """What a replica says about itself."""
+    """A replica's description of itself."""
 
     role: str
     version: str
@@ -161,15 +161,15 @@ def beat(tx: database.Transaction, owner: str) -> bool:
 
 
 def find_all(tx: database.Transaction) -> list[ReplicaRow]:
-    """Return the registered replicas, in the order of their start."""
+    """Return the registered replicas by start time."""
     rows = tx.query(f"SELECT {COLUMNS} FROM replicas ORDER BY started_at, owner")  # noqa: S608 - our own names
     return [ReplicaRow(**row) for row in rows]
 
 
 def remove_gone(tx: database.Transaction, gone: Collection[tuple[str, int]]) -> list[str]:
-    """Remove replicas that are gone, given with their last beats, unless one has beaten since.
+    """Remove replicas that are gone, given with their last beats, unless they have beaten since.
 
-    Return those that this call removed, and not another replica.
+    Return the replicas that this call removed, without those that another replica removed.
     """
     sql = "DELETE FROM replicas WHERE owner = :owner AND beat = :last"
     return [owner for owner, last in sorted(gone) if tx.execute(sql, owner=owner, last=last)]
@@ -181,7 +181,7 @@ def leave(tx: database.Transaction, owner: str) -> None:
 
 
 def find_leads(tx: database.Transaction) -> dict[str, database.WriteLease]:
-    """Return the lead of each role; its owner is "" if it was handed over."""
+    """Return the lead of each role; the owner is "" if the lead was handed over."""
     rows = tx.query("SELECT role, owner, term FROM leads")
     return {row["role"]: database.WriteLease(row["owner"], row["term"]) for row in rows}
 
@@ -189,9 +189,9 @@ def find_leads(tx: database.Transaction) -> dict[str, database.WriteLease]:
 def take_over_lead(
     tx: database.Transaction, owner: str, role: str, former: database.WriteLease
 ) -> database.WriteLease | None:
-    """Make a replica the lead in place of one that is gone; None if it isn't gone any more.
+    """Make a replica the lead in place of a gone replica; None if `former` has changed.
 
-    It waits for the transaction that is under way in the write scope, the former lead's last one.
+    It waits for the current transaction in the write scope, the former lead's last transaction.
     """
     tx.lock(SHORT_WAIT)
     tx.execute("INSERT INTO leads (role) VALUES (:role) ON CONFLICT DO NOTHING", role=role)
@@ -203,7 +203,7 @@ def take_over_lead(
 
 
 def hand_over_lead(tx: database.Transaction, role: str, lead: database.WriteLease) -> None:
-    """Release a lead for any other replica, if it is still this one's."""
+    """Release a lead for any other replica, if this replica still has it."""
     sql = "UPDATE leads SET owner = '' WHERE role = :role AND owner = :owner AND term = :term"
     if tx.execute(sql, role=role, owner=lead.owner, term=lead.term):
         tx.execute(LEAD_SCOPE, role=role, owner="", term=lead.term)
@@ -215,17 +215,17 @@ def hand_over_lead(tx: database.Transaction, role: str, lead: database.WriteLeas
 
 @dataclass(frozen=True, slots=True)
 class BeatResult:
-    """What a beat found in the database."""
+    """The state that a beat found in the database."""
 
     is_alive: bool
-    """False if the others have removed this replica."""
+    """False if other replicas have removed this replica."""
     others: tuple[ReplicaRow, ...] = ()
     leads: dict[str, database.WriteLease] = field(default_factory=dict)
     """The lead of each role."""
 
 
 class Membership:
-    """A replica among others: it beats, and takes over from replicas that are gone."""
+    """A replica's part in the cluster: it beats, and takes over from replicas that are gone."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class Membership:
         timeouts: HeartbeatTimeouts,
         now: Callable[[], int],
     ) -> None:
-        """Take a function that runs transactions on a connection of its own."""
+        """Initialize; `run` runs transactions on a separate connection."""
         self._run = run
         self._info = info
         self._now = now
@@ -244,9 +244,9 @@ class Membership:
         """The start of the last beat (monotonic seconds)."""
         self.others: tuple[ReplicaRow, ...] = ()
         self.roles: frozenset[str] = frozenset()
-        """The roles whose lead it wants."""
+        """The roles that this replica wants to lead."""
         self.leads: dict[str, database.WriteLease] = {}
-        """The leads that it has, by role."""
+        """The leads of this replica, by role."""
 
     def join(self, clock: float) -> None:
         """Begin under a new name and without a lead. Raises StorageError."""
@@ -277,12 +277,12 @@ class Membership:
             raise
 
     def resign(self, role: str) -> database.WriteLease | None:
-        """Leave the election of a role; return the lead that has to be handed over, if any."""
+        """Leave the election of a role; return the lead to hand over, if any."""
         self.roles = self.roles - {role}
         return self.leads.pop(role, None)
 
     def leave(self, tx: database.Transaction) -> None:
-        """Delete the row of this replica, which stops."""
+        """Delete the row of this replica, which is stopping."""
         leave(tx, self.owner)
 
     def _take_over_leads(self, result: BeatResult, gone: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""This process as one of the replicas over its database."""
+"""This process as one of the replicas on its database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bot.core.replicas import leadership, membership
 log = structlog.get_logger()
 
 LEAVE_SECONDS = 2.0
-"""The longest wait for the database at a stop; without it the others notice by themselves."""
+"""The longest wait for the database during a stop; otherwise the others notice by themselves."""
 
 
 class Replica(ABC):
@@ -31,23 +31,23 @@ class Replica(ABC):
     owner: str
     """The replica's name."""
     owners: leases.Owners
-    """Names its workers in their leases."""
+    """The names of its workers in leases."""
 
     @abstractmethod
     async def start(self) -> None:
-        """Join the others. Raises StorageError."""
+        """Join the other replicas. Raises StorageError."""
 
     @abstractmethod
     async def stop(self) -> None:
-        """Release every lead, and leave the others."""
+        """Release every lead, and leave the other replicas."""
 
     @abstractmethod
     def join_election(self, role: str) -> leadership.LeaderElection:
-        """Join the election of a role's lead, until the lead is handed over."""
+        """Join the election of a role's lead until the lead is handed over."""
 
     @abstractmethod
     def others(self) -> Sequence[membership.ReplicaRow]:
-        """Return the other replicas that the last beat found."""
+        """Return the other replicas found by the last beat."""
 
 
 class SoleReplica(Replica):
@@ -57,10 +57,10 @@ class SoleReplica(Replica):
     owners: leases.Owners = leases.LOCAL
 
     async def start(self) -> None:
-        """Ignore the start: there are no others."""
+        """Do nothing: there are no other replicas."""
 
     async def stop(self) -> None:
-        """Ignore the end: nobody waits for it."""
+        """Do nothing: there are no other replicas."""
 
     def join_election(self, role: str) -> leadership.LeaderElection:  # noqa: ARG002 - it leads in every role
         return SoleLeader()
@@ -70,7 +70,7 @@ class SoleReplica(Replica):
 
 
 class SoleLeader(leadership.LeaderElection):
-    """The lead of the only process, which always has it."""
+    """The lead of the only process, which never loses it."""
 
     def __init__(self) -> None:
         super().__init__(_hand_over_to_nobody)
@@ -84,9 +84,9 @@ async def _hand_over_to_nobody() -> None:
 class ReplicaOwners:
     """Names the workers of a replica, as owners of leases: `host-id:number`.
 
-    A worker is alive as long as its replica. A replica without a row is dead, because it had a row
-    before its first lease. So the lease of a living replica never ends, however long its work takes
-    and whatever a clock says.
+    A worker is alive as long as its replica. A replica without a row is dead, because its row
+    existed before its first lease. So the lease of a living replica never ends, however long its
+    work takes and whatever a clock says.
     """
 
     leases_expire = False
@@ -114,8 +114,8 @@ class ReplicaOwners:
     ) -> set[str]:
         """Return the workers whose replica is gone, and stopped workers of this replica.
 
-        In a queue with a write scope, workers of all other replicas are dead: they can't settle
-        anything there.
+        In a queue with a write scope, the workers of all other replicas count as dead, because they
+        can't settle anything there.
         """
         ours = self._replica()
         own = {f"{ours}:{worker}" for worker in tuple(self._workers)}
@@ -138,7 +138,8 @@ def _replica_of(name: str) -> str:
 class BeatingReplica(Replica):
     """A replica among others.
 
-    It beats in a thread and on a connection of its own, since a busy event loop must not look dead.
+    It beats in its own thread and on its own connection, because a busy event loop must not look
+    dead.
     """
 
     def __init__(
@@ -161,7 +162,7 @@ class BeatingReplica(Replica):
 
     @property
     def owner(self) -> str:  # type: ignore[override]
-        """Return the replica's name, which changes when the others have removed it."""
+        """Return the replica's name, which changes if other replicas have removed it."""
         return self._membership.owner
 
     async def start(self) -> None:
@@ -198,7 +199,7 @@ class BeatingReplica(Replica):
         return self._membership.owner if is_known else None
 
     async def _listen(self) -> None:
-        """Beat as soon as another replica hands over a lead."""
+        """Beat immediately when another replica hands over a lead."""
         event = self._database.listen(membership.TOPIC)
         while True:
             await event.wait()
@@ -234,7 +235,7 @@ class BeatingReplica(Replica):
             self._soon.wait(max(0.0, began + self._timeouts.beat - time.monotonic()))
 
     def _report(self) -> None:
-        """Tell the elections, on their event loop, which leads the last beat found."""
+        """Report the leads that the last beat found to the elections, on their event loop."""
         until = self._membership.began_at + self._timeouts.lead
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._update, dict(self._membership.leads), until)
@@ -250,7 +251,7 @@ class BeatingReplica(Replica):
 def open_replica(
     database: database.Database, info: membership.ReplicaInfo, now: Callable[[], int]
 ) -> Replica:
-    """Return this process as a replica, not started yet; `now` in epoch ms."""
+    """Return this process as a replica that is not yet started; `now` returns epoch ms."""
     if database.engine == "sqlite":
         return SoleReplica()
     return BeatingReplica(database, info, now)

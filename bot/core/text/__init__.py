@@ -1,1 +1,1 @@
-"""Texts for people, and text that people typed: translations, links, contacts, sanitizing."""
+"""Texts shown to and typed by people: translations, links, contacts, sanitizing."""

@@ -9,20 +9,21 @@ from urllib.parse import quote
 
 from bot.core.text import links, sanitize
 
-LONGEST_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
+LONGEST_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, without the angle brackets
 
 GOOGLE = frozenset({"gmail.com", "googlemail.com"})
-"""Two names of one domain, where dots in the local part have no meaning."""
+"""Two names of one domain, which ignores dots in the local part."""
 
 _MAILTO = re.compile("mailto:", re.IGNORECASE)
 
 
 def ascii_address(text: str) -> str | None:
-    """Return an email address as it is sent, with its domain by IDNA; None for an invalid one.
+    """Return an email address with its domain encoded by IDNA; None if the address is invalid.
 
-    A local part that is not ASCII is invalid (RFC 6531): few servers forward such mail. So is one
-    with `=?`, which mail programs read as an encoded word (RFC 2047 section 2), and a domain that
-    is reserved or no public name; `.test`, with which people try things out (RFC 2606), is valid.
+    A non-ASCII local part is invalid (RFC 6531), because few servers forward such mail. A local
+    part with `=?` is invalid, because mail programs read it as an encoded word (RFC 2047 section
+    2). A reserved or non-public domain is invalid, except for `.test` (RFC 2606), which people use
+    for trials.
     """
     from email_validator import EmailNotValidError, validate_email  # noqa: PLC0415 - commands start without it
 
@@ -42,20 +43,20 @@ def ascii_address(text: str) -> str | None:
 
 
 def typed_email(text: str) -> str:
-    """Return an address without what people paste with it; whether it is valid is not checked."""
+    """Remove characters that people paste around an address; its validity is not checked."""
     return _MAILTO.sub("", sanitize.typed(text), count=1).strip()
 
 
 def mailbox_key(address: str) -> str:
-    """Return the address in lower case and ASCII, the same for each spelling of its letters."""
+    """Return the address in lower case and ASCII, the same for every spelling of its letters."""
     return (ascii_address(address) or address).lower()
 
 
 def mailbox_digest(address: str) -> str:
-    """Return a hash of the mailbox of an address: its spellings share one rate limit.
+    """Return a hash of an address's mailbox, so that all its spellings share one rate limit.
 
-    Ignores a tag (`anna+shop@example.org`, RFC 5233) and Google's dots: two mailboxes with one
-    digest only share a rate limit.
+    Tags (`anna+shop@example.org`, RFC 5233) and Google's dots are ignored. If two mailboxes have
+    the same digest, they merely share a rate limit.
     """
     name, _, domain = mailbox_key(address).rpartition("@")
     name = name.partition("+")[0] or name
@@ -66,27 +67,27 @@ def mailbox_digest(address: str) -> str:
 
 DIGITS = range(7, 16)  # E.164: fifteen at most
 LONGEST = 64
-"""Characters; a longer text is no phone number."""
+"""Characters; a longer text is not a phone number."""
 
 ZEROS_STAY = ("39", "225", "241", "242", "378")
-"""Country codes whose numbers keep their zero when dialled from abroad (ITU-T E.164): Italy, …"""
+"""Country codes whose numbers keep their leading zero from abroad (ITU-T E.164): Italy, …"""
 
 _TEL = re.compile(r"(?:tel|callto|sms)\.?:? ?(?://)?", re.IGNORECASE)
 _PHONE = re.compile(r"(?:\+|\(\+)?[0-9 ()[\]./·-]+")
 _TRUNK = re.compile(r"(?P<zone>(?:\+|\(\+|00|[1-9])[^()[\]]*\)?[ ./·-]*)[(\[] ?0 ?[)\]]")
-"""A country code, and the zero in brackets that is dialled within the country alone."""
+"""A country code, and the bracketed zero that is dialled only within the country."""
 
 _SIGNS = {0x30FC: "-"} | dict.fromkeys((0x2022, 0x2027, 0x2219, 0x22C5, 0x30FB), ".")
-"""Signs that are typed as a dash or a dot: the long vowel of Japanese, bullets, middle dots."""
+"""Signs typed instead of a dash or a dot: the Japanese long vowel mark, bullets, middle dots."""
 
 
 def dialled(text: str) -> str | None:
     """Return a phone number as it is dialled: its digits, with a plus before a country code.
 
-    `+49 (0)170 123` is +49170123, `+39 06 123` keeps its zero. None for anything else.
+    `+49 (0)170 123` becomes +49170123, `+39 06 123` keeps its zero. Return None for other text.
     """
     if len(text) > LONGEST or any(unicodedata.category(char) == "No" for char in text):
-        return None  # NFKC would read the mark of a footnote as a digit
+        return None  # NFKC would turn a footnote mark into a digit
     plain = sanitize.typed(text, digits=True).translate(_SIGNS)
     plain = _TEL.sub("", plain, count=1).strip()
     if not _PHONE.fullmatch(plain):
@@ -101,13 +102,13 @@ def dialled(text: str) -> str | None:
 
 
 def phone_digits(text: str) -> str | None:
-    """Return the digits of a phone number, however typed; None if it is none."""
+    """Return the digits of a phone number in any notation; None if it isn't a phone number."""
     number = dialled(text)
     return number and number.removeprefix("+")
 
 
 LONGEST_CONTACT = LONGEST_ADDRESS
-"""Characters; a link as long as an email address can be reaches any page of contact."""
+"""Characters; a link as long as the longest email address is enough for any contact page."""
 
 SHAPE = (
     "must be an @username of Telegram (5 to 32 letters, digits or _),"
@@ -115,13 +116,13 @@ SHAPE = (
 )
 
 USERNAME = re.compile(r"@[A-Za-z0-9_]{5,32}")
-"""A name on Telegram, with the sign that tells it from a mistyped address."""
+"""A Telegram username, with the @ that distinguishes it from a mistyped address."""
 
 _LINK = re.compile(r"https?://", re.IGNORECASE)
 
 
 def check_contact(text: str) -> str:
-    """Return the contact. Raises ValueError, which says what it must be."""
+    """Validate and return a contact. Raises ValueError, which explains the valid forms."""
     if _LINK.match(text) and len(text) <= LONGEST_CONTACT:
         return links.check_redirect(text, schemes=links.WEB)
     if USERNAME.fullmatch(text) is None and ascii_address(text) is None:
@@ -130,7 +131,7 @@ def check_contact(text: str) -> str:
 
 
 def contact_link(contact: str) -> str:
-    """Return the address that a checked contact opens: `https:`, `http:` or `mailto:`."""
+    """Return the URL that a checked contact opens: `https:`, `http:` or `mailto:`."""
     if _LINK.match(contact):
         return contact
     if contact.startswith("@"):
@@ -140,9 +141,9 @@ def contact_link(contact: str) -> str:
 
 
 _SAFE_IN_MAILTO = "!$'*+"
-"""Characters of a local part that stand for themselves; `?` and `&` begin a field (RFC 6068)."""
+"""Characters of a local part that need no escaping; `?` and `&` begin a field (RFC 6068)."""
 
 
 def contact_text(contact: str) -> str:
-    """Return a checked contact as people read it: a link without its scheme and last slash."""
+    """Return the display text of a checked contact: a link without its scheme and last slash."""
     return _LINK.sub("", contact, count=1).rstrip("/") if _LINK.match(contact) else contact

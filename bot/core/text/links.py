@@ -1,4 +1,4 @@
-"""Links for people: the schemes that are allowed, and hosts in ASCII and in letters."""
+"""Links for people: allowed schemes, and hosts in ASCII and Unicode."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ WEB = frozenset({"http", "https"})
 ENCODED = "xn--"  # RFC 5890 section 2.3.2.1
 LONGEST_LABEL = 63  # RFC 1035 section 2.3.4
 LONGEST_URL = 2048
-"""Characters; our own limit, the interface names none."""
+"""Characters; our own limit, because the interface sets none."""
 
-# Schemes that run code or read this device instead of opening an application.
+# Schemes that run code or read the device instead of opening an application.
 NEVER = frozenset(
     {"javascript", "data", "file", "vbscript", "blob", "about", "filesystem", "view-source"}
 )
@@ -32,10 +32,10 @@ _BARE_HOST = re.compile(
 
 
 def typed(text: str) -> str:
-    """Return an address without what people paste with it.
+    """Remove characters that people paste around a URL.
 
-    Scheme and host are read as codes are; the rest stays, without marks that nobody sees. Joiners
-    stay too: paths in Persian and of emoji have them.
+    The scheme and the host are normalized by `sanitize.typed`; the rest loses only invisible marks.
+    Joiners stay, because paths in Persian and with emoji contain them.
     """
     marks = dict.fromkeys(sanitize.INVISIBLE_MARKS.keys() - set(map(ord, sanitize.JOINERS)))
     plain = text.translate(marks).strip().strip(sanitize.JOINERS).strip()
@@ -45,7 +45,7 @@ def typed(text: str) -> str:
 
 
 def with_scheme(text: str) -> str:
-    """Return an address as a whole: `example.org/thanks`, as people write it, gets `https://`."""
+    """Add `https://` to a URL without a scheme, such as `example.org/thanks`."""
     return f"https://{text}" if _BARE_HOST.fullmatch(text) else text
 
 
@@ -55,9 +55,9 @@ def check_picture(url: str) -> str:
 
 
 def check_redirect(url: str, *, schemes: frozenset[str] | None = None) -> str:
-    """Return the URL. Raises ValueError unless its scheme is one of `schemes`, or harmless if None.
+    """Return the URL. Raises ValueError unless its scheme is in `schemes`, or harmless if None.
 
-    The operator decides which applications are allowed: see `check_app`.
+    The operator decides which applications are allowed (see `check_app`).
     """
     if _NOT_IN_URL.search(url):
         raise ValueError("is no address: it has spaces or other characters to be percent-encoded")
@@ -75,14 +75,14 @@ def check_redirect(url: str, *, schemes: frozenset[str] | None = None) -> str:
 
 
 def check_app(url: str, schemes: frozenset[str]) -> None:
-    """Check that the URL is of the web or of one of these schemes. Raises ValueError."""
+    """Check that the URL is a web address or has one of these schemes. Raises ValueError."""
     scheme = url.partition(":")[0].lower()
     if scheme not in WEB | (schemes - NEVER):
         raise ValueError(f"may not be an address of {scheme}: here")
 
 
 def check_schemes(names: tuple[str, ...]) -> frozenset[str]:
-    """Return the schemes of REDIRECT_SCHEMES. Raises ValueError for one that is not allowed."""
+    """Return the schemes of REDIRECT_SCHEMES. Raises ValueError if one is not allowed."""
     schemes = frozenset(name.lower() for name in names)
     for scheme in sorted(schemes):
         if not _SCHEME.fullmatch(scheme):
@@ -93,7 +93,7 @@ def check_schemes(names: tuple[str, ...]) -> frozenset[str]:
 
 
 def split(url: str) -> SplitResult:
-    """Return the parts of an address. Raises ValueError."""
+    """Split a URL. Raises ValueError."""
     try:
         return urlsplit(url)
     except ValueError:
@@ -101,7 +101,7 @@ def split(url: str) -> SplitResult:
 
 
 def authority(parts: SplitResult) -> str:
-    """Return host and port in ASCII. Raises ValueError, also for a user name."""
+    """Return host and port in ASCII. Raises ValueError, including for a user name."""
     if "@" in parts.netloc:
         raise ValueError("may not carry a user name or password")
     try:
@@ -115,10 +115,10 @@ def authority(parts: SplitResult) -> str:
 
 
 def ascii_host(name: str) -> str:
-    """Return the name as browsers look it up (IDNA 2008, UTS 46). Raises ValueError.
+    """Return a name in the form that browsers look up (IDNA 2008, UTS 46). Raises ValueError.
 
-    Python's own codec implements IDNA 2003, which turns faß.de into fass.de, another domain. ASCII
-    names stay as they are, except for `xn--` labels, which must be valid.
+    Python's own codec implements IDNA 2003, which turns faß.de into a different domain, fass.de.
+    ASCII names stay unchanged, but `xn--` labels must be valid.
     """
     if name.isascii() and ENCODED not in name.lower():
         return name
@@ -127,7 +127,7 @@ def ascii_host(name: str) -> str:
 
 
 def ascii_domain(text: str) -> str | None:
-    """Return a domain in ASCII, None for an invalid one or an IP address."""
+    """Return a domain in ASCII; None if it is invalid or an IP address."""
     try:
         name = ascii_host(text)
     except ValueError:
@@ -138,7 +138,7 @@ def ascii_domain(text: str) -> str | None:
 
 
 def unicode_host(name: str) -> str:
-    """Return a host in the letters of its owner; one that IDNA doesn't know stays as it is."""
+    """Return a host in Unicode; a host that IDNA can't decode stays unchanged."""
     try:
         labels = ascii_host(name).lower().split(".")
         return ".".join(
@@ -152,9 +152,9 @@ def unicode_host(name: str) -> str:
 
 
 def shown_host(url: str) -> str | None:
-    """Return the host of a web address for people, None for an address of an application.
+    """Return the displayed host of a web address; None if the URL opens an application.
 
-    Letters beyond ASCII may imitate another host, so the encoded host stands beside them.
+    Non-ASCII letters may imitate another host, so the encoded host is shown as well.
     """
     parts = split(url)
     if parts.scheme not in WEB:
@@ -167,7 +167,7 @@ def shown_host(url: str) -> str | None:
 
 
 def _ascii_label(label: str) -> str:
-    """Encode a label; ASCII ones are kept, as IDNA knows no underscores and runs of hyphens."""
+    """Encode a label; ASCII labels stay, because IDNA rejects underscores and runs of hyphens."""
     if label.isascii() and not label.startswith(ENCODED):
         return label
     try:
@@ -177,7 +177,7 @@ def _ascii_label(label: str) -> str:
 
 
 def _with_symbols(label: str) -> str:
-    """Encode a label with symbols: browsers accept those of UTS 46, though IDNA 2008 has none."""
+    """Encode a label with symbols: browsers accept UTS 46 symbols, although IDNA 2008 does not."""
     encoded = label.startswith(ENCODED)
     text = label.removeprefix(ENCODED).encode().decode("punycode") if encoded else label
     written = ENCODED + text.encode("punycode").decode()

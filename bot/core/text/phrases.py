@@ -1,6 +1,6 @@
-"""Phrases made of parts: lists, and the publishers of an exchange rate.
+"""Composed phrases: lists, and the publishers of an exchange rate.
 
-The interface has the source of a rate as an English phrase; people read it in their language.
+The interface states the source of a rate as an English phrase; people read it in their language.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from babel.lists import format_list
 
 _LOCALES = {"en": "en_GB"}
-"""The English of our texts: CLDR's plain English puts a comma before the "and"."""
+"""The English variant of our texts: CLDR's plain English puts a comma before the "and"."""
 
 
 def join_list(items: Sequence[str], language: str) -> str:
@@ -26,15 +26,15 @@ _MEDIAN, _AND = "median of ", " and "
 
 
 def rate_source(names: Sequence[str]) -> str:
-    """Return the source of a rate from one publisher, or of the median of several."""
+    """Return the source of a rate: one publisher, or the median of several publishers."""
     *others, last = names
     return f"{_MEDIAN}{', '.join(others)}{_AND}{last}" if others else last
 
 
 def rate_source_text(source: str, say: Callable[..., str]) -> str:
-    """Return a source in the language of `say`, which takes a text's key and its values.
+    """Translate a source with `say`, which takes a text key and values.
 
-    A source that `rate_source` didn't make is a name, and stays as it is.
+    A source that `rate_source` didn't make is a name, and stays unchanged.
     """
     if source in _KEYS:
         return say(_KEYS[source])

@@ -1,6 +1,7 @@
-"""Text of strangers, made safe to store and to show on a terminal, and what people type as keys.
+"""Make untrusted text safe to store and to print on a terminal, and normalize typed codes.
 
-Prose (`text`, `line`, `words`) keeps its characters; codes, addresses and numbers (`typed`) don't.
+Prose (`text`, `line`, `words`) keeps its characters; codes, addresses and numbers (`typed`) are
+converted to plain characters.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ DIRECTION_MARKS: dict[int, None] = dict.fromkeys(
 INVISIBLE_MARKS: dict[int, None] = DIRECTION_MARKS | dict.fromkeys(
     [0x00AD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF]
 )
-"""The same, and marks without a width: soft hyphen, joiners, byte order mark."""
+"""Direction marks and zero-width marks: soft hyphen, joiners, byte order mark."""
 
 LINE_BREAK = re.compile("\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
-"""The ends of a line or a paragraph in all of Unicode (UAX 14: BK, CR, LF, NL; Bidi_Class B)."""
+"""All Unicode line and paragraph ends (UAX 14: BK, CR, LF, NL; Bidi_Class B)."""
 
 _MINUS_SIGNS = frozenset("\u02d7\u2043\u2212\u2796")
-"""Signs beside the dashes that stand for a hyphen."""
+"""Signs other than dashes that are typed as a hyphen."""
 
 _UNSEEN = frozenset(map(chr, [0x034F, 0x115F, 0x1160, 0x2800, *range(0xFE00, 0xFE10), 0xFFFC]))
-"""Characters without ink beside the format characters: joiners of marks, fillers, selectors."""
+"""Blank characters that are not format characters: mark joiners, fillers, selectors."""
 
 JOINERS = "\u200c\u200d"
-"""Characters without a width that join or part letters, and make one emoji of several."""
+"""Zero-width characters that join or separate letters, and combine several emoji into one."""
 
 EMOJI_TAGS = range(0xE0020, 0xE0080)
-"""Characters without a width that spell the flags of regions (Unicode TR 51)."""
+"""Zero-width characters that spell the flags of regions (Unicode TR 51)."""
 
 
 def lines(raw: str) -> str:
-    """Write every line break of Unicode as a line feed."""
+    """Convert every Unicode line break to a line feed."""
     return LINE_BREAK.sub("\n", raw)
 
 
 def text(raw: str, most: int | None = None) -> str:
-    """Replace control and format characters, and cut the text to `most` characters.
+    """Replace control and format characters, and truncate the text to `most` characters.
 
     Line breaks and tabs stay. PostgreSQL stores no NUL, ESC controls a terminal, and direction
     marks reorder the text around them (Unicode TR 9).
@@ -54,14 +55,14 @@ def text(raw: str, most: int | None = None) -> str:
 
 
 def line(raw: str, most: int | None = None) -> str:
-    """Return the text likewise, as one line."""
+    """Sanitize like `text`, into one line."""
     return " ".join(text(raw).split())[:most]
 
 
 def words(raw: str) -> str:
-    """Remove control and format characters, and what surrounds the text; line breaks stay.
+    """Remove control and format characters and surrounding space; keep line breaks.
 
-    Joiners stay too, of which emoji and some scripts consist. Text without anything visible is ''.
+    Joiners stay too, because emoji and some scripts need them. Invisible text becomes ''.
     """
     spaced = lines(raw).replace("\t", " ").replace("\x1f", " ")
     kept = "".join(char for char in spaced if _is_written(char)).strip()
@@ -70,11 +71,11 @@ def words(raw: str) -> str:
 
 
 def typed(raw: str, *, digits: bool = False) -> str:
-    """Return a code, an address or a number as its keys are labelled, however it was pasted.
+    """Normalize a typed or pasted code, address or number to plain keyboard characters.
 
-    Compatible characters are unified (NFKC), invisible marks removed, dashes become hyphens, and
-    line breaks and spaces of every width single spaces. With `digits`, those of every script become
-    ASCII: not in addresses, whose names may have them.
+    Compatibility characters are unified (NFKC), invisible marks are removed, dashes become hyphens,
+    and line breaks and spaces become single spaces. With `digits`, digits of every script become
+    ASCII; leave this off for addresses, whose names may contain such digits.
     """
     if raw.isascii():
         return " ".join(raw.split())

@@ -18,28 +18,28 @@ DEFAULT = "en"
 LOCALES = Path(__file__).parent / "locales"
 
 _BEGINNING = re.compile(r"^([a-zA-Z][\w-]*)(?= *=)", re.MULTILINE)
-"""The key of a message (Fluent syntax 1.0), which begins a line; its other lines are indented."""
+"""The key of a message at the start of a line (Fluent syntax 1.0); further lines are indented."""
 
 LONGEST_PART = 1_000
-"""Characters of a value that Fluent itself inserts: it refuses more than 2,500, and five hundred
-quotation marks are three thousand characters once they are escaped."""
+"""The longest value that Fluent itself inserts, in characters. Fluent refuses more than 2,500, and
+five hundred quotation marks become three thousand characters when escaped."""
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the languages, the default first."""
+    """Return the languages, default first."""
     found = sorted(folder.name for folder in LOCALES.iterdir() if folder.is_dir())
     return (DEFAULT, *(name for name in found if name != DEFAULT))
 
 
 def choose(tag: str | None) -> str:
-    """Return the language for an IETF tag such as `de-AT`, or for none."""
+    """Return the language for an IETF tag such as `de-AT`; the default if there is no tag."""
     wanted = (tag or "").replace("_", "-").split("-")[0].lower()
     return wanted if wanted in languages() else DEFAULT
 
 
 def t(language: str, key: str, **values: object) -> str:
-    """Return the text of `key`; values are inserted as they are, so escape them before.
+    """Return the text of `key`; values are inserted unchanged, so escape them first.
 
     Raises KeyError for an unknown key: tests check that all languages have the same keys.
     """
@@ -60,20 +60,20 @@ def t(language: str, key: str, **values: object) -> str:
 
 
 def has_text(key: str) -> bool:
-    """True if there is a text for a key that came from somewhere else."""
+    """True if there is a text for an externally supplied key."""
     return key in _sources(DEFAULT)
 
 
 def load() -> None:
-    """Load every language with its plural rules now: later, file handles may have run out."""
+    """Load every language and its plural rules now: file handles may have run out later."""
     for language in languages():
         _bundle(language), _sources(language)
 
 
 def _message(language: str, key: str) -> tuple[FluentBundle, Pattern]:
-    """Return a message and its bundle; a message is parsed at its first use.
+    """Return a message and its bundle; a message is parsed on first use.
 
-    Parsed, all of them would take forty times the memory of their source.
+    All messages parsed would take forty times the memory of their source.
     """
     bundle = _bundle(language)
     if not bundle.has_message(key):

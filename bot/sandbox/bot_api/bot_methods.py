@@ -76,7 +76,7 @@ async def get_chat(world: world.World, params: params.Params) -> model.Json:
 
 
 async def get_chat_member(world: world.World, params: params.Params) -> model.Json:
-    """`getChatMember`: a member, which may be the bot, or somebody who left. Errors: 400."""
+    """`getChatMember`: a member (possibly the bot) or a former member. Errors: 400."""
     chat = messages.chat_named(world, params)
     user_id = params.number("user_id")
     user = world.bot if user_id == world.bot.id else world.users.get(user_id)
@@ -171,7 +171,7 @@ def _ended(world: world.World, poll: int) -> bool:
 async def set_webhook(world: world.World, params: params.Params) -> bool:
     """`setWebhook`; an empty address removes it. Errors: 400 for an invalid address or secret.
 
-    Any port and plain http are accepted, as by a local Bot API server but not by Telegram's own.
+    Any port and plain http are accepted, like on a local Bot API server but unlike Telegram's own.
     """
     url, secret = params.text("url").strip(), params.text("secret_token")
     if url and not re.match(r"https?://[^\s/]+", url):

@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 def reply_markup(markup: object) -> Json | None:
-    """Check a reply_markup of any kind; return None without one. Errors: 400."""
+    """Check a reply_markup of any kind; return None if there is none. Errors: 400."""
     if markup is None or markup in ("", {}):
         return None
     if not isinstance(markup, Mapping):
@@ -160,7 +160,7 @@ def text_content(text: str, parse_mode: str, entities: Any) -> model.Json:
 
 
 def caption_content(caption: str, parse_mode: str, entities: Any) -> model.Json:
-    """Return caption and caption_entities, {} for an empty caption. Errors: 400."""
+    """Return caption and caption_entities; {} if the caption is empty. Errors: 400."""
     body = formatting.formatted(caption, parse_mode, _listed(entities))
     if body.units > CAPTION_UNITS:
         raise errors.bad_request("message caption is too long")

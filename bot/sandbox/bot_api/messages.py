@@ -233,8 +233,8 @@ def _revise(
 
 
 CALLBACK_SECONDS = 30
-"""Seconds to answer a press. Telegram publishes no figure, and reports range from ten seconds to a
-minute."""
+"""Seconds to answer a button press. Telegram publishes no figure; reports range from ten seconds to
+a minute."""
 
 INLINE_SECONDS = 15
 ANSWER_CHARACTERS = 200

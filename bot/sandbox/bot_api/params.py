@@ -1,4 +1,4 @@
-"""The parameters of a Bot API call, however they are sent, and answers that are files.
+"""The parameters of a Bot API call in any encoding, and file answers.
 
 Source: core.telegram.org/bots/api#making-requests: query string, urlencoded, JSON or multipart.
 """
@@ -105,14 +105,14 @@ def _decoded(body: bytes) -> dict[str, Any]:
 
 
 def _loaded(source: str | bytes) -> Any:
-    """Decode JSON. Errors: ValueError, also for text that UTF-8 can't hold (lone surrogates)."""
+    """Decode JSON. Errors: ValueError, including for lone surrogates, which UTF-8 can't encode."""
     value = json.loads(source)
     json.dumps(value, ensure_ascii=False).encode()
     return value
 
 
 SLICE = 64 * 1024
-"""Bytes of a file that are sent at once: a web server with bounded memory cuts larger answers."""
+"""Bytes of a file per chunk: a web server with bounded memory truncates larger answers."""
 
 
 def file_answer(file: files.Upload, headers: Mapping[str, str] | None = None) -> Response:

@@ -1,6 +1,6 @@
-"""The control API of the chat page and of tests from outside: `/chat/api/…`, JSON both ways.
+"""The control API for the chat page and external tests: `/chat/api/…`, JSON in and out.
 
-A refused act is answered with 400 `{"error": …}`, a wait without a result with 504.
+A refused action is answered with 400 `{"error": …}`, a wait that times out with 504.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,7 +19,7 @@ SHOWN_MESSAGES = 200
 
 
 def state_view(world: World, user_id: int) -> model.Json:
-    """Return all that the page shows to a person; for an unknown id, to the first person."""
+    """Return everything that the page shows to a person; an unknown id means the first person."""
     viewer = people.person(world, user_id if user_id in world.users else min(world.users))
     language = viewer.user.language_code or ""
     profile = world.profile
@@ -48,7 +48,7 @@ def event_views(world: World, viewer: people.Person, since: int) -> model.Json:
 
 
 def message_view(viewer: people.Person, message: model.Message) -> model.Json:
-    """Return a Message object with what a client adds: direction, keyboard, silence, notices."""
+    """Return a Message object with client-side data: direction, keyboard, silence, notices."""
     extra: model.Json = {
         "out": message.sender.id == viewer.id,
         "sender_name": message.sender.name,
@@ -121,7 +121,7 @@ def _title(world: World, viewer: people.Person, chat: model.Chat) -> str:
 
 
 def _event(world: World, viewer: people.Person, event: model.Json) -> model.Json:
-    """Fill in the message as it is now; an event only has its id."""
+    """Fill in the current message of an event, which has only its id."""
     if event["type"] != "message":
         return event
     message = world.chats[event["chat_id"]].messages[event["message"]]
@@ -130,10 +130,10 @@ def _event(world: World, viewer: people.Person, event: model.Json) -> model.Json
     return event | {"message": message_view(viewer, message), "keyboard": message.chat.keyboard}
 
 
-# The acts of people, and the switches of the world.
+# The actions of people, and the switches of the world.
 #
-# Each act takes a JSON object. `user_id` is who acts, `chat_id` the chat, by default the chat with
-# the bot. Errors: WorldError, LookupError, ValueError, TimeoutError.
+# Each action takes a JSON object. `user_id` is the acting person, `chat_id` the chat (default: the
+# chat with the bot). Errors: WorldError, LookupError, ValueError, TimeoutError.
 
 
 Body = Mapping[str, Any]
@@ -190,7 +190,7 @@ async def _press(world: World, body: Body) -> model.Json:
 
 
 async def _inline(world: World, body: Body) -> model.Json:
-    """Ask for the results of `query` from `offset` on; none if no answer comes in ten seconds."""
+    """Return the results of `query` from `offset` on; empty if no answer comes in ten seconds."""
     actor = _actor(world, body)
     offset = str(body.get("offset", ""))
     query = actor.ask_inline(str(body.get("query", "")), _chat_of(actor, body), offset)
@@ -221,7 +221,7 @@ async def _migrate(world: World, body: Body) -> model.Json:
 
 
 async def _add_bot(world: World, body: Body) -> model.Json:
-    """Add the bot to a group, also after it was removed."""
+    """Add the bot to a group, even if it was removed before."""
     actor = _actor(world, body)
     actor.add_bot(_chat_of(actor, body))
     return {}
@@ -234,7 +234,7 @@ async def _remove_bot(world: World, body: Body) -> model.Json:
 
 
 async def _join(world: World, body: Body) -> model.Json:
-    """Add a person whom the others know, or rename the person with `user_id`."""
+    """Add a person known to all others, or rename the person with `user_id`."""
     given = body.get("user_id")
     if not str(body["first_name"]).strip():
         raise errors.WorldError("a person needs a name")
@@ -253,7 +253,7 @@ async def _join(world: World, body: Body) -> model.Json:
 
 
 async def _group(world: World, body: Body) -> model.Json:
-    """Create a group `title` of the actor, `members` (user ids) and, by `with_bot`, the bot."""
+    """Create a group `title` of the actor, `members` (user ids) and, if `with_bot`, the bot."""
     others = [people.person(world, int(number)) for number in body.get("members", [])]
     title = str(body["title"]).strip()
     if not title:

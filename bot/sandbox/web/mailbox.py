@@ -15,7 +15,7 @@ MOST_BYTES = 256 * 1024
 
 
 class _Connection(SMTP):
-    """A client's connection, known to its server until it has ended."""
+    """A client connection that its server tracks until it ends."""
 
     def __init__(self, handler: object, others: "set[_Connection]", **options: Any) -> None:
         super().__init__(handler, hostname="localhost", **options)
@@ -39,9 +39,9 @@ class _Connection(SMTP):
 
 
 class MailServer:
-    """aiosmtpd on a free port of `host`, with TLS from the start if given, and aiosmtpd's options.
+    """aiosmtpd on a free port of `host`, optionally with implicit TLS and with aiosmtpd's options.
 
-    The port is bound at once; clients that connect before `start` are answered then.
+    The port is bound immediately; clients that connect before `start` are answered after it.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ NOBODY, OURSELVES = b"frame-ancestors 'none'", b"frame-ancestors 'self'"
 
 
 class AllowOwnFrames:
-    """ASGI middleware that lets pages of this server frame its other pages; other sites can't.
+    """ASGI middleware that lets only this server's own pages frame its pages.
 
     The chat page shows pay pages in the browser of a simulated phone. Only a server with a chat
     page uses this.
@@ -50,7 +50,7 @@ _POLICY = (
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
-"""The page frames itself: the payer's phone beside the seller's is the same page again."""
+"""The page frames itself: the payer's phone next to the seller's phone is the same page."""
 
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
@@ -66,7 +66,7 @@ _MAIL_POLICY = (
 """An email contains its styles. It loads nothing, runs no scripts and has an origin of its own."""
 
 _FILES = {path.name: path.read_bytes() for path in _STATIC.iterdir()}
-"""In memory: a file that is being sent stays open if its reader leaves."""
+"""Kept in memory: a file being sent would stay open if the client disconnects."""
 
 _PAGE = "chat.html"
 

@@ -1,4 +1,4 @@
-"""What goes wrong: errors, faults on demand, and Telegram's limits.
+"""Errors, faults on demand, and Telegram's limits.
 
 ApiError     Telegram's refusal of a bot's call, answered as JSON
 WorldError   a person's act that a Telegram client would not offer
@@ -74,13 +74,13 @@ class Fault:
     kind: FaultKind
 
     method: str | None = None
-    """The method that it meets; None for every method but getUpdates."""
+    """The affected method; None for every method except getUpdates."""
 
     chat_id: int | None = None
-    """The chat that it meets; None for every chat."""
+    """The affected chat; None for every chat."""
 
     times: int = 1
-    """How many calls it meets."""
+    """The number of affected calls."""
 
     code: int = 500
     description: str = ""
@@ -89,7 +89,7 @@ class Fault:
     accepted: bool = False
 
     chance: float = 1.0
-    """The probability with which it meets such a call."""
+    """The probability that a matching call is affected."""
 
     def meets(self, method: str, chat_id: int | None) -> bool:
         is_named = method != "getupdates" if self.method is None else self.method.lower() == method
@@ -108,7 +108,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Faults:
-    """The faults still to come, oldest first; `dice` decides about those with a `chance`."""
+    """The planned faults, oldest first; `dice` decides whether a fault with a `chance` occurs."""
 
     planned: list[Fault] = field(default_factory=list)
     dice: Random = field(default_factory=lambda: Random(0))  # noqa: S311 - no secret
@@ -121,7 +121,7 @@ class Faults:
         self.planned.clear()
 
     def take(self, method: str, chat_id: int | None) -> Fault | None:
-        """Return the fault for this call (method in lower case) and count it; None without one."""
+        """Return and count the fault for this call, or None; `method` is in lower case."""
         for fault in self.planned:
             if fault.meets(method, chat_id) and self.dice.random() < fault.chance:
                 fault.times -= 1
@@ -139,13 +139,13 @@ class Faults:
 
 
 JITTER_SECONDS = 0.25
-"""Telegram's own count isn't exact, and a bot that keeps to the rates must not fail because of
-delays in the network."""
+"""Tolerance: Telegram's own count isn't exact, and a bot that respects the rates must not fail
+because of network delays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`count` messages in `seconds`, `burst` of them at once after a rest."""
+    """`count` messages per `seconds`, and up to `burst` messages at once after a rest."""
 
     count: float
     seconds: float
@@ -180,7 +180,7 @@ class Limiter:
     _due: dict[int | str | None, float] = field(default_factory=dict)
 
     def take(self, chat_id: int, now: float, *, group: bool) -> int:
-        """Count a message or an edit and return 0; else return the whole seconds to wait."""
+        """Count a message or edit and return 0; if over the limit, return the seconds to wait."""
         return self._take(chat_id, self.limits.group if group else self.limits.chat, now)
 
     def take_inline(self, inline_message_id: str, now: float) -> int:

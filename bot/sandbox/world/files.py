@@ -32,7 +32,7 @@ class Picture:
 
 
 def measure(data: bytes) -> Picture | None:
-    """Return format and size; None for bytes that Telegram doesn't accept as a photo."""
+    """Return format and size; None if Telegram doesn't accept the bytes as a photo."""
     for magic, reader in _READERS.items():
         if data.startswith(magic):
             try:
@@ -122,7 +122,7 @@ OTHER_KINDS: dict[str, Json] = {
     "audio": {"duration": 1},
     "voice": {"duration": 1},
 }
-"""Kinds of files except photos, each with fields that Telegram measures; here they are made up."""
+"""Kinds of files other than photos, with made-up values for the fields that Telegram measures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class StoredFile:
     """The Bot API's object: PhotoSize, Video and so on."""
 
     content: Json = field(repr=False)
-    """The Message field with it; for a photo a list of sizes, the smallest first."""
+    """The value of the Message field; for a photo a list of sizes, smallest first."""
 
     side: int | None = None
     """The longer side of a smaller size, which `Files.read` makes from the whole picture."""
@@ -178,7 +178,7 @@ class Files:
     async def read(self, stored: StoredFile) -> Upload:
         """Return a file for download; the whole picture if a smaller size can't be made.
 
-        A child process opens what people send, since a picture may be made to exhaust memory.
+        A child process opens uploads, because a picture may be crafted to exhaust memory.
         """
         whole = stored.source
         if stored.side is None:
@@ -197,7 +197,7 @@ class Files:
         return self._photo(upload) if kind == "photo" else self._other(kind, upload)
 
     def known(self, kind: str, file_id: str) -> StoredFile:
-        """Return a file that was sent before. Errors: 400 for an unknown id or another kind."""
+        """Return a previously sent file. Errors: 400 for an unknown id or a different kind."""
         stored = self._by_id.get(file_id)
         if not stored:
             raise bad_request("wrong file identifier/HTTP URL specified")

@@ -1,7 +1,7 @@
-"""Formatted text: what Telegram makes of a text, its parse mode and its entities.
+"""Formatted text: how Telegram processes a text with its parse mode and entities.
 
-HTML is parsed strictly: what Telegram refuses is refused in its words. Offsets and lengths are
-counted in UTF-16 code units, as Telegram counts them.
+HTML is parsed as strictly as by Telegram, with the same error messages. Offsets and lengths are in
+UTF-16 code units, as in Telegram.
 
 Source: core.telegram.org/bots/api, "Formatting options", "HTML style" and "MessageEntity".
 """
@@ -51,7 +51,7 @@ def parse_html(source: str) -> tuple[str, list[Entity]]:
 
 @dataclass(slots=True)
 class _Open:
-    """A tag that waits for its end; `start` is where its text begins, in UTF-16 units."""
+    """An open tag; `start` is the offset of its text in UTF-16 units."""
 
     tag: str
     entity: Entity
@@ -281,7 +281,7 @@ def _checked(entity: Mapping[str, Any], length: int) -> Entity:
 
 
 def _linked(entity: Entity) -> Entity | None:
-    """Return an entity; None for a link that Telegram would not make, whose text stays."""
+    """Return an entity; None if Telegram would drop the link and keep only its text."""
     if entity["type"] != "text_link":
         return entity
     if entity["url"].startswith(("tg://", "ton://", "mailto:", "tel:")):

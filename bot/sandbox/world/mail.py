@@ -29,7 +29,7 @@ class Mail:
     """Empty if it has no HTML part."""
 
     def json(self) -> model.Json:
-        """Return the email as a list of emails has it, with its text."""
+        """Return the email as an entry of a list of emails, with its text."""
         return {
             "id": self.id,
             "date": self.date,
@@ -46,7 +46,7 @@ class Mails:
 
     def __init__(self) -> None:
         self.address: str | None = None
-        """URL of the server that takes emails; None while none runs."""
+        """URL of the mail server; None while no server runs."""
 
         self.count = 0
         self._kept: deque[Mail] = deque(maxlen=KEPT)

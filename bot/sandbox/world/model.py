@@ -76,7 +76,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """Return the text or caption, empty without one."""
+        """Return the text or caption; "" if there is neither."""
         return str(self.content.get("text", self.content.get("caption", "")))
 
     @property
@@ -101,7 +101,7 @@ class Message:
         return str(sizes[-1]["file_id"]) if sizes else None
 
     def button(self, wanted: str) -> Json:
-        """Return the button whose text or callback data is `wanted`, else whose text contains it.
+        """Return the button whose text or data equals `wanted`, or else whose text contains it.
 
         Errors: LookupError, which names the buttons.
         """
@@ -138,13 +138,13 @@ class Message:
 
 @dataclass(slots=True, eq=False)
 class Chat:
-    """A chat: of a person and the bot, of two people, or a group."""
+    """A chat of a person with the bot, a chat of two people, or a group."""
 
     id: int
 
     kind: ChatKind
-    """A `private` chat is of a person and the bot and has the person's id; a `dialog` is of two
-    people, and the bot doesn't know it."""
+    """A `private` chat is between a person and the bot and has the person's id; a `dialog` is
+    between two people and unknown to the bot."""
 
     members: dict[int, User]
     first_message_id: int

@@ -1,6 +1,6 @@
 """People, and what they can do in a Telegram client.
 
-Each act changes the world, and sends the bot the updates that Telegram would send.
+Each action changes the world, and sends the bot the updates that Telegram would send.
 """
 
 import secrets
@@ -87,7 +87,7 @@ class Person:
         return [self._say(self.chat, content, None) for content in contents]
 
     def send_content(self, content: model.Json, chat: model.Chat | None = None) -> model.Message:
-        """Send what a client composes by itself: a service message, a sticker, a place."""
+        """Send content that a client composes: a service message, a sticker, a place."""
         return self._say(chat or self.chat, content, None, service=True)
 
     def edit(self, message: model.Message, text: str) -> None:
@@ -105,7 +105,7 @@ class Person:
     def press(self, message: model.Message, button: str) -> model.CallbackQuery:
         """Press the callback button with a text or data; the answer is stored in the query.
 
-        Errors: LookupError without such a button, WorldError if it is no callback button.
+        Errors: LookupError if there is no such button, WorldError if it isn't a callback button.
         """
         data = message.button(button).get("callback_data")
         if data is None:
@@ -123,7 +123,7 @@ class Person:
         return self._callback(message, data)
 
     def press_old(self, message: model.Message, data: str) -> model.CallbackQuery:
-        """Press a button that the message no longer has, as a client with an old view can."""
+        """Press a button that the message no longer has, like a client with an outdated view."""
         return self._callback(message, data)
 
     async def answer(self, query: model.CallbackQuery, seconds: float = 5.0) -> model.Json:

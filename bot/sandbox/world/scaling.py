@@ -1,7 +1,7 @@
-"""Smaller copies of photos, as Telegram keeps them beside the whole one.
+"""Smaller copies of photos, which Telegram keeps in addition to the original.
 
-This module makes them in a child process (core/bounded_process.py). The child reads the side in
-four bytes before the picture's, and writes nothing if it can't make a copy.
+This module makes the copies in a child process (core/bounded_process.py). The child reads the side
+length from four bytes before the picture, and writes nothing if it can't make a copy.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""How news of the world reaches the bot and the chat page: a bell, a feed, updates, a webhook."""
+"""Deliver changes of the world to the bot and the chat page: bell, feed, updates, webhook."""
 
 import asyncio
 from collections import deque
@@ -85,10 +85,10 @@ _POSITIVE_INT32 = 2**31
 
 
 def first_id(now: float) -> int:
-    """Return the number from which ids count, higher at each start of the world.
+    """Return the first id, which is higher at each start of the world.
 
-    A bot remembers ids across restarts of the sandbox, which remembers nothing: ids that began at
-    one again would look like repeats.
+    A bot remembers ids across restarts of the sandbox, which remembers nothing: ids that restarted
+    at one would look like repeats.
     """
     return max(int((now - _EPOCH) * _PER_SECOND), 0) % _POSITIVE_INT32 + 1
 
@@ -119,7 +119,7 @@ class Updates:
         return is_wanted
 
     def confirm(self, offset: int) -> None:
-        """Forget the updates before `offset`; a negative one keeps that many of the last."""
+        """Forget the updates before `offset`; a negative offset keeps that many newest updates."""
         if offset < 0:
             offset = self._next + offset
         while self.pending and self.pending[0]["update_id"] < offset:
@@ -136,7 +136,7 @@ FIRST_WAIT = 3600.0
 
 @dataclass(slots=True)
 class Webhook:
-    """Delivery of updates to the bot's webhook: in order, one at a time, again until a 2xx.
+    """Delivers updates to the bot's webhook: in order, one at a time, repeated until a 2xx answer.
 
     Source: core.telegram.org/bots/api#setwebhook.
     """
@@ -146,7 +146,7 @@ class Webhook:
     now: Callable[[], float]
 
     backoff: Sequence[float]
-    """Seconds between attempts; the last one is repeated."""
+    """Seconds between attempts; the last value is repeated."""
 
     url: str = ""
     """Empty while the bot polls."""
@@ -157,7 +157,7 @@ class Webhook:
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     def set(self, url: str, secret: str, max_connections: int) -> None:
-        """Deliver to `url` from now on; an empty one stops deliveries."""
+        """Deliver to `url` from now on; "" stops deliveries."""
         self.stop()
         self.url, self.secret, self.max_connections = url, secret, max_connections
         self.last_error = None

@@ -60,7 +60,7 @@ class World:
         self.profile = profile.Profile()
         self.limiter = errors.Limiter(limits or errors.Limits())
         self.users: dict[int, model.User] = {}
-        self.profile_photos: dict[int, list[list[model.Json]]] = {}  # newest first; none if hidden
+        self.profile_photos: dict[int, list[list[model.Json]]] = {}  # newest first; empty if hidden
         self.chats: dict[int, model.Chat] = {}
         self.calls: list[Call] = []
         self.refused: list[Call] = []
@@ -68,7 +68,7 @@ class World:
         self.inline_queries: dict[str, model.InlineQuery] = {}
         self.inline_cache: dict[tuple[str, str, int], tuple[float, model.InlineQuery]] = {}
         self.inline_messages: dict[str, model.Message] = {}
-        self.polls = 0  # calls of getUpdates so far; a new one ends the one before it
+        self.polls = 0  # calls of getUpdates so far; a new call ends the previous one
         self.first = updates.first_id(now())
         self.feed = updates.Feed(self.first)
         self.updates = updates.Updates(self.first)
@@ -161,7 +161,7 @@ class World:
         return message.inline_message_id
 
     def deliver(self, content: bytes, recipients: tuple[str, ...]) -> None:
-        """Keep an email, and notify the pages of all people. Errors: as for Mails.add."""
+        """Keep an email, and notify everybody's pages. Errors: as for Mails.add."""
         mail = self.mails.add(content, recipients, int(self.now()))
         self.feed.add("mail", 0, mail=mail.id)
         self.bell.ring()

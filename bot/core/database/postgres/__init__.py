@@ -1,5 +1,5 @@
-"""PostgreSQL, imported only if DATABASE_URL names a server; psycopg is used here alone.
+"""PostgreSQL, imported only if DATABASE_URL names a server; psycopg is used only here.
 
-Connections talk to the server through psycopg's libpq layer. Each is used by one thread, keeps its
-prepared statements, and is shut by a watcher if an answer doesn't come.
+Connections use psycopg's libpq layer. Each connection belongs to one thread, keeps its prepared
+statements, and is shut by a watcher if an answer doesn't arrive.
 """

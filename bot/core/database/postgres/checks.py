@@ -1,4 +1,4 @@
-"""Checks of a PostgreSQL server: that it can store a payment, and what the doctor wants to know."""
+"""Check that a PostgreSQL server can store a payment, and read facts for `doctor`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from bot.core.database.postgres.connection import Connection, NotConnected, SqlE
 from bot.core.database.postgres.server import Server, advise
 
 PROVEN_SECONDS = 1.0
-"""The time for which a result is returned again, so that frequent checks cost nothing."""
+"""How long a result is reused, so that frequent checks cost nothing."""
 
 WRITE = "SELECT pg_logical_emit_message(true, 'check', '')"
-"""A commit that writes only to the server's log: replicas that update a row wait for each other."""
+"""A commit that writes only to the WAL, because replicas updating a row would block each other."""
 
 FILL = "INSERT INTO probe (number, filler) VALUES (:number, :filler)"
 
 FILLER_BYTES = 1024 * 1024
-"""Bytes that have to fit after a failure: the log may have room while the tables have none."""
+"""Bytes that must fit after a failure: the WAL may have room when the tables have none."""
 
 
 class StorageCheck:
-    """The check that a commit reaches the server's disk, on a connection of its own.
+    """Checks on a separate connection that a commit reaches the server's disk.
 
-    After a failure, rows of `FILLER_BYTES` have to fit too.
+    After a failure, rows of `FILLER_BYTES` must fit as well.
     """
 
     def __init__(self, writer: database.OwnWriter, health: database.Health) -> None:
@@ -64,7 +64,7 @@ class StorageCheck:
 
 
 class _FoundRoomError(Exception):
-    """Rolls back the rows that found room."""
+    """Rolls back the rows after they fitted."""
 
 
 def _fill(tx: database.Transaction) -> None:
@@ -99,30 +99,30 @@ TIMELINE = b"SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timel
 BACKEND = b"SELECT pg_backend_pid() AS pid"
 
 CLOCK_LOOKS = 3
-"""How often the clock is read; the quickest answer is the most accurate."""
+"""How often the clock is read; the fastest answer is the most accurate."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """What a server says about itself to the role of DATABASE_URL."""
+    """Facts about a server, as visible to the role of DATABASE_URL."""
 
     version: str
     timeline: int | None
-    """None if the provider forbids to ask."""
+    """None if the provider forbids the query."""
     usable: int
     """Connections that the server grants this role."""
     used: int
-    """Connections of all roles."""
+    """Current connections of all roles."""
     encoding: str
     columns: tuple[str, ...]
-    """Columns of text that are not sorted by their bytes."""
+    """Text columns that are not sorted by bytes."""
     may_create: bool
     fsync: bool
     synchronous_commit: bool
     skew: int
     """Milliseconds by which our clock is ahead."""
     is_pooled: bool
-    """True if a pooler gives each transaction another connection."""
+    """True if a pooler may give each transaction a different connection."""
 
 
 def read_facts(url: str, now: Callable[[], int]) -> ServerFacts:
@@ -166,7 +166,7 @@ def _one(connection: Connection, sql: bytes) -> dict[str, Any]:
 
 
 def _read_skew(connection: Connection, now: Callable[[], int]) -> tuple[int, float]:
-    """Return how long the server's clock took to answer, and how far ours is ahead, in ms."""
+    """Return the round-trip time of a clock query, and how far our clock is ahead, in ms."""
     began = now()
     theirs = _one(connection, CLOCK)["now"]
     ended = now()
@@ -174,10 +174,10 @@ def _read_skew(connection: Connection, now: Callable[[], int]) -> tuple[int, flo
 
 
 def is_pooled(connection: Connection, other: Connection) -> bool:
-    """Return whether one connection of ours reaches two connections of the server.
+    """Return whether one of our connections reaches two different connections of the server.
 
-    A pooler hands out the connection that was freed last: while another client holds that one, we
-    get a second one.
+    A pooler hands out the most recently freed connection: while another client holds that
+    connection, we get a second one.
     """
     before = _one(connection, BACKEND)["pid"]
     other.command(b"BEGIN; SELECT 1")

@@ -1,6 +1,6 @@
 """One connection to the server: its statements, values, rows and errors.
 
-Errors are told apart by their SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html), never
+Errors are classified by their SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html), never
 by their text, which is in the server's language.
 """
 
@@ -28,29 +28,29 @@ if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
 
 
-# What the server's errors mean: run again, can't be used now, a broken rule, or a bug.
+# Classes of server errors: retry, unusable now, a broken rule, or a bug.
 
 
 CONFLICTS = frozenset({"40001", "40P01"})
-"""Serialization failure and deadlock: of several transactions that blocked each other, the server
-rolled back one."""
+"""Serialization failure and deadlock: the server rolled back one of several transactions that
+blocked each other."""
 
 OVERTAKEN = frozenset({"23505", "23503", "0A000", "26000", "42P05"})
-"""A key that exists, a row that is missing, a prepared statement that is out of date: another
-transaction may have been faster, and the next run sees its changes."""
+"""A duplicate key, a missing row, an outdated prepared statement: another transaction may have been
+faster, and the next run sees its changes."""
 
 OUT_OF_DATE = frozenset({"0A000", "26000", "42P05"})
-"""The errors of these after which a connection gives up its prepared statements."""
+"""The subset of errors after which a connection discards its prepared statements."""
 
 ABORTED = "25P02"
 """A statement in a transaction that an error has already ended."""
 
 READ_ONLY = "25006"
-"""A change at a standby, or at a primary that takes no changes any more."""
+"""A change at a standby, or at a primary that no longer accepts changes."""
 
 UNUSABLE = frozenset({"55P03", READ_ONLY, "25P03", "25P04", "57014", "58030", "08P01"})
-"""Lock not available, read-only, idle or open for too long, cancelled, an I/O error, and the answer
-of poolers that have no connection."""
+"""Lock not available, read-only, idle or open for too long, cancelled, an I/O error, and a pooler
+without a free connection."""
 
 UNUSABLE_CLASSES = frozenset({"08", "53", "57", "XX"})
 """Connection lost; out of disk, memory or connections; shut down; damaged."""
@@ -61,9 +61,9 @@ class NotConnected(errors.StorageError):
 
 
 class SqlError(Exception):
-    """An error that the server answered, or a lost connection (without `sqlstate`).
+    """An error that the server returned, or a lost connection (without `sqlstate`).
 
-    The message is the server's, without its details, which quote values of rows.
+    The message is the server's, without the details, which quote row values.
     """
 
     def __init__(self, message: str, sqlstate: str | None = None, *, is_lost: bool = False) -> None:
@@ -87,11 +87,11 @@ def translated(error: SqlError) -> errors.BotError | SqlError:
     return error
 
 
-# Values as SQLite returns them for the same statement.
+# Loaders that return the same values as SQLite.
 
 
 class NumberLoader(Loader):
-    """Loads a numeric as an int if it is whole: the SUM of bigints is a numeric."""
+    """Loads a whole numeric as an int, because the SUM of bigints is a numeric."""
 
     def load(self, data: Buffer) -> int | float:
         text = bytes(data).decode()
@@ -121,14 +121,14 @@ TOKEN = re.compile(
     r"""'(?:[^']|'')*' | "[^"]*" | --[^\n]* | /\*.*?\*/ | :: | :([a-z_][a-z_0-9]*)""",
     re.DOTALL | re.VERBOSE | re.IGNORECASE,
 )
-"""A parameter, or something else that may contain a colon."""
+"""A parameter, or another token that may contain a colon."""
 
 MOST_KNOWN = 2000
-"""Statements whose translation is kept: the program has about 400, a few of varying length."""
+"""The most cached translations: the program has about 400 statements, some of varying length."""
 
 BYTEA, BIGINT, TEXT, DOUBLE = 17, 20, 25, 701
 UNKNOWN = 0
-"""Types by their number in the catalogue pg_type; the server finds out the type of a NULL."""
+"""Type numbers from the catalogue pg_type; the server infers the type of a NULL."""
 
 AS_TEXT, AS_BYTES = 0, 1
 
@@ -141,7 +141,7 @@ class Statement:
     names: tuple[str, ...]
     """The parameters, in the order of their numbers."""
     is_read: bool
-    """True if it changes nothing."""
+    """True if the statement changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +151,12 @@ class Values:
     values: list[bytes | None]
     types: tuple[int, ...]
     formats: list[int] | None
-    """None if all are text."""
+    """None if all values are text."""
 
 
 @lru_cache(MOST_KNOWN)
 def translate(sql: str) -> Statement:
-    """Return a statement with `$1`, `$2`, … in place of its `:name`s."""
+    """Return a statement with `$1`, `$2`, … instead of `:name` parameters."""
     names: list[str] = []
 
     def number(found: re.Match[str]) -> str:
@@ -172,9 +172,9 @@ def translate(sql: str) -> Statement:
 
 
 def bind(names: tuple[str, ...], params: Mapping[str, object]) -> Values:
-    """Return the values of the named parameters; `params` may have others too.
+    """Return the values of the named parameters; `params` may contain others.
 
-    Raises ValueError for text with a NUL, which PostgreSQL can't store.
+    Raises ValueError for text with a NUL character, which PostgreSQL can't store.
     """
     values: list[bytes | None] = []
     types: list[int] = []
@@ -209,18 +209,17 @@ def bind(names: tuple[str, ...], params: Mapping[str, object]) -> Values:
 
 
 ANSWER_SECONDS = 12.0
-"""The longest wait for an answer: the server ends a statement itself after ten seconds.
+"""The longest wait for an answer: the server itself ends a statement after ten seconds.
 
-A server that is stopped, or a proxy that hangs, still acknowledges packets, so that no time-out of
-TCP ends the wait.
+A suspended server or a hanging proxy still acknowledges packets, so no TCP time-out ends the wait.
 """
 
 MOST_PREPARED = 1000
-"""Prepared statements of a connection, each a statement with one combination of types."""
+"""Prepared statements per connection, each for one combination of parameter types."""
 
 ANSWERED = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.EMPTY_QUERY)
 FATAL = (b"FATAL", b"PANIC")
-"""Errors after which the server ends the connection; an error of libpq itself has no SQLSTATE."""
+"""Errors after which the server ends the connection; libpq's own errors have no SQLSTATE."""
 
 NEVER = float("inf")
 
@@ -228,8 +227,8 @@ NEVER = float("inf")
 class Connection:
     """A connection that one thread uses; another thread may `shut` it.
 
-    Prepared statements are kept until it is closed, even after a rollback. Behind a pooler it
-    prepares none.
+    Prepared statements are kept until the connection is closed, even after a rollback. Behind a
+    pooler, no statements are prepared.
     """
 
     def __init__(
@@ -240,11 +239,11 @@ class Connection:
         self._prepares, self._patience = prepares, patience
         self._prepared: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
         self.until = NEVER
-        """The time (monotonic) by which the awaited answer has to come."""
+        """The time (monotonic) by which the awaited answer must arrive."""
         self.timeline: str | None = None
-        """The server's timeline, hexadecimal; None if it is not known."""
+        """The server's timeline, hexadecimal; None if unknown."""
         self.generation = 0
-        """Once a connection is lost, others of its generation are not trusted any more."""
+        """Once a connection is lost, other connections of its generation are no longer trusted."""
 
     @property
     def is_lost(self) -> bool:
@@ -260,7 +259,7 @@ class Connection:
         return self._conn.fileno()
 
     def notifications(self) -> list[tuple[int, str]]:
-        """Return the payloads that came by NOTIFY, with their senders' pids. Raises SqlError."""
+        """Return the payloads of received NOTIFYs with the senders' pids. Raises SqlError."""
         found = []
         try:
             self._libpq.consume_input()
@@ -276,7 +275,7 @@ class Connection:
         return self._libpq.server_version
 
     def command(self, sql: bytes) -> PGresult:
-        """Run statements without parameters in one round trip; return the result of the last."""
+        """Run statements without parameters in one round trip; return the last result."""
         self.until = time.monotonic() + self._patience
         try:
             return self._checked(self._libpq.exec_(sql))
@@ -314,19 +313,19 @@ class Connection:
         return [dict(zip(names, row, strict=True)) for row in found]
 
     def roll_back(self) -> None:
-        """End the transaction, if there is one, without its changes."""
+        """Roll back the transaction, if there is one."""
         if self._libpq.transaction_status != TransactionStatus.IDLE:
             with suppress(SqlError):
                 self.command(b"ROLLBACK")
 
     def forget_statements(self) -> None:
-        """Delete all prepared statements, as their plans are out of date."""
+        """Delete all prepared statements, because their plans are out of date."""
         self._prepared.clear()
         with suppress(SqlError):
             self.command(b"DEALLOCATE ALL")
 
     def shut(self) -> None:
-        """End the wait of the connection's thread for an answer; from any thread."""
+        """Stop the connection's thread from waiting for an answer; call it from any thread."""
         with (
             suppress(OSError, psycopg.Error),
             socket.socket(fileno=os.dup(self._conn.fileno())) as line,
@@ -334,7 +333,7 @@ class Connection:
             line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close it, and roll back its transaction."""
+        """Close the connection, and roll back its transaction."""
         self._conn.close()
 
     def _prepared_name(self, text: bytes, types: tuple[int, ...]) -> bytes:

@@ -41,21 +41,21 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 WRITERS = 4
-"""Threads with a connection each; the server flushes the commits of several at once."""
+"""Threads, each with a connection; the server flushes several commits at once."""
 
 READERS = 3
 
 OWN_SECONDS = 3.0
-"""The longest wait of an own writer for an answer."""
+"""The longest wait of a SeparateWriter for an answer."""
 
 PATIENCE_SECONDS = 5.0
-"""How long after it was queued work runs again or waits for a server."""
+"""How long after queueing work may be retried or wait for a server."""
 
 ABOUT_THE_SAME = 2
-"""Transactions about the same thing that are in threads at once: one more would only wait."""
+"""The most concurrent transactions about the same thing: further transactions would only wait."""
 
 STOP_SECONDS = 5.0
-"""The longest wait for threads at a stop; then their connections are shut."""
+"""The longest wait for threads during a stop; then their connections are shut."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,19 +65,19 @@ class QueuedWork:
     work: Callable[[Transaction], Any]
     scope: transactions.WriteScope | None
     loop: asyncio.AbstractEventLoop | None
-    """The caller's; None if the caller waits in a thread."""
+    """The caller's event loop; None if the caller waits in a thread."""
     future: Future[Any] | asyncio.Future[Any]
     about: str = ""
     deadline: float = field(default_factory=lambda: time.monotonic() + PATIENCE_SECONDS)
 
     @property
     def line(self) -> str:
-        """Return the name of the line in which it waits for similar work; "" for none."""
+        """Return the name of the line in which it waits for similar work; "" for no line."""
         return f"scope {self.scope.name}" if self.scope else self.about
 
     @property
     def width(self) -> int:
-        """Return how many transactions of its line run at once."""
+        """Return how many transactions of its line may run concurrently."""
         return 1 if self.scope else ABOUT_THE_SAME
 
     def begin(self) -> bool:
@@ -88,12 +88,12 @@ class QueuedWork:
 
 
 class Threads:
-    """Some threads over one queue: each takes the next work and performs it on its connection.
+    """Threads that share one queue: each takes the next work and performs it on its connection.
 
-    Transactions of one write scope would wait for each other at its row, and occupy every thread;
-    so would transactions about the same thing, such as the payments of one request. So they wait in
-    a line: one transaction of a write scope is in a thread at a time, and two about the same thing,
-    so that the second has begun when the first is over.
+    Transactions of one write scope would wait for each other at the scope's row and occupy every
+    thread, and so would transactions about the same thing, such as the payments of one request. So
+    such transactions wait in a line. A write scope occupies one thread at a time. A thing occupies
+    two threads, so that its second transaction has already begun when the first ends.
     """
 
     def __init__(
@@ -107,13 +107,13 @@ class Threads:
         wake: Callable[[Iterable[str]], None],
         failed: Callable[[str], None],
     ) -> None:
-        """Take functions for committed transactions, their topics, and reasons of failures."""
+        """Initialize with callbacks for committed transactions, topics, and failure reasons."""
         self._server, self._reads = server, reads
         self._committed, self._wake, self._failed = committed, wake, failed
         self._queue: SimpleQueue[QueuedWork | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._lines: defaultdict[str, deque[QueuedWork]] = defaultdict(deque)
-        self._begun: Counter[str] = Counter()  # work of each line that is queued or in a thread
+        self._begun: Counter[str] = Counter()  # queued or running work of each line
         self._is_closed = False
         self._number, self._name = number, name
         self._threads: list[threading.Thread] = []
@@ -134,7 +134,7 @@ class Threads:
     def run(
         self, work: Callable[[Transaction], Any], scope: transactions.WriteScope | None = None
     ) -> Any:
-        """Perform `work` in a thread, and wait for it in this one."""
+        """Perform `work` in a thread, and wait for it in the calling thread."""
         future: Future[Any] = Future()
         self._put(QueuedWork(work, scope, None, future))
         return future.result()
@@ -165,7 +165,7 @@ class Threads:
     def _dispatch(self, queued: QueuedWork) -> None:
         """Queue work, and start a thread for it unless one is idle; the caller has the lock.
 
-        So work that comes piece by piece uses one connection.
+        So a sequence of separate pieces of work uses only one connection.
         """
         self._queue.put(queued)
         if self._idle.acquire(blocking=False) or len(self._threads) == self._number:
@@ -176,7 +176,7 @@ class Threads:
         thread.start()
 
     def _leave(self, line: str) -> QueuedWork | None:
-        """Queue the next work of a line; return it if the threads are about to stop."""
+        """Queue the next work of a line; return it if the threads are stopping."""
         with self._lock:
             waiting = self._lines[line]
             if waiting and self._is_closed:
@@ -233,7 +233,7 @@ class Threads:
     def _answer_on_loop(
         self, queued: QueuedWork, result: Any, error: BaseException | None, topics: Iterable[str]
     ) -> None:
-        """Wake the listeners of a transaction on their event loop, then answer its caller."""
+        """Wake a transaction's listeners on their event loop, then answer its caller."""
         try:
             self._wake(topics)
         except Exception:
@@ -304,7 +304,7 @@ class PostgresDatabase(Database):
 
     def listen(self, topic: str) -> asyncio.Event:
         event = super().listen(topic)
-        with suppress(RuntimeError):  # without a loop, nobody waits yet
+        with suppress(RuntimeError):  # without a loop, nothing waits yet
             self._loop = asyncio.get_running_loop()
         if self._notifications is not None:
             self._notifications.start()
@@ -323,7 +323,7 @@ class PostgresDatabase(Database):
         return migrating.upgrade(self.run_patiently, self._server)
 
     def run_patiently(self, work: Callable[[Transaction], T]) -> T:
-        """Run a migration: a transaction whose answers may take any time."""
+        """Run a migration: a transaction whose answers may take any amount of time."""
         runner = transactions.Runner(self._server, patience=connection.NEVER)
         with closing(SeparateWriter(runner, self._committed)) as writer:
             return writer.run(work)
@@ -368,10 +368,10 @@ class PostgresDatabase(Database):
 
 
 class SeparateWriter(OwnWriter):
-    """A writer on a connection of its own, in its caller's thread.
+    """A writer on a separate connection, in the caller's thread.
 
-    One thread at a time uses the connection. A caller that stops waiting leaves a thread behind
-    that may still use it.
+    One thread at a time uses the connection. If a caller stops waiting, the thread that it leaves
+    behind may still be using the connection.
     """
 
     def __init__(
@@ -392,11 +392,11 @@ class SeparateWriter(OwnWriter):
     def close(self) -> None:
         if self._lock.acquire(timeout=2 * OWN_SECONDS):
             self._runner.close()
-            self._lock.release()  # a later caller is refused, and doesn't wait for ever
+            self._lock.release()  # a later caller is refused instead of waiting forever
 
 
 class ScopedView(Database):
-    """A view of a database whose transactions run in a write scope; all else is the database's."""
+    """A view of a database whose transactions run in a write scope; the rest is delegated."""
 
     engine: Engine = "postgresql"
 
@@ -439,15 +439,15 @@ class ScopedView(Database):
         return self._database.migrate()
 
     def close(self) -> None:
-        """Close nothing: whoever opened the database closes it."""
+        """Do nothing: whoever opened the database closes it."""
 
 
 def open_postgres(
     url: str, *, writing: bool = False, migrates: Callable[[Transaction], bool] | None = None
 ) -> PostgresDatabase:
-    """Open the database of a DATABASE_URL as `open_database` does. Raises ConfigProblem.
+    """Open the database of a DATABASE_URL, like `open_database`. Raises ConfigProblem.
 
-    With `migrates`, it is migrated only if this function returns True.
+    With `migrates`, the database is migrated only if this function returns True.
     """
     database = PostgresDatabase(url)
     try:

@@ -1,9 +1,8 @@
-"""Migrations on PostgreSQL, beside running replicas.
+"""Migrations on PostgreSQL while replicas are running.
 
-They have the statements of SQLite, with text that is sorted by its bytes. A change of a table waits
-at most half a second for its lock, since everybody who comes later waits behind it, and is then
-tried again. A removal waits until no older replica is alive. Large indexes are built without
-locking writers out.
+They run the same statements as on SQLite, with text sorted by bytes. A table change waits at most
+half a second for its lock, because all later transactions wait behind it; then it is retried. A
+removal waits until no older replica is alive. Large indexes are built without blocking writers.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from bot.core.database import database, migrations
 from bot.core.database.postgres import server
 from bot.core.database.postgres.connection import NEVER, Connection, SqlError
 
-# Replicas that are alive: some commands and removals can't work beside them.
+# Replicas that are alive: some commands and removals can't run at the same time.
 #
 # A beat is a counter. Like replicas, a command presumes a replica dead if its beat stays the same
-# for a time. It reads no other machine's clock.
+# for some time. No clocks of other machines are involved.
 
 
 LOOK_SECONDS = 1.0
 LOOKS = 10
-"""Looks after the first: a replica whose beat stays the same for ten seconds is gone."""
+"""Reads after the first: a replica whose beat stays the same for ten seconds is gone."""
 
 Beats = dict[str, int]
 """The beat of each replica, by its owner id."""
@@ -35,9 +34,9 @@ Beats = dict[str, int]
 def find_beating(
     seen: Beats, look: Callable[[], Beats], sleep: Callable[[float], object] = time.sleep
 ) -> tuple[Beats, Beats]:
-    """Return the replicas whose beat moves, as soon as one does, and those that are gone.
+    """Return replicas whose beat changes, as soon as there are any, and replicas that are gone.
 
-    `seen` are the beats of the first look.
+    `seen` has the beats of the first read.
     """
     for _ in range(LOOKS):
         if not seen:  # replicas that were stopped have deleted their rows
@@ -53,14 +52,14 @@ def find_beating(
 def refuse_while_beating(
     look: Callable[[], Beats], sleep: Callable[[float], object] = time.sleep
 ) -> Beats:
-    """Return the beats of replicas that are gone. Raises BotError as soon as one moves."""
+    """Return the beats of replicas that are gone. Raises BotError as soon as a beat changes."""
     alive, gone = find_beating(look(), look, sleep)
     _refuse(alive)
     return gone
 
 
 def refuse_changed(seen: Beats, now: Beats) -> None:
-    """Raise BotError if a replica joined or sent a beat between two looks."""
+    """Raise BotError if a replica joined or sent a beat between two reads."""
     _refuse(_changed(seen, now))
 
 
@@ -77,13 +76,13 @@ def _refuse(alive: Beats) -> None:
         )
 
 
-# The migrations that the database has not seen, in one transaction.
+# Missing migrations, in one transaction.
 
 
 TEXT = re.compile(r"\bTEXT\b")
 
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(7264893021)"
-"""Two processes that create a table at once fail even with IF NOT EXISTS."""
+"""Two processes that create a table simultaneously fail even with IF NOT EXISTS."""
 
 NO_LIMITS = """
 SELECT set_config(name, '0', true) FROM pg_settings
@@ -91,14 +90,14 @@ WHERE name IN ('lock_timeout', 'statement_timeout', 'transaction_timeout')
 """
 HAS_TABLES = "SELECT 1 AS one WHERE to_regclass('replicas') IS NOT NULL"
 IN_USE = frozenset({"55P03", "40P01"})
-"""Lock not available, and deadlock: a transaction has a table and waits for one of ours."""
+"""Lock not available, and deadlock: a transaction holds a table and waits for one of our locks."""
 
 SHORT_LOCKS = "SELECT set_config('lock_timeout', '500ms', true)"
-"""Below the server's `deadlock_timeout` (1 s), so that in a circle of waits we give way first."""
+"""Below the server's `deadlock_timeout` (1 s), so that we give way first in a deadlock."""
 
 
 class TableBusy(errors.StorageError):
-    """A table that a migration changes was in use for longer than others may wait for it."""
+    """A table that a migration changes was in use for too long."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -108,10 +107,10 @@ class TableBusy(errors.StorageError):
 
 
 class OlderReplicas(errors.BotError):
-    """Replicas use what a migration removes."""
+    """Running replicas use objects that a migration removes."""
 
     def __init__(self, beats: Beats) -> None:
-        """Take the beats of the last look."""
+        """Initialize with the beats of the last read."""
         names = ", ".join(beats)
         super().__init__(
             f"replicas of an older version use what this one removes ({names}): stop them first"
@@ -122,7 +121,8 @@ class OlderReplicas(errors.BotError):
 def migrate(tx: database.Transaction) -> bool:
     """Run the missing migrations up to the first `Concurrent` one; return whether there were any.
 
-    In a database without tables, `Concurrent` ones are run too. Raises TableBusy and OlderReplicas.
+    In a database without tables, `Concurrent` migrations run too. Raises TableBusy and
+    OlderReplicas.
     """
     tx.query(NO_LIMITS)
     tx.query(ONE_AT_A_TIME)
@@ -147,8 +147,8 @@ def migrate(tx: database.Transaction) -> bool:
 def may_migrate(tx: database.Transaction, *, creates: bool = False) -> bool:
     """Return whether a command has to migrate the database first.
 
-    Raises BotError for a database without tables, unless the command `creates` them; if migrations
-    are missing while a replica is registered, whose program is then older than ours; and if our
+    Raises BotError if the database has no tables, unless the command `creates` them; if migrations
+    are missing while a replica is registered, because its program is older than ours; and if our
     program is too old for the database.
     """
     if tx.one(HAS_TABLES) is None:
@@ -176,7 +176,7 @@ def _refuse_older(tx: database.Transaction, number: int) -> None:
 
 
 def note(tx: database.Transaction, number: int) -> None:
-    """Note that a migration has run."""
+    """Record that a migration has run."""
     tx.execute(migrations.NOTE, number=number, needs=migrations.needs(number))
 
 
@@ -190,7 +190,7 @@ def _change(tx: database.Transaction, statement: str) -> None:
 
 
 def find_missing(tx: database.Transaction) -> list[int]:
-    """Return the numbers of the migrations that the database has not seen."""
+    """Return the numbers of the migrations that have not run."""
     seen = {row["number"] for row in tx.query("SELECT number FROM migrations")}
     return [number for number in range(1, len(migrations.MIGRATIONS) + 1) if number not in seen]
 
@@ -198,12 +198,12 @@ def find_missing(tx: database.Transaction) -> list[int]:
 def adapted(statement: str) -> str:
     """Return a statement of the schema for PostgreSQL.
 
-    All text is compared and sorted as bytes, as in SQLite, whatever the collation of the database.
+    All text is compared and sorted by bytes as in SQLite, whatever the database's collation.
     """
     return TEXT.sub('TEXT COLLATE "C"', statement)
 
 
-# Upgrades: transactions of migrations until they succeed, and indexes between them.
+# Upgrades: run migration transactions until they succeed, and build indexes between them.
 
 
 ATTEMPTS, PAUSE_SECONDS = 60, 1.0
@@ -220,7 +220,7 @@ def upgrade(
 ) -> bool:
     """Run all missing migrations; return whether there were any.
 
-    Raises TableBusy for a table that was in use all the time, OlderReplicas if such replicas live.
+    Raises TableBusy if a table was in use all the time, OlderReplicas if older replicas are alive.
     """
     ran = _persist(run, sleep)
     while run(_next_concurrent):
@@ -236,8 +236,8 @@ def upgrade(
 def _build_next(
     run: database.Run, connection: Connection, sleep: Callable[[float], object]
 ) -> None:
-    """Build the indexes of the next migration, unless another process just did."""
-    # It doesn't wait within the statement: the build of an index would wait for it to end.
+    """Build the indexes of the next migration, unless another process has just built them."""
+    # Don't wait inside the statement: an index build would wait for the statement to end.
     while connection.command(ONE_BUILDER).get_value(0, 0) != b"t":
         sleep(PAUSE_SECONDS)
     if number := run(_next_concurrent):
@@ -247,7 +247,7 @@ def _build_next(
 
 
 def _persist(run: database.Run, sleep: Callable[[float], object]) -> bool:
-    """Run the next migrations, once the tables are free and older replicas are gone."""
+    """Run the next migrations once the tables are free and older replicas are gone."""
     for _ in range(ATTEMPTS):
         try:
             return run(migrate)
@@ -261,7 +261,7 @@ def _persist(run: database.Run, sleep: Callable[[float], object]) -> bool:
 def _wait_until_gone(
     run: database.Run, older: OlderReplicas, sleep: Callable[[float], object]
 ) -> None:
-    """Delete replicas whose beats stay the same. Raises OlderReplicas if a beat moves."""
+    """Delete replicas whose beats stay the same. Raises OlderReplicas if a beat changes."""
 
     def look() -> Beats:
         return {owner: beat for owner, beat in run(_beats).items() if owner in older.beats}
@@ -287,7 +287,7 @@ def _next_concurrent(tx: database.Transaction) -> int | None:
 
 
 def _build(run: database.Run, connection: Connection, statement: str) -> None:
-    """Build an index, after dropping it if an earlier attempt left it unfinished."""
+    """Build an index; first drop an unfinished index of an earlier attempt."""
     found = INDEX.match(statement)
     assert found, statement
     name = found[2]

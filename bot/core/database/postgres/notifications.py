@@ -1,8 +1,8 @@
-"""Topics of commits sent between replicas, by NOTIFY on a connection of its own.
+"""Send topics of commits between replicas, by NOTIFY on a separate connection.
 
 Within a transaction, NOTIFY serializes all commits of the server. So topics are sent after the
-commit, several in one notification. A lost notification costs a second, after which workers look
-for work anyway. Behind a pooler there are no notifications.
+commit, several per notification. A lost notification costs at most a second, because workers then
+look for work anyway. Notifications don't work behind a pooler.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LISTEN = b"LISTEN bot_wake"
 NOTIFY = "SELECT pg_notify('bot_wake', :topics)"
 
 COALESCING_SECONDS = 0.02
-"""The pause between two notifications; topics of the meantime go into the next one."""
+"""The pause between two notifications; topics are collected in the meantime."""
 
 RECONNECT_SECONDS = 1.0
 
@@ -33,13 +33,13 @@ RECONNECT_SECONDS = 1.0
 class Notifications:
     """Sends the topics of our commits to other replicas, and receives theirs.
 
-    It connects when somebody sends or listens: most commands do neither.
+    It connects at the first use, because most commands neither send nor listen.
     """
 
     def __init__(
         self, server: server.Server, received: Callable[[Iterable[str] | None], None]
     ) -> None:
-        """Call `received` in the connection's thread; with None if topics may have been missed."""
+        """`received` is called in the connection's thread; with None if topics may be missing."""
         self._server, self._received = server, received
         self._lock = threading.Lock()
         self._unsent: set[str] = set()
@@ -48,7 +48,7 @@ class Notifications:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Connect, unless that has been done; from any thread."""
+        """Connect if not yet connected; may be called from any thread."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(
@@ -57,7 +57,7 @@ class Notifications:
                 self._thread.start()
 
     def send(self, topics: Iterable[str]) -> None:
-        """Send topics soon; from any thread."""
+        """Send topics soon; may be called from any thread."""
         self.start()
         with self._lock:
             is_asleep = not self._unsent
@@ -66,7 +66,7 @@ class Notifications:
                 os.write(self._nudge, b".")
 
     def close(self) -> None:
-        """Stop; other replicas find unsent work when they look next."""
+        """Stop; other replicas find unannounced work when they next look."""
         with self._lock:
             if self._closing.is_set():
                 return

@@ -1,8 +1,8 @@
-"""The server: how connections to it are made, watched and given up, and advice if that fails.
+"""The server: open, watch and give up its connections, and advise operators about errors.
 
-When a connection is lost, all others are presumed lost too. A server that was restarted with older
-data, or a standby that was promoted without the newest commits, is on a lower timeline than the
-highest that was seen: it is refused.
+When a connection is lost, all others are presumed lost too. A server is refused if its timeline is
+lower than the highest known timeline: it was restarted with older data, or it is a standby that was
+promoted without the newest commits.
 """
 
 from __future__ import annotations
@@ -71,15 +71,15 @@ ADVICE = {
     "shutting down": "the server is stopping: start it again",
     "recovery mode": "the server recovers from a crash: try again in a moment",
 }
-"""What an operator does about an error, by patterns of its text; the first that fits counts.
+"""Advice for operators, by patterns of the error text; the first match counts.
 
-A refused connection has no SQLSTATE: only the text of PostgreSQL, libpq or psycopg tells the
+A refused connection has no SQLSTATE: only the text from PostgreSQL, libpq or psycopg has the
 reason.
 """
 
 
 def advise(reason: str) -> str:
-    """Return what is wrong and what to do about it, in one line; an unknown text stays as it is."""
+    """Return the problem and its remedy in one line; an unknown text stays unchanged."""
     for pattern, advice in ADVICE.items():
         if re.search(pattern, reason, re.IGNORECASE):
             return advice
@@ -96,11 +96,11 @@ CONNECTING = {
     "client_encoding": "utf8",
     "application_name": "paylink-bot",
 }
-"""Parameters of libpq, unless the URL has others."""
+"""Default parameters of libpq, which the URL may override."""
 
 OLDEST = 160_000
-"""The oldest version that the tests run with (PostgreSQL 16), as servers write it; 15 refuses some
-of our statements."""
+"""The oldest tested version (PostgreSQL 16), as servers report it; version 15 rejects some of our
+statements."""
 
 BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"
 BEGIN_READING = BEGIN + b" READ ONLY"
@@ -110,7 +110,7 @@ LIMITS = {
     "statement_timeout": "10s",
     "idle_in_transaction_session_timeout": "3s",
 }
-"""What the server ends by itself, to free the locks of a replica that hangs."""
+"""Limits that the server enforces, to free the locks of a hanging replica."""
 
 NEWER_LIMITS = {
     140000: ("client_connection_check_interval", "2s"),
@@ -119,16 +119,16 @@ NEWER_LIMITS = {
 """Limits by the version that introduced them."""
 
 PLAN_ONCE = "SET plan_cache_mode = 'force_generic_plan'"
-"""One plan for each statement, whatever its parameters: the plan that the tests read."""
+"""One plan for each statement, whatever its parameters: the plan that the tests check."""
 
 DURABLE = (
     "SELECT CASE current_setting('synchronous_commit') WHEN 'off'"
     " THEN set_config('synchronous_commit', 'on', {is_local}) END"
 )
-"""A role may have it off, and a crash of the server then loses commits."""
+"""A role may have it switched off, so that a crash of the server would lose commits."""
 
 AWAY_SECONDS = 3.0
-"""How long the server counts as away after an attempt to connect has failed."""
+"""How long the server counts as away after a failed attempt to connect."""
 
 WATCH_SECONDS = 0.5
 """The time between two checks for late answers."""
@@ -138,14 +138,14 @@ IDENTITY = (
     b" CASE WHEN NOT pg_is_in_recovery()"
     b" THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END"
 )
-"""The id of the database cluster, and its timeline, hexadecimal; null at a standby."""
+"""The id of the database cluster, and its hexadecimal timeline; null at a standby."""
 
 
 class Server:
     """Makes connections, and watches them."""
 
     def __init__(self, address: urls.Address) -> None:
-        """Raise ConfigProblem, which doesn't quote it, for an address that libpq can't read."""
+        """Raise ConfigProblem if libpq can't read the address; the error doesn't quote it."""
         try:
             given = psycopg.conninfo.conninfo_to_dict(address.url)
         except psycopg.ProgrammingError:
@@ -154,7 +154,7 @@ class Server:
         self._missing = {name: value for name, value in CONNECTING.items() if name not in given}
         self.is_pooled = address.is_pooled
         self.count: Callable[..., None] = database.count_nothing
-        """Counts connections that were opened, lost and refused."""
+        """Counts opened, lost and refused connections."""
         self._generation = 0
         self._timelines: dict[str, str] = {}
         self._refused_at, self._refusal = float("-inf"), ""
@@ -165,7 +165,7 @@ class Server:
         self._watcher.start()
 
     def connect(self, *, reads: bool = False, patience: float = ANSWER_SECONDS) -> Connection:
-        """Return a new connection; an answer has to come within `patience`. Raises NotConnected."""
+        """Return a new connection that waits `patience` s for answers. Raises NotConnected."""
         if self.closing.is_set():
             raise RuntimeError("the database is closed")
         try:
@@ -197,18 +197,18 @@ class Server:
         return begin + b"; " + self._settings(connection, "LOCAL ", reads=False)
 
     def check_presence(self) -> None:
-        """Raise NotConnected if the server was away at the last attempt, not long ago."""
+        """Raise NotConnected if the last attempt failed recently."""
         if time.monotonic() - self._refused_at < AWAY_SECONDS:
             raise NotConnected(self._refusal)
 
     def lost(self, connection: Connection) -> None:
-        """Note that a connection was lost: connections of its age are not trusted any more."""
+        """Record a lost connection: connections of its generation are no longer trusted."""
         with self._lock:
             self._generation = max(self._generation, connection.generation + 1)
         self.count("database_connections", "lost")
 
     def trusts(self, connection: Connection) -> bool:
-        """Return whether a connection can be used, as far as is known."""
+        """Return whether a connection can be used, as far as we know."""
         return not connection.is_lost and connection.generation == self._generation
 
     def close(self) -> None:
@@ -240,7 +240,7 @@ class Server:
         except SqlError as error:
             if error.is_storage:
                 raise
-            return  # the provider forbids to ask
+            return  # the provider forbids the query
         cluster, timeline = result.get_value(0, 0), result.get_value(0, 1)
         if cluster is None or timeline is None:
             return

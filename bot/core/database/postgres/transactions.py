@@ -1,4 +1,4 @@
-"""A transaction on its thread's connection: run, repeated after conflicts, and surely committed.
+"""Run a transaction on its thread's connection, retry after conflicts, and verify the commit.
 
 If a transaction conflicts with others, or its connection is lost before the commit, it is rolled
 back and its function runs again. If the answer to the COMMIT is lost, the server is asked whether
@@ -31,17 +31,18 @@ from bot.core.database.postgres.connection import (
 )
 
 OVERTAKEN_RUNS = 3
-"""Runs of a transaction that meets an existing key: if it breaks the rule itself, no run helps."""
+"""Runs of a transaction that meets an existing key: if it violates the rule itself, runs don't
+help."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.3
-"""Seconds before a transaction runs again; each pause is about twice as long as the last."""
+"""Seconds before a transaction runs again; each pause is about twice as long as the previous."""
 
 UNKNOWN_SECONDS = 6.0
-"""The longest time for which the outcome of a commit is asked for: the server ends a transaction
-three seconds after its client is gone."""
+"""The longest time to ask for the outcome of a commit: the server ends a transaction three seconds
+after its client is gone."""
 
 XID = b"SELECT pg_current_xact_id_if_assigned()"
-"""The number of the transaction, by which the server knows its outcome."""
+"""The transaction's number, by which the server reports its outcome."""
 
 STATUS = b"SELECT pg_xact_status('%s')"
 
@@ -49,7 +50,7 @@ LOCK_SCOPE = (
     b"SELECT owner, term, pg_current_xact_id() FROM slices WHERE name = '%s' FOR NO KEY UPDATE"
 )
 CREATE_SCOPE = b"INSERT INTO slices (name) VALUES ('%s') ON CONFLICT DO NOTHING"
-"""Both are sent together with other statements, so they can't have parameters."""
+"""Both statements are sent together with others, so they can't have parameters."""
 
 
 class PostgresTransaction(database.Transaction):
@@ -64,7 +65,7 @@ class PostgresTransaction(database.Transaction):
         self.writes = False
         """True if a statement may have changed rows."""
         self.changes = False
-        """True if it has changed or locked rows; set at its end."""
+        """True if it has changed or locked rows; set when it ends."""
 
     def query(self, sql: str, **params: object) -> list[database.Row]:
         return self._connection.rows(self._run(sql, params))
@@ -73,7 +74,7 @@ class PostgresTransaction(database.Transaction):
         return self._run(sql, params).command_tuples or 0
 
     def lock(self, sql: str, **params: object) -> None:
-        """Lock rows; rows that this transaction has locked before cost no statement."""
+        """Lock rows; rows that this transaction has already locked cost no statement."""
         lock = (sql, *params.items())
         if lock not in self._locked:
             self._connection.execute(sql, params)
@@ -86,7 +87,7 @@ class PostgresTransaction(database.Transaction):
 
 @dataclass(frozen=True, slots=True)
 class WriteScope:
-    """The write scope that a transaction enters, and the lead that it must have, if any."""
+    """The write scope that a transaction enters, and the lead that it requires, if any."""
 
     name: str
     lead: database.WriteLease | None = None
@@ -105,7 +106,7 @@ class WriteScope:
 
 
 class Runner:
-    """Runs the transactions, or the reads, of one thread on a connection of its own."""
+    """Runs the transactions or reads of one thread on the thread's own connection."""
 
     def __init__(
         self, server: server.Server, *, reads: bool = False, patience: float = ANSWER_SECONDS
@@ -118,8 +119,8 @@ class Runner:
     ) -> tuple[Any, PostgresTransaction]:
         """Run `work` until it is committed; return its result and its last transaction.
 
-        Until the `deadline` (monotonic) it is repeated after conflicts and lost connections. Raises
-        StorageError, ConstraintError, NoLongerLead, and what `work` raises.
+        It is repeated after conflicts and lost connections until the `deadline` (monotonic). Raises
+        StorageError, ConstraintError, NoLongerLead, and the exceptions of `work`.
         """
         pause, runs = FIRST_PAUSE, 0
         while True:
@@ -164,14 +165,14 @@ class Runner:
         return result, tx
 
     def _connected(self) -> Connection:
-        """Return the thread's connection, a new one if a connection was lost since it was made."""
+        """Return the thread's connection; replace it if any connection has been lost since."""
         if self._connection is None or not self._server.trusts(self._connection):
             self.close()
             self._connection = self._server.connect(reads=self._reads, patience=self._patience)
         return self._connection
 
     def _begin(self, connection: Connection, scope: WriteScope | None) -> bytes | None:
-        """Begin in the write scope; return the transaction's number, None if it has none yet."""
+        """Begin in the write scope; return the transaction's number, None if not assigned."""
         opening = self._server.opening(connection, reads=self._reads)
         if scope is None:
             connection.command(opening)
@@ -190,12 +191,12 @@ class Runner:
         if isinstance(error, SqlError) and error.sqlstate in OUT_OF_DATE:
             connection.forget_statements()
         if isinstance(error, SqlError) and error.sqlstate == READ_ONLY:
-            connection.close()  # the next one may reach a server that takes changes
+            connection.close()  # the next connection may reach a server that accepts changes
         if connection.is_lost:
             self._server.lost(connection)
 
     def _commit(self, connection: Connection, xid: bytes | None) -> None:
-        """Commit. Raises SqlError if that surely failed, CommitUnknown if nobody knows."""
+        """Commit. Raises SqlError if the commit failed, CommitUnknown if its outcome is unknown."""
         try:
             result = connection.command(b"COMMIT")
         except SqlError as error:
@@ -209,7 +210,7 @@ class Runner:
                 raise SqlError("a transaction went on after an error, and was rolled back", ABORTED)
 
     def _was_committed(self, xid: bytes, timeline: str | None) -> bool:
-        """Ask whether a transaction was committed whose answer was lost. Raises CommitUnknown."""
+        """Ask whether a commit whose answer was lost succeeded. Raises CommitUnknown."""
         until = time.monotonic() + UNKNOWN_SECONDS
         while time.monotonic() < until:
             with suppress(NotConnected, SqlError):

@@ -1,4 +1,4 @@
-"""Whole databases, copied from a PostgreSQL server to a SQLite file and back, and compared."""
+"""Copy whole databases between a PostgreSQL server and a SQLite file, and compare the copies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHER_VERSION = (
 )
 
 
-# Digests of tables, whatever the order of their rows, and the engine.
+# Digests of tables, independent of the order of their rows and of the engine.
 
 
 HASH_BYTES = 16
@@ -32,7 +32,7 @@ HASH_BYTES = 16
 class Digest:
     """The number of rows, and the sum of their hashes.
 
-    It is a sum and not an exclusive or, in which two equal rows would cancel each other out.
+    With an exclusive or instead of a sum, two equal rows would cancel each other out.
     """
 
     rows: int = 0
@@ -45,7 +45,7 @@ class Digest:
         self.total = (self.total + int.from_bytes(found)) % (1 << 8 * HASH_BYTES)
 
     def count(self, rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
-        """Yield the rows, and add each."""
+        """Yield the rows, and add each of them."""
         for row in rows:
             self.add(row)
             yield row
@@ -60,8 +60,8 @@ def digest(rows: Iterable[tuple[object, ...]]) -> Digest:
 
 # The check that values of a SQLite file fit into PostgreSQL's columns.
 #
-# SQLite stores any value in any column, and a file comes from outside. PostgreSQL's own errors
-# would come in the middle of a COPY, and name no column.
+# SQLite stores any value in any column, and a file may come from an untrusted source. PostgreSQL's
+# own errors would occur in the middle of a COPY, and would not name the column.
 
 
 SMALL = range(-(2**31), 2**31)
@@ -90,7 +90,7 @@ def check_rows(
 def _describe(
     table: tables.Table, row: tuple[object, ...], checks: list[Callable[[object], bool]]
 ) -> str:
-    """Name the column and the kind of value, never the value itself: it may be a payer's."""
+    """Describe the column and the kind of value, but not the value, which may be payer data."""
     fields = zip(table.columns, row, checks, strict=True)
     column, value = next(
         (column, value) for column, value, fits in fields if value is not None and not fits(value)
@@ -107,14 +107,14 @@ def _kind(column: tables.Column, value: object) -> str:
     return f"{kinds[type(value)]} instead of {column.type}"
 
 
-# The rows of a PostgreSQL server, written into a SQLite file: the format of backups.
+# Write the rows of a PostgreSQL server into a SQLite file, the format of backups.
 
 
 def dump(conn: transfer_target.Connection, path: Path, version: int) -> None:
-    """Write all rows into the empty file `path`, with the schema of `version`; compare both sides.
+    """Write all rows to the empty file `path` with the schema of `version`; verify the copy.
 
-    They are read in the transaction of `conn`, which shows one moment. Raises BotError, and
-    sqlite3.Error if the file can't be written.
+    They are read from the snapshot of the transaction of `conn`. Raises BotError, and sqlite3.Error
+    if the file can't be written.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
         with closing(sqlite.in_memory(version)) as empty:
@@ -145,20 +145,20 @@ def _rows(file: sqlite3.Connection, table: tables.Table) -> sqlite3.Cursor:
     return file.execute(f"SELECT {table.names} FROM {table.name}")  # noqa: S608 - our own names
 
 
-# The rows of a SQLite file, loaded into the empty tables of a PostgreSQL server.
+# Load the rows of a SQLite file into the empty tables of a PostgreSQL server.
 
 
 CHUNK, CHUNK_OF_BYTES = 1_000, 16
-"""Rows that a reader holds at a time; fewer of a table with bytes, such as parts of files."""
+"""Rows that a reader holds at a time; fewer if a table has bytes, such as parts of files."""
 
 TYPES = {"INTEGER": "int4", "BIGINT": "int8", "TEXT": "text", "BYTEA": "bytea"}
 
 
 def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Table, ...]) -> int:
-    """Copy the rows of `tables`, in their order, and compare both sides; return their number.
+    """Copy the rows of `tables` in this order, and verify the copy; return the number of rows.
 
-    They are written in the transaction of `conn`. Raises Unreadable for values that the server
-    can't hold, sqlite3.Error if the file can't be read.
+    They are written in the transaction of `conn`. Raises Unreadable if the server can't hold a
+    value, sqlite3.Error if the file can't be read.
     """
     with inspection.opened(path, "mode=ro&immutable=1") as file:
         sent = {table: _copy(conn, file.conn, table) for table in tables}
@@ -185,20 +185,20 @@ def _copy(
 
 
 def stream(conn: transfer_target.Connection, table: tables.Table) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a server's table in any order; a large table takes no more memory."""
+    """Yield the rows of a server's table in any order, with constant memory."""
     sql = f"SELECT {table.names} FROM {table.name}"  # noqa: S608 - our own names
     with conn.cursor(binary=True) as cursor:
         has_bytes = any(column.type == "BYTEA" for column in table.columns)
         yield from cursor.stream(sql, size=CHUNK_OF_BYTES if has_bytes else CHUNK)
 
 
-# What commands do with a server's database.
+# Operations of commands on a server's database.
 
 
 def back_up(url: str, path: Path) -> None:
-    """Copy a server's database, as it is at one moment, into the empty file `path`.
+    """Copy a snapshot of a server's database into the empty file `path`.
 
-    Others can use it meanwhile. Raises BotError.
+    The database can be used meanwhile. Raises BotError.
     """
     with (
         transfer_target.open_session(url) as conn,
@@ -217,7 +217,7 @@ def back_up(url: str, path: Path) -> None:
 
 @dataclass(slots=True)
 class Destination:
-    """A server's schema that nobody uses, to load a database into."""
+    """An unused schema of a server, to load a database into."""
 
     conn: transfer_target.Connection
     found: transfer_target.Target
@@ -228,7 +228,7 @@ class Destination:
         """Replace the tables of the schema by the rows of a file, in one transaction.
 
         Return the schema that the former tables were moved to, which has `stamp` in its name; None
-        if they held no data. Raises BotError, and then nothing has changed.
+        if they held no data. Raises BotError; nothing is changed then.
         """
         with transfer_target.session_transaction(self.conn) as tx:
             tx.execute(migrating.ONE_AT_A_TIME)
@@ -243,7 +243,7 @@ class Destination:
 
 @contextmanager
 def open_destination(url: str, embedded: str, refusal: str | None) -> Iterator[Destination]:
-    """Open a server's schema to load a database into; `embedded` as in `holds_data`.
+    """Open a server's schema to load a database into; `embedded` is as for `holds_data`.
 
     Raises BotError if replicas are alive. If there is data, raises BotError with the advice
     `refusal`; without a `refusal` the data is moved aside.
@@ -260,7 +260,7 @@ def open_destination(url: str, embedded: str, refusal: str | None) -> Iterator[D
 
 @contextmanager
 def open_in_place(url: str) -> Iterator[database.Transaction]:
-    """Begin a transaction in a server's database that nobody uses.
+    """Begin a transaction in an unused database of a server.
 
     Raises BotError if replicas are alive.
     """
@@ -276,14 +276,14 @@ def open_in_place(url: str) -> Iterator[database.Transaction]:
 
 
 def forget_processes(tx: database.Transaction) -> None:
-    """Delete the rows about processes, which are all gone; a former lead finds another term."""
+    """Delete the rows about processes, which are all gone; a former lead finds a new term."""
     tx.execute("DELETE FROM replicas")
     for table in ("leads", "slices"):
         tx.execute(f"UPDATE {table} SET owner = '', term = term + 1")  # noqa: S608 - our own names
 
 
 def _read_beats(conn: transfer_target.Connection) -> migrating.Beats:
-    """Return the beat of every replica; none if there is no table yet."""
+    """Return the beat of every replica; empty if there is no table yet."""
     exists = conn.execute("SELECT to_regclass('replicas') IS NOT NULL").fetchone()
     if not exists or not exists[0]:
         return {}

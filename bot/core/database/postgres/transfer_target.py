@@ -1,6 +1,6 @@
-"""The PostgreSQL schema that a database is copied from or loaded into, in one long transaction.
+"""The PostgreSQL schema that a database is copied from or loaded into.
 
-Everything happens in the transaction of the copy: until it commits, the old tables are in place.
+The whole copy is one long transaction: the old tables stay in place until it commits.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from bot.core.text import sanitize
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 UNLIMITED = ("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout")
-"""Limits of the running bot's transactions that a copy of a whole database exceeds."""
+"""Limits for the running bot's transactions, which a copy of a whole database would exceed."""
 
 LOCK_TIMEOUT = "2s"
-"""A lock that isn't free by then is held by a process that should have been stopped."""
+"""If a lock isn't free by then, a process that should have been stopped holds it."""
 
 ROW_CLASSES = ("22", "23")
-"""SQLSTATE classes of values and rows that break a rule of the schema."""
+"""SQLSTATE classes for values and rows that violate the schema."""
 
 LOCKED, FORBIDDEN = "55P03", "42501"
 
@@ -61,9 +61,9 @@ def open_session(url: str) -> Iterator[Connection]:
 
 
 def vacuum(url: str, tables: Iterable[str]) -> None:
-    """Free the space of deleted rows, while others use the tables. Raises BotError."""
+    """Free the space of deleted rows while the tables are in use. Raises BotError."""
     with open_session(url) as conn, _naming_errors():
-        if not urls.postgres_address(url).is_pooled:  # a pooler would give the setting to others
+        if not urls.postgres_address(url).is_pooled:  # a pooler would pass the setting on to others
             conn.execute("SET statement_timeout = 0")
         for name in tables:
             conn.execute(sql.SQL("VACUUM {}").format(sql.Identifier(name)))
@@ -73,15 +73,14 @@ def vacuum(url: str, tables: Iterable[str]) -> None:
 def session_transaction(
     conn: Connection, *, read_only: bool = False
 ) -> Iterator[database.Transaction]:
-    """Begin a transaction that may take long, with one snapshot if `read_only`; then commit it.
+    """Run a long transaction, with a single snapshot if `read_only`, and commit it at the end.
 
-    Raises BotError for the server's errors, without their details: these quote rows, which hold
-    payers' data.
+    Raises BotError for the server's errors, without their details, which quote payers' data.
     """
     conn.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ if read_only else None
     conn.read_only = read_only
     with _naming_errors(), conn.transaction():
-        for name in UNLIMITED:  # only servers that know a setting list it
+        for name in UNLIMITED:  # lists only settings that the server knows
             conn.execute(
                 "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = %s", [name]
             )
@@ -118,7 +117,7 @@ SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p')
   AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
 """
-"""The tables of the schema, without those of extensions."""
+"""The tables of the schema, without extension tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,22 +127,22 @@ class Target:
     schema: str
     tables: frozenset[str]
     version: int | None
-    """The number of the last migration that ran there; None without a table of migrations."""
+    """The number of the last migration that ran; None if there is no table `migrations`."""
 
     @property
     def is_newer(self) -> bool:
-        """True if a newer version of this program made its tables."""
+        """True if a newer version of this program created the tables."""
         return (self.version or 0) > len(migrations.MIGRATIONS)
 
     @property
     def strangers(self) -> list[str]:
-        """Return the tables that our migrations don't make, as far as this version knows."""
+        """Return the tables that no migration known to this version creates."""
         known = list_tables(self.version) if self.version else frozenset()
         return [] if self.is_newer else sorted(self.tables - known - {NUMBERS})
 
 
 def examine_target(conn: Connection) -> Target:
-    """Return what the schema holds. Raises ConfigProblem if there is none."""
+    """Read the content of the schema. Raises ConfigProblem if there is no schema."""
     (schema,) = _one(conn, "SELECT current_schema()")
     if schema is None:
         raise errors.ConfigProblem("DATABASE_URL: its search_path names no schema that exists")
@@ -155,7 +154,7 @@ def examine_target(conn: Connection) -> Target:
 
 
 def refuse_strangers(found: Target) -> None:
-    """Raise BotError if another program has tables beside ours: they would be moved too."""
+    """Raise BotError if the schema has tables of another program, which would be moved too."""
     if found.strangers:
         raise errors.BotError(
             f"the table {found.schema}.{found.strangers[0]} is not ours: give the bot a database"
@@ -166,7 +165,7 @@ def refuse_strangers(found: Target) -> None:
 def holds_data(conn: Connection, target: Target, embedded: str) -> bool:
     """Return whether data would be lost with these tables.
 
-    `embedded` is the name of the secret of the application that a start creates.
+    `embedded` is the name of the secret of the application that the first start creates.
     """
     if "apps" in target.tables:
         (others,) = _one(
@@ -191,7 +190,7 @@ def lock_target(conn: Connection, target: Target) -> None:
 
 
 def clear_target(conn: Connection, target: Target, stamp: str, *, keeps: bool) -> str | None:
-    """Drop the tables, or, if it `keeps` them, move them to a new schema and return its name."""
+    """Drop the tables, or, if `keeps`, move them to a new schema and return its name."""
     names = sorted(target.tables)
     if not keeps:
         if names:
