@@ -1,7 +1,7 @@
 """Settings from the environment and `.env`; nothing else reads the environment.
 
-Each field is the setting of the same name in upper case; `.env.example` lists
-them all with their defaults, and a test holds the two together.
+Each field is the setting of the same name in upper case. `.env.example` lists all settings with
+their defaults; a test compares the two.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from bot.core.net import mail, rates, webhook_addresses
 from bot.core.text import contacts, links
 from bot.service.payouts import payout_account
 
-logging.getLogger("dotenv").setLevel(logging.ERROR)  # `find_unknown` names unreadable lines
+logging.getLogger("dotenv").setLevel(logging.ERROR)  # `find_unknown` reports unreadable lines
 
 TELEGRAM = "https://api.telegram.org"
 ENV_FILE = ".env"
 PORTS = {"http": 80, "https": 443}
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
-"""Values of HOST that stand for all addresses of the machine; `::` includes those of IPv4."""
+"""Values of HOST that mean all addresses of the machine; `::` includes the IPv4 addresses."""
 
 WEBHOOK_PORTS = (443, 80, 88, 8443)
 """The ports to which Telegram delivers updates (core.telegram.org/bots/api#setwebhook); another Bot
-API server delivers to any port, over plain http too."""
+API server delivers to any port, and over plain http."""
 RATES_TABLE = "table"
 RATES_SOURCES = (
     "https://api.coinbase.com/v2/exchange-rates?currency=BTC",
@@ -62,7 +62,7 @@ def _split(value: Any) -> Any:
 
 
 def _split_addresses(value: Any) -> Any:
-    """Split a list of addresses; a comma within a query (`?pair=XBTEUR,XBTUSD`) splits nothing."""
+    """Split a list of addresses, but not at a comma within a query (`?pair=XBTEUR,XBTUSD`)."""
     found: list[str] = []
     for part in _split(value):
         if found and "?" in found[-1] and "://" not in part and part != RATES_TABLE:
@@ -73,7 +73,7 @@ def _split_addresses(value: Any) -> Any:
 
 
 def _checked(check: Any) -> AfterValidator:
-    """Build a validator that keeps the value and raises the errors of `check`."""
+    """Build a validator that returns the value unchanged and raises the errors of `check`."""
 
     def validate(value: Any) -> Any:
         try:
@@ -86,7 +86,7 @@ def _checked(check: Any) -> AfterValidator:
 
 
 def _address(value: str) -> str:
-    """Return an address with scheme and host as they are compared: lower case, ASCII."""
+    """Return an address with scheme and host in lower case and ASCII, for comparisons."""
     parts = urlsplit(value.strip())
     has_blank = re.search(r"\s", value.strip()) or not value.strip().isprintable()
     if parts.scheme not in PORTS or not parts.hostname or parts.port == 0 or has_blank:
@@ -119,7 +119,7 @@ def _site(value: str) -> str:
 
 
 def _host(value: str) -> str:
-    """Return the host to listen on: a name, or an address as it is usually spelled."""
+    """Return the host to listen on: a name, or an address in its usual spelling."""
     if address := webhook_addresses.literal_address(value):
         return str(getattr(address, "ipv4_mapped", None) or address)
     if not re.fullmatch(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?", value.strip()):
@@ -167,7 +167,8 @@ def _sources(values: tuple[str, ...]) -> tuple[str, ...]:
 
 
 LONG = 8
-"""Characters from which on a name may have two slips, and a variable may be a misspelt setting."""
+"""Length in characters from which a name may have two typos, and from which a variable may be a
+misspelt setting."""
 
 RateSetting = Annotated[rates.Rate | None, NoDecode, BeforeValidator(rates.parse_rate)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
@@ -176,7 +177,7 @@ Root = Annotated[str, AfterValidator(_root)]
 
 
 class Settings(BaseSettings):
-    """The operator's settings; `load` checks them as a whole."""
+    """The operator's settings; `load` also checks their combinations."""
 
     model_config = SettingsConfigDict(
         env_file=ENV_FILE,
@@ -228,17 +229,17 @@ class Settings(BaseSettings):
 
     @property
     def test_money(self) -> bool:
-        """Return whether the embedded service is paid in test money."""
+        """True if the embedded service accepts test money."""
         return self.rails == (payout_account.SANDBOX,)
 
     @property
     def url(self) -> str:
-        """Return the address that payers and webhooks reach, without a trailing slash."""
+        """Return the public address for payers and webhooks, without a trailing slash."""
         return self.public_url or self.local_url
 
     @property
     def local_url(self) -> str:
-        """Return the address at which the machine itself reaches the bot."""
+        """Return the address of the bot for callers on the same machine."""
         host = "127.0.0.1" if self.host in EVERYWHERE else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
@@ -246,7 +247,7 @@ class Settings(BaseSettings):
 def load(**given: Any) -> Settings:
     """Read the settings; `given` takes precedence over the environment.
 
-    Raises ConfigError with one line for each problem, names that look misspelt among them.
+    Raises ConfigError with a line for each problem, including names that look misspelt.
     """
     try:
         settings = Settings(**given)
@@ -265,9 +266,10 @@ def load(**given: Any) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class UnknownName:
-    """A name in `.env` or the environment that is no setting, and what to do about it.
+    """A name in `.env` or the environment that isn't a setting, and what to do about it.
 
-    `is_mistake`: it was meant to be one; other names may be those of other programs.
+    `is_mistake` is True if the name was meant to be a setting; otherwise it may belong to another
+    program.
     """
 
     name: str
@@ -279,9 +281,9 @@ class UnknownName:
 
 
 def find_unknown() -> Iterator[UnknownName]:
-    """Yield the names of `.env` that aren't settings, its unreadable lines, and misspelt variables.
+    """Yield names in `.env` that aren't settings, its unreadable lines, and misspelt variables.
 
-    The environment has names of many programs, so there only a slip of one key counts.
+    The environment has names of many programs, so only a single typo counts there.
     """
     file = Path(ENV_FILE)
     text = io.StringIO(file.read_text("utf-8") if file.is_file() else "")
@@ -296,7 +298,7 @@ def find_unknown() -> Iterator[UnknownName]:
         if meant := _nearest(name, known):
             useless = f"isn't a setting, so its line in {ENV_FILE} does nothing"
             yield UnknownName(written[name], f"{useless}: did you mean {meant}?", is_mistake=True)
-        elif name not in environment:  # as where systemd reads the file too
+        elif name not in environment:  # it is in both if systemd reads the file too
             advice = f"isn't a setting: nothing reads it from {ENV_FILE}"
             yield UnknownName(written[name], advice, is_mistake=False)
     for name in sorted(environment - written.keys()):
@@ -307,7 +309,7 @@ def find_unknown() -> Iterator[UnknownName]:
 
 
 def _nearest(name: str, known: set[str]) -> str | None:
-    """Return the setting that a name was meant to be: misspelt, or with other words around it."""
+    """Return the setting meant by a name that is misspelt or has other words around it."""
     plain = re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
     by_slips = sorted((_slips(plain, one), one) for one in known)
     if by_slips[0][0] <= (2 if len(plain) >= LONG else 1):
@@ -317,7 +319,7 @@ def _nearest(name: str, known: set[str]) -> str | None:
 
 
 def _slips(one: str, other: str) -> int:
-    """Count the letters to add, leave out, replace or swap with their neighbours."""
+    """Count the typos: letters to add, leave out, replace or swap with their neighbours."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, start=1):
@@ -330,7 +332,7 @@ def _slips(one: str, other: str) -> int:
 
 
 def secrets(settings: Settings) -> list[str]:
-    """Return all secrets among the settings; the log hides them."""
+    """Return all secrets among the settings, for the log to hide."""
     values = (getattr(settings, name) for name in type(settings).model_fields)
     found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
     if settings.smtp_url is not None:
@@ -345,7 +347,7 @@ def _line(problem: Any) -> str:
 
 
 def _contradictions(settings: Settings) -> Any:
-    """Yield problems of settings that are valid alone, but not together."""
+    """Yield problems of settings that are valid separately, but not together."""
     if urls.is_postgres(settings.database_url) and settings.secret_key is None:
         yield (
             "SECRET_KEY: a PostgreSQL database needs it, the same for every replica: without one,"

@@ -1,1 +1,1 @@
-"""The composition root: settings in, a running application out; its web server."""
+"""The composition root, which builds the application from its settings, and the web server."""

@@ -1,4 +1,4 @@
-"""The whole product in one process: built, run, stopped."""
+"""Build, run and stop the whole product in one process."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ log = structlog.get_logger()
 
 WORKERS_PATIENCE = 5.0
 SERVER_PATIENCE = 2.0
-"""Seconds that a stop waits for unfinished work: ten in all, with everything after it."""
+"""Seconds that a stop waits for unfinished work. The whole stop takes at most ten seconds."""
 
 UNREADY_SECONDS = 1.5
-"""How long a stopping replica still serves, so that proxies see that it is no longer ready."""
+"""Seconds that a stopping replica keeps serving, so that proxies notice that it isn't ready."""
 
 STARTED_SECONDS = 3.0
-"""Seconds after a start; objects made later rarely live as long as the process."""
+"""Seconds until a start counts as complete; later objects rarely live as long as the process."""
 
 SWEEP_SECONDS = 3600.0
 
 
 class Application:
-    """The product at work; without `chat`, the payment service alone."""
+    """The running product; without `chat`, only the payment service."""
 
     def __init__(
         self,
@@ -64,10 +64,11 @@ class Application:
         now: Callable[[], int] = clock.now,
         chat_page: str | None = None,
     ) -> None:
-        """Open the database and build all parts; `routes` are served beside our own.
+        """Open the database and build all parts; `routes` are served in addition to our own.
 
-        `close` is awaited when the stop begins. `chat_page` is where people chat with the bot if
-        that isn't Telegram. Raises ConfigError and ConfigProblem for settings that don't work.
+        `close` is awaited when the stop begins. `chat_page` is the page where people chat with the
+        bot if they don't use Telegram. Raises ConfigError and ConfigProblem for settings that don't
+        work.
         """
         self._settings = settings
         self._role = role
@@ -92,7 +93,8 @@ class Application:
         self._ops = self._make_ops(shared)
         self._service = self._make_service(shared, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
-        # Outermost: Starlette answers a bug outside of the middleware of the application.
+        # Outermost, because Starlette answers unhandled errors outside the application's own
+        # middleware.
         self._counted = metrics.CountRequests(self._app, self._db.count)
         self._public = self._app if role.serves else FastAPI(openapi_url=None)
         for app in {self._app, self._public}:
@@ -114,7 +116,8 @@ class Application:
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
 
-        Raises ConfigError if Telegram refuses the token, BotError if a part of the process failed.
+        Raises ConfigError if Telegram refuses the token, and BotError if a part of the process
+        failed.
         """
         asyncio.get_running_loop().call_later(STARTED_SECONDS, web_server.freeze_memory)
         with web_server.stop_signals(self.stop):
@@ -143,7 +146,7 @@ class Application:
             raise errors.BotError("a part of the application failed: see the log")
 
     def stop(self) -> None:
-        """Finish what is under way, then end."""
+        """Finish the work in progress, then end."""
         self._stopping.set()
 
     async def _begin(self) -> None:
@@ -162,7 +165,7 @@ class Application:
         begun.cancel()
 
     def _lead(self, lead: database.WriteLease, parts: running_parts.RunningParts) -> None:
-        """Start what one replica does for all."""
+        """Start the work that one replica does for all of them."""
         holds = partial(self._leadership.holds, lead)
         chat = self._chat.lead(lead, holds) if self._chat is not None else None
         parts.start(self._sweep(chat))
@@ -181,7 +184,7 @@ class Application:
         return worker.Worker(db, queue_handler, self._now, self._replica.owners)
 
     def _fail(self) -> None:
-        """Stop the process, for a part of it has failed: a restart beats running without it."""
+        """Stop the process because a part has failed: a restart beats running without that part."""
         self._failed = True
         self._stopping.set()
 
@@ -234,7 +237,7 @@ class Application:
         return side
 
     def _bot_name(self) -> str | None:
-        """Return the bot's username, None without a chat and until Telegram has told it."""
+        """Return the bot's username; None if there is no chat, or no answer from Telegram yet."""
         return self._chat.bot_name if self._chat is not None else None
 
     def _make_chat(self, shared: resources.SharedResources) -> telegram_side.TelegramSide:
@@ -246,7 +249,7 @@ class Application:
         return side
 
     def _provider_access(self) -> tuple[Client, webhook.Proof, str]:
-        """Return a client of the payment service, the proof of its webhooks and their address."""
+        """Return a client of the payment service, and the proof and the address of its webhooks."""
         settings = self._settings
         if self._service is None:
             app_id, app_secret = settings.app_id or "", _secret(settings.app_secret) or ""
@@ -260,15 +263,15 @@ class Application:
         return client, proof, f"http://{request_commands.INTERNAL_HOST}"
 
     async def _receive(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one of our own calls, by the own socket or from within the process."""
+        """Handle a call from ourselves, through our own socket or from within the process."""
         await self._counted(scope, receive, send)
 
     def _own_receiver(self) -> ASGIApp:
-        """Return the application with the receiver of our own webhooks."""
+        """Return the application that receives our own webhooks."""
         return self._receive
 
     def _own_address(self) -> tuple[str, int]:
-        """Return the host and port of our own calls: no stranger's requests queue there."""
+        """Return the host and port for our own calls, where no requests from outside queue."""
         host, port = self._own_socket.getsockname()
         return host, port
 
@@ -286,7 +289,7 @@ async def sweep(
     sides: Iterable[service_side.ServiceSide | telegram_side.TelegramLead | None],
     moment: int,
 ) -> None:
-    """Delete what is too old at `moment` (epoch ms), of each side and of the audit log.
+    """Delete expired data of each side and of the audit log at `moment` (epoch ms).
 
     Raises StorageError.
     """

@@ -1,8 +1,8 @@
-"""The open connections of strangers: their limits, and which are closed to make room.
+"""Limits on the open connections of clients, and the choice of connections to close.
 
-A fixed limit for each address would shut out a venue whose browsers share one. So an address may
-have as many connections as there is room for; when room runs out, the address with the most loses
-idle ones: a browser opens another one when it needs it.
+A fixed limit per address would shut out a venue whose browsers share an address. So an address may
+have as many connections as there is room for. When room runs out, idle connections of the address
+with the most are closed; a browser opens a new connection when it needs one.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 MOST = 4096
-"""Simultaneous connections, each of some tens of KiB at most."""
+"""The most simultaneous connections; each takes some tens of KiB at most."""
 
 SHARE = 16
-"""The divisor of the share that is closed at once, so that a flood of new connections doesn't
-cost one search each."""
+"""One in this many connections is closed at once, so that a flood of new connections doesn't cost a
+search for each."""
 
 MOST_BYTES = 16 * 1024 * 1024
-"""Bytes of requests, bodies and unread answers in memory, for all clients together. A client that
-sends a request, reads the answer and sends the next needs hardly any."""
+"""The most bytes of requests, bodies and unread answers in memory, for all clients together. A
+client that reads each answer before it sends the next request needs hardly any memory."""
 
 REMIND_SECONDS = 30.0
-"""Between two log lines about connections closed to make room."""
+"""Seconds between two log lines about connections closed to make room."""
 
 
 class Connection(Protocol):
-    """A connection, as the limits need it."""
+    """The part of a connection that the limits use."""
 
     @property
     def owner(self) -> str:
-        """Return the address of the payer, or of a proxy without a request."""
+        """Return the client's address; the proxy's address if there is no request yet."""
 
     @property
     def is_idle(self) -> bool:
-        """Return whether it waits for the client and not for the application."""
+        """True if the connection waits for the client and not for the application."""
 
     @property
     def size(self) -> int:
-        """Return the bytes that are in memory for it."""
+        """Return the number of bytes in memory for the connection."""
 
     def abort(self, reason: str) -> None:
-        """Close it at once, for this reason."""
+        """Close the connection at once."""
 
 
 class OpenConnections:
-    """The connections with their bytes in memory, in the order of their last requests."""
+    """The open connections with their bytes in memory, in the order of their last requests."""
 
     def __init__(self) -> None:
         self._all: dict[Connection, int] = {}
@@ -76,7 +76,7 @@ class OpenConnections:
         self._bytes -= self._all.pop(connection, 0)
 
     def make_room(self) -> bool:
-        """Close idle connections of the addresses with the most; return whether there were any."""
+        """Close idle connections of the addresses with the most; return True if any were closed."""
         seen: Counter[str] = Counter()
         idle: list[tuple[int, int, Connection]] = []
         for age, connection in enumerate(reversed(self._all)):
@@ -93,7 +93,7 @@ class OpenConnections:
         return bool(idle)
 
     def update(self, connection: Connection) -> None:
-        """Update the size of a connection, and close the largest if all are too large."""
+        """Update a connection's size; free memory if all connections together are too large."""
         if connection not in self._all:
             return
         size = connection.size
@@ -118,24 +118,25 @@ class OpenConnections:
 
 # Fair turns of requests: few are active at a time, and every address gets its share.
 #
-# The event loop runs each active request for a moment, then all the others. A thousand of them
-# make that round a second long, and alerts, which need many rounds, minutes late.
+# The event loop runs each active request for a moment in turn. With a thousand requests, such a
+# round takes a second, and alerts, which need many rounds, are minutes late.
 
 
 AT_ONCE = 64
 EACH = 32
-"""Active requests: all, and those of one address."""
+"""The most active requests: in all, and of one address."""
 
 TICK_SECONDS = 0.02
-"""Between two checks of the active requests, while others wait."""
+"""Seconds between two checks of the active requests, while others wait."""
 
 TURN_TICKS = 5
-"""Ticks for which a request counts as active: after that it waits for its client or a timer, not
-for the event loop. Measured in seconds, a busy loop would drop requests that have not run yet."""
+"""Ticks for which a request counts as active. After that, it waits for its client or a timer, not
+for the event loop. If the limit were in seconds, a busy loop would expire requests that have not
+run yet."""
 
 
 class FairTurns:
-    """ASGI middleware that passes on few requests at a time."""
+    """ASGI middleware that limits the number of active requests."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -153,7 +154,8 @@ class FairTurns:
         try:
             await self._app(scope, receive, send)
         finally:
-            # In the next round: most requests never wait, so that all of them would fit in one.
+            # Ended in the next round: most requests never wait, so otherwise all of them would fit
+            # in one round.
             asyncio.get_running_loop().call_soon(self._end, turn)
 
     def _has_room(self, key: str) -> bool:
@@ -193,7 +195,7 @@ class FairTurns:
             del self._counts[key]
 
     def _admit(self) -> None:
-        """Start waiting requests, one of each address in turn, while there is room."""
+        """While there is room, start waiting requests, one of each address in turn."""
         admitted = True
         while admitted and self._waiting:
             admitted = False
@@ -205,7 +207,7 @@ class FairTurns:
                     admitted = True
 
     def _admit_one(self, key: str, turns: deque[asyncio.Future[object]]) -> None:
-        """Start the first request of an address, unless it was cancelled; the others are next."""
+        """Start an address's first request, unless it was cancelled; queue the address last."""
         del self._waiting[key]
         mine = turns.popleft()
         if not mine.done():
@@ -214,7 +216,7 @@ class FairTurns:
             self._waiting[key] = turns
 
     def _expire(self) -> None:
-        """Stop counting requests that have been active for long, while others wait."""
+        """Stop counting requests that have been active for long, if others wait."""
         self._timer = None
         self._ticks += 1
         before = self._ticks - TURN_TICKS

@@ -1,4 +1,4 @@
-"""The demo: a sandbox Telegram with people on it, in the process of the product."""
+"""The demo: a sandbox Telegram with people on it, in the product's own process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEMO_SENDER = "Payment Requests <payments@demo.example>"
 
 @dataclass(frozen=True, slots=True)
 class DemoEnvironment:
-    """The parts of the demo: settings that lead to the sandbox, its routes, how to close it.
+    """The parts of the demo: settings for the sandbox, the sandbox's routes, and how to close it.
 
     `middleware` lets the chat page show pay pages.
     """
@@ -40,9 +40,9 @@ class DemoEnvironment:
 
 
 def prepare_demo(settings: config.Settings) -> DemoEnvironment:
-    """Prepare the demo, in the running event loop.
+    """Prepare the demo in the running event loop.
 
-    It uses the operator's database and mail server only if the settings name them.
+    The demo uses the operator's database and mail server only if the settings name them.
     """
     world = World(inline_feedback=True)
     people.cast(world)

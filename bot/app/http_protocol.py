@@ -1,10 +1,13 @@
 """A client's connection, with limits on time and memory.
 
 uvicorn (0.54, `protocols/http/httptools_impl.py`) limits only the wait for the first byte of a
-second request. A connection that sends nothing stays open, and so does one that sends its headers
-byte by byte; llhttp accepts headers of any length; all requests of a pipeline become objects at
-once, 256 KiB at a time, and each answer reads more; a client that doesn't read is waited for
-forever; and the rest of a refused body is read to its last byte.
+second request:
+
+* A connection stays open if it sends nothing, or sends its headers byte by byte.
+* llhttp accepts headers of any length.
+* All requests of a pipeline become objects at once, 256 KiB at a time, and each answer reads more.
+* A client that doesn't read is waited for forever.
+* The rest of a refused body is read to its last byte.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from bot.app import connections
 from bot.core import exact_json
 from bot.core.net import rates
 
-# The streams of a connection, within limits: flow control, transport, reader, timer.
+# The parts of a connection: flow control, transport and timer.
 
 
 class BoundedFlowControl(FlowControl):
@@ -53,17 +56,17 @@ class OutgoingTransport(asyncio.Transport):
             self._socket.write(data)
 
     def close(self) -> None:
-        """Close in the way of the protocol."""
+        """Close the connection as the protocol decides."""
         self._closing = True
         self._close()
 
     def is_closing(self) -> bool:
-        """Return whether nothing more can be written; the client may still be sending."""
+        """True if nothing more can be written; the client may still be sending."""
         return self._closing or self._socket.is_closing()
 
 
 class Timer:
-    """A delayed call, one at a time."""
+    """One delayed call at a time."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -74,7 +77,7 @@ class Timer:
         return self._handle is not None
 
     def set(self, seconds: float, call: Callable[..., None], *args: Any) -> None:
-        """Schedule the call, and cancel the one before."""
+        """Schedule a call, and cancel the previous call."""
         self.stop()
         self._handle = self._loop.call_later(seconds, self._run, call, *args)
 
@@ -91,7 +94,7 @@ class Timer:
 log = structlog.get_logger()
 
 LINE_OVERHEAD = 4
-"""Bytes of a header line without its name and value: a colon, a space and the line end."""
+"""Bytes of a header line besides its name and value: a colon, a space and the line end."""
 
 TOO_LARGE = (
     "headTooLarge",
@@ -100,14 +103,14 @@ TOO_LARGE = (
 MALFORMED = ("invalidRequest", "This is not an HTTP request.")
 
 PIECE = 4 * 1024
-"""Bytes that the parser gets at a time, which is the precision of counting what it buffers."""
+"""Bytes that the parser gets at a time; its buffered bytes are counted with this precision."""
 
 READ = 64 * 1024
-"""Bytes read at a time: the most that a connection keeps unparsed."""
+"""Bytes read at a time, and the most unparsed bytes of a connection."""
 
 END_OF_HEAD = b"\r\n\r\n"
-"""Each request contains it once, at its end or before its body. Fed up to there, the parser can't
-complete more than one request at a time."""
+"""Each request contains these bytes once, at its end or before its body. If the parser is fed up to
+there, it can't complete more than one request at a time."""
 
 HOST = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=%:\[\]-]*")
 """Characters of a host and port (RFC 3986, section 3.2)."""
@@ -117,7 +120,8 @@ class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's HTTP/1.1 within the limits below."""
 
     HEAD_SECONDS = 10.0
-    """For a request line and its headers, from the connection or their first byte on."""
+    """Time limit of a request line and its headers, from the connection or from their first
+    byte."""
 
     MAX_HEAD = 32 * 1024
     MAX_FIELDS = 100
@@ -127,21 +131,21 @@ class BoundedProtocol(HttpToolsProtocol):
     """Bytes of an answer that a client must read in each WRITE_SECONDS."""
 
     MAX_UNREAD = 16 * 1024
-    """Bytes of answers that the client has not read, beyond which its next answer waits; and of a
-    body that the application has not read, beyond which reading pauses."""
+    """Unread bytes: if the client leaves more of an answer unread, its next answer waits; if the
+    application leaves more of a body unread, reading pauses."""
 
     MOST_KEPT = 1024 * 1024
-    """Bytes that the application keeps of a body at most: it stores longer ones in parts."""
+    """The most bytes of a body that the application keeps: it stores longer bodies in parts."""
 
     LINGER_SECONDS = 5.0
-    """For which a client that is still sending can read why its request was refused."""
+    """Time for which a client that is still sending can read why its request was refused."""
 
     open_connections: connections.OpenConnections | None = None
-    """All connections of strangers, with their common limits; None for our own calls."""
+    """All connections from outside, with their common limits; None if the calls are our own."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.access_log = False  # of this server alone: uvicorn's setting would change the logger
+        self.access_log = False  # for this server only: uvicorn's setting would change the logger
         self.refused: Callable[[int], None] | None = None
         self._unparsed = b""
         self._body = self._in_parser = 0
@@ -174,7 +178,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._write_timer.stop()
 
     def data_received(self, data: bytes) -> None:
-        """Parse the data; uvicorn's own method logs and answers in another form."""
+        """Parse the data; uvicorn's own method logs and answers differently."""
         self._unset_keepalive_if_required()
         if not self._is_answering() and not self._head_timer.is_set and not self._ignores_input:
             self._head_timer.set(self.HEAD_SECONDS, self._end_silence)
@@ -182,7 +186,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._parse_input()
 
     def _parse_input(self) -> None:
-        """Parse until a whole request waits behind the one being answered; keep the rest."""
+        """Parse until a whole request waits behind the current request; keep the rest."""
         data, at = self._unparsed, 0
         while at < len(data) and not self._ignores_input and not self._has_request_queued():
             end = data.find(END_OF_HEAD, at, at + PIECE)
@@ -195,7 +199,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._update_size()
 
     def _parse(self, piece: bytes) -> None:
-        """Parse a piece; a callback within it may reset the count, so the count is approximate."""
+        """Parse a piece; a callback may reset the count meanwhile, so the count is approximate."""
         self._in_parser += len(piece)
         try:
             self.parser.feed_data(piece)
@@ -217,7 +221,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_parser = self._body = 0
 
     def on_headers_complete(self) -> None:
-        """Check the headers; the connection can be kept alive only once the body is whole."""
+        """Check the headers; the connection can be kept alive only if the whole body arrives."""
         self._head_timer.stop()
         self._in_parser = 0
         size = sum(len(name) + len(value) + LINE_OVERHEAD for name, value in self.headers)
@@ -226,15 +230,15 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self._has_valid_host():
             raise WrongHost
         super().on_headers_complete()
-        # As for invalid UTF-8: no id contains a NUL, and PostgreSQL stores none.
+        # Refused like invalid UTF-8: no id contains a NUL, and PostgreSQL can't store a NUL.
         self.scope["path"] = self.scope["path"].replace("\0", "\N{REPLACEMENT CHARACTER}")
         if self.open_connections is not None:
             self.open_connections.add(self)
         self._keep_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
-        self.headers = []  # trailers follow, which are no headers (RFC 9110, section 6.5.1)
+        self.headers = []  # trailers follow, which aren't headers (RFC 9110, section 6.5.1)
 
     def on_body(self, body: bytes) -> None:
-        """Pass the body on, and stop reading while the application has too much of it."""
+        """Pass the body on; stop reading while the application has too many unread bytes."""
         super().on_body(body)
         self._in_parser = 0
         self._body += len(body)
@@ -249,7 +253,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = self._keep_alive
 
     def on_response_complete(self) -> None:
-        """Resume with the unparsed rest."""
+        """Continue with the unparsed bytes."""
         super().on_response_complete()
         self.flow.resume_reading()
         if self._unparsed:
@@ -261,9 +265,9 @@ class BoundedProtocol(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn's own never waits
-        """Answer a whole request before closing: the client has closed only its half.
+        """Answer a whole request before closing, because the client has closed only its half.
 
-        Otherwise the transport closes once it has written the rest.
+        Without a whole request, the transport closes after the remaining bytes are written.
         """
         if self._is_answering() and not self.cycle.more_body:
             self._ignores_input = False  # no more input can arrive
@@ -273,13 +277,13 @@ class BoundedProtocol(HttpToolsProtocol):
         return False
 
     def pause_writing(self) -> None:
-        """Start the time limit of a client that reads slower than we write."""
+        """Start the time limit for a client that reads more slowly than we write."""
         super().pause_writing()
         self._start_write_timer()
         self._update_size()
 
     def resume_writing(self) -> None:
-        """Stop the time limit: the client has read most of it."""
+        """Stop the time limit: the client has read most of the answer."""
         super().resume_writing()
         self._update_size()
         if not self.transport.is_closing():
@@ -322,7 +326,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return bool(self._unparsed) or self._has_request_queued()
 
     def _has_valid_host(self) -> bool:
-        """Return whether there is one valid Host, as HTTP/1.1 requires (RFC 9112, section 3.2)."""
+        """True if there is exactly one valid Host, as HTTP/1.1 requires (RFC 9112, section 3.2)."""
         hosts = [value for name, value in self.headers if name == b"host"]
         if not hosts:
             return self.parser.get_http_version() == "1.0"
@@ -333,7 +337,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _refuse(self, status: int, code: str, message: str) -> None:
-        """Refuse the request and read no more; a whole request before it is answered first."""
+        """Refuse the request and stop reading; an earlier whole request is answered first."""
         self._ignores_input = True
         if self._is_answering() and not self.cycle.more_body:
             self.cycle.keep_alive = False
@@ -362,7 +366,7 @@ class BoundedProtocol(HttpToolsProtocol):
         return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])
 
     def _close(self) -> None:
-        """Close the connection, only our half at first if the client may still be sending.
+        """Close the connection; if the client may still be sending, close only our half first.
 
         Closing a socket with unread input resets it, and the client may lose the answer that
         explains the refusal (RFC 9112, section 9.6).
@@ -392,29 +396,29 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 class HeadTooLarge(Exception):
-    """A request line and headers beyond MAX_HEAD or MAX_FIELDS."""
+    """The request line and headers exceed MAX_HEAD or MAX_FIELDS."""
 
 
 class WrongHost(Exception):
-    """A request with no Host, several, or an invalid one."""
+    """The request has no Host, several Hosts, or an invalid Host."""
 
 
 EVENTS = ("connection_made", "connection_lost", "eof_received", "pause_writing", "resume_writing")
-"""Callbacks of a connection, apart from reading."""
+"""The callbacks of a connection except those for reading."""
 
 
 class BoundedReader(asyncio.BufferedProtocol):
-    """The reader of a connection: a limited amount at a time, into a buffer shared by all."""
+    """Reads a connection in limited amounts, into a buffer that all connections share."""
 
     _READ = memoryview(bytearray(READ))
 
     def __init__(self, protocol: BoundedProtocol) -> None:
         self._protocol = protocol
-        for event in EVENTS:  # directly, without a call in between
+        for event in EVENTS:  # directly, without another call in between
             setattr(self, event, getattr(protocol, event))
 
     def get_buffer(self, _sizehint: int) -> memoryview:
-        """Return the shared buffer, which is emptied before another connection reads."""
+        """Return the shared buffer; it is emptied before another connection reads."""
         return self._READ
 
     def buffer_updated(self, nbytes: int) -> None:

@@ -1,6 +1,6 @@
-"""The counters of the service, the chat and the database, by the names under which the code counts.
+"""The counters of the service, the chat and the database, by their names in the code.
 
-A test checks that each count in the code has a family here, with as many labels.
+A test checks that each counter in the code has a family here with the same number of labels.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DATABASE = (
         (("committed", "aborted", "unknown"),),
     ),
 )
-"""Those of a PostgreSQL server."""
+"""The counters of a PostgreSQL server."""
 
 SERVICE = (
     metrics.Family(
@@ -113,5 +113,5 @@ CHAT = (
 
 
 def of_engine(engine: database.Engine) -> tuple[metrics.Family, ...]:
-    """Return the counters of a process whose database is of this kind."""
+    """Return the counters of a process with this kind of database."""
     return (*SERVICE, *CHAT, *(DATABASE if engine == "postgresql" else ()))

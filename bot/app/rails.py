@@ -1,4 +1,4 @@
-"""The rails of RAILS: how each is built from the settings."""
+"""Building the rails that RAILS names from the settings."""
 
 from __future__ import annotations
 
@@ -65,16 +65,17 @@ BUILDERS: Mapping[str, Builder] = {
     payout_account.LNBITS: _lnbits,
     payout_account.NWC: _nwc,
 }
-"""The rail of each kind, from the settings, the clock (epoch ms) and the budgets of hosts.
+"""The builder of each kind of rail; takes the settings, the clock (epoch ms) and the hosts'
+budgets.
 
-Nothing of a kind is loaded that RAILS doesn't name: it would take memory and time at each start.
+Only kinds that RAILS names are imported: the others would take memory and time at each start.
 """
 
 
 def build_rails(
     settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None = None
 ) -> rail.Rails:
-    """Build the rails of all kinds that the settings name, without `calls` just to read them."""
+    """Build the rails of all kinds that the settings name; without `calls`, for reading only."""
     return rail.Rails(*(BUILDERS[kind](settings, now, calls) for kind in settings.rails))
 
 
@@ -83,9 +84,10 @@ def _allow(settings: config.Settings) -> webhook_addresses.AllowList:
 
 
 class ExchangeSide:
-    """The exchange of this installation; `job` asks public sources, None if nobody needs them.
+    """The exchange of this installation; `job` asks public sources, None if no rates are needed.
 
-    Test money and RATES_URLS=table use the packaged table; banks alone convert nothing.
+    Test money and RATES_URLS=table use the packaged table. With bank accounts only, nothing is
+    converted.
     """
 
     def __init__(
@@ -104,7 +106,7 @@ class ExchangeSide:
 
 
 def asks_sources(settings: config.Settings) -> bool:
-    """Return whether prices are converted at the rates of public sources."""
+    """True if prices are converted at the rates of public sources."""
     converts = not settings.test_money and set(settings.rails) != {payout_account.BANK}
     return converts and settings.rates_urls != (config.RATES_TABLE,)
 

@@ -1,4 +1,4 @@
-"""What all parts of the application share: settings, database, keys, clock."""
+"""Resources that all parts of the application share: settings, database, keys, clock."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from bot.core.replicas import leadership, membership, replica
 log = structlog.get_logger()
 
 # Settings that replicas have to share. Each replica stores a keyed digest of each setting. The key
-# is the SECRET_KEY, so that nobody who reads the database can try values, and replicas with
-# different keys differ in everything.
+# is the SECRET_KEY: so a reader of the database can't try values, and all digests of replicas with
+# different keys differ.
 
 OWN = frozenset(
     [
@@ -37,21 +37,21 @@ OWN = frozenset(
         *("metrics_token", "log_level", "log_format"),
     ]
 )
-"""Settings that each replica may have of its own: how it is reached, and how it is watched."""
+"""Settings that may differ between replicas: how a replica is reached and monitored."""
 
 DIGITS = 12
-"""Hexadecimal digits of a digest: it only has to differ by accident."""
+"""Hexadecimal digits of a digest, which has to detect only accidental differences."""
 
 
 def digest_settings(settings: config.Settings) -> str:
-    """Return the digests of the shared settings, as JSON by name."""
+    """Return the digests of the shared settings by name, as JSON."""
     key = settings.secret_key.get_secret_value() if settings.secret_key else ""
     names = (name for name in type(settings).model_fields if name not in OWN)
     return json.dumps({name.upper(): _digest(key, name, settings) for name in names})
 
 
 def find_differences(digests: str, others: str) -> list[str]:
-    """Return the names of the settings that differ; a version may have some that others lack."""
+    """Return the names of the settings that differ; a setting may be missing in another version."""
     ours, theirs = json.loads(digests), json.loads(others)
     return [name for name in ours if name in theirs and ours[name] != theirs[name]]
 
@@ -63,14 +63,14 @@ def _digest(key: str, name: str, settings: config.Settings) -> str:
     return hmac.digest(key.encode(), text.encode(), "sha256").hex()[:DIGITS]
 
 
-# Roles of a process: whether it serves requests, and whether it may become the lead.
+# Roles of a process: whether it serves requests and may become the lead.
 
 SERVICE = "service"
-"""The lead among processes that serve without a chat: it sweeps, and asks for exchange rates."""
+"""The lead of processes without a chat, which sweeps and asks for exchange rates."""
 
 
 class Role(StrEnum):
-    """What a process does of the work that replicas share."""
+    """The share of the replicas' work that a process does."""
 
     ALL = "all"
     API = "api"
@@ -78,17 +78,17 @@ class Role(StrEnum):
 
     @property
     def serves(self) -> bool:
-        """Return whether it serves pages, the API and webhooks, and works the service's queues."""
+        """True if the process serves pages, the API, webhooks and the service's queues."""
         return self is not Role.LEAD
 
     @property
     def may_lead(self) -> bool:
-        """Return whether it may become the lead, which does what one replica does for all."""
+        """True if the process may become the lead, which does the work for all replicas."""
         return self is not Role.API
 
 
 def check_role(role: Role, database_url: str) -> None:
-    """Raise ConfigProblem for a role that needs other replicas where there can be none."""
+    """Raise ConfigProblem if a role needs other replicas and the database allows none."""
     if role is not Role.ALL and not urls.is_postgres(database_url):
         raise errors.ConfigProblem(
             f"run --role {role}: a SQLite file has one process, which does everything: leave the"
@@ -97,14 +97,14 @@ def check_role(role: Role, database_url: str) -> None:
 
 
 def make_replica(shared: SharedResources, role: Role) -> replica.Replica:
-    """Return this process as a replica, not started yet."""
+    """Return this process as a replica that is not started yet."""
     settings = digest_settings(shared.settings)
     info = membership.ReplicaInfo(role, __version__, len(migrations.MIGRATIONS), settings)
     return replica.open_replica(shared.db, info, shared.now)
 
 
 def make_election(replica: replica.Replica, role: Role, lead: str) -> leadership.LeaderElection:
-    """Join the election of a lead; return one that is never won for a role that can't lead."""
+    """Return the election of a lead; a role that can't lead gets an election that it never wins."""
     if role.may_lead:
         return replica.join_election(lead)
 
@@ -117,12 +117,12 @@ def make_election(replica: replica.Replica, role: Role, lead: str) -> leadership
 USED = (
     "SELECT name FROM kept_secrets WHERE name = 'deployment' UNION ALL SELECT id FROM apps LIMIT 1"
 )
-"""Anything that a start, or `apps create`, leaves in a database."""
+"""Finds any row that a start or `apps create` leaves in a database."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedResources:
-    """What the service and the chat both need."""
+    """Resources that both the service and the chat need."""
 
     settings: config.Settings
     db: database.Database
@@ -130,13 +130,13 @@ class SharedResources:
     now: Callable[[], int]
     """Returns UTC epoch ms."""
     chat_page: str | None = None
-    """The path of the page where people chat with the bot if that isn't Telegram."""
+    """The path of the page where people chat with the bot if they don't use Telegram."""
 
 
 def open_vault(settings: config.Settings, database: database.Database) -> Vault:
-    """Return the vault of SECRET_KEY, or of the key that is kept beside the database.
+    """Return the vault of SECRET_KEY, or of the key file next to the database.
 
-    Raises ConfigProblem if the database was sealed with another key, or its key is lost.
+    Raises ConfigProblem if the database was sealed with another key, or if its key is lost.
     """
     if settings.secret_key is None:
         path = key_path(settings)
@@ -153,7 +153,7 @@ def open_vault(settings: config.Settings, database: database.Database) -> Vault:
 
 
 def log_database(settings: config.Settings, database: database.Database) -> None:
-    """Log which database it is, and that it is new: DATABASE_URL or the folder may be wrong."""
+    """Log which database is used and whether it is new: DATABASE_URL or the folder may be wrong."""
     place = opening.place_of(settings.database_url)
     if database.run(lambda tx: tx.one(USED)):
         log.info("database opened", database=place)
@@ -163,12 +163,12 @@ def log_database(settings: config.Settings, database: database.Database) -> None
 
 
 def deployment(database: database.Database, keys: Vault) -> str:
-    """Return the name that this installation's replicas share; public but unguessable."""
+    """Return the name of this installation, which its replicas share; public but unguessable."""
     return database.run(lambda tx: load_or_create(tx, keys, "deployment", lambda: token_hex(8)))
 
 
 def warn_of_another_past(database: database.Database) -> None:
-    """Log what to do if the database's server has failed over or was recovered since."""
+    """Log an error if the database may have gone back in time, after a failover or a recovery."""
     if change := database.run(timelines.note):
         log.error("the database may have gone back in time", reason=change)
 
@@ -179,7 +179,7 @@ def key_path(settings: config.Settings) -> Path:
 
 
 def restrict_files(settings: config.Settings) -> None:
-    """Make the database and the key readable for their owner alone, as copies may not be."""
+    """Make the database and the key readable only by their owner; copied files may not be."""
     if urls.is_postgres(settings.database_url):
         return
     files = private_files.database_files(urls.sqlite_path(settings.database_url))

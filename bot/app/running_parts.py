@@ -1,4 +1,4 @@
-"""Workers and loops at work, started and stopped together, by a process or by each lead it wins."""
+"""Workers and loops that start and stop together, for a process or for each lead that it wins."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from bot.core.replicas import leadership
 log = structlog.get_logger()
 
 CANCEL_SECONDS = 0.2
-"""Seconds until a task that has not ended is cancelled once more."""
+"""Seconds until a task that has not ended is cancelled again."""
 
 
 class RunningParts:
-    """Parts at work; `failed` is called for each that ended by an error.
+    """Running parts; `failed` is called for each part that ends with an error.
 
-    A part that finds another replica to lead did not fail: it waits for its stop.
+    If a part finds that another replica leads, it hasn't failed: it waits until it is stopped.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class RunningParts:
             self.working[queue_handler.queue.name] = self._watched(worker.run())
 
     def start(self, loop: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Start what runs until it ends or is cancelled."""
+        """Start a loop, which runs until it ends or is cancelled."""
         task = self._watched(loop)
         self._loops.add(task)
         task.add_done_callback(self._loops.discard)
         return task
 
     def ended(self) -> list[str]:
-        """Return the names of the queues whose workers were ended; those of a lost lead return."""
+        """Return the queues whose workers ended with an error; workers of a lost lead return."""
         return [
             name
             for name, task in self.working.items()
@@ -60,7 +60,7 @@ class RunningParts:
         ]
 
     async def stop(self, patience: float) -> None:
-        """Cancel the loops, stop the workers within `patience` seconds, and close the rest.
+        """Cancel the loops, stop the workers within `patience` seconds, and close the other parts.
 
         Idempotent: a stop that was cancelled can be repeated.
         """
@@ -84,7 +84,7 @@ class RunningParts:
             self._failed()
 
     def _note(self, outcome: BaseException | None) -> bool:
-        """Log an error; return whether it is one."""
+        """Log the outcome if it is an error; return True in that case."""
         if outcome is None or isinstance(outcome, errors.NoLongerLead | asyncio.CancelledError):
             return False
         log.error("a part of the application failed", exc_info=outcome)
@@ -92,7 +92,7 @@ class RunningParts:
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel tasks until all have ended: `asyncio.wait_for` loses a cancellation now and then."""
+    """Cancel tasks until all have ended: `asyncio.wait_for` sometimes loses a cancellation."""
     while pending := [task for task in tasks if not task.done()]:
         for task in pending:
             task.cancel()
@@ -100,13 +100,13 @@ async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 
 LOST_PATIENCE = 0.5
-"""Seconds for calls under way once the lead is lost: two seconds later another replica leads."""
+"""Seconds for unfinished calls after the lead is lost; two seconds later another replica leads."""
 
 
 class Leadership:
-    """Runs the parts that `begin` starts for each lead that `election` wins.
+    """Runs the lead's parts whenever `election` is won.
 
-    `begin` is called with the lead and with a new set of parts, which it starts.
+    `begin` is called with the lead and a new set of parts, and starts them.
     """
 
     def __init__(
@@ -123,15 +123,15 @@ class Leadership:
 
     @property
     def leads(self) -> bool:
-        """Return whether this process leads."""
+        """True if this process leads."""
         return self.parts is not None
 
     def holds(self, lead: database.WriteLease) -> bool:
-        """Return whether a lead that was won is held at this moment."""
+        """True if this process still holds a lead that it won."""
         return self._election.holds(lead)
 
     def ended(self) -> list[str]:
-        """Return the names of the lead's queues whose workers have ended before their stop."""
+        """Return the lead's queues whose workers have ended before they were stopped."""
         return self.parts.ended() if self.parts is not None else []
 
     async def run(self) -> None:
@@ -139,7 +139,7 @@ class Leadership:
         self._task = asyncio.current_task()
         while True:
             lead = await self._election.won()
-            if lead.term:  # a process alone has none
+            if lead.term:  # a single process has no election
                 log.info("lead won", term=lead.term)
             self.parts = self._make_parts()
             self._begin(lead, self.parts)

@@ -1,4 +1,4 @@
-"""The embedded payment request service, and the sending of its webhooks and letters."""
+"""The embedded payment request service, with its webhooks and emails."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 NOTIFICATIONS_KEPT = 30 * 24 * 3600 * 1000
-"""Milliseconds for which settled notifications can be looked up."""
+"""Milliseconds for which settled notifications are kept."""
 
 CHECKOUTS_KEPT = 30 * 24 * 3600 * 1000
-"""Milliseconds within which test money may still be reported for a checkout that was given up."""
+"""Milliseconds for which test money may still be reported for an abandoned checkout."""
 
 REAL_CHECKOUTS_KEPT = 180 * 24 * 3600 * 1000
-"""Milliseconds within which a seller may still confirm a checkout of real money."""
+"""Milliseconds for which a seller may still confirm a checkout of real money."""
 
 BATCH = 500
-"""Rows deleted in one transaction: on SQLite payments wait for it."""
+"""Rows deleted in one transaction; on SQLite, payments wait meanwhile."""
 
 REQUESTS = 20
 """Requests whose checkouts are closed or deleted in one transaction, which locks them all."""
@@ -49,9 +49,9 @@ REQUESTS = 20
 class ServiceSide:
     """The service; `own` are the credentials with which the bot calls it.
 
-    `receiver` is the application with the bot's own receiver of webhooks, None where this process
-    has none; `bot_name` and `chat_page` are those of the service. `checks` ask the
-    servers that the service depends on. `loops` run on every replica, `lead_loops` on the lead.
+    `receiver` is the application that receives the bot's own webhooks, None if this process has no
+    receiver. `bot_name` and `chat_page` are passed to the service. `checks` ask the servers that
+    the service depends on. `loops` run on every replica, `lead_loops` on the lead.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class ServiceSide:
         self.app: FastAPI = app.create_app(service)
 
     async def sweep(self, moment: int) -> None:
-        """Delete what is too old at `moment`, and store the states that time has changed."""
+        """Delete expired data at `moment`, and store the states that have changed with time."""
         close = partial(inventory.close_lapsed, now=moment, most=REQUESTS)
         while await self._db.bulk(close):
             pass
@@ -179,7 +179,7 @@ class ServiceSide:
 def _replica_loops(
     counts: rate_limits.SharedCounts | None, job: rates_job.RatesJob | None
 ) -> list[Callable[[], Coroutine[Any, Any, None]]]:
-    """Return the loops that keep a replica's memory like the others'; a process alone has none."""
+    """Return the loops that synchronize replicas' memory; a single process has no such loops."""
     if counts is None:
         return []
     return [counts.run, job.follow] if job else [counts.run]

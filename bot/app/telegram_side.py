@@ -1,4 +1,4 @@
-"""The Telegram side: what every replica has of the chat, and what the lead runs of it."""
+"""The Telegram side: the chat's parts on every replica, and the parts that only the lead runs."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 CALLBACKS_AT_ONCE = 4
-"""Callbacks answered at a time."""
+"""The most callback queries answered at the same time."""
 
 OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + downloads.PHOTOS_AT_ONCE + FILES_AT_ONCE + 2
-"""Connections for everything but messages and inline queries, the profile and health checks
-included: neither waits for the other."""
+"""Connections for everything except messages and inline queries: callbacks, photos, files, the
+profile and health checks, which don't wait for each other."""
 
 ANSWER_SECONDS = 3.0
-"""How long a start waits for Telegram's first answer, which may refuse the token."""
+"""Seconds that a start waits for Telegram's first answer, which may refuse the token."""
 
 
 class TelegramBots:
-    """Clients of one bot, each with connections of its own."""
+    """The clients of one bot, each with its own connections."""
 
     problem: str | None
-    """Why Telegram was not reached yet; None once it was."""
+    """The reason why Telegram was not reached yet; None after the first contact."""
 
     asked: asyncio.Event
-    """Set once the first call has ended, or takes so long that payers are served without it."""
+    """Set when the first call has ended, or takes so long that payers are served without it."""
 
     def __init__(self, root: str, token: str) -> None:
         self.messages = make_bot(root, token, SENT_AT_ONCE)
@@ -79,9 +79,9 @@ class TelegramBots:
         self._chosen.set()
 
     async def reach(self) -> None:
-        """Ask Telegram who we are, until it answers; wait for a choice of mode under way.
+        """Ask Telegram for the bot's name until it answers; wait for a pending choice of mode.
 
-        Raises ConfigError if it refuses the token.
+        Raises ConfigError if Telegram refuses the token.
         """
         asyncio.get_running_loop().call_later(ANSWER_SECONDS, self.asked.set)
         await self._until_done(self._initialize)
@@ -91,9 +91,9 @@ class TelegramBots:
         self.problem = None
 
     async def choose_mode(self, url: str | None, secret: str) -> None:
-        """Ask Telegram, once it was reached, to send updates to `url`; None for polling.
+        """After Telegram is reached, ask it to send updates to `url`; None for polling.
 
-        Retry until it does. For the lead alone: the bot has one mode.
+        Retries until it agrees. Only the lead calls this, because the bot has one mode.
         """
         self._chosen.clear()
         try:
@@ -141,7 +141,7 @@ class TelegramBots:
             log.warning("the bot api server has no deleteWebhook: polling all the same")
 
     async def check(self) -> None:
-        """Ask Telegram whether it answers. Raises TelegramError."""
+        """Check that Telegram answers. Raises TelegramError."""
         await self.others.get_me()
 
     async def close(self) -> None:
@@ -150,7 +150,7 @@ class TelegramBots:
 
 
 def make_bot(root: str, token: str, connections: int) -> Bot:
-    """Return a client with at most this number of connections, all its own."""
+    """Return a client with its own connections, at most this number."""
     request = transport.Transport(root, connections)
     return Bot(
         token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot",
@@ -160,9 +160,9 @@ def make_bot(root: str, token: str, connections: int) -> Bot:
 
 @dataclass(frozen=True, slots=True)
 class TelegramParts:
-    """What every replica's part of the chat and the lead's have in common.
+    """Parts of the chat that every replica and the lead share.
 
-    Parts that change the chat's data are built for a view of the database.
+    Parts that change the chat's data are built for one view of the database.
     """
 
     shared: resources.SharedResources
@@ -171,7 +171,7 @@ class TelegramParts:
     receiver: str
     """The address, without a path, to which the service sends webhooks."""
     secret: str = field(repr=False)
-    """The secret in the headers of Telegram's calls of our webhook."""
+    """The secret header of Telegram's calls to our webhook."""
     token: str = field(repr=False)
     bots: TelegramBots
     queues: Queues
@@ -204,7 +204,7 @@ class TelegramParts:
 
     @property
     def rails(self) -> tuple[str, ...]:
-        """Return the kinds of real money that the embedded service takes."""
+        """Return the kinds of real money that the embedded service accepts."""
         settings = self.settings
         return () if settings.payments_url or settings.test_money else settings.rails
 
@@ -233,10 +233,10 @@ class TelegramParts:
 
 
 MOST_SKEW = 1_500
-"""Milliseconds by which the clocks of replicas may differ, and messages arrive late.
+"""Milliseconds for the difference between replicas' clocks and for late messages.
 
-A lead whose clock is ahead of the former lead's takes the last messages for older than they are,
-and would send the next ones too early.
+If a new lead's clock is ahead of the former lead's, the last messages seem older than they are, and
+the next messages would be sent too early.
 """
 
 EVENTS = ("payment", "checkout.claimed")
@@ -244,11 +244,11 @@ EVENTS = ("payment", "checkout.claimed")
 
 
 class TelegramLead:
-    """The chat's work for as long as this process leads; made anew for each lead.
+    """The chat's work while this process leads; created for each lead.
 
-    `db` is the view of the database that the lead has: its transactions fail as soon as another
-    replica leads. `inline` takes the inline queries among polled updates. `holds` returns whether
-    this process still has the lead: no message is sent without it.
+    `db` is the lead's view of the database: its transactions fail as soon as another replica leads.
+    `inline` takes the inline queries among polled updates. `holds` returns True while this process
+    has the lead; otherwise no message is sent.
     """
 
     def __init__(
@@ -269,7 +269,7 @@ class TelegramLead:
         self._downloads = downloads.Downloads(parts.bots.others, settings.telegram_api_url, now)
 
     def begin(self, running: running_parts.RunningParts) -> None:
-        """Start all of it, to be stopped with `running`."""
+        """Start all parts; they stop with `running`."""
         running.closers += [self._poller.close, self._downloads.close]
         running.start(self._run(running))
 
@@ -285,7 +285,7 @@ class TelegramLead:
             running.start(self._poller.run())
 
     async def _send(self, running: running_parts.RunningParts) -> None:
-        """Start sending, within Telegram's limits by the former lead's clock too."""
+        """Start sending, within Telegram's limits even by the former lead's clock."""
         messages = self._parts.queues.messages
         if self._db.engine == "postgresql":
             now = self._parts.now
@@ -345,13 +345,13 @@ class TelegramLead:
         return self._parts.bots.messages.username or ""  # before it was reached
 
     async def _set_profile(self) -> None:
-        """Set the bot's profile; its texts are read in a thread, apart from the event loop."""
+        """Set the bot's profile; the texts are loaded in a thread, outside the event loop."""
         await asyncio.to_thread(translations.load)
         await asyncio.to_thread(zones.load)
         await transport.set_profile(self._parts.bots.others)
 
     async def sweep(self, moment: int) -> None:
-        """Delete settled messages, lanes, pictures and texts that are too old at `moment`."""
+        """Delete expired messages, lanes, pictures and texts at `moment`."""
         queues = self._parts.queues
         for queue in (
             queues.updates, queues.jobs, queues.messages, queues.answers, queues.photos,
@@ -372,8 +372,8 @@ class TelegramLead:
 class TelegramSide:
     """The chat's routes and its connections to Telegram, which every replica has.
 
-    `receiver` is the address, without a path, to which the payment service sends webhooks, and
-    `proof` what a webhook must prove. Raises ConfigError without a BOT_TOKEN.
+    `receiver` is the address, without a path, to which the payment service sends webhooks. `proof`
+    holds the secrets that authenticate webhooks. Raises ConfigError without a BOT_TOKEN.
     """
 
     def __init__(
@@ -410,15 +410,15 @@ class TelegramSide:
 
     @property
     def bot_name(self) -> str | None:
-        """Return the bot's username, None until Telegram was reached."""
+        """Return the bot's username; None until Telegram is reached."""
         bots = self._parts.bots
         return None if bots.problem else bots.messages.username
 
     def watch(self, readiness: readiness.Readiness) -> None:
-        """Add the checks of Telegram and of a payment service that is another server.
+        """Add the checks of Telegram and of an external payment service.
 
-        Messages can wait for Telegram. Its first answer is awaited, so that a deployment with a
-        wrong token is never ready, and doesn't end the process before it.
+        Later, messages can wait for Telegram. But its first answer is awaited, so that a deployment
+        with a wrong token is never ready and doesn't end the former process.
         """
         bots, client = self._parts.bots, self._parts.client
 
@@ -435,7 +435,7 @@ class TelegramSide:
         await self._parts.bots.reach()
 
     def lead(self, lead: database.WriteLease, holds: Callable[[], bool]) -> TelegramLead:
-        """Return what this replica does for all while it has this lead, as `holds` says."""
+        """Return the work that this replica does for all while `holds` returns True."""
         view = self._whole_db.in_write_scope(WRITE_SCOPE, lead)
         return TelegramLead(self._parts, view, self._searching.take, holds)
 

@@ -1,4 +1,4 @@
-"""The web server, and the socket it listens on."""
+"""The web server and its listening sockets."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ if TYPE_CHECKING:
 
 # The accept loop, which survives a lack of file handles.
 #
-# Without handles, uvloop's own server calls accept(2) again at once, endlessly and without a log
-# line: libuv then has no spare handle to close for its trick (`uv__emfile_trick`).
+# Without free handles, uvloop's own server calls accept(2) in an endless loop without a log line,
+# because libuv has no spare handle to close for its trick (`uv__emfile_trick`).
 
 
 AT_ONCE = 64
 """Connections accepted before other tasks run."""
 
 PAUSE_SECONDS = 1.0
-"""For which new connections wait in the kernel's queue once handles have run out."""
+"""Time for which new connections wait in the kernel's queue if handles have run out."""
 
 RESERVE = 64
-"""Handles left for the database and our own calls, at most a quarter of all."""
+"""Handles reserved for the database and our own calls, at most a quarter of all handles."""
 
 SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-"""Errors of accept(2) for a lack of resources; all others concern one connection."""
+"""Errors of accept(2) that mean a lack of resources; all others concern one connection."""
 
 GONE = (BlockingIOError, InterruptedError, ConnectionAbortedError)
-"""Errors of accept(2) if no client is there, or no longer."""
+"""Errors of accept(2) if no client is waiting any longer."""
 
 
 class Acceptor:
     """The accept loop of a listening socket, which starts at once.
 
-    If there is no room for one more, it closes idle ones of `connections`; None for our own socket,
-    which has no limit.
+    If there is no room for another connection, it closes idle connections of `connections`; None
+    for our own socket, which has no limit.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Acceptor:
         connections: connections.OpenConnections | None = None,
     ) -> None:
         listener.settimeout(0)
-        # Connections inherit it; otherwise the second piece of an answer waits for an ACK.
+        # Connections inherit this option; otherwise the second part of an answer waits for an ACK.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._listener = listener
         self._protocol = protocol
@@ -82,7 +82,7 @@ class Acceptor:
             self._resuming.cancel()
 
     async def wait_closed(self) -> None:
-        """Wait for nothing: accepted connections belong to the server."""
+        """Return at once: accepted connections belong to the server."""
 
     def _resume(self) -> None:
         self._resuming = None
@@ -127,7 +127,7 @@ class Acceptor:
 
 
 def _is_short(handle: int) -> bool:
-    """Return whether few handles are left: the system assigns the lowest that is free."""
+    """True if few handles are left, because the system assigns the lowest free handle."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return limit != resource.RLIM_INFINITY and handle >= limit - min(RESERVE, limit // 4)
 
@@ -138,45 +138,45 @@ def _is_short(handle: int) -> bool:
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 SWITCH_SECONDS = 0.0005
-"""A tenth of Python's own interval."""
+"""A tenth of Python's default."""
 
 MOST_FILES = 65_536
-"""Open files that we ask for, as each connection is one; the usual limit is 1,024."""
+"""The limit of open files to request, as each connection uses one; the usual limit is 1,024."""
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """Parameters of glibc's mallopt(3)."""
 
 ARENAS = 1
-"""Heaps of the process. Nearly all allocations happen under the interpreter's lock: heaps of their
-own gain threads nothing, and each keeps the most memory that its thread ever needed."""
+"""Number of heaps. Nearly all allocations happen under the interpreter's lock, so a heap for each
+thread gains nothing, and each heap keeps the most memory that its thread ever needed."""
 
 MAPPED_BYTES = 256 * 1024
-"""From this size on an allocation is a mapping of its own, which is returned when it is freed."""
+"""An allocation of at least this size has its own mapping, which is returned when it is freed."""
 
 
 def shorten_switch_interval() -> None:
-    """Shorten the time for which a busy thread keeps the interpreter from others.
+    """Shorten the time for which a busy thread keeps the interpreter's lock.
 
-    A reader's and the writer's thread release it at each call of SQLite, and would then wait for a
-    whole interval of the event loop's thread.
+    The database threads release the lock at each SQLite call, and would then wait for a whole
+    interval of the event loop's thread.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def freeze_memory() -> None:
-    """Hide all present objects from the garbage collector: they live as long as the process.
+    """Hide all current objects from the garbage collector: they live as long as the process.
 
-    Otherwise each full collection, several a minute under load, examines them all and stops the
-    process for a tenth of a second. For the same reason nothing is collected here: a start leaves
-    hardly any garbage.
+    Otherwise each full collection, several a minute under load, examines all these objects and
+    stops the process for a tenth of a second. For the same reason, nothing is collected here: a
+    start leaves hardly any garbage.
     """
     gc.freeze()
 
 
 def return_freed_memory() -> None:
-    """Set glibc to return the memory of peaks; other allocators stay as they are.
+    """Make glibc return memory after peaks; other allocators are not changed.
 
-    Call it before the process starts its first thread.
+    Call this before the process starts its first thread.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -185,7 +185,7 @@ def return_freed_memory() -> None:
 
 
 def raise_file_limit() -> None:
-    """Raise the limit of open files as far as the system allows."""
+    """Raise the limit of open files up to MOST_FILES, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -207,11 +207,11 @@ def stop_signals(stop: Callable[[], None]) -> Iterator[None]:
 
 BACKLOG = 2048
 IDLE_SECONDS = 20
-"""For which a connection may be idle: longer than clients keep theirs (httpx five seconds), or a
-call that is sent just when we close would lose its answer."""
+"""Time for which a connection may be idle. Clients close sooner (httpx after five seconds):
+otherwise a call that is sent just when we close would lose its answer."""
 
 SEVERAL = {"::": ("::", "0.0.0.0"), "localhost": ("127.0.0.1", "::1")}  # noqa: S104 - the operator's choice
-"""Hosts that stand for several addresses, whatever `/etc/hosts` says."""
+"""Hosts that mean several addresses, regardless of `/etc/hosts`."""
 
 OTHER_PORTS = (8081, 8082)
 PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
@@ -221,8 +221,8 @@ class WebServer(uvicorn.Server):
     """uvicorn with bounded connections, and without its signal handlers, which end the process.
 
     `refused` is called with the status of each request that is refused before it can be read. The
-    socket `own` is for our own calls, which never queue behind strangers: these get `public`
-    instead of `app`, if that is given.
+    socket `own` is for our own calls, which never queue behind clients from outside. If `public` is
+    given, those clients get it instead of `app`.
     """
 
     def __init__(
@@ -277,7 +277,7 @@ class WebServer(uvicorn.Server):
         return made
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop gracefully; cancelled calls of slow clients are no errors in the log."""
+        """Stop gracefully; cancelled calls of slow clients are not logged as errors."""
         logger = logging.getLogger("uvicorn.error")
         logger.addFilter(_lower_level)
         try:
@@ -289,27 +289,27 @@ class WebServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle no signals: the application does."""
+        """Handle no signals: the application handles them."""
         yield
 
 
 def _lower_level(record: logging.LogRecord) -> bool:
-    """Reduce uvicorn's lines about cancelled calls to INFO; return whether to log them at all."""
+    """Lower uvicorn's lines about cancelled calls to INFO; return False for lines to drop."""
     if record.getMessage().startswith("Cancel "):
         record.levelno, record.levelname = logging.INFO, "INFO"
     return logging.getLogger(record.name).isEnabledFor(record.levelno)
 
 
 def _network(proxy: str) -> str:
-    """Normalize a network for uvicorn, which takes 10.0.0.1/8 for a name and trusts no proxy."""
+    """Normalize a network: uvicorn takes 10.0.0.1/8 for a name, and would trust no proxy."""
     return proxy if proxy == "*" else str(ipaddress.ip_network(proxy, strict=False))
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Open a listening socket for each address of a host; `::` stands for those of IPv4 too.
+    """Open a listening socket for each address of a host; `::` includes the IPv4 addresses.
 
-    These have a socket of their own: on one for both, callers over IPv4 would look like IPv6 and no
-    proxy would be trusted. Raises ConfigError if none can be used.
+    IPv4 has its own socket: on a shared socket, IPv4 callers would look like IPv6, and no proxy
+    would be trusted. Raises ConfigError if no address can be used.
     """
     opened: list[socket.socket] = []
     for family, address in _addresses(host, port):
@@ -317,7 +317,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
             opened.append(socket.create_server(address, family=family, backlog=BACKLOG))
         except OSError as error:
             if error.errno not in PORT_ERRORS:
-                continue  # another machine's address, or one of IPv6 where there is none
+                continue  # another machine's address, or an IPv6 address on a machine without IPv6
             for one in opened:
                 one.close()
             where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -334,7 +334,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 
 def _addresses(host: str, port: int) -> Iterator[tuple[socket.AddressFamily, Any]]:
-    """Yield the addresses of a host, each once and with its family; none for an unknown name."""
+    """Yield each address of a host once, with its family; nothing for an unknown name."""
     for name in SEVERAL.get(host, (host,)):
         try:
             found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)

@@ -14,10 +14,10 @@ from bot.service.requests import app_rows, applications, changes
 from bot.service.wire import body_parsing, json_answers
 
 HOUR = 3600 * 1000
-"""In milliseconds."""
+"""Milliseconds."""
 
 LONGEST_OVERLAP = 30 * 24
-"""In hours: a secret that is no longer trusted must not sign for ever."""
+"""Hours; a secret that is no longer trusted must not sign forever."""
 
 PROFILE = (
     click.option("--image-url", metavar="URL",
@@ -28,7 +28,7 @@ PROFILE = (
                  help=f"One of {', '.join(brand.COLOURS)}."),
     click.option("--description", metavar="TEXT", help="A line about them, up to 160 characters."),
 )  # fmt: skip
-"""Options of a seller's profile, without the name, whose option differs by command."""
+"""Options of a seller's profile, except the name, whose option differs by command."""
 
 
 def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -87,7 +87,7 @@ def apps_seller(app_id: str, clear: bool, **profile: str | None) -> None:  # noq
 
 
 def _given(**options: str | None) -> dict[str, Any]:
-    """Return the given options by their names in the interface; an empty one as None."""
+    """Return the given options by their names in the interface; None for an empty value."""
     names = {"image_url": "imageUrl", "accent_color": "accentColor"}
     named = {names.get(name, name): value for name, value in options.items() if value is not None}
     return {name: value or None for name, value in named.items()}
@@ -164,7 +164,7 @@ def apps_revoke(app_id: str, yes: bool) -> None:  # noqa: FBT001 - click passes 
 
 
 def _await_effect() -> None:
-    """Wait until no process accepts the former credentials any more, as we then print."""
+    """Wait until no process accepts the former credentials, because the command then says so."""
     time.sleep(applications.FRESH / 1000)
 
 

@@ -25,10 +25,10 @@ BAD_SETTING = 2
 
 
 class Commands(click.Group):
-    """The group of all commands; a foreseen error ends as a line, not as a traceback."""
+    """The group of all commands; an expected error is printed as a line, without a traceback."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Refuse arguments that are not text, which neither the database nor a terminal takes."""
+        """Refuse arguments that aren't text: neither the database nor a terminal accepts them."""
         text = "".join(args)
         # Bytes that are not UTF-8 have become lone surrogates (PEP 383).
         if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
@@ -36,7 +36,7 @@ class Commands(click.Group):
         return super().parse_args(ctx, args)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command; turn its error into lines and an exit code."""
+        """Run the command; print its error as lines and set an exit code."""
         try:
             return super().invoke(context)
         except (errors.ConfigError, errors.ConfigProblem) as error:
@@ -106,7 +106,7 @@ main.add_command(data_commands.export)
 
 
 def _application() -> type[application.Application]:
-    """Load the application; without it the other commands start in half the time."""
+    """Import the application only now: commands without it start in half the time."""
     with gc_frozen.gc_frozen():
         from bot.app import application  # noqa: PLC0415 - see above
     return application.Application
@@ -119,7 +119,7 @@ async def _serve(
 
 
 async def _demo(settings: config.Settings, *, browser: bool) -> None:
-    from bot.app.demo import prepare_demo  # noqa: PLC0415 - the sandbox is for the demo alone
+    from bot.app.demo import prepare_demo  # noqa: PLC0415 - only the demo needs the sandbox
 
     environment = prepare_demo(settings)
     application = _application()(
@@ -136,10 +136,10 @@ async def _demo(settings: config.Settings, *, browser: bool) -> None:
 
 
 def _open_page(page: str) -> None:
-    """Open the page if there is a desktop; elsewhere the address is printed."""
-    import webbrowser  # noqa: PLC0415 - the demo alone opens one
+    """Open the page in a browser, if there is a desktop."""
+    import webbrowser  # noqa: PLC0415 - only the demo opens a page
 
     with contextlib.suppress(webbrowser.Error):
         browser = webbrowser.get()
-        if type(browser) is not webbrowser.GenericBrowser:  # those draw in the terminal
+        if type(browser) is not webbrowser.GenericBrowser:  # generic browsers draw in the terminal
             browser.open(page)

@@ -1,4 +1,4 @@
-"""What all commands share: types of options, settings, the database, output for people and JSON."""
+"""Helpers of all commands: option types, settings, the database, output for people and as JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SHOWN_OF_PATH = 80
 """Characters shown of a path that is too long for the system."""
 
 MAX_LISTED = 10_000
-"""The most rows of a list: all of them are held in memory."""
+"""The most rows of a list, which is held in memory."""
 
 NOBODY_AGREED = 2
 """The exit code if nobody could be asked."""
@@ -59,25 +59,26 @@ FORMULA = re.compile(
 )
 """The beginning of a cell that a spreadsheet would take for a formula (owasp.org, CSV injection).
 
-A spreadsheet's separator depends on its language: if it is a semicolon, quotes around a cell with
-commas protect nothing in the cell. Spreadsheets drop blanks and quotes before a formula.
+A spreadsheet's separator depends on its language: if the separator is a semicolon, quotes around a
+cell with commas don't protect the cell. Spreadsheets drop blanks and quotes before a formula.
 """
 
 NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
-"""The mark by which Excel recognizes UTF-8; programs would read it as part of the first name."""
+"""The mark by which Excel recognizes UTF-8; programs would read it as part of the first column's
+name."""
 
 
 class Csv:
-    """CSV as in RFC 4180 with a line of names first; harmless in a spreadsheet."""
+    """CSV as in RFC 4180 with a header line; cells can't be formulas in a spreadsheet."""
 
     def __init__(self, *, for_people: bool) -> None:
         self._before = BOM if for_people else ""
         self._begun = False
 
     def line(self, record: Mapping[str, Any]) -> str:
-        """Format a record as a line; the first one follows the line of names."""
+        """Format a record as a line; the header line precedes the first record."""
         names = "" if self._begun else self._before + _row(record)
         self._begun = True
         return names + _row(map(_cell, record.values()))
@@ -92,7 +93,7 @@ class JsonLines:
 
 
 def in_ascii(text: str) -> str:
-    """Escape JSON as printable ASCII: strangers' texts could control the terminal."""
+    """Escape JSON as printable ASCII, because texts from outside could control the terminal."""
     text = text.replace("\x7f", "\\u007f")  # which json.dumps doesn't escape
     return NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
@@ -121,7 +122,7 @@ def _defused(text: str) -> str:
 
 
 class FilePath(click.ParamType[Path]):
-    """A path to a file or a folder; the command ends if the system finds the name too long."""
+    """A path to a file or a folder; the command fails if the name is too long for the system."""
 
     name = "path"
 
@@ -130,7 +131,7 @@ class FilePath(click.ParamType[Path]):
         path = Path(value)
         try:
             path.exists()
-        except OSError as error:  # its name is too long
+        except OSError as error:  # the name is too long
             self.fail(f"{error.strerror}: {str(path)[:SHOWN_OF_PATH]}…", param, ctx)
         return path
 
@@ -141,7 +142,7 @@ class Moment(click.ParamType[int]):
     name = "date"
 
     def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> int:
-        """Parse the argument; if that fails, end the command with the allowed forms."""
+        """Parse the argument; if that fails, the command ends and shows the allowed forms."""
         if isinstance(value, int):
             return value
         value = sanitize.typed(str(value), digits=True)
@@ -157,11 +158,11 @@ class Moment(click.ParamType[int]):
         return int(moment.timestamp() * 1000)
 
 
-# Settings, the database, and what is printed.
+# Settings, the database, and printing.
 
 
 def settings() -> config.Settings:
-    """Load the settings, configure logging by them, and log unknown names."""
+    """Load the settings, configure logging, and log unknown names."""
     loaded = config.load()
     log_setup.configure_logging(loaded.log_level, loaded.log_format, config.secrets(loaded))
     for one in config.find_unknown():
@@ -184,13 +185,13 @@ def in_transaction(
 
 
 def read_only(work: Callable[[database.Transaction], T]) -> T:
-    """Run `work`, which only reads, however long it takes: no payment waits for it.
+    """Run `work`, which only reads and may take long: no payment waits for it.
 
     Raises BotError if there is no database.
     """
     loaded = config.load()
     with _open_database(loaded) as database:
-        resources.open_vault(loaded, database)  # refuses another key than the database's
+        resources.open_vault(loaded, database)  # fails unless the key is the database's
         return asyncio.run(database.read(work))
 
 
@@ -212,7 +213,7 @@ def _open_database(
 def confirm(question: str, *, yes: bool) -> None:
     """Ask before something that can't be undone, unless the option `yes` was given.
 
-    Ends the command if the answer is no, or if nobody is there to be asked.
+    Ends the command if the answer is no, or if nobody can answer.
     """
     if yes:
         return
@@ -252,12 +253,12 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def print_message(text: str) -> None:
-    """Print a message to people, on standard error: programs read standard output."""
+    """Print a message for people, on standard error, because programs read standard output."""
     click.echo(sanitize.text(text), err=True)
 
 
 def time_text(moment: int | None) -> str | None:
-    """Format epoch ms as ISO 8601 in UTC, to the second; a foreign file may have any number."""
+    """Format epoch ms as ISO 8601 in UTC, to the second; accepts any number from a foreign file."""
     if moment is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The commands `audit`, `export` and `erase`: data listed, exported and erased."""
+"""The commands `audit`, `export` and `erase`, which list, export and erase data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AUDIT_COLUMNS = ("time", "who", "what", "subject", "details")
 
 EXPORTED = ("payments", "requests", "sellers", "receipts")
 WITH_PAYERS = ("payments", "receipts")
-"""What is exported with payers' personal data."""
+"""Exports that contain payers' personal data."""
 
 STILL_ELSEWHERE = (
     "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
@@ -78,7 +78,7 @@ def _row(line: ops_audit.Line, names: dict[str, str]) -> dict[str, Any]:
     name = names.get(line.actor)
     details = []
     for key, value in line.details.items():
-        # A list is shown as JSON, so that its parts stay apart.
+        # A list is shown as JSON, so that its items stay apart.
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         details.append(f"{key}: {text}")
     return {
@@ -176,7 +176,7 @@ async def _records(
     async for row in exports.read_payments(db, wanted):
         mark = returned.get((row["request_id"], row["id"]))
         record = exports.payment_record(row, payers=payers)
-        # The chat marks a payment as paid back before the service hears of it.
+        # The chat marks a payment as paid back before it notifies the service.
         of_chat = personal_data.payback_fields(mark, field_types.iso, payers=payers)
         yield record if record["paidBackAt"] else record | of_chat
 
@@ -241,7 +241,7 @@ def _open_output(output: Path | None) -> Iterator[BinaryIO]:
         raise
 
 
-# erase: payers' data is erased, the payments stay.
+# erase: erases payers' data, keeps the payments.
 
 
 @click.command()
@@ -328,7 +328,7 @@ def _announce(found: payer_erasure.Found) -> None:
 
 
 def _compact(url: str, tables: tuple[str, ...]) -> bool:
-    """Remove deleted rows from the file, or free their space on a server; False if it can't now."""
+    """Remove deleted rows from the file, or free their space on a server; False if that failed."""
     if urls.is_postgres(url):
         from bot.core.database.postgres import transfer_target  # noqa: PLC0415 - psycopg is for servers
 

@@ -1,4 +1,4 @@
-"""The commands `deliveries`: notifications about payments, which are webhooks and emails."""
+"""The commands `deliveries`: notifications about payments by webhook and email."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.service.notifications import notification, notification_queues, notific
 STATES = [state.value for state in notification.NotificationState]
 
 ANSWER_LINES = 3
-"""The most lines shown of an answer."""
+"""The most lines of an answer to show."""
 
 
 @click.group()

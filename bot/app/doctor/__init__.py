@@ -1,1 +1,1 @@
-"""Checks of configuration, token, database and public address, each with its fix."""
+"""Checks of the configuration, token, database and public address, with a fix for each problem."""

@@ -12,27 +12,29 @@ from bot.core.database import database, timelines, urls
 from bot.core.database.postgres import checks
 from bot.core.replicas import membership
 
-# Findings about a PostgreSQL server, from what it says of itself.
+# Findings about a PostgreSQL server, from the facts that it reports.
 
 
 LARGEST_SKEW = 1000
 """Milliseconds by which clocks may differ: leases, due times and rate limits allow for it."""
 
 CONNECTIONS = 10
-"""Of one replica: four that write, three that read, one each to notify, to check and to beat."""
+"""Connections of one replica: four for writing, three for reading, and one each for notifications,
+checks and heartbeats."""
 
 SHOWN = 3
-"""Columns that are named."""
+"""The most columns that a finding names."""
 
 SPARE = 2
-"""Replicas beside those that run: a new one during an upgrade, and commands."""
+"""Replicas to allow for in addition to the running ones: a new replica during an upgrade, and
+commands."""
 
 NEEDED_LIMITS = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
-"""Limits that the bot sets for each of its connections, in milliseconds; 0 is none."""
+"""Limits that the bot sets for each of its connections, in milliseconds; 0 means no limit."""
 
 
 def describe(address: str, facts: checks.ServerFacts) -> finding.Finding:
-    """Return the finding of a server with which nothing is wrong."""
+    """Return the finding about a healthy server."""
     timeline = "" if facts.timeline is None else f", timeline {facts.timeline}"
     pooler = ", behind a pooler" if facts.is_pooled else ""
     used = f"{facts.used} of {facts.usable} connections in use"
@@ -44,7 +46,7 @@ def describe(address: str, facts: checks.ServerFacts) -> finding.Finding:
 def check_server(
     facts: checks.ServerFacts, limits: Mapping[str, int], *, replicas: int, pooler: bool
 ) -> list[finding.Finding]:
-    """Check a server; `limits` are those of the bot's connections, `pooler` is the URL's."""
+    """Check a server; `limits` are set for the bot's connections, `pooler` is from the URL."""
     texts = [
         *_check_safety(facts),
         *_check_text(facts),
@@ -136,13 +138,13 @@ def _check_clock(facts: checks.ServerFacts) -> Iterator[str]:
 
 
 LISTEN_SECONDS = 2.5 * membership.HEARTBEAT_TIMEOUTS.beat
-"""Between two looks at the replicas: each that lives has beaten twice."""
+"""Seconds between two surveys of the replicas: each live replica sends two heartbeats meanwhile."""
 
 
 def check_cluster(
     settings: config.Settings, database: database.Database, now: Callable[[], int]
 ) -> list[finding.Finding]:
-    """Check the server, then listen to its replicas. Raises StorageError."""
+    """Check the server, then watch the replicas' heartbeats. Raises StorageError."""
     began, before = time.monotonic(), database.run(replica_findings.survey_replicas)
     url = settings.database_url
     facts, limits = checks.read_facts(url, now), database.run(_read_limits)

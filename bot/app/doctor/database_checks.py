@@ -1,4 +1,4 @@
-"""Checks of the database, and facts from it that other checks need."""
+"""Checks of the database, and facts from the database for other checks."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ FIXES = {
     "malformed": "it is damaged: restore the last backup",
     "not a database": "the file is something else: check the path",
 }
-"""The fix for each error of SQLite, by words of its message."""
+"""The fix for each SQLite error, by words of the error's message."""
 
 MEGABYTE = 1_000_000
 LARGEST_LOG = 512
-"""Megabytes of the -wal file: a larger one means that SQLite can't empty it."""
+"""Megabytes of the -wal file: a larger file means that SQLite can't empty it."""
 
 UPDATES_SEARCHED = 1000
 """Number of the newest updates searched for inline feedback."""
 
 FEEDBACK = '"chosen_inline_result":'
-"""JSON that is part of an update about a card that was shared inline."""
+"""The JSON key that marks an update about a card shared inline."""
 
 NO_MONEY = money_checks.MoneyFacts({}, None)
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseReport:
-    """Findings about the database, and facts from it."""
+    """Findings and facts about the database."""
 
     findings: list[finding.Finding] = field(default_factory=list)
     deployment: str | None = None
@@ -56,7 +56,7 @@ class DatabaseReport:
 
 
 def check(settings: config.Settings, now: Callable[[], int] = clock.now) -> DatabaseReport:
-    """Open the database once, check it and read the facts; a missing one is not created."""
+    """Check the database and read the facts; a missing database is not created."""
     try:
         database = _open(settings.database_url)
     except errors.BotError as error:
@@ -72,10 +72,10 @@ def check(settings: config.Settings, now: Callable[[], int] = clock.now) -> Data
 
 
 def _open(url: str) -> database.Database:
-    """Open a database that exists. Raises BotError."""
+    """Open an existing database. Raises BotError."""
     if urls.is_postgres(url) or not Path(urls.sqlite_path(url)).exists():
         return opening.open_for_command(url, writing=True)
-    # Whatever lies there is opened: SQLite's own words help best.
+    # Whatever is at the path is opened, because SQLite's own error message helps best.
     return opening.open_database(url, writing=True)
 
 
@@ -152,7 +152,7 @@ def _check_log(path: str) -> str | None:
 
 
 def _check_permissions(path: str) -> str | None:
-    """Check that no other user can read payers' data or forge it."""
+    """Check that no other user can read or change payers' data."""
     exposed = private_files.find_exposed(private_files.database_files(path))
     if not exposed:
         return None

@@ -1,6 +1,6 @@
-"""The examination: all checks of what an operator can get wrong.
+"""The examination, which runs all checks of an operator's possible mistakes.
 
-Here are those of names that aren't settings, of the machine and of the contact.
+This module has the checks of unknown names, of the machine and of the contact.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from bot.core.database import private_files, urls
 from bot.core.text import sanitize
 
 LONGEST = 30.0
-"""Seconds that one group of checks may take; each check has a shorter limit of its own."""
+"""Seconds that one group of checks may take; each check has its own, shorter limit."""
 
 MEGABYTE = 1_000_000
 LEAST_FREE = 100
-"""Megabytes that the database's disk should have free."""
+"""Megabytes that should be free on the database's disk."""
 
 LEAST_FILES = 1024
-"""File handles that a process should have: each payer's connection is one."""
+"""File handles that a process should have; each payer's connection uses one."""
 
 
 async def examine(
     settings: config.Settings, now: Callable[[], int] = clock.now
 ) -> list[finding.Finding]:
-    """Run every check once; `now` returns epoch ms. Nothing is created."""
+    """Run every check once, and create nothing; `now` returns epoch ms."""
     report = await asyncio.to_thread(database_checks.check, settings, now)
     groups = await asyncio.gather(
         _limited("BOT_TOKEN", outside_checks.check_telegram(settings, now, report.inline_feedback)),
@@ -55,7 +55,7 @@ async def _limited(name: str, checks: Awaitable[list[finding.Finding]]) -> list[
 
 
 def _check_names() -> list[finding.Finding]:
-    """Check that what was written as a setting is one; names of other programs are only listed."""
+    """Check that names which look like settings are settings; only list other programs' names."""
     return [
         (finding.fix if one.is_mistake else finding.ok)(sanitize.line(one.name), one.advice)
         for one in config.find_unknown()
@@ -76,7 +76,7 @@ def _check_disk(settings: config.Settings) -> list[finding.Finding]:
 
 
 def _check_key(settings: config.Settings) -> list[finding.Finding]:
-    """Check the file that decrypts all secrets if there is no SECRET_KEY."""
+    """Check the key file, which decrypts all secrets if there is no SECRET_KEY."""
     if settings.secret_key is not None:
         return []
     path = resources.key_path(settings)
@@ -95,7 +95,7 @@ def _check_file_limit() -> list[finding.Finding]:
 
 
 def _check_contact(settings: config.Settings) -> list[finding.Finding]:
-    """Check that people on the real Telegram find somebody to ask."""
+    """Check that people on the real Telegram can contact somebody."""
     if settings.operator_contact is not None:
         return [finding.ok("OPERATOR_CONTACT", settings.operator_contact)]
     if settings.bot_token is None or settings.telegram_api_url != config.TELEGRAM:

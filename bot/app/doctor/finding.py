@@ -15,10 +15,10 @@ class Finding:
 
 
 def ok(name: str, text: str) -> Finding:
-    """Return the finding that nothing needs to be fixed, or that nobody can know."""
+    """Return a finding without a problem, or without a way to know."""
     return Finding(name, ok=True, text=text)
 
 
 def fix(name: str, text: str) -> Finding:
-    """Return the finding that something needs to be fixed."""
+    """Return a finding with a problem to fix."""
     return Finding(name, ok=False, text=text)

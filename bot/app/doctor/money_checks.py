@@ -1,4 +1,4 @@
-"""Checks of how sellers are paid: the rails, and the exchange rates that they need."""
+"""Checks of how sellers are paid: the rails, and the exchange rates that the rails need."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bot.service.payouts import payout_account
 from bot.service.rails import exchange_rates, rates_job
 
 SAMPLE = ("USD", "EUR")
-"""Currencies of which every known source has the price."""
+"""Currencies that every known source has."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoneyFacts:
-    """Facts of the database: connected accounts by kind, and when rates were stored last."""
+    """Facts from the database: connected accounts by kind, and the last time rates were stored."""
 
     accounts: Mapping[str, int]
     rated_at: int | None
@@ -30,7 +30,7 @@ class MoneyFacts:
 async def check(
     settings: config.Settings, now: Callable[[], int], facts: MoneyFacts
 ) -> list[finding.Finding]:
-    """Check the rails, and ask every source of rates if they are needed."""
+    """Check the rails; if exchange rates are needed, ask every source of rates."""
     if settings.payments_url is not None:
         return _check_unused(settings)
     if settings.test_money:
@@ -42,7 +42,7 @@ async def check(
 
 
 def _check_unused(settings: config.Settings) -> list[finding.Finding]:
-    """Check that RAILS isn't expected to work at another server."""
+    """Check that RAILS isn't set for another payment server, which ignores it."""
     if settings.test_money:
         return []
     text = f"not used: payments are those of {settings.payments_url}. Delete RAILS or PAYMENTS_URL"
@@ -50,7 +50,7 @@ def _check_unused(settings: config.Settings) -> list[finding.Finding]:
 
 
 def _check_test_money(facts: MoneyFacts) -> list[finding.Finding]:
-    """Check that no seller expects real money, whose links test money doesn't pay."""
+    """Check that no seller expects real money: test money doesn't pay their links."""
     if not facts.accounts:
         return [finding.ok("RAILS", "sandbox: payments are test money")]
     text = (
@@ -86,7 +86,7 @@ def _count(number: int) -> str:
 
 
 def _check_table(settings: config.Settings) -> list[finding.Finding]:
-    """Check that no real money is converted at the made-up rates of tests."""
+    """Check that no real money is converted at the made-up test rates."""
     if set(settings.rails) == {payout_account.BANK} or settings.rates_urls != (config.RATES_TABLE,):
         return []
     text = "real money is converted at made-up rates, which are for tests: delete this setting"
@@ -110,7 +110,7 @@ async def _check_rates(
 
 
 def _describe_outage(failed: Mapping[str, str]) -> str:
-    """Describe the failure of all sources, which is more often this machine's than theirs."""
+    """Describe the failure of all sources, usually caused by this machine."""
     lines = [f"\n     {name}: {answer}" for name, answer in failed.items()]
     return (
         "no source answers, so prices can't be converted: check this machine's connection, then"
@@ -119,7 +119,7 @@ def _describe_outage(failed: Mapping[str, str]) -> str:
 
 
 async def _ask(url: str) -> dict[str, Decimal] | str:
-    """Return a source's prices, or what is wrong with it."""
+    """Return a source's prices, or its problem."""
     try:
         return await rates_job.fetch_prices(url)
     except errors.PeerError as error:
@@ -129,7 +129,7 @@ async def _ask(url: str) -> dict[str, Decimal] | str:
 def _compare(
     known: Mapping[str, Mapping[str, Decimal]], names: Sequence[str], now: int, facts: MoneyFacts
 ) -> list[finding.Finding]:
-    """Compare the sources by the first of SAMPLE that enough of them have, and in all others."""
+    """Compare the sources by the first of SAMPLE that enough sources have, then by the others."""
     rates = exchange_rates.StoredRates(names, lambda: now)
     rates.replace({name: (now, prices) for name, prices in known.items()})
     medians = rates.medians()
@@ -157,7 +157,7 @@ def _compare(
 def _name_outliers(
     sampled: Sequence[str], medians: Mapping[str, exchange_rates.Median]
 ) -> list[finding.Finding]:
-    """Return a finding for each source that is wrong about a currency that all have."""
+    """Return a finding for each source that is wrong about a sampled currency."""
     found = {one.source: (code, one) for code in sampled for one in medians[code].outliers}
     return [
         finding.fix(
@@ -170,7 +170,7 @@ def _name_outliers(
 
 
 def _describe_rest(medians: Mapping[str, exchange_rates.Median]) -> str:
-    """Name the currencies in which sources differ, as they do where official rates are not paid."""
+    """Name the currencies that sources disagree about, as happens with unused official rates."""
     disputed = [code for code, found in medians.items() if not found.agrees]
     outlying = [code for code, found in medians.items() if code not in SAMPLE and found.outliers]
     told = ""

@@ -1,4 +1,4 @@
-"""Checks of PUBLIC_URL: people and webhooks must reach this very bot there, and safely."""
+"""Checks that people and webhooks reach this bot, and no other, safely at PUBLIC_URL."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ADDRESS_TIMEOUT = httpx.Timeout(5.0)
 RESOLVE_SECONDS = 5.0
 
 LEAST_DAYS = 10
-"""Days of validity that a certificate should have: it is renewed long before."""
+"""Days for which a certificate should still be valid; certificates are renewed long before."""
 
 DAY = 24 * 3600
 
@@ -42,10 +42,10 @@ UNSAFE = (
 
 @dataclass(frozen=True, slots=True)
 class AddressReply:
-    """The answer of an address: a status, or the problem if there was none.
+    """The answer of an address: a status, or the problem if there was no answer.
 
-    `deployment` names the installation that answered, None if it is no bot; `days` is how long its
-    certificate is still valid.
+    `deployment` names the installation that answered, None if the answer isn't from a bot. `days`
+    is how long the certificate is still valid.
     """
 
     status: int | None = None
@@ -57,7 +57,7 @@ class AddressReply:
 async def check_public_address(
     settings: config.Settings, deployment: str | None
 ) -> list[finding.Finding]:
-    """Check PUBLIC_URL, and that it leads to the installation named `deployment`."""
+    """Check PUBLIC_URL, which should lead to the installation named `deployment`."""
     problem = _check_form(settings) or await _check_name(settings)
     return [
         problem or finding.ok("PUBLIC_URL", settings.url),
@@ -80,7 +80,7 @@ def _check_form(settings: config.Settings) -> finding.Finding | None:
 
 
 def _is_private(host: str) -> bool:
-    """Return whether a host is an address of this machine or its own network."""
+    """True if a host is an address of this machine or of its own network."""
     try:
         return not ipaddress.ip_address(host).is_global
     except ValueError:
@@ -99,7 +99,7 @@ async def _check_name(settings: config.Settings) -> finding.Finding | None:
 
 
 async def _check_server(settings: config.Settings, deployment: str | None) -> list[finding.Finding]:
-    """Check that PUBLIC_URL leads to the bot, if it is running."""
+    """Check that PUBLIC_URL leads to the bot, if the bot is running."""
     inside = settings.local_url
     async with httpx.AsyncClient(
         timeout=ADDRESS_TIMEOUT,
@@ -141,7 +141,7 @@ def _find_problem(
 
 
 async def _check_metrics(http: httpx.AsyncClient, settings: config.Settings, inside: str) -> str:
-    """Check that strangers can't read /metrics: without its header, a proxy looks like loopback."""
+    """Check that outsiders can't read /metrics: a proxy without its header looks like loopback."""
     if settings.metrics_token is not None or settings.url == inside:
         return ""
     try:
@@ -180,7 +180,7 @@ def _describe(error: BaseException) -> str:
 
 
 def _valid_days(stream: Any) -> float | None:
-    """Return for how many days the certificate of a connection is valid, None without TLS."""
+    """Return the days for which a connection's certificate is valid; None if there is no TLS."""
     wire = stream.get_extra_info("ssl_object") if stream is not None else None
     ends = (wire.getpeercert() or {}).get("notAfter") if wire is not None else None
     if ends is None:
@@ -188,28 +188,28 @@ def _valid_days(stream: Any) -> float | None:
     return (ssl.cert_time_to_seconds(ends) - time.time()) / DAY
 
 
-# Checks of Telegram: the token, BotFather's switches, the way of updates, the clock.
+# Checks of Telegram: the token, BotFather's switches, the delivery of updates, and the clock.
 
 
 TELEGRAM_TIMEOUT = httpx.Timeout(5.0)
 
 TOKEN = re.compile(r"\d{6,}:[A-Za-z0-9_-]{35}")
-"""The shape of BotFather's tokens; another Bot API server may have others."""
+"""The shape of BotFather's tokens; another Bot API server may use other shapes."""
 
 UNKNOWN_TOKEN = (401, 404)
-"""Status codes of Telegram for a token that it does not know."""
+"""Telegram's status codes for an unknown token."""
 
 MOST_WAITING = 100
-"""Updates: more never wait at Telegram while the bot is running."""
+"""Number of updates: fewer wait at Telegram while the bot is running."""
 
 LATELY = 3600
-"""Seconds for which a failed call of our webhook is worth reporting."""
+"""Seconds for which a failed webhook call is worth reporting."""
 
 MOST_OFF = 30
-"""Seconds by which the clock may be wrong: signatures of webhooks are valid for five minutes."""
+"""Seconds by which the clock may be wrong; webhook signatures are valid for five minutes."""
 
 LONGEST_QUOTE = 200
-"""Characters quoted from Telegram."""
+"""The most characters quoted from an answer of Telegram."""
 
 FEEDBACK_UNKNOWN = (
     "Telegram doesn't say whether it's on; if shared cards should show new sales, send"
@@ -219,7 +219,7 @@ FEEDBACK_UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class TelegramReply:
-    """An answer of Telegram: its result, and its time in epoch ms if it names one."""
+    """Telegram's answer: the result, and the time in epoch ms if the answer has one."""
 
     result: Mapping[str, Any]
     at: int | None
@@ -234,7 +234,7 @@ async def check_telegram(
     now: Callable[[], int],
     inline_feedback: bool,  # noqa: FBT001 - read from the database
 ) -> list[finding.Finding]:
-    """Check the bot as Telegram knows it; `inline_feedback`: a shared card was once reported."""
+    """Check the bot's settings at Telegram; `inline_feedback`: shared cards are reported."""
     if settings.bot_token is None:
         return [finding.fix("BOT_TOKEN", "not set: ask BotFather on Telegram for one")]
     root, token = settings.telegram_api_url, settings.bot_token.get_secret_value()
@@ -264,7 +264,7 @@ async def check_telegram(
 
 
 async def _ask_telegram(http: httpx.AsyncClient, root: str, method: str) -> TelegramReply:
-    """Call a method. Raises NoTelegramReply; its text has no address, which contains the token."""
+    """Call a method. Raises NoTelegramReply, without the address, which contains the token."""
     try:
         response = await http.post(method)
     except httpx.HTTPError as error:
@@ -282,7 +282,7 @@ async def _ask_telegram(http: httpx.AsyncClient, root: str, method: str) -> Tele
 
 
 def _time_of(response: httpx.Response) -> int | None:
-    """Return Telegram's time; its header has whole seconds, so half of one is added."""
+    """Return Telegram's time; the header has whole seconds, so half a second is added."""
     try:
         return int(parsedate_to_datetime(response.headers["Date"]).timestamp() * 1000) + 500
     except (KeyError, ValueError):
@@ -309,13 +309,13 @@ def _check_clock(there: int | None, here: int) -> list[finding.Finding]:
 def _check_updates(
     settings: config.Settings, hook: Mapping[str, Any], now: int
 ) -> list[finding.Finding]:
-    """Check where updates go and whether they arrive; `now` in epoch seconds."""
+    """Check where Telegram sends updates and whether they arrive; `now` in epoch seconds."""
     found = [_check_webhook(settings, hook), _check_deliveries(hook, now), _check_backlog(hook)]
     return [finding.fix("TELEGRAM_MODE", text) for text in found if text]
 
 
 def _check_webhook(settings: config.Settings, hook: Mapping[str, Any]) -> str | None:
-    """Name the host of another webhook that gets the updates; its path may be a secret."""
+    """Name the host of another webhook that gets the updates; the path may be a secret."""
     url = str(hook.get("url") or "")
     if not url or (
         settings.telegram_mode == "webhook" and url == settings.url + intake.WEBHOOK_PATH
@@ -343,11 +343,11 @@ def _check_backlog(hook: Mapping[str, Any]) -> str | None:
     return f"{count} updates are waiting at Telegram: start the bot, or check its log for errors"
 
 
-# Checks of the servers that the bot depends on: another payment service, the mail server.
+# Checks of the servers that the bot depends on: another payment service, and the mail server.
 
 
 MAIL_TIMEOUT = 10.0
-"""Seconds: mail servers delay their greeting to recognize spammers."""
+"""Seconds; mail servers delay their greeting to recognize spammers."""
 
 FIXES: dict[type[errors.BotError], str] = {
     errors.NotReached: "nothing listens there: check that it is running and that the port is right",
@@ -356,11 +356,11 @@ FIXES: dict[type[errors.BotError], str] = {
     errors.Throttled: "it is limiting our calls: try again later",
     errors.Unauthorized: "copy APP_ID and APP_SECRET again",
 }
-"""The fix for each error of the payment service; the first that matches."""
+"""The fix for each error of the payment service; the first match counts."""
 
 
 async def check_payments(settings: config.Settings) -> list[finding.Finding]:
-    """Check that another payment service accepts our credentials."""
+    """Check that an external payment service accepts our credentials."""
     if settings.payments_url is None or settings.app_secret is None:
         return []
     client = Client(
@@ -381,9 +381,9 @@ async def check_payments(settings: config.Settings) -> list[finding.Finding]:
 
 
 async def check_mail(settings: config.Settings, unsent: int) -> list[finding.Finding]:
-    """Check that the mail server would accept an email of ours, without sending one.
+    """Check that the mail server would accept an email from us, without sending one.
 
-    `unsent` is the number of emails that wait. A mail server is optional.
+    `unsent` is the number of waiting emails. A mail server is optional.
     """
     if settings.payments_url is not None:
         return []

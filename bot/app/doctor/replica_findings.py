@@ -1,4 +1,4 @@
-"""Findings about the replicas over one database, from what they store of themselves."""
+"""Findings about the replicas that share a database, from the facts that they store there."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from bot.core.replicas import membership
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSurvey:
-    """The replicas at one moment, and who leads."""
+    """The replicas at one moment, and the lead."""
 
     replicas: Sequence[membership.ReplicaRow]
     lead: database.WriteLease | None
 
 
 def survey_replicas(tx: database.Transaction) -> ReplicaSurvey:
-    """Read the replicas and the lead: of the chat, or of a service that has never had a chat."""
+    """Read the replicas and the lead: the chat's, or the service's if there was never a chat."""
     leads = membership.find_leads(tx)
     return ReplicaSurvey(
         membership.find_all(tx), leads.get(queues.WRITE_SCOPE, leads.get(resources.SERVICE))
@@ -33,7 +33,7 @@ def survey_replicas(tx: database.Transaction) -> ReplicaSurvey:
 def check_replicas(
     before: ReplicaSurvey, after: ReplicaSurvey, digests: str, seconds: float
 ) -> list[finding.Finding]:
-    """Check the replicas by two looks with `seconds` between; `digests` are of our settings."""
+    """Compare two surveys that are `seconds` apart; `digests` are of our settings."""
     beats = {one.owner: one.beat for one in before.replicas}
     living = [one for one in after.replicas if beats.get(one.owner, -1) != one.beat]
     quiet = [one for one in after.replicas if one not in living]

@@ -1,1 +1,1 @@
-"""Work on the database by command: backups, restores, moves, dead letters, erasure."""
+"""Operator commands on the database: backups, restores, moves, dead letters, erasure."""

@@ -1,4 +1,4 @@
-"""Backups: the database, of either engine, as one SQLite file with the key that opens it."""
+"""Backups: a copy of the database, of either engine, as a SQLite file with its key file."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from bot.core.ops import audit
 from bot.service.requests import applications
 
 SERVERS_NAME = Path("bot.db")
-"""What backups of a server are named after, as those of the default file are."""
+"""Backups of a server are named after this file, like backups of the default file."""
 
 LONGEST_BACKUP = 24 * 3600 * 1000
-"""Milliseconds: every backup ends before."""
+"""Milliseconds after which every backup has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A new backup; `key` is the key file beside it, None where SECRET_KEY opens it.
+    """A new backup; `key` is the key file next to it, None if SECRET_KEY opens the backup.
 
-    `problem` is why the audit log has no entry for it, `refusal` why `restore` would refuse it.
+    `problem` is why the audit log has no entry about the backup; `refusal` is why `restore` would
+    refuse it.
     """
 
     path: Path
@@ -38,7 +39,8 @@ class Backup:
 def backup(settings: config.Settings, to: Path, moment: int) -> Backup:
     """Copy the database to `to`, a new file or a folder, while others use it.
 
-    In a folder `moment` (epoch ms) names the file. Raises BotError, and then leaves no file.
+    In a folder, the file is named after `moment` (epoch ms). Raises BotError, and then leaves no
+    file.
     """
     url = settings.database_url
     live = SERVERS_NAME if urls.is_postgres(url) else urls.existing_file(url)
@@ -62,7 +64,7 @@ def backup(settings: config.Settings, to: Path, moment: int) -> Backup:
         with prepared_copies.key_beside(_key(settings, live), key) as kept:
             snapshot.publish(made, target)
     problem = None
-    if found.version == len(migrations.MIGRATIONS):  # an older one stays as it is
+    if found.version == len(migrations.MIGRATIONS):  # an older file stays as it is
         problem = _note_backup(settings, found, target.name, moment)
     return Backup(target, key if kept else None, found, problem, refusal)
 
@@ -79,7 +81,7 @@ def _copy(url: str, live: Path, made: Path) -> None:
 
 
 def _key(settings: config.Settings, live: Path) -> str | None:
-    """Return the key to keep beside a backup; a server has SECRET_KEY instead of a key file."""
+    """Return the key to store with a backup; a server uses SECRET_KEY instead of a key file."""
     return (
         None
         if urls.is_postgres(settings.database_url)
@@ -90,7 +92,7 @@ def _key(settings: config.Settings, live: Path) -> str | None:
 def _note_backup(
     settings: config.Settings, found: snapshot.Contents, name: str, moment: int
 ) -> str | None:
-    """Record the backup in the audit log; return why that failed, since the backup is made."""
+    """Record the backup in the audit log; return the error's text, as the backup exists already."""
     details = {"payments": found.payments, "bytes": found.size}
     try:
         with closing(opening.open_for_command(settings.database_url)) as database:
@@ -112,9 +114,9 @@ def _refusal(made: Path, live: Path) -> str | None:
 
 
 def _delete_old_copies(target: Path, live: Path, moment: int) -> None:
-    """Delete the temporary files beside `target` of backups that were killed.
+    """Delete the temporary files that killed backups left next to `target`.
 
-    Newer ones may be of a backup that runs.
+    Newer files may belong to a running backup.
     """
     names = [re.escape(target.stem), rf"{re.escape(live.stem)}-{urls.STAMP}"]
     endings = [re.escape(ending) for ending in (target.suffix, prepared_copies.KEY)]
@@ -125,15 +127,15 @@ def _delete_old_copies(target: Path, live: Path, moment: int) -> None:
                 left.unlink()
 
 
-# Restores of a backup into a SQLite file.
+# Restoring a backup into a SQLite file.
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A restored backup; `place` names the database, `aside` what it replaced, None if nothing.
+    """A restored backup; `place` names the database, `aside` the replaced database, if any.
 
-    `doubtful`: queued messages that may have been sent after the backup was made; `unreadable`:
-    queued messages that can't be read and became dead letters.
+    `doubtful` counts queued messages that may have been sent after the backup was made.
+    `unreadable` counts queued messages that can't be read and became dead letters.
     """
 
     place: str
@@ -148,7 +150,7 @@ def restore_into_file(
 ) -> Restored:
     """Replace the database of DATABASE_URL by a backup, while the bot is stopped.
 
-    `moment` is in epoch ms. A database with data is moved aside, with `replace` only. Raises
+    `moment` is in epoch ms. A database with data is moved aside, but only with `replace`. Raises
     BotError and ConfigProblem, and then nothing has changed.
     """
     path = Path(urls.sqlite_path(settings.database_url))
@@ -189,7 +191,7 @@ def restore_into_file(
 
 
 def check_source(source: Path, path: Path | None = None) -> None:
-    """Raise BotError where a backup isn't a file, or is the database at `path` itself."""
+    """Raise BotError if the backup isn't a file, or is the database at `path` itself."""
     if not source.is_file():
         raise errors.BotError(f"{source}: there is no such file")
     if path and path.exists() and source.samefile(path):
@@ -204,9 +206,9 @@ def _make_folder(folder: Path) -> None:
 
 
 def _lock_out(stack: ExitStack, path: Path) -> None:
-    """Lock the database against other processes until `stack` closes; none can use a damaged one.
+    """Lock the database against other processes until `stack` closes; a damaged one needs no lock.
 
-    Raises BotError where one has it open.
+    Raises BotError if another process has the database open.
     """
     if not path.exists() or not snapshot.is_database(path):
         return
@@ -219,7 +221,7 @@ def _lock_out(stack: ExitStack, path: Path) -> None:
 
 
 def _delete_leftovers(path: Path, made: Path) -> None:
-    """Delete the leftovers of a restore that was killed: copies, and second names of the file."""
+    """Delete the leftovers of a killed restore: copies, and second names of the file."""
     stem, suffix = re.escape(path.stem), re.escape(path.suffix)
     second_name, second_key = (
         urls.REPLACED.format(stem, urls.STAMP, ending) for ending in (suffix, r"\.key")

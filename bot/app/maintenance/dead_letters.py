@@ -1,4 +1,4 @@
-"""Dead letters, described for the operator: when, where and why, without their text."""
+"""Descriptions of dead letters for the operator: when, where and why, without their text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bot.core.outbox import queries
 from bot.core.text import sanitize
 
 SHOWN = 10
-"""The newest dead letters shown of each queue."""
+"""Number of the newest dead letters shown for each queue."""
 
 LONGEST_NOTE = 160
 LONGEST_LANE = 60
@@ -31,7 +31,7 @@ REMEDIES = {
 
 
 def describe(tx: database.Transaction) -> dict[str, str]:
-    """Return a description of the dead letters of each queue that has any, and what to do."""
+    """Return a description of each queue's dead letters, if it has any, and what to do."""
     return {
         queue: _describe(queue, number, queries.newest_dead(tx, queue, SHOWN))
         for queue, number in queries.count_by_queue(tx, queries.DEAD).items()

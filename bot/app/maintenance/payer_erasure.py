@@ -1,4 +1,4 @@
-"""Payers' data erased from the service and the chat."""
+"""Erasure of payers' data from the service and the chat."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ TOUCHED = (
 """Tables in which `erase` changes or deletes rows."""
 
 QUEUES = queues.make_queues(None, None, None)
-"""The chat's queues, for the jobs that take an erased profile off its links and cards."""
+"""The chat's queues, for the jobs that remove an erased profile from its links and cards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The counts of rows with data to erase, its values, which are never printed, and its payments.
+    """The data to erase: the counts of rows, the values, which are never printed, and the payments.
 
-    `addresses` name a payer to everybody, phone numbers too: nothing that was typed as a name, as a
-    message or in a note is among them, for dates look like phone numbers. `recorded`: payments in
-    the chat; `recipients`: addresses that get emails about payments; `sellers`: requests,
-    applications and sellers in the chat that have a profile; `kept`: receipts that payers keep in
-    Telegram.
+    * `addresses`: addresses and phone numbers that identify a payer. Nothing typed as a name, in a
+      message or in a note counts, because dates look like phone numbers.
+    * `recorded`: payments in the chat.
+    * `recipients`: addresses that get emails about payments.
+    * `sellers`: requests, applications and sellers in the chat that have a profile.
+    * `kept`: receipts that payers keep in Telegram.
     """
 
     payments: int
@@ -62,14 +63,14 @@ class Found:
 
     @property
     def rows(self) -> int:
-        """Return the number of all rows."""
+        """Return the total number of rows."""
         of_payments = self.payments + self.checkouts + self.recorded
         return of_payments + self.recipients + self.sellers + self.kept
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """The outcome: `messages` of the outbox that lost data, and the values that nobody has now."""
+    """The outcome: the number of outbox `messages` that lost data, and the values now `gone`."""
 
     messages: int
     gone: tuple[str, ...]
@@ -78,11 +79,11 @@ class Erased:
 def parse_scope(
     tx: database.Transaction, who: Sequence[str], before: int | None, request_id: str | None
 ) -> erasure.Scope:
-    """Read whose data to erase: addresses, phone numbers, ids of payments, contacts of sellers.
+    """Parse whose data to erase: addresses, phone numbers, ids of payments, contacts of sellers.
 
-    The id of a payment stands for its payer, and for all that was entered with it: a name or a
-    message alone tells no payer from another. `before` in epoch ms. Raises BotError for any other
-    word, and where nothing narrows it.
+    The id of a payment stands for its payer and for everything entered with the payment, because a
+    name or a message alone doesn't identify a payer. `before` in epoch ms. Raises BotError for any
+    other word, and if nothing limits the scope.
     """
     if not who and before is None and request_id is None:
         raise errors.BotError(
@@ -136,7 +137,7 @@ async def survey(db: database.Database, scope: erasure.Scope) -> Found:
 async def erase(db: database.Database, scope: erasure.Scope, found: Found, now: int) -> Erased:
     """Erase the data of `scope`, which `survey` found, and record the counts; `now` in epoch ms.
 
-    Data that the same people gave outside `scope` stays, in messages too.
+    Data of the same people outside `scope` stays, in messages too.
     """
     chats = db.in_write_scope(queues.WRITE_SCOPE)
     for one in await db.read(lambda tx: personal_data.kept_receipts(tx, scope, found.paid)):
@@ -197,7 +198,7 @@ def _places(scope: erasure.Scope) -> tuple[erasure.PersonalTable, ...]:
 def _mentions(
     scope: erasure.Scope, addresses: frozenset[str], noted: frozenset[str]
 ) -> tuple[erasure.PersonalTable, ...]:
-    """Return where others wrote about erased payers: `addresses` in words, `noted` in notes."""
+    """Return where others mention erased payers: `addresses` in texts, `noted` in notes."""
     lost = scope, erasure.ErasedValues.of(addresses), erasure.ErasedValues.of(noted)
     return *mentions_tables(*lost), personal_data.mentions(*lost)
 
@@ -219,7 +220,7 @@ def _profiles(tx: database.Transaction, scope: erasure.Scope) -> list[object]:
 
 
 def _given_with(tx: database.Transaction, word: str) -> frozenset[str] | None:
-    """Return what the payer of the payment of this id gave; None where there is none."""
+    """Return the data that a payment's payer gave; None if no payment has this id."""
     data = data_of(tx, word)
     if data is None:
         data = personal_data.payer_data(tx, word)
@@ -238,7 +239,7 @@ def _person(tx: database.Transaction, word: str) -> str:
 
 
 async def _living(db: database.Database, keys: set[str]) -> set[str]:
-    """Return those of the keys that are in data that stays."""
+    """Return the keys that also occur in the remaining data."""
     found: set[str] = set()
     for place in _places(erasure.Scope(frozenset(keys))):
         async for row in erasure.stream_rows(db, place):
@@ -247,5 +248,5 @@ async def _living(db: database.Database, keys: set[str]) -> set[str]:
 
 
 def _data(row: database.Row) -> list[object]:
-    """Return what was entered: the data that the seller asked for first, then words and notes."""
+    """Return the entered data: first the data that the seller asked for, then words and notes."""
     return values_of_payer(row) if "user_data" in row else personal_data.entered_by_payer(row)

@@ -1,4 +1,4 @@
-"""A copy of a database, made ready to become the database of this installation."""
+"""Preparing a copy of a database to become this installation's database."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from bot.service.payments import payment_reports
 from bot.service.requests import request_commands
 from bot.service.wire import json_answers
 
-# Key files: the key to a database's secrets, beside its file, used where SECRET_KEY is not set.
+# Key files: the key to a database's secrets, next to its file, used if SECRET_KEY is not set.
 
 
 KEY = ".key"
-"""The ending of a key file."""
+"""The extension of a key file."""
 
 
 def kept_key(settings: config.Settings, path: Path) -> str | None:
-    """Return the key in the file beside a database; None where SECRET_KEY opens it."""
+    """Return the key in a database's key file; None if SECRET_KEY is set or there is no file."""
     kept = path.with_suffix(KEY)
     if settings.secret_key is not None or not kept.exists():
         return None
@@ -42,14 +42,14 @@ def kept_key(settings: config.Settings, path: Path) -> str | None:
 
 
 def new_key(settings: config.Settings, path: Path, own: str | None) -> str | None:
-    """Return the key to store beside a database; None where there is one."""
+    """Return the key to store next to a database; None if a key exists already."""
     has_one = settings.secret_key is not None or path.with_suffix(KEY).exists()
     return None if has_one else own
 
 
 @contextmanager
 def key_beside(key: str | None, path: Path) -> Iterator[bool]:
-    """Store a key at `path` before its database comes; delete it where that fails."""
+    """Store a key at `path` before its database is stored; delete the key if that fails."""
     if key is None or (path.exists() and _read(path) == key):
         yield key is not None
         return
@@ -66,8 +66,8 @@ def key_beside(key: str | None, path: Path) -> Iterator[bool]:
 def find_key(settings: config.Settings, made: Path, source: Path, *others: Path) -> str | None:
     """Return the key that opens `made`, a copy of `source`.
 
-    It is the one beside `source`, SECRET_KEY, or one beside the `others`; None where the copy has
-    no secrets. Raises ConfigProblem where no key opens it.
+    Tried are the key next to `source`, SECRET_KEY, and the keys next to the `others`. Returns None
+    if the copy has no secrets. Raises ConfigProblem if no key opens the copy.
     """
     places = [one.with_suffix(KEY) for one in (source, *others)]
     keys = [_read(one) for one in places if one.exists()]
@@ -95,7 +95,7 @@ def _read(path: Path) -> str:
         raise errors.BotError(f"{path}: can't be read: {error}") from error
 
 
-# Queued messages of a restored database: unreadable, or perhaps sent since the backup.
+# Queued messages of a restored database that are unreadable, or perhaps sent since the backup.
 
 
 SEALED = (
@@ -104,16 +104,16 @@ SEALED = (
     ("apps", "id", "former_webhook_secret"),
     ("payout_accounts", "id", "details"),
 )
-"""Tables, their keys, and their columns with secrets that SECRET_KEY has sealed."""
+"""Tables, their keys, and their columns with sealed secrets."""
 
 INWARD = f"http://{request_commands.INTERNAL_HOST}{webhook.PATH}/"
-"""The beginning of the addresses of the bot's own webhooks; a link's token follows."""
+"""The beginning of the addresses of the bot's own webhooks, before a link's token."""
 
 BATCH = 500
 """Messages read at a time."""
 
 UNREADABLE = "its body could not be read"
-"""The note of such a message."""
+"""The note on an unreadable message."""
 
 QUEUES = {
     queue.name: queue
@@ -123,7 +123,7 @@ QUEUES = {
 
 
 def reseal_messages(tx: database.Transaction, old: vault.Vault, new: vault.Vault) -> None:
-    """Seal all secrets with another key. Raises ConfigProblem where `old` does not open them."""
+    """Seal all secrets with another key. Raises ConfigProblem if `old` does not open them."""
     for table, key, column in SEALED:
         rows = tx.query(
             f"SELECT {key} AS id, {column} AS sealed FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - our own names
@@ -137,7 +137,7 @@ def reseal_messages(tx: database.Transaction, old: vault.Vault, new: vault.Vault
 
 
 def check_seals(tx: database.Transaction, vault: vault.Vault) -> None:
-    """Raise ConfigProblem where a secret was sealed with another key."""
+    """Raise ConfigProblem if a secret was sealed with another key."""
     for table, _, column in SEALED:
         sql = f"SELECT {column} AS sealed FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - our own names
         for row in tx.query(sql):
@@ -147,8 +147,8 @@ def check_seals(tx: database.Transaction, vault: vault.Vault) -> None:
 def mark_doubtful(tx: database.Transaction, settings: config.Settings, now: int) -> int:
     """Mark all queued messages as uncertain; return their number.
 
-    Payments in the bot's own webhooks are recorded now, so that their alerts are uncertain too; the
-    webhooks then find them recorded.
+    Payments in the bot's own webhooks are recorded now, so that their alerts are uncertain too.
+    When the webhooks arrive, the payments are known already.
     """
     rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
     recorder = recording.RecorderInTransaction(tx, queues.make_queues(*rates), now)
@@ -164,7 +164,7 @@ def mark_doubtful(tx: database.Transaction, settings: config.Settings, now: int)
 def _payment(
     report: payment_reports.WebhookReport, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
-    """Return the payment that the receiver would read from a webhook's body."""
+    """Return the payment as the receiver would read it from a webhook's body."""
     body = exact_json.loads(json_answers.event(report))
     paid = replace(remote_request.read_payment(body), oversold=report.oversold)
     payment = recording.payment_of(paid, report.request_id, link)
@@ -172,7 +172,7 @@ def _payment(
 
 
 def dead_letter_unreadable(tx: database.Transaction, now: int) -> int:
-    """Make dead letters of the queued messages that can't be read; return their number."""
+    """Turn unreadable queued messages into dead letters; return their number."""
     found, after = 0, ""
     while messages := queries.unsettled_texts(tx, after, BATCH):
         broken = [one for one, queue, text in messages if not _is_readable(queue, text)]
@@ -191,7 +191,7 @@ def _is_readable(name: str, text: str) -> bool:
         return False
     if queue is None:
         return True
-    # A value that was of another type is written differently.
+    # A value of a wrong type is written differently.
     fields = payload_kinds.read_object(queue.encode(payload))
     is_exact = all(body[name] == value for name, value in fields.items())
     return is_exact and (
@@ -212,18 +212,18 @@ def _is_possible(report: payment_reports.PaymentReport) -> bool:
 
 T = TypeVar("T")
 Keys = tuple[str | None, str | None]
-"""The key that opens a copy, and the key to seal its secrets with."""
+"""The key that opens a copy, and the key that seals its secrets again."""
 
 
 def stamp(moment: int) -> str:
-    """Write a time (epoch ms) as names of files have it: `files.STAMP`."""
+    """Format a time (epoch ms) for file names, as in `files.STAMP`."""
     return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
 
 
 def prepare_restored(
     settings: config.Settings, made: Path, moment: int, keys: Keys
 ) -> tuple[int, int]:
-    """Migrate a copy that goes back in time, and mark its queued messages as doubtful.
+    """Migrate a copy from an earlier time, and mark its queued messages as doubtful.
 
     Returns the numbers of doubtful and of unreadable messages.
     """
@@ -241,7 +241,7 @@ def prepare_restored(
 
 
 def prepare_moved(made: Path, moment: int, keys: Keys) -> None:
-    """Migrate a copy that goes on where its database stopped: nothing in it is doubtful."""
+    """Migrate a copy of a database's latest state, in which nothing is doubtful."""
     payments = snapshot.read_contents(made).payments
 
     def work(tx: database.Transaction) -> None:
@@ -254,14 +254,14 @@ def prepare_moved(made: Path, moment: int, keys: Keys) -> None:
 
 
 def in_file(path: Path, work: Callable[[database.Transaction], T]) -> T:
-    """Run `work` in a database file, after its missing migrations."""
+    """Run the missing migrations of a database file, then `work`."""
     with closing(opening.open_database(urls.url_of(path))) as database:
         return database.run(work)
 
 
 @contextmanager
 def refusing_strange_rows(source: Path) -> Iterator[None]:
-    """Raise BotError for any error that rows cause which this program never writes."""
+    """Raise BotError for any error caused by rows that this program never writes."""
     try:
         yield
     except errors.Unreadable as error:

@@ -1,4 +1,4 @@
-"""Restores into a PostgreSQL server: of a backup, or in place after a recovery of its own."""
+"""Restoring a PostgreSQL server: from a backup, or in place after the server's own recovery."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def restore_into_server(
 ) -> backups.Restored:
     """Load a backup into the server of DATABASE_URL, while the bot is stopped everywhere.
 
-    `moment` is in epoch ms. Tables with data are moved aside, with `replace` only. Raises BotError
-    and ConfigProblem, and then nothing has changed.
+    `moment` is in epoch ms. Tables with data are moved aside, but only with `replace`. Raises
+    BotError and ConfigProblem, and then nothing has changed.
     """
     url, own = settings.database_url, secret_key(settings)
     backups.check_source(source)
@@ -65,7 +65,7 @@ def restore_in_place(settings: config.Settings, moment: int) -> tuple[int, int]:
 
 
 def secret_key(settings: config.Settings) -> str:
-    """Return SECRET_KEY. Raises ConfigProblem where it is not set: a server has no key file."""
+    """Return SECRET_KEY. Raises ConfigProblem if it is not set: a server has no key file."""
     if settings.secret_key is None:
         raise errors.ConfigProblem(
             "SECRET_KEY: PostgreSQL needs it, for no key file lies beside a server"
@@ -75,7 +75,7 @@ def secret_key(settings: config.Settings) -> str:
 
 @contextmanager
 def workplace(source: Path) -> Iterator[Path]:
-    """Create an empty file in a folder of its own that only we can read; delete both at the end."""
+    """Create an empty file in its own folder, which only we can read; delete both at the end."""
     try:
         with TemporaryDirectory(prefix="bot-restore-") as folder:
             made = Path(folder) / source.name
@@ -93,7 +93,7 @@ MOVE_HOLDS_DATA = "name an empty database; after a move that was complete, set D
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A moved installation: `place` names its server, `former` is the file it came from."""
+    """A moved installation: `place` names its server, `former` is its old file."""
 
     place: str
     former: Path
@@ -103,8 +103,8 @@ class Moved:
 def move(settings: config.Settings, url: str, moment: int) -> Moved:
     """Load the database of DATABASE_URL, a file, into the empty server `url`; rename the file.
 
-    The bot is stopped; nothing is marked as doubtful, since no time is lost. Raises BotError and
-    ConfigProblem: then the file is as it was, and the server empty.
+    The bot must be stopped. No message is marked as doubtful, because no time is lost. Raises
+    BotError and ConfigProblem, and then the file is unchanged and the server is empty.
     """
     source = _source(settings, url)
     own = _secret_key(settings, source)
@@ -147,7 +147,7 @@ def _secret_key(settings: config.Settings, source: Path) -> str:
 
 
 def _rename(source: Path, former: Path) -> None:
-    """Move the file away with its key, so that nothing starts on it by mistake."""
+    """Rename the file and its key, so that no process uses the file by mistake."""
     try:
         key = source.with_suffix(prepared_copies.KEY)
         if key.exists():

@@ -1,1 +1,1 @@
-"""What follows from an update: one update, one transaction."""
+"""The handling of updates, each in one transaction."""

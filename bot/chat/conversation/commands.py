@@ -24,13 +24,13 @@ PAGE = 8
 """Requests on one page of the list."""
 
 FROM_INLINE = "new"
-"""Payload of `/start` from the button above inline results: it opens the form at once."""
+"""Payload of `/start` from the button above inline results, which opens the form at once."""
 
 
 def handle_message(context: event_context.EventContext, event: events.MessageEvent) -> None:
     """Handle a message: a command, or the answer to a question.
 
-    What came with a command and has no use is named.
+    If a file came with a command that doesn't use files, the reply says so.
     """
     sent = event.enclosure
     if getting_paid.is_misplaced(context.draft, event.text):
@@ -81,12 +81,12 @@ def _take_message(
 
 
 def _open_link(context: event_context.EventContext, payload: str) -> bool:
-    """Open the deep link of a receipt or of a request; False for another payload of `/start`."""
+    """Open the deep link of a receipt or a request; return False for any other `/start` payload."""
     return sharing.open_receipt_link(context, payload) or sharing.open_deep_link(context, payload)
 
 
 def _greet(context: event_context.EventContext, *, again: bool) -> None:
-    """Reply with the greeting to a new person; to others only `again`."""
+    """Greet a new person; greet others only if `again` is set."""
     first = seller_rows.mark_greeted(context.tx, context.person.id, context.now)
     if first or again:
         offer = resume_offer(context.draft, context.seller)
@@ -94,7 +94,7 @@ def _greet(context: event_context.EventContext, *, again: bool) -> None:
 
 
 def show_page(context: event_context.EventContext, command: str, text: str = "") -> None:
-    """Answer a command that shows a page; for an unknown one, list the commands."""
+    """Answer a command that shows a page; list the commands if the command is unknown."""
     match command:
         case "new":
             form = new_form(context.draft, link_rows.short_id(6), context.seller)
@@ -125,15 +125,15 @@ PAGES: dict[str, Callable[[event_context.EventContext], replies.Reply]] = {
         context.seller.language, may_choose=context.seller.paid_at.is_embedded
     ),
 }
-"""Commands that are answered by a page alone."""
+"""Commands that only show a page."""
 
 
 def start_reply(
     seller: drafts.Seller, *, new: bool, offer: replies.Reply | None = None
 ) -> replies.Reply:
-    """Return the greeting, for a `new` seller with Telegram's rule for digital goods.
+    """Return the greeting; a `new` seller also reads Telegram's rule for digital goods.
 
-    `offer` offers to continue a form under way.
+    `offer` offers to continue the current form.
     """
     parts = [translations.t(seller.language, "start")]
     if new:
@@ -156,14 +156,14 @@ def requests_page(context: event_context.EventContext, page: int) -> replies.Rep
 
 
 def help_reply(language: str, *, may_choose: bool = True) -> replies.Reply:
-    """Explain the commands and the one-line forms, with choices where the service has them."""
+    """Explain the commands and the one-line forms, with amounts to choose from if supported."""
     choice = [translations.t(language, "help-choice")] if may_choose else []
     parts = [translations.t(language, "help"), *choice, translations.t(language, "digital-goods")]
     return replies.Reply("\n\n".join(parts), questions.menu(language))
 
 
 def about_service(command: str, language: str, operator_contact: str | None) -> replies.Reply:
-    """Answer /privacy or /paysupport, which name the operator by the contact if there is one."""
+    """Answer /privacy or /paysupport, with the operator's contact if there is one."""
     operator = operator_contact or translations.t(language, "operator")
     return replies.Reply(translations.t(language, command, operator=replies.escaped(operator)))
 
@@ -175,7 +175,7 @@ COMMANDS = (
     "bought",
     *("help", "cancel", "privacy", "paysupport", "start"),
 )
-"""In the order in which Telegram's menu shows them."""
+"""The commands, in the order of Telegram's menu."""
 
 
 def commands(language: str) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The conversation: handles updates, one in a transaction, and searches a seller's requests."""
+"""The conversation: handles updates, each in a transaction, and searches a seller's requests."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ from bot.core.text import translations
 log = structlog.get_logger()
 
 ERASED = "{}"
-"""The stored body of an update that had a secret or goods."""
+"""The stored body of an update whose secret or goods were erased."""
 
 NEAR_ALBUM = 20
-"""Updates around an album's first one that may be of the album. An album has ten, and Telegram
-numbers updates in order; after hours without the bot, thousands may wait in a chat."""
+"""Number of updates near an album's first update that may belong to the album. An album has up to
+ten messages, and Telegram numbers updates in order. If the bot was down for hours, thousands of
+updates may wait in a chat."""
 
 
 class Chat:
     """Handles updates; `allowed` are the people who may create requests, empty for everyone.
 
-    `paid_at` is the service that pays them; the vault seals their secrets.
+    `paid_at` is the service that pays sellers; the vault seals their secrets.
     """
 
     def __init__(
@@ -65,8 +66,8 @@ class Chat:
     async def handle(self, message: outbox.Message) -> None:
         """Handle one stored update.
 
-        An update that can't be read is a dead letter at once, without an apology: nobody knows what
-        it asked.
+        An unreadable update becomes a dead letter at once, without an apology, because its request
+        is unknown.
         """
         try:
             event = events.read(message.body, self._bot_name())
@@ -77,11 +78,11 @@ class Chat:
             await self._db.transaction(lambda tx: self._dead_letter(tx, message, note))
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Send an apology for an update that is a dead letter, and answer its callback query."""
+        """Apologize for an update that became a dead letter, and answer its callback query."""
         self._note_dead_letter(tx, message)
         chat_id = int(message.lane)
         if chat_id:
-            # The id of a private chat is the id of the person.
+            # A private chat has the same id as the person.
             language = seller_rows.language_of(tx, chat_id) or translations.choose(None)
             apology = replies.Reply(translations.t(language, "update-failed"))
             self._put(tx, chat_id, payloads.new_message(apology, language))
@@ -89,7 +90,7 @@ class Chat:
     def receive_photo(
         self, tx: database.Transaction, message: outbox.Message, photo: bytes | str
     ) -> None:
-        """Resume the form of a photo; `photo` is its data, or why there is none."""
+        """Resume the form that waits for a photo; `photo` is its data, or why there is none."""
         context = self._download_context(tx, message)
         if context is not None:
             form_effects.receive_photo(context, message.body, photo)
@@ -97,7 +98,7 @@ class Chat:
     def receive_file(
         self, tx: database.Transaction, message: outbox.Message, found: goods_form.Fetched
     ) -> None:
-        """Resume the form of a file that was fetched, or could not be."""
+        """Resume the form that waits for a file, which was fetched or could not be fetched."""
         context = self._download_context(tx, message)
         if context is not None:
             result = goods_form.receive(context.draft, message.body.draft_id, found, context.seller)
@@ -106,7 +107,7 @@ class Chat:
     def _download_context(
         self, tx: database.Transaction, message: outbox.Message
     ) -> event_context.EventContext | None:
-        """Return the context of a download's seller; None if the seller is not known any more."""
+        """Return the context of a download's seller; None if the seller is no longer known."""
         wanted, chat_id = message.body, int(message.lane)
         seller = seller_rows.find_seller(tx, wanted.seller_id)
         if seller is None:
@@ -149,7 +150,7 @@ class Chat:
     def _take(
         self, tx: database.Transaction, message: outbox.Message, event: events.Event | None
     ) -> None:
-        """Handle an update, unless another worker has it by now."""
+        """Handle an update, unless another worker has taken it meanwhile."""
         if not outbox.done(tx, self._queues.updates, message, self._now()):
             return
         tx.count("telegram_updates_handled", "done")
@@ -173,7 +174,7 @@ class Chat:
     ) -> None:
         """Handle a message; erase its stored body if it has a secret or goods.
 
-        A secret is deleted from the chat too.
+        A secret is also deleted from the chat.
         """
         context = self._event_context(tx, event.person)
         if event.album_id is not None:
@@ -191,11 +192,12 @@ class Chat:
     def _counted_of_album(
         self, tx: database.Transaction, message: outbox.Message, event: events.MessageEvent
     ) -> events.MessageEvent | None:
-        """Return the message that counts of an album; None if the album was answered already.
+        """Return the message that represents an album; None if the album was answered already.
 
-        It is the first message with words, else the first one. The album's other messages are
-        stored by now, since the first one waits for them (chat/telegram/intake.py); they come here
-        later, in any order. Words that come much later still count.
+        The first message with text represents the album; without any text, the first message does.
+        The other messages are stored by now, because the first message waits for them
+        (chat/telegram/intake.py), but they are handled later, in any order. Text that arrives much
+        later still counts.
         """
         seller_id, album_id = event.person.id, event.album_id
         answered = seller_rows.answered_album(tx, seller_id)
@@ -242,7 +244,7 @@ class Chat:
     def _refuse_in_group(
         self, tx: database.Transaction, event: events.MessageEvent | events.PressEvent
     ) -> None:
-        """Reply in a group, if the bot is addressed, that the bot works in private chats only."""
+        """If the bot is addressed in a group, reply that it works only in private chats."""
         language = translations.choose(event.person.tag)
         words = translations.t(language, "only-in-private", bot=self._bot_name())
         if isinstance(event, events.PressEvent):
@@ -286,7 +288,7 @@ class Chat:
 
 
 def _must_be_erased(event: events.Event | None, draft: drafts.Draft | None) -> bool:
-    """True if an update has a secret, goods or a receipt's address; `draft` is the form."""
+    """True if an update has a secret, goods or a receipt's address; `draft` is the current form."""
     if not isinstance(event, events.MessageEvent):
         return False
     asked = _form_answered(event, draft)
@@ -295,5 +297,5 @@ def _must_be_erased(event: events.Event | None, draft: drafts.Draft | None) -> b
 
 
 def _form_answered(event: events.MessageEvent, draft: drafts.Draft | None) -> drafts.Draft | None:
-    """Return the form that a message may answer: a command answers none."""
+    """Return the form that a message may answer; None if it is a command."""
     return draft if event.command is None else None

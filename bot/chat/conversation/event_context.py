@@ -24,7 +24,7 @@ class EventContext:
     person: events.Person
     seller: drafts.Seller
     draft: drafts.Draft | None
-    """The form under way."""
+    """The current form."""
 
     now: int
     """Epoch ms."""
@@ -34,14 +34,14 @@ class EventContext:
 
     bot_name: str = ""
     may_create: bool = True
-    """False for people whom ALLOWED_SELLERS leaves out."""
+    """False for people who are not in ALLOWED_SELLERS."""
 
     operator_contact: str | None = None
     press: events.PressEvent | None = None
-    """The pressed button; a reply takes the place of its message."""
+    """The pressed button; a reply replaces the button's message."""
 
     def reply(self, reply: replies.Reply) -> None:
-        """Reply in place of the message whose button was pressed, or in a new message."""
+        """Reply in the message whose button was pressed, or in a new message."""
         message_id = self.press.message_id if self.press else None
         is_picture = self.press.picture if self.press else False
         is_card = reply.picture is not None and self.is_card(self.press)
@@ -52,7 +52,7 @@ class EventContext:
         )
 
     def is_card(self, press: events.PressEvent | None) -> bool:
-        """True if the message whose button was pressed is a card, with a picture or not."""
+        """True if the message whose button was pressed is a card, with or without a picture."""
         if press is None:
             return False
         return press.picture or post_rows.is_card(self.tx, self.person.chat_id, press.message_id)
@@ -63,24 +63,24 @@ class EventContext:
         outbox.put(self.tx, self.queues.messages, chat, payload, self.now, subject=subject)
 
     def answer_press(self, press: events.PressEvent, toast: str | None) -> None:
-        """Answer the callback query, with a text or without."""
+        """Answer the callback query, with or without a text."""
         answer = payloads.CallbackAnswer(press.query_id, toast)
         chat = str(press.person.chat_id)
         outbox.put(self.tx, self.queues.answers, chat, answer, self.now)
 
     def add_job(self, job: jobs.SellerJob) -> None:
-        """Queue a job at the payment service."""
+        """Queue a job for the payment service."""
         outbox.put(self.tx, self.queues.jobs, job.link_id, job, self.now)
 
     def reply_to(self, press: events.PressEvent | None = None) -> jobs.ReplyTo:
-        """Return where a job's result goes: to this chat, in place of `press` if given."""
+        """Return where a job's result goes: to this chat, in the message of `press` if given."""
         chat, language = self.person.chat_id, self.seller.language
         if press is None:
             return jobs.ReplyTo(chat, language)
         return jobs.ReplyTo(chat, language, press.message_id, press.picture)
 
     def text(self, key: str, **values: object) -> str:
-        """Return a text in the language of this person."""
+        """Return a text in this person's language."""
         return translations.t(self.seller.language, key, **values)
 
     def without_press(self) -> EventContext:
@@ -93,7 +93,7 @@ def own_link(
 ) -> link_rows.PaymentLink | str:
     """Return a link if this person may manage it, else a text with the reason.
 
-    Every action on a link checks this right.
+    Every action on a link calls this function first.
     """
     link = link_rows.find_link(context.tx, link_id)
     if link is None or link.seller_id != context.person.id:
@@ -106,7 +106,7 @@ def own_link(
 
 
 def own_card(context: EventContext, link: link_rows.PaymentLink) -> request_card.Card:
-    """Return a request's card as its seller sees it."""
+    """Return the seller's view of a request's card."""
     totals = revenue.revenue_totals(context.tx, link.id)
     zone, raised = context.seller.zone, request_card.raised_of(context.tx, link)
     return request_card.card_of(link, context.now, totals=totals, zone=zone, raised=raised)

@@ -1,4 +1,4 @@
-"""Events: Telegram's updates, read as actions of a person."""
+"""Events: Telegram's updates, parsed as actions of a person."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ FILE_NAMES = {
     "video_note": (".mp4", "video/mp4"),
     "document": ("", "application/octet-stream"),
 }
-"""Fields of a message that hold a file (Bot API, Message), each with the extension and media type
-to use if Telegram sends none. An animation also comes as a document, which is the same file."""
+"""Fields of a message that hold a file (Bot API, Message), each with the default extension and
+media type if Telegram sends none. An animation is also sent as a document, which is the same
+file."""
 
 PHOTO_FILE = (".jpg", "image/jpeg")
-"""Telegram makes a JPEG of every photo."""
+"""Telegram converts every photo to JPEG."""
 
 UNUSABLE = (
     *("sticker", "story", "contact", "dice", "game", "poll", "venue", "location", "checklist"),
     *("paid_media", "live_photo", "photo", *FILE_NAMES),
 )
-"""Fields of a message that a person fills with something to send and that have no use here, or lack
-what is needed to use them. Any other message without a text, a photo or a file is Telegram's own
-report on the chat, such as a pin, and is ignored."""
+"""Fields for content that a person can send but that is useless here, or incomplete. Any other
+message without a text, a photo or a file is Telegram's own report on the chat, such as a pin, and
+is ignored."""
 
 LARGEST_ID = 2**63 - 1
-"""The largest id that the database takes; Telegram's ids have 52 bits."""
+"""The largest id that the database can store; Telegram's ids have 52 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The person who did something, and the chat."""
+    """The person who acted, and the chat."""
 
     id: int
     chat_id: int
@@ -54,7 +55,7 @@ class Person:
     first_name: str = ""
     last_name: str = ""
     username: str = ""
-    """The names are the person's at Telegram, "" for none."""
+    """The person's names at Telegram; "" if a name is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +66,36 @@ class MessageEvent:
     text: str
     command: str | None = None
     photo: str | None = None
-    """The file_id of the picture that came with it, the largest of its sizes."""
+    """The file_id of the attached picture in its largest size."""
 
     file: drafts.Attachment | None = None
-    """Any file that came with it, a picture too."""
+    """Any attached file, including a picture."""
 
     message_id: int | None = None
-    """None if a server of the Bot API sends none."""
+    """None if the Bot API server sends no id."""
 
     linked: str | None = None
-    """The text with the addresses behind its words; None without such links, and for a command."""
+    """The text with the addresses of its links; None if there are no links, or if it is a
+    command."""
 
     is_unusable: bool = False
-    """Something else came with it, which has no use here."""
+    """The message has other content, which is useless here."""
 
     @property
     def has_words(self) -> bool:
-        """True if the message is more than a file."""
+        """True if the message has a text, not just a file."""
         return bool(self.text) or self.command is not None
 
     @property
     def enclosure(self) -> drafts.Enclosure | None:
-        """Return what came with the words, if anything."""
+        """Return the content sent along with the text, if any."""
         if self.photo is None and self.file is None and not self.is_unusable:
             return None
         return drafts.Enclosure(self.photo, self.file)
 
     @property
     def album_id(self) -> str | None:
-        """Return the album that the file belongs to, if any."""
+        """Return the id of the file's album, if any."""
         return self.file.album_id if self.file else None
 
 
@@ -105,7 +107,7 @@ class PressEvent:
     query_id: str
     action: replies.Action | None
     message_id: int | None
-    """None for a message that is too old to edit."""
+    """None if the message is too old to edit."""
 
     picture: bool
     """The button's message has a picture."""
@@ -123,31 +125,31 @@ class SearchEvent:
 
 @dataclass(frozen=True, slots=True)
 class PostedEvent:
-    """An inline result that the person posted."""
+    """A person posted an inline result."""
 
     person: Person
     result_id: str
     message_id: str | None
-    """Its inline_message_id; None for a message without buttons, whose id Telegram doesn't send."""
+    """The inline_message_id; None if the message has no buttons: Telegram sends no id then."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockEvent:
-    """The bot was blocked or unblocked."""
+    """A person blocked or unblocked the bot."""
 
     person: Person
     open: bool
-    """The bot may write now."""
+    """True if the bot may write now."""
 
 
 Event = MessageEvent | PressEvent | SearchEvent | PostedEvent | BlockEvent
 
 
 def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
-    """Read an update; None if the bot does not handle it.
+    """Parse an update; None if the bot does not handle it.
 
-    Only necessary fields are required, since other Bot API servers leave many out; a field of the
-    wrong type counts as missing. Raises Unreadable if a required field is missing.
+    Few fields are required, because other Bot API servers leave many out. A field of the wrong type
+    counts as missing. Raises Unreadable if a required field is missing.
     """
     if message := _object(raw, "message"):
         return _read_message(message, bot_name) if "from" in message else None
@@ -165,7 +167,7 @@ def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
 
 
 def _read_message(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
-    """Read a message; None if a person sent nothing with it, or if it isn't for the bot."""
+    """Parse a message; None if it has no content from a person, or if it isn't for the bot."""
     text = _text(message, "text") or _text(message, "caption")
     photo, file = _photo(message), _attachment(message)
     is_unusable = not (file or photo) and any(_holds(message, name) for name in UNUSABLE)
@@ -187,7 +189,7 @@ def _read_message(message: Mapping[str, Any], bot_name: str) -> MessageEvent | N
 
 
 def _text_with_links(message: Mapping[str, Any], text: str) -> str | None:
-    """Add the address of each link after the words that hide it (Bot API, MessageEntity)."""
+    """Insert the address of each link after the linked words (Bot API, MessageEntity)."""
     listed = message.get("entities")
     found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     links = {
@@ -195,7 +197,7 @@ def _text_with_links(message: Mapping[str, Any], text: str) -> str | None:
         for one in found
         if _text(one, "type") == "text_link" and _text(one, "url")
     }
-    data = text.encode("utf-16-le")  # entities count its units
+    data = text.encode("utf-16-le")  # entities count UTF-16 units
     for end in sorted(links, reverse=True):
         address = f" {links[end]} ".encode("utf-16-le")
         data = data[: 2 * end] + address + data[2 * end :]
@@ -203,7 +205,7 @@ def _text_with_links(message: Mapping[str, Any], text: str) -> str | None:
 
 
 def _attachment(message: Mapping[str, Any]) -> drafts.Attachment | None:
-    """Return the file of a message, if it has one that can be downloaded."""
+    """Return the file of a message, if there is a downloadable file."""
     sizes = message.get("photo")
     sent_as = next((name for name in FILE_NAMES if _object(message, name)), "")
     file = _object(message, sent_as)
@@ -256,7 +258,7 @@ def _read_block(change: Mapping[str, Any]) -> BlockEvent:
 
 
 def _person_in_private(data: Mapping[str, Any]) -> Person:
-    """Return the person in their private chat, which has the person's id."""
+    """Return the person with their private chat, which has the person's id."""
     return _person(data, _object(data, "from"))
 
 
@@ -284,13 +286,13 @@ def _object(data: Mapping[str, Any], field: str) -> Mapping[str, Any]:
 
 
 def _holds(message: Mapping[str, Any], field: str) -> bool:
-    """True if a field of a message has any content."""
+    """True if a message's field has any content."""
     value = message.get(field)
     return isinstance(value, dict | list) and bool(value)
 
 
 def _text(data: Mapping[str, Any], field: str) -> str:
-    """Return a text; lone surrogates, which JSON can have, are replaced: no database takes them."""
+    """Return a text; replace lone surrogates, which JSON allows but databases refuse."""
     value = data.get(field)
     return HALF.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
 

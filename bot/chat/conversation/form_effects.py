@@ -34,7 +34,7 @@ _NAME = 200
 
 
 def apply_result(context: event_context.EventContext, result: flow.FormResult) -> None:
-    """Apply the result of a form in this transaction: draft, settings, replies and jobs."""
+    """Apply a form's result in this transaction: draft, settings, replies and jobs."""
     person = context.person
     if result.spec is not None and not context.may_create:
         context.reply(replies.Reply(context.text("not-allowed")))
@@ -72,7 +72,7 @@ def receive_photo(
 ) -> None:
     """Resume a form with its photo: the data, or the reason why there is none.
 
-    The photo is deleted if the form has ended; a photo that it replaces is deleted too.
+    If the form has ended, the photo is deleted. A replaced photo is deleted too.
     """
     tx, draft, seller_id = context.tx, context.draft, context.person.id
     image = problem = None
@@ -91,12 +91,12 @@ def receive_photo(
             spec, wanted.draft_id, image, problem, context.seller, current=draft
         )
     apply_result(context, result)
-    if result.change is None:  # otherwise a job needs it
+    if result.change is None:  # otherwise a job needs the photo
         seller_images.delete_unused(tx, [image, draft.image if draft else None])
 
 
 def _save_setting(context: event_context.EventContext, setting: flow.Setting) -> None:
-    """Store a setting; a new time zone or summary changes the time of the next summary."""
+    """Store a setting; a new time zone or summary time reschedules the next summary."""
     tx, seller_id, value = context.tx, context.person.id, setting.value
     zone, minute = context.seller.zone, context.seller.summary
     if attribute := drafts.PROFILE_STEPS.get(setting.name):
@@ -129,7 +129,7 @@ def _save_setting(context: event_context.EventContext, setting: flow.Setting) ->
 def _fetch_photo(
     context: event_context.EventContext, result: flow.FormResult, file_id: str
 ) -> None:
-    """Queue the download of a photo; photos of one chat are downloaded in the order of sending."""
+    """Queue the download of a photo; a chat's photos are downloaded in the order they were sent."""
     draft, spec, seller_id = result.draft, result.spec, context.person.id
     if spec is not None:
         name, made_id = context.seller.hints.name, link_rows.short_id(6)
@@ -149,7 +149,7 @@ def _fetch_photo(
 def _fetch_file(
     context: event_context.EventContext, file: drafts.Attachment, draft: drafts.Draft
 ) -> None:
-    """Queue the download of a file; files of one chat are downloaded in the order of sending."""
+    """Queue the download of a file; a chat's files are downloaded in the order they were sent."""
     for_codes = draft.form == goods_form.CODES_FORM
     body = payloads.FileDownload(file, draft.id, context.person.id, for_codes)
     lane = str(context.person.chat_id)
@@ -169,7 +169,7 @@ def _create(context: event_context.EventContext, spec: request_spec.RequestSpec)
 
 
 def _apply_change(context: event_context.EventContext, change: flow.Change) -> None:
-    """Apply an edit, or queue its job; reply with the reason if it is impossible."""
+    """Apply an edit or queue its job; if the edit is impossible, reply with the reason."""
     link = event_context.own_link(context, change.link_id)
     if isinstance(link, str):
         context.reply(replies.Reply(link))
@@ -200,7 +200,7 @@ def _set_poster_text(
 def _edit_obstacle(
     context: event_context.EventContext, link: link_rows.PaymentLink, change: flow.Change
 ) -> str | None:
-    """Return why an edit of units is impossible; None if it is possible, and for other edits."""
+    """Return the reason why an edit of units is impossible; None if the edit is possible."""
     if request_fields.EDITS[change.field] is not request_fields.UNITS:
         return None
     if why := removal_obstacle(context, link):
@@ -216,7 +216,7 @@ def _edit_obstacle(
 def removal_obstacle(
     context: event_context.EventContext, link: link_rows.PaymentLink
 ) -> str | None:
-    """Return why no units can be removed from a request; None if some can."""
+    """Return the reason why no units can be removed from a request; None if some can be removed."""
     if link.spec.units is None:
         return context.text("toast-no-units")
     is_sold_out = event_context.own_card(context, link).remaining_units == 0
@@ -238,7 +238,7 @@ def start_edit_form(
 
 
 def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
-    """Queue the job that adds codes to a request; reply with the reason if it is impossible."""
+    """Queue the job that adds codes to a request; if that is impossible, reply with the reason."""
     link = event_context.own_link(context, new.link_id, or_deleted=True)
     if isinstance(link, str):
         context.reply(replies.Reply(link))
@@ -249,16 +249,16 @@ def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
 
 
 def codes_obstacle(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
-    """Return why no codes can be added to a request; None if its buyers get codes."""
+    """Return the reason why no codes can be added to a request; None if its buyers get codes."""
     goods = link.spec.goods
     is_list = goods is not None and goods.kind == request_spec.CODES
     return None if is_list else context.text("toast-no-codes")
 
 
-# Marks on payments: the service notifies the buyer.
+# Marks on payments, about which the service notifies the buyer.
 
 NOTE_TIME = 10 * 60 * 1000
-"""Milliseconds that a seller has for the note; then the buyer gets the mark alone."""
+"""Milliseconds that a seller has for the note; then the buyer gets the mark without a note."""
 
 
 def _save_note(context: event_context.EventContext, note: flow.MarkNote) -> None:
@@ -282,8 +282,8 @@ def send_mark(
 ) -> None:
     """Queue the job that sends a payment's mark, due in `delay` ms.
 
-    A delayed job has a lane of its own: other jobs of the link would wait behind it. At another
-    server than the embedded one, which has no marks, they stay in the chat.
+    A delayed job has its own lane; otherwise the link's other jobs would wait behind it. An
+    external payment server has no marks, so marks stay in the chat.
     """
     if context.seller.paid_at.host is not None:
         return

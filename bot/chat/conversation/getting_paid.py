@@ -1,4 +1,4 @@
-"""How a seller gets paid, and whom payers see: payout accounts, their secrets, and the profile."""
+"""Payout accounts with their secrets, and the seller's profile for payers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from bot.core.outbox import outbox
 
 
 def show_accounts(context: event_context.EventContext) -> None:
-    """Show the seller's payout accounts, and the kinds that can be connected."""
+    """Show the seller's payout accounts, and the kinds of accounts that can be connected."""
     context.reply(seller_texts.accounts_page(context.seller))
 
 
 def press_kind(context: event_context.EventContext, way: str) -> flow.FormResult | None:
-    """Begin the form of a kind of account; None if a page answers instead."""
+    """Begin the form for a kind of account; None if a page is shown instead."""
     seller = context.seller
     if way == payout.BANK and payout.BANK in seller.paid_at.rails:
         context.reply(seller_texts.schemes_page(seller))
@@ -35,7 +35,7 @@ def press_kind(context: event_context.EventContext, way: str) -> flow.FormResult
 def press_account(
     context: event_context.EventContext, way: str, words: Sequence[str]
 ) -> str | None:
-    """Show an account, ask whether to remove it, or remove it; return the text of the answer."""
+    """Show, ask to remove, or remove an account; return the text of the answer, if any."""
     account = context.seller.account_of(way)
     if account is None:
         show_accounts(context)
@@ -56,7 +56,7 @@ def press_account(
 
 
 def connect(context: event_context.EventContext, draft: drafts.Draft, how: str) -> None:
-    """Queue the check or the saving of an account, with all its answers sealed."""
+    """Queue the job that checks or saves an account, with all answers sealed."""
     values = {
         answer.field: context.vault.open(answer.text) if answer.is_sealed else answer.text
         for answer in draft.answers
@@ -86,7 +86,7 @@ def seal_secrets(draft: drafts.Draft, vault: vault.Vault) -> drafts.Draft:
 
 
 def is_secret(draft: drafts.Draft | None, text: str) -> bool:
-    """True if a message has a secret: a connection string, or any answer to such a question.
+    """True if a message has a secret: a connection string, or an answer to a question for a secret.
 
     A text that comes too late to be an answer counts too.
     """
@@ -100,7 +100,7 @@ def is_secret(draft: drafts.Draft | None, text: str) -> bool:
 def is_misplaced(draft: drafts.Draft | None, text: str) -> bool:
     """True if a message has a connection string that no form has asked for.
 
-    As an answer to another question it would be shown, or stored unsealed.
+    As an answer to another question, the string would be shown or stored unsealed.
     """
     return typed_text.is_connection(text) and (draft is None or draft.way != payout.NWC)
 
@@ -125,10 +125,10 @@ def hints_for(
     draft: drafts.Draft | None,
     press: events.PressEvent | None,
 ) -> drafts.ProfileHints:
-    """Return what the profile's forms offer this person.
+    """Return the values that the profile's forms offer this person.
 
-    If neither the form under way nor the button is about the profile, only the name, which needs no
-    query.
+    If neither the current form nor the button is about the profile, return only the name, which
+    needs no query.
     """
     name = seller_texts.name_at_telegram(person.first_name, person.last_name)
     action = (press.action if press else None) or ("",)
@@ -141,7 +141,7 @@ def hints_for(
 
 
 def handle_profile_press(context: event_context.EventContext, words: Sequence[str]) -> None:
-    """Perform a button of the profile, in place of its message."""
+    """Handle a button of the profile, and replace its message."""
     match words:
         case ("use", key):
             _use_name(context, key)
@@ -152,7 +152,7 @@ def handle_profile_press(context: event_context.EventContext, words: Sequence[st
 
 
 def _use_name(context: event_context.EventContext, key: str) -> None:
-    """Take the name on the button; ask again if the person has another name by now."""
+    """Use the name on the button; ask again if the person's name has changed."""
     name = context.seller.hints.name
     if name is None or seller_texts.offer_key(name) != key:
         context.reply(seller_texts.profile_offer(name, context.seller.language))
@@ -165,7 +165,7 @@ def _use_name(context: event_context.EventContext, key: str) -> None:
 
 
 def save_profile(context: event_context.EventContext, profile: drafts.Profile) -> None:
-    """Save this person's profile, unless nothing changes."""
+    """Save this person's profile if it changed."""
     tx, seller_id, before = context.tx, context.person.id, context.seller.profile
     if profile != before:
         seller_rows.change_profile(tx, context.queues, seller_id, profile, context.now)

@@ -1,7 +1,7 @@
-"""Payments in the chat: found, listed, decided by claims, marked; and their alerts.
+"""Payments in the chat: search, lists, claims, marks and alerts.
 
-The marks sent and paid back are the seller's word alone: no money moves. A mark is sent to the
-service once its note is there, or was skipped, so that the buyer gets both in one message.
+The marks "sent" and "paid back" only record what the seller says: no money moves. A mark is sent to
+the service after its note was written or skipped, so that the buyer gets both in one message.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ MOST_LINKS = 8
 """Payments and links in one answer."""
 
 _TYPED = 80
-"""UTF-16 units of the search that the answer repeats."""
+"""UTF-16 units of the search text that the answer repeats."""
 
 
 def find_payment(context: event_context.EventContext, text: str) -> None:
-    """Answer `/find`: this person's payments with that number, else their links of that name."""
+    """Answer `/find` with this person's payments of that number, else their links of that name."""
     tx, person_id = context.tx, context.person.id
     if not text:
         context.reply(replies.Reply(context.text("find-help", least=payment_marks.SHORTEST_PART)))
@@ -62,17 +62,17 @@ def show_found(context: event_context.EventContext, text: str) -> bool:
     return bool(shown)
 
 
-# `/payments`: claims that wait for the seller's decision, then the latest payments.
+# `/payments`: claims waiting for the seller's decision, then the latest payments.
 
 PAGE = 5
 """Payments on one page, each with a button."""
 
 MOST_WAITING = 5
-"""Claims on one page, as many as payments."""
+"""Claims on one page."""
 
 
 def incoming_page(context: event_context.EventContext, number: int) -> replies.Reply:
-    """Return a page of this person's claims and payments; `number` is from 0."""
+    """Return a page of this person's claims and payments; `number` counts from 0."""
     tx, person_id = context.tx, context.person.id
     found = payment_marks.payments_of_seller(tx, person_id, PAGE + 1, number * PAGE)
     shown = number * MOST_WAITING
@@ -85,15 +85,16 @@ def incoming_page(context: event_context.EventContext, number: int) -> replies.R
     )
 
 
-# Buttons of claims: the money has arrived, or it has not. A press stores the decision and queues
-# its call; the claim's state in the database lets only one press through, from any message.
+# Buttons of claims: the money has arrived or has not arrived. A press stores the decision and
+# queues its call. The claim's state in the database allows only one decision, from whichever
+# message.
 
 CLAIM_WORDS = frozenset(["claim", "received", "missing", "missing-yes"])
 """The buttons of claims."""
 
 
 def handle_claim_press(context: event_context.EventContext, words: tuple[str, ...]) -> str | None:
-    """Perform a button of a claim; return the text of the answer, if any."""
+    """Handle a button of a claim; return the text of the answer, if any."""
     word, claim_id, *place = words
     claim = claim_rows.find_claim(context.tx, claim_id)
     if claim is None or claim.seller_id != context.person.id:
@@ -135,7 +136,7 @@ def _decide(
 ) -> str:
     """Store the decision and queue its call; return the text of the answer.
 
-    The button was in the claim's own message, or `listed_in` a list or a digest.
+    The button was in the claim's own message, or in the list or digest `listed_in`.
     """
     press = None if listed_in else context.press
     place = press.message_id if press else None
@@ -160,12 +161,12 @@ def _decide(
 
 
 def _show(context: event_context.EventContext, claim: claim_rows.Claim) -> None:
-    """Show a claim as it stands, in place of the message."""
+    """Replace the message with the claim's current state."""
     link = link_rows.get_link(context.tx, claim.link_id)
     context.reply(claim_cards.claim_reply(claim, link, context.seller, context.now))
 
 
-# Buttons of one payment: its facts, its marks, and the payer's words hidden.
+# Buttons of one payment: show its facts, set its marks, and hide the payer's words.
 
 WORDS = frozenset(["payment", *audit_trail.MARK_ACTIONS])
 """The buttons of one payment."""
@@ -174,7 +175,7 @@ _UNDO = "-undo"
 
 
 def handle_press(context: event_context.EventContext, words: tuple[str, ...]) -> str | None:
-    """Perform a button of a payment; return the text of the answer, if any."""
+    """Handle a button of a payment; return the text of the answer, if any."""
     word, link_id, at, digest, *places = words
     key, place = PaymentKey(link_id, int(at), digest), "".join(places)
     found = payment_marks.payment_by_key(context.tx, context.person.id, key)
@@ -195,9 +196,9 @@ def _press_mark(
     *,
     is_alert: bool,
 ) -> str | None:
-    """Set a mark and ask for its note, or take back both; return the text of the answer, if any.
+    """Set a mark and ask for its note, or remove both; return the text of the answer, if any.
 
-    The view of the payment is written again. An alert (`is_alert`) stays as it is.
+    The view of the payment is updated. An alert (`is_alert`) stays unchanged.
     """
     mark = word.removesuffix(_UNDO)
     if word == PAID_BACK:
@@ -224,7 +225,7 @@ def _press_mark(
 def _payment(
     context: event_context.EventContext, found: payment_marks.FoundPayment
 ) -> replies.Reply:
-    """Return one payment, with a button to accept it if it is underpaid and may be accepted."""
+    """Return one payment; an underpaid payment has a button to accept it, if that is possible."""
     claim = _claim(context, found)
     accept = claim.id if claim and claim.state == claim_rows.UNDERPAID else None
     return payment_texts.payment_reply(found, context.seller, accept)
@@ -233,7 +234,7 @@ def _payment(
 def _claim(
     context: event_context.EventContext, found: payment_marks.FoundPayment
 ) -> claim_rows.Claim | None:
-    """Return the claim that accepts an underpaid payment; None for other payments."""
+    """Return the claim that accepts a payment; None if the payment isn't underpaid."""
     checkout_id = found.checkout_id if found.is_short else None
     return claim_rows.claim_of_checkout(context.tx, checkout_id) if checkout_id else None
 
@@ -241,7 +242,7 @@ def _claim(
 def _mark(
     context: event_context.EventContext, found: payment_marks.FoundPayment, word: str
 ) -> bool:
-    """Store a mark, or take it back; return False if nothing changed."""
+    """Store or remove a mark; return False if nothing changed."""
     tx, now, mark = context.tx, context.now, word.removesuffix(_UNDO)
     is_new = (
         payment_marks.set_mark(tx, found, mark, now)
@@ -250,7 +251,7 @@ def _mark(
     )
     if is_new:
         audit_trail.record_mark(tx, context.person.id, found.ids, word, now)
-    if is_new and mark == PAID_BACK:  # cards show what was raised and earned
+    if is_new and mark == PAID_BACK:  # cards show the sums raised and earned
         post_rows.refresh(tx, context.queues, found.link_id, now)
     return is_new
 
@@ -258,7 +259,7 @@ def _mark(
 def _hide(
     context: event_context.EventContext, found: payment_marks.FoundPayment, word: str, place: str
 ) -> str:
-    """Hide the payer's words everywhere, or show them again; return the text of the answer."""
+    """Hide the payer's words everywhere, or show them again; return the answer's text."""
     is_hidden = word == HIDDEN
     is_new = payment_marks.set_hidden(context.tx, found, hidden=is_hidden)
     if is_new:
@@ -275,9 +276,9 @@ def _hide(
 def _show_hidden(
     context: event_context.EventContext, found: payment_marks.FoundPayment, place: str
 ) -> bool:
-    """Update the tapped message, and the alert of the payment.
+    """Update the tapped message and the payment's alert.
 
-    Return False for a digest that is not stored any more: its other payments are not known.
+    Return False for a digest that is no longer stored, because its other payments are unknown.
     """
     message_id = context.press.message_id if context.press else None
     tapped = None
@@ -304,7 +305,7 @@ def _again(
     return payment_marks.payment_by_key(context.tx, context.person.id, found.key) or found
 
 
-# Alerts: the mode of each request, and the alerts that were not delivered.
+# Alerts: the mode of each request, and undelivered alerts.
 
 ALERT_BUTTONS = {
     "on": "button-alerts-on",
@@ -316,10 +317,10 @@ ALERT_TOASTS = {
     "silent": "toast-alerts-silent",
     "off": "toast-alerts-off",
 }
-"""Text keys of each of ALERTS: of its button, and of the answer once it is chosen."""
+"""Text keys by alert mode: for its button, and for the answer after it is chosen."""
 
 ALERT_LINES = 15
-"""Lines of `/alerts`, so that it fits into one message with lines of any length."""
+"""Lines of `/alerts`: a message always has room for them, even if all are as long as possible."""
 
 _NAME = 60
 """UTF-16 units of a request's name."""
@@ -330,8 +331,8 @@ def choose_alert_mode(
 ) -> str | None:
     """Set a request's alert mode, if given, and show the menu; return the text of the answer.
 
-    `mode` is one of ALERTS. For the current mode the menu is not sent again: Telegram refuses an
-    edit that changes nothing.
+    `mode` is one of ALERTS. If the mode is already set, the menu is not sent again, because
+    Telegram refuses an edit that changes nothing.
     """
     if mode is None:
         context.reply(_alert_menu(context, link, link.alerts))
@@ -361,7 +362,7 @@ def _alert_menu(
 
 
 def show_undelivered(context: event_context.EventContext) -> None:
-    """Show this chat's undelivered alerts with the reasons, newest first."""
+    """Show this chat's undelivered alerts with reasons, newest first."""
     lane = str(context.person.chat_id)
     found = delivery.newest_undelivered(context.tx, context.queues, lane)
     count = delivery.count_undelivered(context.tx, context.queues, lane)
@@ -388,7 +389,7 @@ def show_undelivered(context: event_context.EventContext) -> None:
 
 
 def resend_undelivered(context: event_context.EventContext) -> str:
-    """Queue this chat's given-up alerts again; return the text of the answer."""
+    """Queue this chat's undelivered alerts again; return the text of the answer."""
     lane = str(context.person.chat_id)
     if delivery.resend(context.tx, context.queues, lane, context.now):
         show_undelivered(context)
@@ -397,7 +398,7 @@ def resend_undelivered(context: event_context.EventContext) -> str:
 
 
 def _alert_lines(alert: queries.StoredMessage, context: event_context.EventContext) -> list[str]:
-    """Return a line for each request whose payments an alert has."""
+    """Return a line for each request with payments in an alert."""
     zone, language = context.seller.zone, context.seller.language
     at = moments.button_label(alert.created_at, zone or zones.UTC_ZONE, language)
     if not zone:

@@ -1,4 +1,4 @@
-"""What each button does."""
+"""The handlers of all buttons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ JOBS: dict[str, type[jobs.CardJob]] = {
     "resume": jobs.ResumeRequest,
     "delete-yes": jobs.DeleteRequest,
 }
-"""The job of each button that needs the service; the database answers the others."""
+"""The job of each button that needs the service; other buttons need only the database."""
 
 MANAGING = JOBS.keys() | frozenset(
     ["more", "delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts", "codes"]
@@ -47,16 +47,16 @@ PAGED: dict[str, Callable[[event_context.EventContext, int], replies.Reply]] = {
     "incoming": payments_and_alerts.incoming_page,
     "bought": sharing.bought_page,
 }
-"""Lists, each with the function that returns a page of it."""
+"""Lists, each with the function that returns a page."""
 
 
 def handle_press(context: event_context.EventContext, press: events.PressEvent) -> None:
-    """Handle a press, and answer its callback query."""
+    """Handle a pressed button, and answer its callback query."""
     context.answer_press(press, _perform(context, press))
 
 
 def _perform(context: event_context.EventContext, press: events.PressEvent) -> str | None:
-    """Perform the action of a button; return the text of the answer, if any."""
+    """Perform a button's action; return the text of the answer, if any."""
     action = press.action or ("",)
     match action:
         case ("draft", *_):
@@ -77,7 +77,7 @@ def _perform(context: event_context.EventContext, press: events.PressEvent) -> s
 
 
 def _open_page(context: event_context.EventContext, action: replies.Action) -> str | None:
-    """Perform an action that is not about a request; return the text of the answer, if any."""
+    """Perform an action that doesn't concern a request; return the text of the answer, if any."""
     match action:
         case (word, *_) if word in HANDLERS:
             return HANDLERS[word](context, action)
@@ -100,7 +100,7 @@ def _open_page(context: event_context.EventContext, action: replies.Action) -> s
 
 
 def _get_paid(context: event_context.EventContext, word: str, words: list[str]) -> str | None:
-    """Perform a button about payout accounts; below a card, in a message of its own."""
+    """Handle a button about payout accounts; for a button below a card, reply in a new message."""
     if not context.may_create:
         return context.text("not-allowed")
     if context.is_card(context.press):
@@ -120,8 +120,8 @@ def _manage_link(
     link_id: str,
     action: tuple[str, ...],
 ) -> str | None:
-    """Perform an action on a request of this person; return the text of the answer, if any."""
-    is_codes = action == ("codes",)  # buyers may wait for codes of a deleted request
+    """Perform an action on this person's request; return the text of the answer, if any."""
+    is_codes = action == ("codes",)  # buyers may still wait for codes of a deleted request
     link = event_context.own_link(context, link_id, or_deleted=is_codes)
     if isinstance(link, str):
         return link
@@ -153,7 +153,7 @@ def _manage_link(
 def _edit(
     context: event_context.EventContext, link: link_rows.PaymentLink, field: str
 ) -> str | None:
-    """Ask for a field's new value; return the reason if it can't change."""
+    """Ask for a field's new value; return the reason if the field can't be changed."""
     if field not in request_fields.EDITS:
         return context.text("button-unknown")
     if request_fields.EDITS[field].needs_embedded and not context.seller.paid_at.is_embedded:
@@ -166,7 +166,7 @@ def _edit(
 
 
 def _ask_for_codes(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
-    """Ask for more codes of a request; return the reason if its buyers get no codes."""
+    """Ask for more codes for a request; return the reason if its buyers get no codes."""
     if why := form_effects.codes_obstacle(context, link):
         return why
     form = goods_form.codes_form(link.id, link_rows.short_id(6), context.seller, context.draft)
@@ -174,7 +174,7 @@ def _ask_for_codes(context: event_context.EventContext, link: link_rows.PaymentL
 
 
 def _duplicate(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
-    """Begin a request with the values of another; return the text of the answer, if any."""
+    """Begin a new request with an existing request's values; return the answer's text, if any."""
     if not context.may_create:
         return context.text("not-allowed")
     spec = request_changes.copy_spec(link.spec, context.now)

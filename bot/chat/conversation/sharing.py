@@ -1,4 +1,4 @@
-"""What the chat shows to others than sellers: receipts, posters, posted cards and deep links."""
+"""The chat for people other than sellers: receipts, posters, posted cards and deep links."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bot.chat.store import link_lists, link_rows, post_rows, receipt_rows
 from bot.core.database import database
 from bot.core.outbox import outbox
 
-# What a person bought: receipts kept through a deep link, and the list of them. Anybody may keep a
-# receipt, even people who may not create requests.
+# Bought items: receipts kept through a deep link, and their list. Anybody may keep a receipt, even
+# people who may not create requests.
 
 BOUGHT_PAGE = 8
 """Receipts on one page."""
@@ -24,12 +24,12 @@ WORDS = frozenset(["receipt", "receipt-remove"])
 
 
 def is_receipt_link(event: events.MessageEvent) -> bool:
-    """True if a message has a receipt's address; it is emptied after it is handled."""
+    """True if a message has a receipt's address; its stored body is erased after it is handled."""
     return event.command == "start" and receipt.read_key(event.text) is not None
 
 
 def open_receipt_link(context: event_context.EventContext, payload: str) -> bool:
-    """Queue the job that keeps a deep link's receipt; False for another payload of `/start`."""
+    """Queue the job that keeps a deep link's receipt; False for any other `/start` payload."""
     key = receipt.read_key(payload)
     if key is None:
         return False
@@ -40,7 +40,7 @@ def open_receipt_link(context: event_context.EventContext, payload: str) -> bool
 
 
 def bought_page(context: event_context.EventContext, number: int) -> replies.Reply:
-    """Return a page of what this person bought, the last one if there are fewer pages."""
+    """Return a page of this person's receipts; the last page if there are fewer pages."""
     pages = max(1, -(-receipt_rows.count(context.tx, context.person.id) // BOUGHT_PAGE))
     number = min(number, pages - 1)
     kept = receipt_rows.page(context.tx, context.person.id, BOUGHT_PAGE, number * BOUGHT_PAGE)
@@ -48,7 +48,7 @@ def bought_page(context: event_context.EventContext, number: int) -> replies.Rep
 
 
 def handle_bought_press(context: event_context.EventContext, action: replies.Action) -> str | None:
-    """Perform a button of a kept receipt; return the text of the answer, if any."""
+    """Handle a button of a kept receipt; return the text of the answer, if any."""
     word, receipt_id = action
     kept = receipt_rows.find(context.tx, receipt_id, context.person.id)
     if kept is None:
@@ -84,7 +84,7 @@ SPELLED = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"
 
 
 def show_poster(context: event_context.EventContext, link: link_rows.PaymentLink) -> None:
-    """Show the addresses of a request and the designs of its poster."""
+    """Show a request's addresses and the designs of its poster."""
     shown, text = event_context.own_card(context, link), link.poster_text
     context.reply(menus.poster_menu(shown, text, context.bot_name, context.seller.language))
 
@@ -92,7 +92,7 @@ def show_poster(context: event_context.EventContext, link: link_rows.PaymentLink
 def send_poster(
     context: event_context.EventContext, link: link_rows.PaymentLink, design: str
 ) -> str:
-    """Queue the files of a poster, unless they are queued; return the text of the answer."""
+    """Queue a poster's files unless they are queued already; return the text of the answer."""
     chat, files = str(context.person.chat_id), FILES[design]
     if link_lists.is_file_queued(context.tx, context.queues, chat, link.id, files):
         return context.text("toast-poster-coming")
@@ -114,10 +114,10 @@ def file_name(name: str) -> str:
 def show_payments(
     context: event_context.EventContext, link: link_rows.PaymentLink, page: int
 ) -> None:
-    """Show a page of a request's payments, the last one if there are fewer pages.
+    """Show a page of a request's payments; the last page if there are fewer pages.
 
-    Below a card the page is a new message, since a picture's caption has no room for it; the card's
-    menu is closed.
+    If the button is below a card, the page is a new message, because a picture's caption has too
+    little room; the card's menu is closed.
     """
     pages = max(1, -(-link.paid_count // PAYMENTS_PAGE))
     page = min(page, pages - 1)
@@ -131,7 +131,7 @@ def show_payments(
         context.reply(reply)
 
 
-# Messages posted inline, and visitors of a deep link.
+# Messages posted inline, and visitors through a deep link.
 
 BETWEEN = "-"
 """Separator in the id of a result, between the link's id and the key of the text."""
@@ -141,7 +141,7 @@ SHOWN = frozenset([link_rows.LIVE, link_rows.STOPPED])
 
 
 def result_id(link_id: str, words: str) -> str:
-    """Return the id of an inline result, from which `handle_posted` reads what was posted."""
+    """Return the id of an inline result; `handle_posted` parses it."""
     return f"{link_id}{BETWEEN}{words}"
 
 
@@ -150,7 +150,7 @@ def handle_posted(
 ) -> None:
     """Store where a request was posted, and queue the refresh that adds the picture.
 
-    Ignored for anybody but the request's seller: others are offered no results.
+    Posts by anybody but the request's seller are ignored, because others are offered no results.
     """
     link_id, _, words = event.result_id.partition(BETWEEN)
     link = link_rows.find_link(tx, link_id)
@@ -168,10 +168,10 @@ def handle_posted(
 
 
 def open_deep_link(context: event_context.EventContext, payload: str) -> bool:
-    """Reply to a visitor of a request's deep link; False for another payload of `/start`.
+    """Reply to a visitor of a request's deep link; return False for any other `/start` payload.
 
-    Its seller gets their own card, other people the public one. The reply about a deleted request
-    is the same as about one that never existed.
+    The seller gets their own card, other people get the public card. A deleted request gets the
+    same reply as a request that never existed.
     """
     if not payload.startswith(card_text.DEEP_LINK_PREFIX):
         return False
@@ -190,7 +190,7 @@ def open_deep_link(context: event_context.EventContext, payload: str) -> bool:
 def refresh_visited_card(
     context: event_context.EventContext, press: events.PressEvent, link_id: str
 ) -> str | None:
-    """Refresh a visitor's card in its place; return the text of the answer, if any."""
+    """Refresh a visitor's card in its message; return the text of the answer, if any."""
     link = link_rows.find_link(context.tx, link_id)
     known = (*SHOWN, link_rows.DELETED)
     if link is None or link.answer is None or link.state not in known:

@@ -1,1 +1,1 @@
-"""The step-by-step forms and their fields: from a draft and an input to a result; pure."""
+"""The step-by-step forms and their fields: pure functions from a draft and an input to a result."""

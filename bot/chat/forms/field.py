@@ -1,4 +1,4 @@
-"""The descriptor of a request field: everything that differs between fields."""
+"""The descriptor of a request field, with everything that differs between fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LABEL = 24
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A text that answers a question of a form."""
+    """A text that answers a form's question."""
 
     text: str
     draft: drafts.Draft
@@ -27,22 +27,22 @@ class Typed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldDisplay:
-    """How a value is shown; a function that is None means that the value is its own text."""
+    """How a value is shown; if a function is None, the value itself is shown."""
 
     value: Callable[[drafts.Draft, drafts.Seller], Any] | None = None
-    """Takes the value from a draft; None for the field's attribute."""
+    """Returns the value from a draft; None to use the field's attribute."""
 
     words: Callable[[Any, drafts.Seller, int | None], object] | None = None
-    """Puts the value into plain text, with a time relative to `now` (epoch ms) if there is one."""
+    """Returns the value as plain text; a time is relative to `now` (epoch ms) if given."""
 
     brief: Callable[[Any, drafts.Seller], object] | None = None
-    """Puts the value into a few words for a button."""
+    """Returns the value in a few words for a button."""
 
     line: Callable[[drafts.Draft, drafts.Seller], str | None] | None = None
-    """Returns the lines of the review, in HTML, if a text with `value` is not enough."""
+    """Returns the lines of the review in HTML, if a text with `value` is not enough."""
 
     key: str = ""
-    """The text of the review's line; "" for `review-NAME`."""
+    """The text key of the review's line; "" for `review-NAME`."""
 
     most: int = replies.TEXT_LIMIT
     """UTF-16 units of the value in the review."""
@@ -53,33 +53,34 @@ class Wire:
     """How a field is sent to the payment service."""
 
     path: str = ""
-    """Its place in the body of create (`product.name`); "" if another field's value includes it."""
+    """The field's path in the body of create (`product.name`); "" if another field's value includes
+    it."""
 
     send: Callable[[request_spec.RequestSpec, str, int], object] | None = None
-    """Converts the value, given the address of sellers' pictures and the time (epoch ms)."""
+    """Converts the value; also takes the address of sellers' pictures and the time (epoch ms)."""
 
     refused_as: str = ""
-    """A pattern of other paths by which a refusal may name the field."""
+    """A pattern of other paths for the field in refusals."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """How a field of a request that exists is edited."""
+    """How a field of an existing request is edited."""
 
     place: int
-    """Its place in the edit menu."""
+    """The position in the edit menu."""
 
     name: str = ""
-    """The edit's name; "" for the field's."""
+    """The edit's name; "" for the field's name."""
 
     path: str = ""
-    """Where the change is sent as it is; "" to send the new value at the field's path."""
+    """The path at which the change itself is sent; "" to send the new value at the field's path."""
 
     apply: Callable[[Any, Any], Any] | None = None
-    """Computes the new value from the present one and the change."""
+    """Computes the new value from the current value and the change."""
 
     decides_status: bool = False
-    """The edit may end or revive the request."""
+    """True if the edit may end or revive the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,72 +88,72 @@ class Field:
     """One thing that a seller can set in a request."""
 
     name: str
-    """The step in forms, and part of the keys of its texts: `ask-NAME` is the question,
+    """The step in forms, and a part of the field's text keys: `ask-NAME` is the question,
     `option-NAME` the button among the options, `review-NAME` the line of the review;
     `button-edit-NAME`, `saved-NAME` and `cleared-NAME` belong to its edit."""
 
     attribute: str = ""
-    """Where drafts and specs have the value."""
+    """The attribute of drafts and specs that has the value."""
 
     kinds: tuple[str, ...] = request_spec.KINDS
-    """The kinds of requests that have the field."""
+    """The kinds of requests with this field."""
 
     option: int | None = None
-    """Its place in the menu "More options"."""
+    """The position in the menu "More options"."""
 
     is_optional: bool = False
 
     is_moment: bool = False
-    """The value is a time in epoch ms."""
+    """True if the value is a time in epoch ms."""
 
     needs_destinations: bool = False
-    """Not offered to sellers with payout accounts: each payment goes to one of these accounts, in
-    the account's currency."""
+    """True if sellers with payout accounts aren't offered the field, because each payment goes to
+    one of the accounts, in its currency."""
 
     needs_embedded: bool = False
-    """Not offered at another server of the interface."""
+    """True if only the embedded service has the field."""
 
     is_money: bool = False
-    """The value is in minor units of the price's currency."""
+    """True if the value is in minor units of the price's currency."""
 
     empty: object = None
     """The value of an unset field."""
 
     read: Callable[[Typed], Any] = lambda _typed: replies.Problem("problem-press")
-    """Returns the value of a text, a Problem or a Choice of moments; None leaves the field unset.
-    By default the field is answered by its buttons, or read by the form."""
+    """Parses a text; returns the value, a Problem, a Choice of moments, or None to leave the field
+    unset. By default, buttons answer the field or the form parses the text."""
 
     check: Callable[[drafts.Draft, Any], replies.Problem | None] | None = None
-    """Returns the Problem of a value that the rest of the draft forbids."""
+    """Returns the Problem if the rest of the draft forbids a value."""
 
     unset_text: str = ""
-    """The text that confirms an answer that left the field unset."""
+    """The text that confirms that the field was left unset."""
 
     ask: Callable[[drafts.Draft, drafts.Seller], str] | None = None
-    """Returns the question, if its text takes values."""
+    """Returns the question, if the question's text has variables."""
 
     offers: Callable[[drafts.Draft, drafts.Seller], replies.Rows] | None = None
-    """Returns the buttons with answers."""
+    """Returns the buttons with offered answers."""
 
     display: FieldDisplay | None = FieldDisplay()
-    """None for a field without a line of its own."""
+    """None if the field has no line of its own."""
 
     wire: Wire | None = None
-    """None for a field that the service does not know."""
+    """None if the service does not have the field."""
 
     edit: Edit | None = None
-    """None for a field that can't be edited."""
+    """None if the field can't be edited."""
 
     def set(self, draft: drafts.Draft, value: object) -> drafts.Draft:
         """Return the draft with this value."""
         return replace(draft, **{self.attribute: value})  # type: ignore[arg-type]  # by its name
 
     def clear(self, draft: drafts.Draft) -> drafts.Draft:
-        """Return the draft without a value."""
+        """Return the draft with the field unset."""
         return self.set(draft, self.empty)
 
     def question(self, draft: drafts.Draft, seller: drafts.Seller) -> str:
-        """Return the question, above the present value if the field is optional or edited."""
+        """Return the question; below it the current value, if the field is optional or edited."""
         if self.ask:
             question = self.ask(draft, seller)
         else:
@@ -163,7 +164,7 @@ class Field:
     def line(
         self, draft: drafts.Draft, seller: drafts.Seller, now: int | None = None
     ) -> str | None:
-        """Return the lines of the review, in HTML; None without a value."""
+        """Return the lines of the review in HTML; None if there is no value."""
         if self.display is None:
             return None
         if self.display.line:
@@ -183,18 +184,18 @@ class Field:
         now: int | None = None,
         most: int = replies.TEXT_LIMIT,
     ) -> object:
-        """Return a value for a text: a number, or escaped words of up to `most` UTF-16 units."""
+        """Return a value for use in a text: a number, or escaped words of at most `most` units."""
         words = self._plain(value, seller, now)
         return words if isinstance(words, int) else replies.escaped(words, most)
 
     def changed_words(
         self, change: object, currency: str, seller: drafts.Seller, now: int, most: int
     ) -> object:
-        """Return the value of an edit, in words as for `words`."""
+        """Return the value of an edit, formatted like `words`."""
         return self.words((change, currency) if self.is_money else change, seller, now, most)
 
     def label(self, draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-        """Return the value in a few words for a button, unescaped; None without a value."""
+        """Return the value in a few words for a button, unescaped; None if there is no value."""
         value = self._value(draft, seller)
         if not value or self.display is None:
             return None
@@ -209,7 +210,7 @@ class Field:
         return is_possible and draft.kind in (None, *self.kinds)
 
     def is_open(self, draft: drafts.Draft, seller: drafts.Seller) -> bool:
-        """True if the draft needs a value that it does not have yet."""
+        """True if the draft still needs a value for this field."""
         is_needed = draft.kind in (None, *self.kinds) and not self.is_optional
         return is_needed and self._value(draft, seller) is None
 
@@ -225,13 +226,13 @@ class Field:
         return (value, draft.currency) if self.is_money and value is not None else value
 
     def sent(self, spec: request_spec.RequestSpec, images: str, now: int) -> object:
-        """Return the value for the body of create; `images` is the address of sellers' pictures."""
+        """Return the value for a create's body; `images` is the address of sellers' pictures."""
         if self.wire and self.wire.send:
             return self.wire.send(spec, images, now)
         return getattr(spec, self.attribute)
 
     def is_refused_by(self, path: str) -> bool:
-        """True if a refusal that names this path is about the field."""
+        """True if a refusal with this path concerns the field."""
         if self.wire is None or not path:
             return False
         return path == self.wire.path or re.fullmatch(self.wire.refused_as, path) is not None

@@ -1,4 +1,4 @@
-"""Questions, buttons and values of fields that need more than the field's own text."""
+"""Questions, buttons and values of fields for which a plain text isn't enough."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from bot.chat.model import drafts, payout, replies, request_spec
 from bot.core.money import amounts
 from bot.core.text import translations
 
-# Buttons with answers, below the question of a field.
+# Buttons with answers, below a field's question.
 
 CURRENCIES = ("USD", "EUR", "GBP", "CHF", "JPY", "INR", "BRL", "BSV", "BTC")
-"""Currencies offered for a price: those of most sellers at Telegram, and two coins."""
+"""Currencies offered for a price: the most common among sellers at Telegram, and two coins."""
 
 INSTRUMENTS = ("BSV", "MNEE", "BTC", "SAT", "USD", "EUR")
-"""Currencies offered to be paid in, if the price is in another: coins first."""
+"""Currencies offered for payment if the price is in another currency, coins first."""
 
 TICK = "✓ "
 
@@ -40,7 +40,7 @@ def in_rows(buttons: Iterable[replies.Button], width: int) -> replies.Rows:
 
 
 def kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the kinds of requests, the present one ticked."""
+    """Offer the kinds of requests, with the current kind ticked."""
     labels = (
         (TICK * (kind == draft.kind) + translations.t(seller.language, f"button-{kind}"), kind)
         for kind in request_spec.KINDS
@@ -49,14 +49,14 @@ def kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 
 def price_offers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer that payers choose, if that is usual for the kind, then the seller's last prices."""
+    """Offer that payers choose the amount, if usual for the kind, then the seller's last prices."""
     prices = [price for price in seller.prices if price[1] in amounts.currencies()]
     last = in_rows((_price_button(draft, *price, seller) for price in prices), 2)
     return (*_payers_choose(draft, seller), *last)
 
 
 def _payers_choose(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the usual suggestions; without a usual currency, that is asked for first."""
+    """Offer the usual suggestions; if there is no usual currency, ask for the currency first."""
     if draft.kind not in CHOICE_OFFERED or not seller.paid_at.is_embedded:
         return ()
     language, code = seller.language, draft.currency or seller.currency
@@ -78,7 +78,7 @@ def goals(draft: drafts.Draft, seller: drafts.Seller, readings: Iterable[Decimal
 
 
 def price_currencies(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer currencies of the price: the last used ones first, then those of payout accounts."""
+    """Offer currencies for the price: recently used first, then the payout accounts' currencies."""
     last = filter(None, (draft.currency, seller.currency))
     paid = (code for one in seller.accounts if one.kind == payout.BANK for code in one.currencies)
     codes = tuple(dict.fromkeys((*last, *paid, *CURRENCIES)))[: len(CURRENCIES)]
@@ -86,7 +86,7 @@ def price_currencies(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows
 
 
 def instruments(draft: drafts.Draft, _seller: drafts.Seller) -> replies.Rows:
-    """Offer currencies to be paid in, other than the price's; the present one ticked."""
+    """Offer currencies for payment other than the price's, with the current currency ticked."""
     codes = dict.fromkeys((*filter(None, [draft.instrument]), *INSTRUMENTS))
     buttons = (
         offer_button(draft, TICK * (code == draft.instrument) + code, "instrument", code)
@@ -97,7 +97,7 @@ def instruments(draft: drafts.Draft, _seller: drafts.Seller) -> replies.Rows:
 
 
 def price_of_receivers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the sum of the receivers' amounts as the price, if it is another amount."""
+    """Offer the sum of the receivers' amounts as the price, if it differs from the price."""
     currency = draft.currency or ""
     total = shares_and_amounts.total_of_amounts(draft.receivers, currency)
     if total is None or not isinstance(shares_and_amounts.shares_of(draft), replies.Problem):
@@ -134,7 +134,7 @@ def payout_kinds(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 
 def goods_readings(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer the readings of the last message, or to send another message."""
+    """Offer the possible meanings of the last message, or to send another message."""
     if not draft.readings:
         return ()
     words = {
@@ -147,7 +147,7 @@ def goods_readings(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 
 def file_answers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer to give a file to buyers, or not; a picture may be meant as the photo instead."""
+    """Offer to deliver a file to buyers, or not; a picture can become the photo instead."""
     no = "photo" if draft.file is not None and draft.file.is_picture else "no"
     return tuple(
         (text_button(draft, seller, f"button-file-{word}", "file", word),) for word in ("yes", no)
@@ -155,7 +155,7 @@ def file_answers(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 
 def payer_fields(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Offer what payers can be asked for; each button has the state that it leads to."""
+    """Offer the data to ask payers for; each button shows the state after a press."""
     rows = []
     for asked in request_spec.PAYER_FIELDS:
         is_asked = asked in draft.payer_fields
@@ -168,24 +168,24 @@ def payer_fields(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 # Questions and values in words.
 
 SHOWN_RECEIVERS = 10
-"""Receivers that are listed, so that a review fits into one message; the rest is counted."""
+"""The most receivers listed, so that a review fits into one message; the others are counted."""
 
 CHOICE_OFFERED = ("donation",)
 """The kinds of requests whose payers choose the amount by default."""
 
 _HANDLE = 48
-"""UTF-16 units of one of several receivers or accounts."""
+"""UTF-16 units of a receiver or account in a list."""
 
 _FILE_NAME = 80
 _ADDRESS = 300
 _SHOWN_TEXT = 300
-"""UTF-16 units of what is shown of each."""
+"""UTF-16 units shown of a file's name, an address, and a text."""
 
 _MEGABYTE = 1_048_576
 
 
 def shown_amount(amount: Decimal | None, currency: str | None, seller: drafts.Seller) -> str:
-    """Format an amount for people; plain digits while its currency is not known."""
+    """Format an amount for people; use plain digits while its currency is unknown."""
     if amount is None or currency is None:
         return "" if amount is None else f"{amount:f}"  # Fluent would round it
     return amounts.format_money(amounts.to_minor(amount, currency), currency, seller.language)
@@ -194,7 +194,7 @@ def shown_amount(amount: Decimal | None, currency: str | None, seller: drafts.Se
 def choice_words(choice: request_spec.AmountChoice[int], currency: str, language: str) -> str:
     """Return the amounts that payers choose from: `From €3 · suggested €5, €10, €20`.
 
-    Amounts are in minor units. The words are plain text.
+    The amounts of `choice` are in minor units. The result is plain text.
     """
 
     def money(minor: int) -> str:
@@ -212,7 +212,7 @@ def choice_words(choice: request_spec.AmountChoice[int], currency: str, language
 
 
 def redirect_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the lines of the review: the web address, and whether the receipt comes first."""
+    """Return the review's lines: the web address, and whether the receipt is shown first."""
     if draft.redirect_url is None:
         return None
     value = replies.escaped(draft.redirect_url, _ADDRESS)
@@ -223,14 +223,14 @@ def redirect_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def price_of(draft: drafts.Draft, _seller: drafts.Seller) -> typed_text.Price | None:
-    """Return the price of a draft; None without one."""
+    """Return the price of a draft; None if it is not set."""
     if draft.amount is None:
         return None
     return typed_text.Price(draft.amount, draft.currency, draft.choice)
 
 
 def price_words(price: typed_text.Price, seller: drafts.Seller, _now: int | None = None) -> str:
-    """Return a price, or what payers choose from; plain digits while its currency is not known."""
+    """Format a price or the amounts to choose from; in plain digits if the currency is unknown."""
     if price.choice is None:
         return shown_amount(price.amount, price.currency, seller)
     if price.currency is None:
@@ -240,7 +240,7 @@ def price_words(price: typed_text.Price, seller: drafts.Seller, _now: int | None
 
 
 def price_brief(price: typed_text.Price, seller: drafts.Seller) -> str:
-    """Return a price for a button: `€5, €10, €20`, or the least amount."""
+    """Return a price for a button: `€5, €10, €20`, or the minimum."""
     choice, currency = price.choice, price.currency
     if choice is None or currency is None:
         return price_words(price, seller)
@@ -255,7 +255,7 @@ def _short_amount(amount: Decimal, currency: str, seller: drafts.Seller) -> str:
 
 
 def goal_words(goal: tuple[int, str | None], seller: drafts.Seller, _now: int | None = None) -> str:
-    """Return a goal in minor units of its currency."""
+    """Format a goal, which is in minor units of its currency."""
     minor, currency = goal
     return amounts.format_short(minor, currency, seller.language) if currency else ""
 
@@ -292,9 +292,9 @@ def _amount_hint(usual: str | None, seller: drafts.Seller) -> str:
 
 
 def goods_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask what buyers get, or which reading of the last message is meant.
+    """Ask what buyers get, or which meaning of the last message is right.
 
-    An edit says what earlier buyers keep.
+    In an edit, explain what earlier buyers keep.
     """
     if not draft.readings:
         question = translations.t(seller.language, "ask-goods")
@@ -313,7 +313,7 @@ def goods_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def file_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask whether buyers get a file that came with another answer, maybe in an album."""
+    """Ask whether buyers get a file that was sent with another answer, perhaps in an album."""
     file, language = draft.file, seller.language
     question = translations.t(
         language, "ask-file", name=replies.escaped(file.name if file else "", _FILE_NAME)
@@ -324,7 +324,7 @@ def file_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def units_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the number of units, or how many are left of a request that exists."""
+    """Return the number of units; for an existing request, the units left."""
     if not draft.units:
         return None
     if draft.form == "edit":
@@ -333,7 +333,7 @@ def units_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def destination_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask where the money goes, in the words of the service that pays it out."""
+    """Ask where the money goes, in the terms of the service that pays it out."""
     language, service = seller.language, seller.paid_at
     if service.rails:
         return "\n\n".join([translations.t(language, "payout-first"), *kind_lines(seller)])
@@ -355,7 +355,7 @@ def kind_lines(seller: drafts.Seller) -> list[str]:
 
 
 def unpaid_currency(currency: str | None, seller: drafts.Seller) -> str | None:
-    """Return the warning that none of the seller's accounts takes a currency; None if one does."""
+    """Return a warning if no account of the seller takes this currency; None if an account does."""
     accounts = seller.accounts
     if currency is None or not accounts or any(one.takes(currency) for one in accounts):
         return None
@@ -365,7 +365,7 @@ def unpaid_currency(currency: str | None, seller: drafts.Seller) -> str | None:
 
 
 def seller_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return whom payers see, if the seller has a name for them."""
+    """Return the name that payers see, if the seller has set it."""
     if draft.form != "new" or seller.profile.name is None:
         return None
     name, kind = replies.escaped(seller.profile.name), draft.kind or ""
@@ -373,7 +373,7 @@ def seller_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def destination_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return where all of the money goes; None if several receivers share it."""
+    """Return where all of the money goes; None if several receivers share the money."""
     if draft.receivers or seller.destination is None:
         return None
     if seller.paid_at.rails:
@@ -384,7 +384,7 @@ def destination_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def _accounts_line(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Return the accounts that a price is paid to, or why it can't be paid yet."""
+    """Return the accounts that receive a price, or why it can't be paid yet."""
     if not seller.accounts:
         return translations.t(seller.language, "payout-review-none")
     fitting = [one for one in seller.accounts if draft.currency and one.takes(draft.currency)]
@@ -394,7 +394,7 @@ def _accounts_line(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def receivers_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask who shares the price, below the problem of the present receivers if there is one."""
+    """Ask who shares the price, below the current receivers' problem if there is one."""
     price = replies.escaped(shown_amount(draft.amount, draft.currency, seller))
     question = translations.t(seller.language, "ask-receivers", price=price)
     shares = shares_and_amounts.shares_of(draft)
@@ -406,7 +406,7 @@ def receivers_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """List who gets how much, and count those who are not listed."""
+    """List the receivers with their amounts, and count the receivers that are not listed."""
     if not draft.receivers:
         return None
     language, shares = seller.language, shares_and_amounts.shares_of(draft)
@@ -435,7 +435,7 @@ def receivers_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def fit_line(goods: request_spec.Goods, units: int | None, language: str) -> str:
-    """Compare codes with the units on sale; None for an unlimited number."""
+    """Compare the codes with the units on sale; `units` is None if unlimited."""
     count = goods.count or 0
     if units is None:
         return translations.t(language, "goods-codes", count=count)
@@ -446,7 +446,7 @@ def fit_line(goods: request_spec.Goods, units: int | None, language: str) -> str
 
 
 def units_of(draft: drafts.Draft) -> int | None:
-    """Return how many units a request sells: those of a drop, one of a one-off."""
+    """Return how many units a request sells: a drop's number, or one for a one-off."""
     return 1 if draft.kind == "oneoff" else draft.units
 
 
@@ -470,7 +470,7 @@ def file_words(goods: request_spec.Goods, language: str) -> str:
 
 
 def size_words(size: int, language: str) -> str:
-    """Return a number of bytes in MB, or in KB below a tenth of one."""
+    """Format a number of bytes in MB, or in KB below a tenth of an MB."""
     if size < _MEGABYTE // 10:
         return translations.t(language, "goods-kilobytes", size=max(1, round(size / 1024)))
     return translations.t(language, "goods-megabytes", size=round(size / _MEGABYTE, 1))
@@ -485,7 +485,7 @@ def goods_brief(value: object, seller: drafts.Seller) -> str:
 
 
 def goods_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the lines of the review: what buyers get; codes beside the units on sale."""
+    """Return the review's lines: what buyers get, and for codes also the units on sale."""
     goods, language = draft.goods, seller.language
     if goods is None:
         return None
@@ -497,7 +497,7 @@ def goods_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def ends_line(goods: request_spec.Goods, language: str) -> str | None:
-    """Return the first and the last of several codes: a seller sees a heading among them."""
+    """Return the first and the last of several codes, so that a seller notices a heading."""
     if goods.first is None or goods.last is None or (goods.count or 0) <= 1:
         return None
     return translations.t(

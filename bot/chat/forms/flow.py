@@ -1,4 +1,4 @@
-"""How a form goes on: to its first open question, and from there to a finished spec."""
+"""How a form proceeds: to its first open question, and in the end to a finished spec."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Change:
     """One of EDITS."""
 
     value: str | int | None
-    """None clears the field. An `end` is in epoch ms, `units` are those to remove, a `picture` is
-    its id, `goods` are JSON."""
+    """None clears the field. An `end` is in epoch ms, `units` is the number to remove, a `picture`
+    is an id, `goods` are JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting to save with the seller."""
+    """A seller's setting to save."""
 
     name: str
     """`destination` (where the seller's money goes), `zone`, `quiet`, `summary`, one of
-    PROFILE_STEPS, or `payoutlater`: the seller chose to connect no payout account yet."""
+    PROFILE_STEPS, or `payoutlater` (the seller connects a payout account later)."""
 
     value: str | tuple[int, int] | int | None
     """None switches the setting off. A `zone` is an IANA name; `quiet` hours and the `summary` are
@@ -47,10 +47,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class MarkNote:
-    """A seller's note on a payment that they marked."""
+    """A seller's note on a payment that the seller marked."""
 
     payment: str
-    """The payment's key, as in buttons."""
+    """The payment's key, as used in buttons."""
 
     mark: str
     """One of NOTED (model/payment.py)."""
@@ -68,20 +68,20 @@ class NewCodes:
 
 
 PROBE, SAVE = "probe", "save"
-"""What a form has the service do with a payout account."""
+"""What the service should do with a payout account."""
 
 
 @dataclass(frozen=True, slots=True)
 class FormResult:
-    """What follows from an input; the caller does all of it in one transaction."""
+    """The consequences of an input; the caller applies all of them in one transaction."""
 
     draft: drafts.Draft | None
-    """The draft to store; None for no form under way."""
+    """The draft to store; None if no form is open."""
 
     replies: tuple[Reply, ...] = ()
     toast: str | None = None
     spec: request_spec.RequestSpec | None = None
-    """The request to create; with a `photo`, once that is here."""
+    """The request to create; if there is a `photo`, after the photo has arrived."""
 
     change: Change | None = None
     setting: Setting | None = None
@@ -90,20 +90,20 @@ class FormResult:
     photo at Telegram."""
 
     then: Action | None = None
-    """A button to act on afterwards, as if it had been pressed."""
+    """A button to handle afterwards, as if it had been pressed."""
 
     note: MarkNote | None = None
     connect: str | None = None
-    """Have the service check (PROBE) or save (SAVE) the draft's payout account."""
+    """PROBE to check the draft's payout account at the service, SAVE to save it."""
 
     fetch: drafts.Attachment | None = None
-    """The file to fetch, which buyers get."""
+    """The file to fetch for buyers."""
 
     codes: NewCodes | None = None
 
 
 Press = Callable[[drafts.Draft, Action, drafts.Seller, int], FormResult | None]
-"""Performs a button, given its words and the time (epoch ms); None if the words make no sense."""
+"""Handles a button, given its words and the time (epoch ms); returns None if they are invalid."""
 
 
 def start_new(
@@ -112,7 +112,7 @@ def start_new(
     paused: drafts.Draft | None = None,
     sent: drafts.Enclosure | None = None,
 ) -> FormResult:
-    """Begin a new request at its first question, in place of any form under way."""
+    """Begin a new request at its first question; it replaces any open form."""
     asks = not seller.has_destination
     first = drafts.Draft(draft_id, "new", "kind", asks_destination=asks, paused=paused)
     return enclose(first, sent, seller, lambda draft: go_on(draft, seller))
@@ -124,10 +124,10 @@ def enclose(
     seller: drafts.Seller,
     go: Callable[[drafts.Draft], FormResult],
 ) -> FormResult:
-    """Take what came with the words for a new request, then `go` on with the words.
+    """Handle the content sent with a new request's text, then call `go` for the text.
 
-    A photo is fetched. Whether buyers get a file is asked after all other questions. A note names
-    what can't be used.
+    A photo is fetched. The form asks whether buyers get a file after all other questions. A note
+    names content that can't be used.
     """
     if sent is None:
         return go(draft)
@@ -147,7 +147,7 @@ def enclose(
 
 
 def with_note(result: FormResult, note: str) -> FormResult:
-    """Put a note before the first reply of a result."""
+    """Add a note above the first reply of a result."""
     first, *others = result.replies or (Reply(""),)
     text = "\n\n".join(filter(None, (note, first.text)))
     return replace(result, replies=(replace(first, text=text), *others))
@@ -156,20 +156,20 @@ def with_note(result: FormResult, note: str) -> FormResult:
 def ask_step(
     draft: drafts.Draft, step: str, seller: drafts.Seller, note: str | None = None
 ) -> FormResult:
-    """Ask the question of a step, below a note on the last answer."""
+    """Ask a step's question, below a note on the last answer."""
     draft = replace(draft, step=step)
     return FormResult(draft, (questions.prompt(draft, seller, note),))
 
 
 def ask_again(draft: drafts.Draft, problem: Problem, seller: drafts.Seller) -> FormResult:
-    """Ask the same question below the problem of its answer."""
+    """Ask the same question again, below the problem with its answer."""
     return ask_step(draft, draft.step, seller, problem.text(seller.language))
 
 
 def go_on(draft: drafts.Draft, seller: drafts.Seller, note: str | None = None) -> FormResult:
     """Ask the first open question.
 
-    Without one, return to the options or the review, or finish a one-line form.
+    If no question is open, return to the options or the review, or finish a one-line form.
     """
     step = blocking_step(draft, seller)
     if step is not None:
@@ -195,7 +195,7 @@ def take_typed(
     if not isinstance(found, Problem):
         return take_value(draft, field, found, seller, now)
     if blocking_step(draft, seller) == draft.step:
-        draft = field.clear(draft)  # its value keeps the question open
+        draft = field.clear(draft)  # the question stays open with this value
     return ask_again(draft, found, seller)
 
 
@@ -206,7 +206,7 @@ def take_value(
     seller: drafts.Seller,
     now: int | None = None,
 ) -> FormResult:
-    """Set a field in a new request, or end an edit with its change; None clears it."""
+    """Set a field in a new request, or end an edit with its change; None clears the field."""
     problem = field.check(draft, value) if field.check and value is not None else None
     if problem is not None:
         return ask_again(draft, problem, seller)
@@ -219,7 +219,7 @@ def take_value(
 def accept(
     draft: drafts.Draft, field: Field, seller: drafts.Seller, now: int | None = None
 ) -> FormResult:
-    """Ask the next question, below the answer if it is a time or the options follow."""
+    """Ask the next question; repeat the answer above it if it is a time or the options follow."""
     if not (draft.in_menu or field.is_moment) or blocking_step(draft, seller) == field.name:
         return go_on(draft, seller)
     line = field.line(draft, seller, now)
@@ -229,7 +229,7 @@ def accept(
 
 
 def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult:
-    """Ask the question before `step`, or an open one that comes before that."""
+    """Ask the question before `step`, or an earlier question that is still open."""
     if draft.form in ("edit", "settings"):
         then: Action = ("edit", draft.link_id or "")
         if draft.form == "settings":
@@ -239,7 +239,7 @@ def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult
         draft = replace(draft, in_menu=False)
         if blocking_step(draft, seller) is None:
             return ask_step(draft, "review", seller)
-        step = "review"  # all answered questions come before it
+        step = "review"  # all answered questions come before this step
     first_open = unanswered_step(draft, seller)
     if draft.in_menu or step not in request_fields.PATH:
         return ask_step(replace(draft, in_menu=first_open is None), first_open or "options", seller)
@@ -252,7 +252,7 @@ def go_back(draft: drafts.Draft, step: str, seller: drafts.Seller) -> FormResult
 
 
 def unanswered_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the first step without a required answer."""
+    """Return the first step that lacks a required answer."""
     steps = (step for step in request_fields.STEPS[draft.form] if step in request_fields.BY_NAME)
     found = next(
         (step for step in steps if request_fields.BY_NAME[step].is_open(draft, seller)), None
@@ -261,7 +261,7 @@ def unanswered_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the step of an open question, or of shares that don't make the price."""
+    """Return the step of an open question, or of shares that don't sum to the price."""
     step = unanswered_step(draft, seller)
     if step is None and isinstance(shares_and_amounts.shares_of(draft), Problem):
         return request_fields.RECEIVERS.name
@@ -269,7 +269,7 @@ def blocking_step(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
 
 
 def finish(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
-    """End the form with its spec, and offer to continue the form that it interrupted.
+    """End the form with its spec, and offer to continue the interrupted form.
 
     Raises ValueError if a question is still open.
     """
@@ -299,7 +299,7 @@ def finish(draft: drafts.Draft, seller: drafts.Seller) -> FormResult:
 
 
 def save_destination(draft: drafts.Draft, destination: str, seller: drafts.Seller) -> FormResult:
-    """Save the destination of the seller's money, and go on."""
+    """Save the destination of the seller's money, and continue."""
     seller, setting = replace(seller, destination=destination), Setting("destination", destination)
     if draft.form == "settings":
         saved = translations.t(
@@ -312,12 +312,12 @@ def save_destination(draft: drafts.Draft, destination: str, seller: drafts.Selle
 def save_setting(
     draft: drafts.Draft, setting: Setting, seller: drafts.Seller, saved: str
 ) -> FormResult:
-    """Save a setting and end its form with the text `saved`."""
+    """Save a setting, and end its form with the text `saved`."""
     return replace(end_short_form(draft, seller, saved), setting=setting)
 
 
 def end_short_form(draft: drafts.Draft, seller: drafts.Seller, text: str) -> FormResult:
-    """End a short form with a text, above the buttons of the settings if it began there."""
+    """End a short form with a text; add the buttons of the settings if it began there."""
     rows = (
         seller_texts.settings(seller).rows
         if draft.form == "settings"
@@ -329,25 +329,25 @@ def end_short_form(draft: drafts.Draft, seller: drafts.Seller, text: str) -> For
 def reply_and_resume(
     paused: drafts.Draft | None, seller: drafts.Seller, reply: Reply
 ) -> FormResult:
-    """Reply, and ask again the question of the form that was interrupted, if one was."""
+    """Reply, then repeat the question of the interrupted form, if there is one."""
     first = replace(reply, rows=()) if paused else reply
     return resume(paused, seller, first)
 
 
 def resume(paused: drafts.Draft | None, seller: drafts.Seller, *first: Reply) -> FormResult:
-    """Ask again the question of the form that was interrupted, if one was, after other replies."""
+    """After other replies, repeat the question of the interrupted form, if there is one."""
     return FormResult(paused, (*first, questions.prompt(paused, seller)) if paused else first)
 
 
 def new_form_under_way(current: drafts.Draft | None) -> drafts.Draft | None:
-    """Return the form of a new request under way, which a shorter form may have paused."""
+    """Return the open form of a new request, which a shorter form may have paused."""
     return current if current is None or current.form == "new" else current.paused
 
 
 def ask_after_zone(
     draft: drafts.Draft, step: str, seller: drafts.Seller, note: str | None = None
 ) -> FormResult:
-    """Ask the question of a step out of order; before a time, ask for an unknown zone."""
+    """Ask a step's question out of order; before a time, ask for the zone if it is unknown."""
     field = request_fields.field_at(draft.form, step)
     is_timed = field.is_moment if field else step in ("quiet", "summary")
     if is_timed and seller.zone is None:

@@ -1,4 +1,4 @@
-"""Forms as the conversation uses them: begin one, answer it with a message, end it."""
+"""Forms as the conversation uses them: begin a form, answer it with a message, end it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from bot.core.money import amounts
 from bot.core.text import translations
 
 _REFUSAL = 500
-"""UTF-16 units of another server's message."""
+"""UTF-16 units of an external server's message."""
 
 LATE_AFTER = 24 * 3600 * 1000
-"""Milliseconds after which a text is no answer to a question any more."""
+"""Milliseconds after which a text no longer answers a question."""
 
 _WORDLESS = (
     *("kind", "options", "review"),
@@ -33,12 +33,12 @@ _WORDLESS = (
         seller_forms.PHOTO_STEP,
     ),
 )
-"""Steps that no text answers: a photo or a file there is the answer, whatever its caption says."""
+"""Steps that no text answers: a photo or a file is the answer there, whatever its caption says."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExistingRequest:
-    """A request that exists, as the form of an edit shows it."""
+    """An existing request, as an edit's form shows it."""
 
     link_id: str
     spec: request_spec.RequestSpec
@@ -51,9 +51,9 @@ def new_form(
     seller: drafts.Seller,
     sent: drafts.Enclosure | None = None,
 ) -> flow.FormResult:
-    """Answer `/new`: begin a request with what came along, or offer to continue the one under way.
+    """Answer `/new`: begin a request with the enclosed content, or offer to continue the open form.
 
-    The one under way stays as it is.
+    The open form stays unchanged.
     """
     under_way = flow.new_form_under_way(current)
     if under_way is None:
@@ -66,7 +66,7 @@ def new_form(
 
 
 def resume_offer(current: drafts.Draft | None, seller: drafts.Seller) -> Reply | None:
-    """Offer to continue the new request under way, if there is one."""
+    """Offer to continue the open form of a new request, if there is one."""
     under_way = flow.new_form_under_way(current)
     if under_way is None or under_way.kind is None:
         return None
@@ -76,7 +76,7 @@ def resume_offer(current: drafts.Draft | None, seller: drafts.Seller) -> Reply |
 def settings_form(
     step: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None = None
 ) -> flow.FormResult:
-    """Ask for a setting, one of `STEPS["settings"]`; a new request under way is paused."""
+    """Ask for a setting, one of `STEPS["settings"]`; an open form of a new request is paused."""
     return flow.ask_after_zone(
         drafts.Draft(draft_id, "settings", step, paused=flow.new_form_under_way(current)),
         step,
@@ -95,7 +95,7 @@ def reopen(
 ) -> flow.FormResult:
     """Ask again for the refused `field`, below the server's `message`.
 
-    A form under way is paused until this one ends.
+    An open form is paused until this form ends.
     """
     draft = _draft_of(spec, draft_id, seller, current)
     problem = translations.t(seller.language, "refused", message=escaped(message, _REFUSAL))
@@ -110,7 +110,7 @@ def duplicate(
 ) -> flow.FormResult:
     """Begin a new request with all fields of `spec`, at its review.
 
-    A form under way is paused until this one ends.
+    An open form is paused until this form ends.
     """
     return flow.go_on(_draft_of(spec, draft_id, seller, current), seller)
 
@@ -123,7 +123,7 @@ def edit_form(
     *,
     current: drafts.Draft | None = None,
 ) -> flow.FormResult:
-    """Ask for the new value of a field, one of EDITS. Raises ValueError for any other."""
+    """Ask for the new value of a field. Raises ValueError if the field isn't one of EDITS."""
     if field not in request_fields.EDITS:
         raise ValueError(f"{field} can't be edited")
     known = _draft_of(present.spec, draft_id, seller, current)
@@ -137,7 +137,7 @@ def _draft_of(
     seller: drafts.Seller,
     current: drafts.Draft | None,
 ) -> drafts.Draft:
-    """Return a new form with the fields of a spec; a new request under way is paused."""
+    """Return a new form with a spec's fields; an open form of a new request is paused."""
     under_way = flow.new_form_under_way(current)
     draft = drafts.Draft(
         draft_id,
@@ -163,7 +163,7 @@ def _draft_of(
 
 
 def _refused_step(path: str, spec: request_spec.RequestSpec, seller: drafts.Seller) -> str:
-    """Return the step that asks for what a refusal names; the review for anything else."""
+    """Return the step that asks for a refused field; the review for any other path."""
     if not seller.has_destination:
         return "destination"
     field = next((field for field in request_fields.FIELDS if field.is_refused_by(path)), None)
@@ -183,9 +183,10 @@ def take_message(
     seller: drafts.Seller,
     now: int,
 ) -> flow.FormResult:
-    """Take a message of the seller: its text, empty for none, and what came with it.
+    """Handle a seller's message: its text, which may be empty, and its enclosed content.
 
-    A message long after the last one (`now` in epoch ms) is no answer: the form is offered again.
+    A message long after the last message (`now` in epoch ms) is not an answer: the form is offered
+    again.
     """
     if draft is None:
         has_file = sent is not None and (sent.photo or sent.file) is not None
@@ -211,8 +212,8 @@ def take_message(
 def _take_enclosed(
     draft: drafts.Draft, text: str, sent: drafts.Enclosure, seller: drafts.Seller, now: int
 ) -> flow.FormResult:
-    """Take a photo or a file, and its caption if the step takes a text."""
-    if sent.photo is not None:  # at a question, a picture sent as a file is a photo too
+    """Handle a photo or a file, and its caption if the step takes a text."""
+    if sent.photo is not None:  # in answer to a question, a picture sent as a file is also a photo
         sent = drafts.Enclosure(sent.photo)
     is_answer = bool(text) and draft.step not in _WORDLESS
 
@@ -221,7 +222,7 @@ def _take_enclosed(
             return inputs.take_text(draft, text, seller, now)
         if draft.file is not None and flow.blocking_step(draft, seller) == request_fields.FILE_STEP:
             return flow.go_on(draft, seller)
-        # The reply about a photo comes once it is here.
+        # The reply about a photo follows when the photo has arrived.
         return flow.FormResult(draft, () if sent.photo else (questions.prompt(draft, seller),))
 
     result = flow.enclose(draft, sent, seller, go)
@@ -239,7 +240,7 @@ def _take_enclosed(
 def take_file(
     draft: drafts.Draft, file: drafts.Attachment, seller: drafts.Seller, now: int
 ) -> flow.FormResult | None:
-    """Take a file as what buyers get; None if the form's question asks for something else."""
+    """Take a file for buyers; return None if the form's question asks for something else."""
     if not goods_form.takes_goods(draft):
         return None
     if draft.must_resume or _is_old(draft, now):
@@ -262,9 +263,9 @@ def line_with_photo(
     *,
     current: drafts.Draft | None,
 ) -> flow.FormResult:
-    """Create the request of a line with its photo, which is stored as `image`.
+    """Create the request of a one-line form with its photo, stored as `image`.
 
-    Without an image the seller reviews the line, below the text `problem`; a form under way is
+    Without an image, the seller reviews the request below the text `problem`, and an open form is
     paused.
     """
     if image is not None:
@@ -280,9 +281,9 @@ def take_picture(
     problem: str | None,
     seller: drafts.Seller,
 ) -> flow.FormResult:
-    """Set the picture of the form `draft_id` to its photo, which is stored as `image`.
+    """Set the picture of the form `draft_id` to the photo stored as `image`.
 
-    Without an image, reply with the text `problem`. A form that has ended gets no reply.
+    Without an image, reply with the text `problem`. If the form has ended, there is no reply.
     """
     if draft is None:
         return flow.FormResult(None)
@@ -311,7 +312,7 @@ def take_picture(
 def mark_form(
     mark: str, payment: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
 ) -> flow.FormResult:
-    """Ask for the note on a payment, by its key; a new request under way is paused."""
+    """Ask for a note on a payment, given its key; an open form of a new request is paused."""
     step = inputs.NOTE_STEPS[mark]
     paused = flow.new_form_under_way(current)
     draft = drafts.Draft(draft_id, inputs.NOTE_FORM, step, payment=payment, paused=paused)
@@ -321,7 +322,7 @@ def mark_form(
 def end_with_mark(
     draft: drafts.Draft | None, payment: str, mark: str, seller: drafts.Seller
 ) -> flow.FormResult | None:
-    """End the form that asks for a note, if it is about this mark of this payment."""
+    """End the form that asks for a note, if it concerns this mark of this payment."""
     if draft is None or (draft.payment, draft.step) != (payment, inputs.NOTE_STEPS[mark]):
         return None
     return flow.resume(draft.paused, seller)

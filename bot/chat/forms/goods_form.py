@@ -1,6 +1,6 @@
-"""What buyers get: a message, a file or codes, for a new request or an edit; and more codes.
+"""Goods for buyers, in a new request or an edit: a message, a file or codes; and more codes.
 
-The service stores a file first, so the form goes on with it later (`receive`).
+The service stores a file first, so the form continues later (`receive`).
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from bot.chat.forms import flow, questions, request_fields
 from bot.chat.model import drafts, replies, request_spec
 from bot.core.text import sanitize, translations
 
-# Parsing what sellers type or send.
+# Parsing of messages and files from sellers.
 
 CODE_FILES = (".txt", ".csv")
-"""Endings of the names of files that may be lists of codes."""
+"""Extensions of files that may be lists of codes."""
 
 MOST_TYPED = 32 * 1024
-"""Bytes of JSON of typed codes: the service takes a request of 64 KiB, with all its texts."""
+"""The most bytes of typed codes as JSON: the service accepts requests of 64 KiB with all texts."""
 
 _SHOWN = 40
-"""UTF-16 units of a code that is shown."""
+"""The most UTF-16 units shown of a code."""
 
 _NAMED = 3
-"""Repeated codes that are named."""
+"""The most repeated codes that are named."""
 
 _SEPARATORS = ",;\t"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeList:
-    """Codes in their order, each once."""
+    """Distinct codes in their original order."""
 
     codes: tuple[str, ...]
     doubled: tuple[str, ...] = ()
-    """The codes that came more than once."""
+    """The codes that were repeated."""
 
     @property
     def text(self) -> str:
-        """Return a code a line, as the service reads them."""
+        """Return the codes, one per line, as the service reads them."""
         return "\n".join(self.codes)
 
     def as_goods(self) -> request_spec.Goods:
-        """Return the codes as goods, without their text."""
+        """Return the goods for these codes, without their text."""
         first, last = (code[:_SHOWN] for code in (self.codes[0], self.codes[-1]))
         return request_spec.Goods(request_spec.CODES, count=len(self.codes), first=first, last=last)
 
     def note(self, language: str) -> str | None:
-        """Return which codes came more than once; None if each came once."""
+        """Return a note on the repeated codes; None if no code was repeated."""
         if not self.doubled:
             return None
         named = ", ".join(replies.escaped(code, _SHOWN) for code in self.doubled[:_NAMED])
@@ -62,7 +62,7 @@ class CodeList:
 
 
 def read_message(text: str) -> tuple[request_spec.Goods, ...] | replies.Problem:
-    """Return what a message may mean: its text and, if it has several lines, a list of codes."""
+    """Return the possible meanings of a message: a text and, if it has several lines, codes."""
     words = sanitize.lines(text).strip()
     if not words:
         return replies.Problem("problem-goods-nothing")
@@ -82,7 +82,7 @@ def read_message(text: str) -> tuple[request_spec.Goods, ...] | replies.Problem:
 
 
 def read_codes(text: str) -> CodeList | replies.Problem:
-    """Parse codes, one a line; blank lines are dropped, and a code that is repeated counts once."""
+    """Parse codes, one per line; blank lines are dropped, and repeated codes count once."""
     lines = [line.strip() for line in text.splitlines()]
     counts = Counter(filter(None, lines))
     if not counts:
@@ -116,7 +116,7 @@ def read_code_file(name: str, data: bytes) -> CodeList | replies.Problem:
 
 
 def is_code_file(name: str) -> bool:
-    """True if a file may be a list of codes, by its name."""
+    """True if a file may be a list of codes, judging by its name."""
     return name.lower().endswith(CODE_FILES)
 
 
@@ -131,7 +131,7 @@ def _decoded(data: bytes) -> str | None:
 
 
 def _read_column(text: str) -> CodeList | replies.Problem:
-    """Parse a file of comma-separated values that has one column of codes."""
+    """Parse a CSV file with one column of codes."""
     try:
         rows = [[cell.strip() for cell in row] for row in _rows(text)]
     except csv.Error:
@@ -150,30 +150,30 @@ def _rows(text: str) -> list[list[str]]:
 # The steps of the form.
 
 CODES_FORM = "codes"
-"""The form that takes more codes for a request that exists, and its only step."""
+"""The form that takes more codes for an existing request, and its only step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What became of a file that was fetched."""
+    """The outcome of fetching a file."""
 
     readings: tuple[request_spec.Goods, ...] = ()
-    """What the file may mean; () if it could not be fetched, or came as more codes."""
+    """The file's possible meanings; () if it could not be fetched, or adds more codes."""
 
     codes: CodeList | replies.Problem | None = None
-    """The codes in it, or why a file that looks like a list of codes has none."""
+    """The file's codes, or why a file that looks like a list of codes has no codes."""
 
     problem: str | None = None
-    """The key of a text about why it could not be fetched."""
+    """The text key of the reason why the file could not be fetched."""
 
     has_words: bool = False
-    """It came with a caption, which buyers don't get."""
+    """True if the file came with a caption, which buyers don't get."""
 
 
 def codes_form(
     link_id: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None
 ) -> flow.FormResult:
-    """Ask for more codes of a request; a new request under way is paused."""
+    """Ask for more codes for a request; an open form of a new request is paused."""
     paused = flow.new_form_under_way(current)
     draft = drafts.Draft(draft_id, CODES_FORM, CODES_FORM, link_id=link_id, paused=paused)
     return flow.ask_step(draft, CODES_FORM, seller)
@@ -186,9 +186,10 @@ def takes_goods(draft: drafts.Draft) -> bool:
 
 
 def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Take a text as what buyers get; several lines may be a text or codes, so ask which.
+    """Take a text for buyers; if it has several lines, ask whether it is a text or codes.
 
-    A further text is added before that is answered: Telegram's apps split a long text.
+    Until the question is answered, further texts are added, because Telegram's apps split long
+    texts.
     """
     first = draft.readings[0].text if draft.readings and text.strip() else None
     whole = text if first is None else f"{first}\n{text}"
@@ -209,7 +210,7 @@ def take_codes(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.Fo
 def take_file(
     draft: drafts.Draft, file: drafts.Attachment, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Request the download of a file, unless it can't be fetched."""
+    """Request the download of a file if it can be fetched."""
     if file.album_id is not None:
         return flow.ask_again(draft, replies.Problem("problem-goods-album"), seller)
     if file.size is not None and file.size > request_spec.MAX_FILE:
@@ -225,7 +226,7 @@ def take_file(
 def receive(
     draft: drafts.Draft | None, draft_id: str, found: Fetched, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Resume the form `draft_id` with its file; a file that no form waits for isn't used."""
+    """Resume the form `draft_id` with its file; the file is ignored if no form waits for it."""
     paused = draft.paused if draft else None
     waiting = (draft_id, request_fields.GOODS.name)
     if draft and paused and (paused.id, paused.step) == waiting and found.readings:
@@ -239,7 +240,7 @@ def receive(
         codes = found.codes or replies.Problem("problem-goods-no-list")
         return _add(draft, codes, seller)
     notes = [translations.t(seller.language, "goods-no-caption")] if found.has_words else []
-    if isinstance(found.codes, replies.Problem):  # never all codes to everyone without a question
+    if isinstance(found.codes, replies.Problem):  # codes never go to everyone without a question
         notes = [found.codes.text(seller.language), *notes]
         result = _ask(draft, found.readings, seller)
     else:
@@ -248,7 +249,7 @@ def receive(
 
 
 def _with_readings(draft: drafts.Draft, found: Fetched) -> drafts.Draft:
-    """Keep a file for a paused form, which asks about its readings once it is resumed."""
+    """Keep a file for a paused form, which asks about the file's meanings when it is resumed."""
     if len(found.readings) > 1 or isinstance(found.codes, replies.Problem):
         return replace(draft, readings=found.readings)
     return replace(draft, goods=found.readings[0], readings=())
@@ -269,7 +270,7 @@ def _after(notes: list[str], result: flow.FormResult) -> flow.FormResult:
 def _choose(
     draft: drafts.Draft, readings: tuple[request_spec.Goods, ...], seller: drafts.Seller
 ) -> flow.FormResult:
-    """Set the only reading; ask about codes, also if they are the only reading of a long text."""
+    """Set the only meaning; ask about codes even if they are the only meaning of a long text."""
     if readings[-1].kind == request_spec.CODES:
         return _ask(draft, readings, seller)
     return _set(draft, readings[0], seller)
@@ -291,7 +292,7 @@ def _set(draft: drafts.Draft, goods: request_spec.Goods, seller: drafts.Seller) 
 def _add(
     draft: drafts.Draft, codes: CodeList | replies.Problem, seller: drafts.Seller
 ) -> flow.FormResult:
-    """End the form with codes to add."""
+    """End the form with the codes to add."""
     if isinstance(codes, replies.Problem):
         return flow.ask_again(draft, codes, seller)
     words = [
@@ -306,7 +307,7 @@ def _add(
 def _goods_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take one reading of a message: codes, or the same for all; or ask for another message."""
+    """Set the chosen meaning (codes, or the same for all), or ask for another message."""
     if draft.step != request_fields.GOODS.name:
         return None
     if words == ("again",):
@@ -321,7 +322,7 @@ def _goods_pressed(
 def _file_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take a file as what buyers get, as the photo, or not at all."""
+    """Use a file for buyers, as the photo, or not at all."""
     file = draft.file
     if file is None:
         return None

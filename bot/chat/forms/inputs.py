@@ -1,4 +1,4 @@
-"""What a text or a button does in the form under way: texts by step, buttons by verb."""
+"""The handling of texts and buttons in the open form: texts by step, buttons by verb."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from bot.core.money import amounts
 from bot.core.text import translations
 
 NOTE_FORM = "payback"
-"""The form that asks for a note on a payment which its seller marked."""
+"""The form that asks the seller for a note on a marked payment."""
 
 NOTE_STEPS = {payment.SENT: "sent", payment.PAID_BACK: "paidback"}
-"""The step of that form for each mark."""
+"""The step of the note's form for each mark."""
 
 MAX_NOTE = 200
 """Characters of a note."""
@@ -49,7 +49,7 @@ _FORM_VERBS = {
     "payout": frozenset(["back", "keep", "skip", "land", "save", "change", "continue", "cancel"]),
     "edit": frozenset(["zone", "moment", "goal", "goods", "clear", "back", "continue", "cancel"]),
 }
-"""The buttons that each form has."""
+"""The buttons of each form."""
 
 
 def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
@@ -69,7 +69,7 @@ def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -
 def take_press(
     draft: drafts.Draft | None, action: replies.Action, seller: drafts.Seller, now: int
 ) -> flow.FormResult:
-    """Perform a button of the form under way; a button of another form is answered by a toast."""
+    """Handle a button of the open form; a button of another form gets a toast."""
     owner = _owner(draft, action)
     if owner is None:
         return flow.FormResult(draft, toast=translations.t(seller.language, "toast-finished"))
@@ -81,14 +81,14 @@ def take_press(
 
 
 def _owner(draft: drafts.Draft | None, action: replies.Action) -> drafts.Draft | None:
-    """Return the form that a button belongs to: the one under way, or one that it paused."""
+    """Return the form that a button belongs to: the open form or a paused form."""
     if action[:1] != ("draft",) or draft is None:
         return None
     return draft if action[1:2] == (draft.id,) else _owner(draft.paused, action)
 
 
 def cancel(draft: drafts.Draft | None, seller: drafts.Seller) -> flow.FormResult:
-    """End the form under way, and ask again for what the form that it interrupted asked."""
+    """End the open form, and repeat the question of the interrupted form."""
     key = "nothing-to-cancel"
     if draft is not None and draft.form == NOTE_FORM:
         return _end_note(draft, seller, f"mark-stays-{_mark(draft)}")
@@ -119,7 +119,7 @@ def take_price(
     """Set a price, or ask again if it is ambiguous or refused."""
     if isinstance(price, typed_text.Price):
         return _take_price(draft, price, seller)
-    if draft.kind is not None:  # otherwise the kind is asked for first
+    if draft.kind is not None:  # otherwise the form asks for the kind first
         draft = replace(draft, step="amount")
     if isinstance(price, replies.Problem):
         return flow.ask_again(draft, price, seller)
@@ -129,7 +129,7 @@ def take_price(
 def _take_price(
     draft: drafts.Draft, price: typed_text.Price, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Set a price; remove a goal in another currency, and notify the seller."""
+    """Set a price; if a goal is in another currency, remove the goal and notify the seller."""
     instrument = None if draft.instrument == price.currency else draft.instrument
     priced = replace(
         draft, amount=price.amount, currency=price.currency, choice=price.choice,
@@ -144,7 +144,7 @@ def _take_price(
 
 
 def _currency_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Take a code, or an amount with its currency: some sellers type both again."""
+    """Take a currency code, or an amount with its currency: some sellers type both again."""
     if any(char.isdecimal() for char in text):
         return _amount_typed(draft, text, seller)
     code = typed_text.read_code(text)
@@ -154,7 +154,7 @@ def _currency_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) -> fl
 
 
 def _take_currency(draft: drafts.Draft, code: str, seller: drafts.Seller) -> flow.FormResult:
-    """Set the currency; ask again for an amount that the currency does not allow."""
+    """Set the currency; ask for the amount again if the currency does not allow it."""
     if draft.amount is None:
         return flow.go_on(replace(draft, currency=code), seller)
     amounts = draft.choice.amounts if draft.choice else (draft.amount,)
@@ -187,7 +187,7 @@ def _note_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.F
 def _end_note(
     draft: drafts.Draft, seller: drafts.Seller, key: str, note: str | None = None
 ) -> flow.FormResult:
-    """End the form of a note with the text `key`; without a note, the mark stands alone."""
+    """End the form of a note with the text `key`; without a note, only the mark is sent."""
     reply = replies.Reply(translations.t(seller.language, key))
     result = flow.reply_and_resume(draft.paused, seller, reply)
     return replace(result, note=flow.MarkNote(draft.payment or "", _mark(draft), note))
@@ -208,7 +208,7 @@ _ANSWERS: dict[str, Callable[[drafts.Draft, str, drafts.Seller], flow.FormResult
     goods_form.CODES_FORM: goods_form.take_codes,
     **dict.fromkeys(NOTE_STEPS.values(), _note_typed),
 }
-"""How a text is taken at the steps that ask for no field, or for one with rules of its own."""
+"""The handlers of texts at steps that ask for no field, or for a field with its own rules."""
 
 
 # Buttons.
@@ -217,9 +217,9 @@ _ANSWERS: dict[str, Callable[[drafts.Draft, str, drafts.Seller], flow.FormResult
 def _create_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
 ) -> flow.FormResult | None:
-    """Create the request that the review with this button showed, and no other.
+    """Create the request, if it is still the same as in the review with this button.
 
-    A start in the past is dropped; an end in the past is asked for again.
+    A start in the past is dropped. If the end is in the past, ask for it again.
     """
     if flow.blocking_step(draft, seller) is not None:
         return flow.go_on(draft, seller)
@@ -283,7 +283,7 @@ def _instrument_pressed(
 def _ask_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Ask payers for one more thing, or stop asking for it."""
+    """Add or remove one thing that payers are asked for."""
     if flow.unanswered_step(draft, seller) is not None:
         return flow.go_on(draft, seller)
     asked, wanted = words
@@ -324,7 +324,7 @@ def _back_pressed(
 def _amount_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take one reading of an ambiguous amount: a number, and its currency if one was typed."""
+    """Set the chosen meaning of an ambiguous amount: a number, and the currency if it was typed."""
     number, *named = words
     if not amounts.currencies().issuperset(named):
         return None
@@ -335,7 +335,7 @@ def _amount_pressed(
 def _choose_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Set the price to the usual choice in a currency; ask for the currency if none is known."""
+    """Set the price to the usual choice of amounts; ask for the currency if it is unknown."""
     if draft.kind is None or not seller.paid_at.is_embedded:
         return None
     code = words[0] if words else draft.currency or seller.currency
@@ -350,7 +350,7 @@ def _choose_pressed(
 def _goal_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take one reading of an ambiguous goal, while the goal is asked for in the same currency."""
+    """Set the chosen meaning of an ambiguous goal, unless the currency has changed meanwhile."""
     number, code = words
     if draft.step != request_fields.GOAL.name:
         return None
@@ -393,4 +393,4 @@ _VERBS: dict[str, flow.Press] = {
     **seller_forms.PAYOUT_VERBS,
     **goods_form.VERBS,
 }
-"""What each button does."""
+"""The handler of each button."""

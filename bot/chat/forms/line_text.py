@@ -1,4 +1,4 @@
-"""The amount and the name of a request in one line, as sellers type them: `5 USD Coffee`."""
+"""Parsing of a request's amount and name in one line, as sellers type them: `5 USD Coffee`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _QUOTED = 32  # UTF-16 units of an amount in an example
 
 
 def has_bare_amounts(words: list[str]) -> bool:
-    """True if three whole numbers or more stand before a currency."""
+    """True if at least three whole numbers precede a currency."""
     numbers = [*takewhile(str.isdecimal, words)]
     return len(numbers) > 2 and "".join(words[len(numbers) :][:1]) in amounts.currencies()  # noqa: PLR2004 - more than a pair
 
@@ -23,7 +23,7 @@ def read_line(
 ) -> tuple[typed_text.Price | typed_text.AmbiguousAmount, str] | replies.Problem:
     """Parse `5 USD Coffee`, `$5 Coffee` or `3+ 5/10/20 USD Coffee`.
 
-    `may_choose`: the service takes amounts to choose from.
+    `may_choose` is True if the service supports amounts to choose from.
     """
     words = shares_and_amounts.joined_marks([*filter(sanitize.typed, words)])
     if not words:
@@ -48,10 +48,10 @@ def read_line(
 
 
 def _has_suggestions(price: typed_text.Price | typed_text.AmbiguousAmount, rest: list[str]) -> bool:
-    """True if the word after a price has amounts; names begin so too: `24/7 Support`.
+    """True if the word after a price has suggested amounts, unlike the name `24/7 Support`.
 
-    These are amounts: a currency stands at them or behind them, they are the last word, or the
-    price is a minimum alone.
+    The word has amounts if it contains or precedes a currency, if it is the last word, or if the
+    price is only a minimum.
     """
     if not rest or not shares_and_amounts.is_choice(rest[0]):
         return False
@@ -64,7 +64,7 @@ def _has_suggestions(price: typed_text.Price | typed_text.AmbiguousAmount, rest:
 def _in_their_currency(
     problem: replies.Problem, amount: str, rest: list[str], *, may_choose: bool
 ) -> replies.Problem:
-    """Return the Problem with an example in the currency of the word after the amount."""
+    """Return the Problem with an example in the currency that follows the amount."""
     if not (rest and rest[0] in amounts.currencies()):
         return problem
     again = shares_and_amounts.read_amounts(amount, rest[0], may_choose=may_choose)
@@ -74,9 +74,9 @@ def _in_their_currency(
 def _with_currency(
     amount: str, rest: list[str], *, may_choose: bool
 ) -> typed_text.Price | typed_text.AmbiguousAmount | replies.Problem:
-    """Parse the amount in the currency of the word after it.
+    """Parse the amount in the currency that follows it.
 
-    A capitalised word is no currency: "5 Cup of tea" has nothing to do with Cuban pesos.
+    A capitalised word is not a currency: "5 Cup of tea" has nothing to do with Cuban pesos.
     """
     if not rest or rest[0].istitle():
         return replies.Problem("line-no-currency")
@@ -92,7 +92,7 @@ def _with_currency(
 
 
 def _spaced(amount: str, rest: list[str], *, may_choose: bool) -> replies.Problem:
-    """Return the Problem of several bare numbers: `1 000` or `5 10 20`, or of `3+ 5`."""
+    """Return the Problem for several bare numbers (`1 000`, `5 10 20`) or for `3+ 5`."""
     if shares_and_amounts.is_choice(amount) and may_choose:
         return replies.Problem("line-choice-order")
     numbers = [amount, *takewhile(str.isdecimal, rest)]

@@ -1,4 +1,4 @@
-"""The one-line forms: `/donation 5 USD Coffee for the team` creates at once."""
+"""The one-line forms: `/donation 5 USD Coffee for the team` creates a request at once."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ def one_line(
     *,
     sent: drafts.Enclosure | None = None,
 ) -> flow.FormResult:
-    """Create a request from one line, or reply with the right form of the line.
+    """Create a request from one line, or reply with the correct form of the line.
 
-    Only an ambiguous amount, and a destination where none is saved, is asked for first. A seller
-    without a payout account goes on in the guided form, which waits while one is connected.
+    The form first asks about an ambiguous amount, and for a destination if none is saved. A seller
+    without a payout account continues in the guided form, which waits until an account is
+    connected.
 
-    Where a photo was `sent` with a complete line, the request is created once the photo is here.
-    With any other file the line goes on in the guided form too: nobody pays for what isn't there.
+    If a photo was `sent` with a complete line, the request is created after the photo has arrived.
+    With any other file, the guided form continues too, so that nobody pays for a missing file.
     """
     words, units = arguments.split(), None
     if kind == "drop":
@@ -75,9 +76,9 @@ def offer_line(
 ) -> flow.FormResult | None:
     """Begin a request with the price and the name of a plain text, such as `5 USD Coffee`.
 
-    `100 2.50 USD Pack` has the units of a drop before them, and `5 10 20 USD Coffee` is asked
-    about. None for any other text, and for `2 500 USD Chair`, which may be two chairs or a dear
-    one.
+    `100 2.50 USD Pack` starts with the units of a drop. For `5 10 20 USD Coffee`, the reply asks
+    what is meant. Returns None for any other text, and for `2 500 USD Chair`, which may mean two
+    chairs or one expensive chair.
     """
     words = text.split()
     units, line = None, _read(words, seller)
@@ -117,7 +118,7 @@ def offer_line(
             return flow.go_on(
                 replace(draft, amount=price.amount, choice=price.choice), seller, note
             )
-        if draft.kind is None:  # which amount is asked about in its turn
+        if draft.kind is None:  # the form asks later which amount is meant
             unclear = translations.t(
                 seller.language, "offer-line-unclear", name=replies.escaped(name)
             )
@@ -134,7 +135,7 @@ def _wrong(
     current: drafts.Draft | None,
     sent: drafts.Enclosure | None,
 ) -> flow.FormResult:
-    """Reply with the problem and the right form of the line; the form under way stays."""
+    """Reply with the problem and the correct form of the line; an open form stays open."""
     parts = [problem.text(seller.language), translations.t(seller.language, f"line-form-{kind}")]
     if sent is not None:
         parts.append(translations.t(seller.language, "file-unused-line"))
@@ -142,7 +143,7 @@ def _wrong(
 
 
 def _is_unseen(price: typed_text.Price | typed_text.AmbiguousAmount) -> TypeGuard[typed_text.Price]:
-    """True if it is one price; amounts to choose from are read more strictly."""
+    """True for a single price; amounts to choose from are parsed more strictly."""
     return isinstance(price, typed_text.Price) and price.choice is None
 
 

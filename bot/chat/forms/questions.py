@@ -1,4 +1,4 @@
-"""The question of each step with its buttons, and the offer to continue a form."""
+"""Each step's question with its buttons, and the offer to continue a form."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 def ask_which_amount(
     draft: drafts.Draft, seller: drafts.Seller, unclear: typed_text.AmbiguousAmount
 ) -> replies.Reply:
-    """Ask which reading of an ambiguous amount is meant, with a button for each."""
+    """Ask which meaning of an ambiguous amount is right, with a button for each."""
     code = (unclear.currency,) if unclear.currency else ()
     labels = {
         each: field_texts.shown_amount(each, unclear.currency, seller) for each in unclear.choices
@@ -56,13 +56,13 @@ def ask_which_amount(
 def ask_which(
     draft: drafts.Draft, seller: drafts.Seller, key: str, choices: replies.Rows
 ) -> replies.Reply:
-    """Ask with the text `key` which of the `choices` is meant."""
+    """Ask, with the text `key`, which of the `choices` is meant."""
     parts = [_progress(draft, seller), translations.t(seller.language, key)]
     return replies.Reply("\n\n".join(filter(None, parts)), (*choices, *ways_out(draft, seller)))
 
 
 def resume_prompt(draft: drafts.Draft, seller: drafts.Seller) -> replies.Reply:
-    """Offer to continue a form that was left, or to start over."""
+    """Offer to continue an interrupted form, or to start over."""
     language = seller.language
     continued = (field_texts.text_button(draft, seller, "button-continue", "continue"),)
     out = (field_texts.text_button(draft, seller, "button-cancel", "cancel"),)
@@ -85,7 +85,7 @@ def path(draft: drafts.Draft, seller: drafts.Seller) -> tuple[str, ...]:
 
 
 def _progress(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
-    """Return the number of the step; None outside the path, and before the kind is known."""
+    """Return the number of the step; None if it isn't on the path, or if the kind is unknown."""
     is_numbered = draft.form == "new" and draft.step in request_fields.PATH and not draft.in_menu
     if not is_numbered or draft.kind is None:
         return None
@@ -102,7 +102,7 @@ def _counted(step: str) -> str:
 
 
 def rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return the buttons of the draft's step: answers, Keep or Remove, and the ways out."""
+    """Return the buttons of the draft's step: answers, Keep or Remove, Back and Cancel."""
     field = request_fields.field_at(draft.form, draft.step)
     offers = field.offers if field else _OFFERS.get(draft.step)
     own = offers(draft, seller) if offers else ()
@@ -110,7 +110,7 @@ def rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 
 def _keep_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return Keep, if Back led to a question that has an answer."""
+    """Return Keep if Back led to a question that has an answer."""
     field = request_fields.field_at(draft.form, draft.step)
     if draft.form != "new" or draft.step not in request_fields.PATH or field is None:
         return ()
@@ -124,7 +124,7 @@ def _keep_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 
 def _clear_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return Remove for an optional field that is set, Skip for one that a new request lacks."""
+    """Return Remove if an optional field is set; Skip if it isn't set in a new request."""
     field = request_fields.field_at(draft.form, draft.step)
     if field is None or not field.is_optional:
         return ()
@@ -136,7 +136,7 @@ def _clear_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 
 def ways_out(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return Back, unless this is the first question, and Cancel; for a note, Skip alone."""
+    """Return Back, except at the first question, and Cancel; only Skip for a note."""
     if draft.form == "payback":
         return ((field_texts.text_button(draft, seller, "button-skip", "clear", draft.step),),)
     cancel = field_texts.text_button(draft, seller, "button-cancel", "cancel")
@@ -195,7 +195,7 @@ def _off(draft: drafts.Draft, seller: drafts.Seller, value: object) -> replies.R
 
 
 def fingerprint(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Return a checksum of all that a review shows: an old Create button creates nothing else."""
+    """Return a checksum of a review, so that an old Create button creates nothing else."""
     values = [getattr(draft, field.attribute) for field in request_fields.FIELDS if field.attribute]
     shown = (seller.destination, seller.profile.name, draft.choice, values)
     return f"{zlib.crc32(repr(shown).encode()):08x}"
@@ -209,7 +209,7 @@ def _review_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
 
 
 def _options_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return a row for each field that is set, with its value, then the others in pairs."""
+    """Return a row for each set field with its value, then the other fields in pairs."""
     present, unset = [], []
     for field in request_fields.MENU:
         if not field.is_offered(draft, seller):
@@ -235,7 +235,7 @@ _OFFERS: dict[str, Callable[[drafts.Draft, drafts.Seller], replies.Rows]] = {
     **dict.fromkeys(drafts.PROFILE_STEPS, seller_texts.profile_rows),
     **dict.fromkeys(request_fields.STEPS["payout"], seller_texts.payout_rows),
 }
-"""The answers to steps that ask for no field."""
+"""The offered answers at steps that ask for no field."""
 
 
 def menu(language: str) -> replies.Rows:

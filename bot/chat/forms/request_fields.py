@@ -1,4 +1,4 @@
-"""The fields of a request, which decide the form's steps, the review, the edit menu and the wire.
+"""The fields of a request, which determine the form, the review, the edit menu and the wire.
 
 A new field is an attribute of `model.request_spec.RequestOptions`, an entry here and its texts.
 """
@@ -16,7 +16,7 @@ from bot.core.money import amounts
 from bot.core.text import translations
 
 _WHOLE = 600
-"""UTF-16 units: all of an ordinary description, since an emoji has two."""
+"""UTF-16 units, enough for a whole description with some emoji, which have two units each."""
 
 _SHORTENED = 300
 """UTF-16 units of a long address, or of long words."""
@@ -24,14 +24,14 @@ _SHORTENED = 300
 _RECEIVER = r"receivers(\W*[0-9]+\W*)?"
 """Paths of refusals about receivers."""
 
-# What is sent of a value (`Wire.send`): each function takes the spec, the address of sellers'
-# pictures and the time (epoch ms).
+# Functions that convert a value for sending (`Wire.send`). Each takes the spec, the address of
+# sellers' pictures and the time (epoch ms).
 
 _EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
 
 
 def expiration(spec: request_spec.RequestSpec, _images: str, _now: int) -> str:
-    """Return what ends a request of this kind."""
+    """Return the event that ends a request of this kind."""
     return _EXPIRATION[spec.kind]
 
 
@@ -46,7 +46,7 @@ def receivers(spec: request_spec.RequestSpec, _images: str, _now: int) -> list[d
 
 
 def amount_choice(spec: request_spec.RequestSpec, _images: str, _now: int) -> dict[str, Any] | None:
-    """Return the amounts that payers choose from; None for a fixed price."""
+    """Return the amounts that payers choose from; None if the price is fixed."""
     choice = request_spec.in_major(spec.choice, spec.currency)
     if choice is None:
         return None
@@ -72,7 +72,7 @@ def end_time(spec: request_spec.RequestSpec, _images: str, now: int) -> int | No
 
 
 def sent_goods(goods: request_spec.Goods | None) -> dict[str, object] | None:
-    """Return what buyers get, for the interface."""
+    """Return the goods in the form of the interface."""
     if goods is None:
         return None
     if goods.kind == request_spec.FILE:
@@ -82,7 +82,7 @@ def sent_goods(goods: request_spec.Goods | None) -> dict[str, object] | None:
     return {"codesFileId": goods.file_id} if goods.file_id else {"codes": [*goods.codes]}
 
 
-# How texts are read, checked and applied as edits.
+# How texts are parsed, checked and applied as edits.
 
 
 def _text(read: Callable[[str], Any]) -> Callable[[field.Typed], Any]:
@@ -90,13 +90,13 @@ def _text(read: Callable[[str], Any]) -> Callable[[field.Typed], Any]:
 
 
 def _read_instrument(typed: field.Typed) -> str | replies.Problem | None:
-    """Parse a currency; None for the price's own, which leaves the field unset."""
+    """Parse a currency; return None if it is the price's currency: the field stays unset."""
     code = typed_text.read_code(typed.text)
     return None if code == typed.draft.currency else code
 
 
 def _read_goal(typed: field.Typed) -> int | typed_text.AmbiguousAmount | replies.Problem:
-    """Parse a goal in the currency of the price, in minor units."""
+    """Parse a goal in the price's currency; return minor units."""
     currency = typed.draft.currency or ""
     price = typed_text.read_price(typed.text, currency)
     if isinstance(price, replies.Problem):
@@ -132,12 +132,12 @@ def _check_end(draft: drafts.Draft, at: int) -> replies.Problem | None:
 
 
 def _units_after(units: int | None, removed: int) -> int:
-    """Return the units of a request after some were removed: at least 1, as a spec needs."""
+    """Return the remaining units after a removal: at least 1, the minimum of a spec."""
     return max(1, (units or 0) - removed)
 
 
 def _goods_after(_before: object, change: object) -> request_spec.Goods | None:
-    """Parse an edit's JSON: what buyers get from now on."""
+    """Parse the goods in an edit's JSON."""
     return request_spec.Goods.from_json(change)
 
 
@@ -325,7 +325,7 @@ FIELDS = (
         offers=field_texts.kinds,
         display=field.FieldDisplay(
             words=lambda kind, seller, _now: translations.t(seller.language, f"kind-{kind}"),
-            brief=lambda _kind, _seller: None,  # its buttons tick the present kind
+            brief=lambda _kind, _seller: None,  # its buttons tick the current kind
         ),
         wire=field.Wire(path="expirationType", send=expiration),
     ),
@@ -437,8 +437,8 @@ EDITS = {
     edit.name or _EDITS[edit].name: _EDITS[edit]
     for edit in sorted(_EDITS, key=lambda edit: edit.place)
 }
-"""The fields that can be edited (interface, section 4.3) by the edit's name, in the menu's order.
-The service does not know one of them: the poster's text."""
+"""The editable fields (interface, section 4.3) by the edit's name, in the menu's order. The
+poster's text is not sent to the service."""
 
 FILE_STEP = "file"
 """The step that asks whether buyers get a file that came with another answer."""
@@ -462,5 +462,5 @@ AFTER_PAYMENT = ("redirect", "thanks", GOODS.name)
 
 
 def field_at(form: str, step: str) -> field.Field | None:
-    """Return the field that a form's step asks for, if it asks for one."""
+    """Return the field that a form's step asks for, if any."""
     return (EDITS if form == "edit" else BY_NAME).get(step)

@@ -1,4 +1,4 @@
-"""The forms about sellers, not about requests: payout accounts, profiles, zones and hours."""
+"""The forms about sellers: payout accounts, profiles, time zones and hours."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from bot.chat.model import drafts, local_time, moments, payout, replies, zones
 from bot.core import brand, errors
 from bot.core.text import translations
 
-# The form of a payout account: its fields one by one, the service's check, and Save. A secret is
-# sealed before the draft is stored, so the form never sees it again.
+# The form of a payout account: the fields one by one, the service's check, and Save. A secret is
+# sealed before the draft is stored, so the form never sees the secret again.
 
 
 def payout_form(
     way: str, draft_id: str, seller: drafts.Seller, current: drafts.Draft | None = None
 ) -> flow.FormResult:
-    """Ask for the first field of an account; a new request under way is paused."""
+    """Ask for the first field of an account; an open form of a new request is paused."""
     paused = flow.new_form_under_way(current)
     draft = drafts.Draft(draft_id, "payout", _step(payout.WAYS[way][0]), way=way, paused=paused)
     return flow.ask_step(draft, draft.step, seller)
@@ -36,7 +36,7 @@ def take_payout_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> f
 
 
 def keep_account(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult | None:
-    """Keep the answer of this field, and ask for the next one."""
+    """Keep this field's answer, and ask for the next field."""
     field = payout.PAYOUT_STEPS.get(draft.step)
     if field is None or field not in _given(draft):
         return None
@@ -46,7 +46,7 @@ def keep_account(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult 
 
 
 def go_back(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
-    """Ask for the field before this one; from the first, return to the accounts."""
+    """Ask for the previous field; from the first field, return to the accounts."""
     fields = payout.WAYS[draft.way or ""]
     place = len(fields)
     if draft.step in payout.PAYOUT_STEPS:
@@ -59,18 +59,18 @@ def go_back(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
 def account_probed(
     draft: drafts.Draft, account: payout.PayoutAccount, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Show what the service found about an account, before it is saved."""
+    """Show the service's information about an account before it is saved."""
     return flow.ask_step(replace(draft, found=account), payout.FOUND, seller)
 
 
 SPENDING = ("spendingKey", "spendingConnection")
-"""Codes of refusals of keys that could spend money."""
+"""Refusal codes for keys that could spend money."""
 
 
 def account_refused(
     draft: drafts.Draft, problem: errors.FieldProblem, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Ask again for the field that a refusal names (`details.iban`); the others keep their answers.
+    """Ask again for the refused field (such as `details.iban`); the other answers are kept.
 
     A key that could spend money is dropped.
     """
@@ -83,7 +83,7 @@ def account_refused(
 
 
 def probe_interrupted(draft: drafts.Draft, note: str, seller: drafts.Seller) -> flow.FormResult:
-    """Ask the last question again, after a call of the service that failed."""
+    """Ask the last question again after a failed call of the service."""
     if draft.step == payout.SAVING and draft.found:
         return flow.ask_step(draft, payout.FOUND, seller, note)
     return _ask(draft, payout.WAYS[draft.way or ""][-1], seller, note)
@@ -92,9 +92,9 @@ def probe_interrupted(draft: drafts.Draft, note: str, seller: drafts.Seller) -> 
 def account_saved(
     draft: drafts.Draft, account: payout.PayoutAccount, seller: drafts.Seller
 ) -> flow.FormResult:
-    """End the form with its account; `seller` has the accounts from before.
+    """End the form with its account; `seller` still has the former accounts.
 
-    A new request that waited for an account goes on.
+    If a new request waited for an account, its form continues.
     """
     saved = seller_texts.saved_reply(account, seller.account_of(account.way), seller.language)
     others = [one for one in seller.accounts if one.way != account.way]
@@ -110,7 +110,7 @@ def account_saved(
 def with_warning(
     result: flow.FormResult, currency: str | None, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Warn, before what follows from a price, that no account of the seller takes its currency."""
+    """Add a warning to the result of a price if no account of the seller takes its currency."""
     warning = field_texts.unpaid_currency(currency, seller)
     if warning is None:
         return result
@@ -120,12 +120,12 @@ def with_warning(
 
 
 def connection_token(draft: drafts.Draft) -> str:
-    """Return a checksum of the answers, which shows late answers of the service."""
+    """Return a checksum of the seller's answers, which reveals late answers of the service."""
     return seller_texts.fingerprint((draft.way, draft.answers))
 
 
 def _answer(draft: drafts.Draft, field: str, text: str, seller: drafts.Seller) -> flow.FormResult:
-    """Keep an answer, and ask for the next field without one, else check the account."""
+    """Keep an answer, and ask for the next unanswered field, or check the account."""
     given = _given(draft) | {field: payout.PayoutAnswer(field, text)}
     fields = payout.WAYS[draft.way or ""]
     answers = tuple(given[name] for name in fields if name in given)
@@ -158,7 +158,7 @@ def _step(field: str) -> str:
 def _save_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Save the account that this button's message showed, and no other."""
+    """Save the account, if it is still the account shown with this button."""
     if draft.step != payout.FOUND or draft.found is None:
         return None
     if words != (seller_texts.fingerprint(draft.answers),):
@@ -194,7 +194,7 @@ def _land_pressed(
 def _later_pressed(
     draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Ask the next question of a request whose account is connected later."""
+    """Ask the request's next question: the account is connected later."""
     if draft.step != "destination" or not seller.paid_at.rails:
         return None
     result = flow.go_on(draft, replace(seller, pays_later=True))
@@ -215,13 +215,13 @@ PAYOUT_VERBS: dict[str, flow.Press] = {
 }
 
 
-# The seller's profile, which is a part of the settings.
+# The seller's profile, a part of the settings.
 
 PHOTO_STEP = "sellerimage"
 """The step that takes a photo."""
 
 TELEGRAM_PHOTO = ""
-"""The file_id that stands for the seller's profile photo at Telegram."""
+"""The file_id that means the seller's profile photo at Telegram."""
 
 
 def take_profile_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
@@ -238,7 +238,7 @@ def take_profile_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> 
 def save_profile_value(
     draft: drafts.Draft, value: str | None, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Save a part of the profile, and show what payers see now; None removes the part."""
+    """Save a part of the profile, and show the payers' new view; None removes the part."""
     profile = replace(seller.profile, **{drafts.PROFILE_STEPS[draft.step]: value})
     changed = replace(seller, profile=profile)
     note = translations.t(seller.language, "profile-removed" if value is None else "profile-saved")
@@ -257,7 +257,7 @@ def clear_profile_value(
 def _offer_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    """Take an offered value; ask again if another one is offered by now."""
+    """Save an offered value; ask again if the offer has changed."""
     values = {
         seller_texts.offer_key(value): value
         for value in seller_texts.offered_values(draft.step, seller)
@@ -291,14 +291,14 @@ PROFILE_VERBS: dict[str, flow.Press] = {
 }
 
 
-# Times: the zone, quiet hours and the summary; and moments that were offered for a request.
+# Times: the zone, quiet hours and the summary; and times offered for a request.
 
 _DAY = 24 * 60
-"""Minutes."""
+"""Minutes of a day."""
 
 
 def take_time(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Take a text as quiet hours, as the time of the summary, or at any other step as a zone."""
+    """Take a text as quiet hours, as the summary's time, or (at any other step) as a zone."""
     if draft.step == "quiet":
         return _take_time(draft, local_time.read_hours(text), seller)
     if draft.step == "summary":
@@ -320,7 +320,7 @@ def _zone_pressed(
 
 
 def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Save the zone, and ask the question that waited for it."""
+    """Save the zone, and ask the question that waited for the zone."""
     seller, setting = replace(seller, zone=name), flow.Setting("zone", name)
     shown = replies.escaped(zones.shown_zone(name, now, seller.language))
     saved = translations.t(seller.language, "zone-saved", zone=shown)
@@ -330,7 +330,7 @@ def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) 
         )
     elif draft.form == "settings":
         result = flow.end_short_form(draft, seller, saved)
-    else:  # an old button: the present question stands
+    else:  # an old button: the current question stays
         result = flow.FormResult(draft, (questions.prompt(draft, seller, saved),))
     return replace(result, setting=setting)
 
@@ -338,7 +338,7 @@ def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) 
 def _moment_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
 ) -> flow.FormResult | None:
-    """Take a moment that was offered for a field, in epoch ms."""
+    """Set an offered time of a field, in epoch ms."""
     step, at = words[0], int(words[1])
     field = request_fields.field_at(draft.form, step)
     if field is None or not field.is_moment or seller.zone is None:
@@ -354,7 +354,7 @@ def _moment_pressed(
 
 
 def refuse_past(draft: drafts.Draft, at: int, seller: drafts.Seller, now: int) -> flow.FormResult:
-    """Ask again for the time of the draft's step: `at` (epoch ms) has passed."""
+    """Ask again for the time of the draft's step, because `at` (epoch ms) has passed."""
     zone = seller.zone or zones.UTC_ZONE
     return flow.ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
 
@@ -362,7 +362,7 @@ def refuse_past(draft: drafts.Draft, at: int, seller: drafts.Seller, now: int) -
 def _take_time(
     draft: drafts.Draft, time: tuple[int, int] | int | replies.Problem, seller: drafts.Seller
 ) -> flow.FormResult:
-    """Save the summary's minute of the day, or the two of the quiet hours."""
+    """Save the summary's minute of the day, or the two minutes of the quiet hours."""
     if isinstance(time, replies.Problem):
         return flow.ask_again(draft, time, seller)
     if isinstance(time, int):

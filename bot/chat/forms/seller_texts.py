@@ -1,4 +1,4 @@
-"""What is a seller's own, in words: payout accounts, the profile that payers see, and settings."""
+"""Texts about sellers: payout accounts, the profile that payers see, and settings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ACCOUNT_LABEL = 60
 
 
 _REFUSAL = 500
-"""UTF-16 units of the service's words."""
+"""UTF-16 units of the service's message."""
 
 
 def accounts_page(seller: drafts.Seller) -> replies.Reply:
-    """Show a seller's payout accounts and what else can be connected."""
+    """Show a seller's payout accounts and the accounts that can be added."""
     language, service = seller.language, seller.paid_at
     if not service.rails:
         key = "payout-elsewhere" if service.host else "payout-test"
@@ -58,7 +58,7 @@ def accounts_page(seller: drafts.Seller) -> replies.Reply:
 
 
 def account_lines(seller: drafts.Seller) -> list[str]:
-    """Return a line for each payout account, in the order in which payments try them."""
+    """Return a line for each payout account, in the order in which payments use them."""
     return [
         translations.t(
             seller.language,
@@ -71,7 +71,7 @@ def account_lines(seller: drafts.Seller) -> list[str]:
 
 
 def schemes_page(seller: drafts.Seller) -> replies.Reply:
-    """Ask for the kind of a bank account."""
+    """Ask for the kind of bank account."""
     language = seller.language
     rows = [
         (
@@ -87,7 +87,7 @@ def schemes_page(seller: drafts.Seller) -> replies.Reply:
 
 
 def account_page(account: payout.PayoutAccount, language: str) -> replies.Reply:
-    """Show one account, with the buttons to replace and to remove it."""
+    """Show one account, with buttons to replace and remove it."""
     replaced = replies.Button(
         translations.t(language, "button-payout-replace"), action=("getpaid", account.way)
     )
@@ -99,7 +99,7 @@ def account_page(account: payout.PayoutAccount, language: str) -> replies.Reply:
 
 
 def removal_question(account: payout.PayoutAccount, affected: int, language: str) -> replies.Reply:
-    """Ask before an account is removed; `affected` is how many links can't be paid without it."""
+    """Ask before an account is removed; without it, `affected` links can't be paid."""
     lines = [
         translations.t(
             language, "payout-remove", way=_way(account, language), label=_label(account)
@@ -118,12 +118,12 @@ def removal_question(account: payout.PayoutAccount, affected: int, language: str
 
 
 def fingerprint(value: object) -> str:
-    """Return a checksum for a button that is about this value alone."""
+    """Return a checksum for a button that is valid only for this value."""
     return f"{zlib.crc32(repr(value).encode()):08x}"
 
 
 def refusal_text(problem: errors.FieldProblem, language: str) -> str:
-    """Return our own text for a refusal's code, the service's words for an unknown code."""
+    """Return our own text for a refusal's code; for an unknown code, the service's message."""
     key = f"payout-wrong-{problem.code}"
     known = key if problem.code and translations.has_text(key) else "payout-refused"
     return translations.t(language, known, message=replies.escaped(problem.message, _REFUSAL))
@@ -132,7 +132,7 @@ def refusal_text(problem: errors.FieldProblem, language: str) -> str:
 def saved_reply(
     account: payout.PayoutAccount, before: payout.PayoutAccount | None, language: str
 ) -> replies.Reply:
-    """Notify a seller that their money goes to this account from now on."""
+    """Return the notice that money goes to this account from now on."""
     key = "payout-saved" if before is None else "payout-replaced"
     values = {"way": _way(account, language), "label": _label(account)}
     if before is not None:
@@ -142,7 +142,7 @@ def saved_reply(
 
 
 def removed_reply(account: payout.PayoutAccount, affected: int, language: str) -> replies.Reply:
-    """Notify a seller that an account is removed; `affected` links can't be paid now."""
+    """Return the notice that an account is removed; `affected` links can't be paid now."""
     text = translations.t(
         language, "payout-removed", way=_way(account, language), label=_label(account)
     )
@@ -152,24 +152,24 @@ def removed_reply(account: payout.PayoutAccount, affected: int, language: str) -
 
 
 def _alarm(text: str, language: str) -> replies.Reply:
-    """Add what to do if somebody else made the change."""
+    """Add instructions in case somebody else made the change."""
     accounts = replies.Button(translations.t(language, "button-payout"), action=("getpaid",))
     return replies.Reply(f"{text}\n\n{translations.t(language, 'payout-not-you')}", ((accounts,),))
 
 
 COUNTRIES = {"CH": "🇨🇭", "LI": "🇱🇮", "DE": "🇩🇪", "AT": "🇦🇹", "FR": "🇫🇷", "IT": "🇮🇹"}
-"""Countries of a Swiss account's holder that are offered; any other code can be typed."""
+"""Countries offered for a Swiss account's holder; any other code can be typed."""
 
 
 HIDDEN = "…"
-"""What stands for a secret that was typed."""
+"""Shown instead of a typed secret."""
 
 
 ALBY_LINK = (
     "https://my.albyhub.com/apps/new?name=Payment+links"
     "&request_methods=get_info+make_invoice+lookup_invoice"
 )
-"""Where Alby Hub asks its user for a key with these methods alone, none of which can spend."""
+"""The page where Alby Hub grants a key for only these methods, which can't spend money."""
 
 
 _KEPT = 24
@@ -177,7 +177,7 @@ _KEPT = 24
 
 
 def payout_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask for a field of an account, or show how far its check is."""
+    """Ask for an account's field, or show the progress of its check."""
     language, way = seller.language, draft.way or ""
     match draft.step:
         case step if step in (payout.CHECKING, payout.SAVING):
@@ -201,7 +201,7 @@ def payout_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def _given_holder(draft: drafts.Draft) -> str:
-    """Return a bank account's holder and address as typed, which its label leaves out.
+    """Return a bank account's holder and address as typed, which are missing in its label.
 
     Payers' banks warn of a wrong name, so the seller reads it before saving.
     """
@@ -212,7 +212,7 @@ def _given_holder(draft: drafts.Draft) -> str:
 
 
 def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return the buttons of a step of an account, above Back and Cancel."""
+    """Return the buttons of an account's step, except Back and Cancel."""
     language = seller.language
     if draft.step in (payout.CHECKING, payout.SAVING):
         return ()
@@ -250,7 +250,7 @@ def _described(account: payout.PayoutAccount, language: str, holder: str = "") -
 
 
 def _how_known(account: payout.PayoutAccount, language: str) -> str:
-    """Return how the seller gets to know of payments."""
+    """Return how the seller learns of payments."""
     if account.automatic:
         return translations.t(language, "payout-automatic")
     return translations.t(
@@ -266,7 +266,7 @@ def _label(account: payout.PayoutAccount) -> str:
     return replies.escaped(account.label, _ACCOUNT_LABEL)
 
 
-# The profile: what payers see of a seller.
+# The profile of a seller, which payers see.
 
 
 PICTOGRAMS = {
@@ -279,11 +279,11 @@ PICTOGRAMS = {
     "purple": "🟣",
     "grey": "🌑",
 }
-"""A pictogram of each accent colour, since Telegram's texts have no colours."""
+"""A pictogram for each accent colour, because Telegram's texts have no colours."""
 
 
 SHOWN = ("sellername", "sellerabout", "sellercontact", "selleraccent", "sellerimage")
-"""The steps in the order in which the page shows their values."""
+"""The steps of the profile, in the order of the page."""
 
 
 _PROFILE_LABEL = 40
@@ -291,12 +291,12 @@ _PROFILE_LABEL = 40
 
 
 def accent_label(accent: str, language: str) -> str:
-    """Return an accent colour as people read it: a pictogram and a word."""
+    """Return an accent colour as a pictogram and a word."""
     return f"{PICTOGRAMS[accent]} {translations.t(language, f'accent-{accent}')}"
 
 
 def profile_line(step: str, profile: drafts.Profile, language: str) -> str | None:
-    """Return what the profile has at a step, as HTML, if anything."""
+    """Return the profile's value at a step as HTML, if it is set."""
     value = getattr(profile, drafts.PROFILE_STEPS[step])
     if value is None:
         return None
@@ -316,7 +316,7 @@ def profile_line(step: str, profile: drafts.Profile, language: str) -> str | Non
 
 
 def profile_page(seller: drafts.Seller, note: str | None = None) -> replies.Reply:
-    """Show what payers see of a seller, below a note on the last change."""
+    """Show the payers' view of a seller, below a note on the last change."""
     language, profile = seller.language, seller.profile
     lines = [profile_line(step, profile, language) for step in SHOWN]
     shown = "\n".join(filter(None, lines))
@@ -345,7 +345,7 @@ def _page_rows(seller: drafts.Seller) -> replies.Rows:
 
 
 def profile_offer(name: str | None, language: str) -> replies.Reply:
-    """Ask a seller whom payers should see; `name` is theirs at Telegram, if it can be shown."""
+    """Ask a seller which name payers should see; `name` is the name at Telegram, if usable."""
     later = replies.Button(
         translations.t(language, "button-profile-later"), action=("profile", "later")
     )
@@ -367,7 +367,7 @@ def use_label(value: str, language: str) -> str:
 
 
 def profile_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
-    """Ask for a part of the profile, above its present value."""
+    """Ask for a part of the profile, and show its current value below."""
     asked = translations.t(seller.language, f"ask-{draft.step}")
     present = profile_line(draft.step, seller.profile, seller.language)
     shown = present and translations.t(seller.language, "profile-present", value=present)
@@ -375,7 +375,7 @@ def profile_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
 
 
 def profile_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
-    """Return the answers that a step of the profile offers, and Remove if it has a value."""
+    """Return the buttons of a profile's step: offered answers, and Remove if there is a value."""
     present = getattr(seller.profile, drafts.PROFILE_STEPS[draft.step])
     remove = field_texts.text_button(draft, seller, "button-remove", "clear", draft.step)
     return (*_offers(draft, seller, present), *(((remove,),) if present else ()))
@@ -410,12 +410,12 @@ def offered_values(step: str, seller: drafts.Seller) -> tuple[str, ...]:
 
 
 def offer_key(value: str) -> str:
-    """Return a checksum for the button that offers this value, whose press takes no other."""
+    """Return a checksum for the button that offers this value: a press sets no other value."""
     return f"{zlib.crc32(value.encode()):08x}"
 
 
 def read_name(text: str) -> str | replies.Problem:
-    """Parse the name that payers see: one line, 1 to 100 characters, one of them visible."""
+    """Parse the name that payers see: one line, 1 to 100 characters, at least one visible."""
     return typed_text.read_line(text, "sellername", typed_text.MAX_NAME)
 
 
@@ -425,7 +425,7 @@ def read_about(text: str) -> str | replies.Problem:
 
 
 def read_contact(text: str) -> str | replies.Problem:
-    """Parse a contact as the service checks it; a link without a scheme gets `https`."""
+    """Parse a contact by the service's rules; a link without a scheme gets `https`."""
     try:
         typed = contacts.typed_email(text) if "//" not in text else links.typed(text)
         return contacts.check_contact(links.with_scheme(typed))
@@ -438,13 +438,13 @@ READERS: dict[str, Callable[[str], str | replies.Problem]] = {
     "sellerabout": read_about,
     "sellercontact": read_contact,
 }
-"""How a text is read at each step of the profile that takes one."""
+"""The parser of each step of the profile that takes a text."""
 
 
 def name_at_telegram(first_name: str, last_name: str) -> str | None:
-    """Return a person's name at Telegram, the first name alone if both are too long.
+    """Return a person's name at Telegram; only the first name if both names are too long.
 
-    None if payers could not read it.
+    Returns None if payers could not read the name.
     """
     for name in (f"{first_name} {last_name}", first_name):
         found = read_name(name)

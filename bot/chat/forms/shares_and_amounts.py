@@ -1,7 +1,7 @@
-"""The amounts that payers choose from, and the shares of receivers: parsed and divided.
+"""Parsing of the amounts that payers choose from, and of receivers' shares; division of a price.
 
-Shares are rounded by the largest remainder, so that they sum to the price exactly; of equal
-remainders the receiver named first gets the unit.
+Shares are rounded by the largest remainder, so that they sum exactly to the price. If remainders
+are equal, the receiver named first gets the unit.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from bot.core.text import sanitize, translations
 _QUOTED = 32
 """UTF-16 units of an amount that a problem quotes."""
 
-# The amounts that payers choose from. `5/10/20 EUR` suggests amounts, `3+ EUR` is the least,
-# `3-500 EUR` the least and the most, and `3+ 5/10/20 EUR` has both. Several bare numbers are not
-# suggestions: many people type a thousand as `1 000`.
+# The amounts that payers choose from. `5/10/20 EUR` suggests amounts, `3+ EUR` is a minimum, `3-500
+# EUR` a minimum and a maximum, and `3+ 5/10/20 EUR` a minimum with suggestions. Several bare
+# numbers are not suggestions, because many people type a thousand as `1 000`.
 
 ELSEWHERE = "problem-choice-elsewhere"
-"""The key of the problem if the service takes fixed prices only."""
+"""The key of the problem if the service takes only fixed prices."""
 
 _MAX_TEXT = 160
-"""Characters of up to six amounts."""
+"""The most characters of amounts to choose from, up to six."""
 
 _PART = re.compile(
     r"(?P<number>(?:(?<![^\W\d_])[.,\u066b])?\d(?:[\d.,'\u2019\u066b]*\d)?)|(?P<mark>[/+-])|[^/+\-\d]"
@@ -44,7 +44,7 @@ _LIST = re.compile(r"[^\s/]*\d[^\s/]*(?:/[^\s/]*\d[^\s/]*)+")
 def read_amounts(
     text: str, default: str | None, *, may_choose: bool = True
 ) -> typed_text.Price | typed_text.AmbiguousAmount | replies.Problem:
-    """Parse a price, or the amounts that payers choose from if the service has that.
+    """Parse a price or, if the service supports it, the amounts that payers choose from.
 
     The currency is `default` if none is named.
     """
@@ -74,38 +74,38 @@ def is_choice(text: str) -> bool:
 
 
 def count_words(words: list[str]) -> int:
-    """Return how many of the first words of a line are its amount: `3+ 5/10/20` are two."""
+    """Return how many words at a line's beginning are its amount: two for `3+ 5/10/20`."""
     first, *second = map(sanitize.typed, words[:2])
     has_both = second and _LEAST.fullmatch(first) and _LIST.fullmatch(second[0])
     return 2 if has_both else 1
 
 
 def names_currency(text: str) -> bool:
-    """True if amounts are typed with a known currency: `5/10€`, but not `24/7h`."""
+    """True if a word has amounts with a known currency: `5/10€`, but not `24/7h`."""
     names = _parts(text)[1]
     return bool(names) and isinstance(_currency(names, None), str)
 
 
 def joined_marks(words: list[str]) -> list[str]:
-    """Join `5 / 10 / 20`, `3 - 500` or `3 +` at the beginning to one word."""
+    """Join `5 / 10 / 20`, `3 - 500` or `3 +` at the beginning into one word."""
     while len(words) > 1 and _continues(*words[:3]):
         words = [words[0] + words[1], *words[2:]]
     return words
 
 
 def usual_choice(currency: str) -> request_spec.AmountChoice[Decimal]:
-    """Return what the button "Payers choose" stands for: from 1, suggested 5, 10 and 20 EUR."""
+    """Return the amounts of the button "Payers choose": for EUR, from 1, suggested 5, 10, 20."""
     step = Decimal(amounts.example(currency))
     least = Decimal(f"{step / 5:f}")
     try:
         amounts.to_minor(least, currency)
-    except errors.MoneyError:  # more decimals than the currency has
+    except errors.MoneyError:  # the currency has fewer decimals
         least = step
     return request_spec.AmountChoice(least, (step, step * 2, step * 4))
 
 
 def _continues(word: str, following: str, third: str = "") -> bool:
-    """True if a mark stands between two words of amounts.
+    """True if a mark connects two words of amounts.
 
     After a currency, a plus or a dash belongs to the name: `$5 - 2 cups`.
     """
@@ -143,7 +143,7 @@ def _parts(text: str) -> tuple[list[str], list[str], str]:
 
 
 def _currency(names: list[str], default: str | None) -> str | replies.Problem:
-    """Return the one currency of all names, "" if none is named."""
+    """Return the currency that all names mean; "" without any name."""
     different = [*{name.casefold(): name for name in names}.values()]
     if len(different) > 2:  # noqa: PLR2004 - before and after a number
         return replies.Problem("problem-choice-mixed", _examples(default))
@@ -159,7 +159,7 @@ def _currency(names: list[str], default: str | None) -> str | replies.Problem:
 
 
 def _amounts(numbers: Iterable[str], currency: str | None) -> list[Decimal] | replies.Problem:
-    """Return the amounts, each read as exactly as a price."""
+    """Return the amounts, each parsed like a price."""
     amounts = []
     for number in numbers:
         price = typed_text.read_price(number, currency)
@@ -178,7 +178,7 @@ def _amounts(numbers: Iterable[str], currency: str | None) -> list[Decimal] | re
 def _checked(
     bounds: list[Decimal], suggested: list[Decimal], currency: str | None
 ) -> typed_text.Price | replies.Problem:
-    """Return the choice as a price; the Problem of amounts that don't go together."""
+    """Return the choice as a price, or the Problem if the amounts don't go together."""
     minimum = bounds[0] if bounds else min(suggested)
     maximum = bounds[1] if bounds[1:] else None
     if len(suggested) > request_spec.MOST_SUGGESTIONS:
@@ -208,17 +208,17 @@ def _quoted(**amounts: Decimal) -> dict[str, object]:
 
 
 def _examples(currency: str | None) -> dict[str, object]:
-    """Return one price and suggestions as they can be typed."""
+    """Return an example of a price, and an example of suggestions."""
     single = typed_text.example_price(currency)
     number, _, code = single.partition(" ")
     several = "/".join(f"{Decimal(number) * factor:f}" for factor in (1, 2, 4))
     return {"example": single, "several": f"{several} {code}"}
 
 
-# The receivers of a price and their shares.
+# The receivers of a price, and their shares.
 
 MAX_RECEIVERS = 1000
-"""As the service has it."""
+"""The service's limit."""
 
 WHOLE = 100
 """Per cent."""
@@ -229,7 +229,7 @@ _RESTS = (
     *("el resto", "le reste", "il resto", "o resto", "*"),
 )
 _BETWEEN = re.compile(r"[\n;\uff1b\uff0c]|,(?![0-9])|(?<![0-9]),")
-"""What separates receivers; a comma among digits is a decimal mark."""
+"""Separators of receivers; a comma between digits is a decimal mark."""
 
 _PERCENT = re.compile(r"%\s*(?P<before>[^%]+)|(?P<after>[^%]+?)\s*%")
 _ARABIC_PERCENT = "\u066a"
@@ -237,7 +237,7 @@ _ARABIC_PERCENT = "\u066a"
 
 @dataclass(frozen=True, slots=True)
 class Unequal(replies.Problem):
-    """The Problem of amounts that don't sum to the price; both in minor units."""
+    """The Problem if the amounts don't sum to the price; both in minor units."""
 
     total: int = 0
     price: int = 0
@@ -251,27 +251,27 @@ class Unequal(replies.Problem):
 
 
 def minor_of(draft: drafts.Draft) -> int:
-    """Return the price in minor units; 0 while it is not known."""
+    """Return the price in minor units; 0 while the price is unknown."""
     if draft.amount is None or draft.currency is None:
         return 0
     return amounts.to_minor(draft.amount, draft.currency)
 
 
 def shares_of(draft: drafts.Draft) -> tuple[request_spec.Share, ...] | replies.Problem:
-    """Return each receiver's share, () for one receiver; a Problem if they contradict the price."""
+    """Return the receivers' shares, () for one receiver; a Problem if they contradict the price."""
     if not draft.receivers or draft.currency is None:
         return ()
     if any(payout.names_accounts(portion.destination) for portion in draft.receivers):
-        return replies.Problem("problem-destination-account")  # kept from a version that took it
+        return replies.Problem("problem-destination-account")  # stored by a version that allowed it
     return divide_price(draft.receivers, minor_of(draft), draft.currency)
 
 
 def read_portions(
     text: str, currency: str, service: drafts.PayoutService = drafts.TEST_MONEY
 ) -> tuple[drafts.Portion, ...] | replies.Problem:
-    """Parse receivers, one a line, each with a percentage, an amount, `rest` or nothing."""
+    """Parse receivers, one per line, each with a percentage, an amount, `rest` or nothing."""
     lines = [*filter(None, map(sanitize.typed, _BETWEEN.split(sanitize.lines(text))))]
-    if len(lines) < 2:  # noqa: PLR2004 - several are two at least
+    if len(lines) < 2:  # noqa: PLR2004 - several means at least two
         return replies.Problem("problem-receivers-few")
     if len(lines) > MAX_RECEIVERS:
         return replies.Problem(
@@ -323,7 +323,7 @@ def _percentage(text: str, whole: str) -> str | replies.Problem:
     except errors.MoneyError as error:
         if error.reason != "ambiguous":
             return wrong
-        number, currency = error.choices[0], None  # 33.333 %: no share is of thousands
+        number, currency = error.choices[0], None  # 33.333 %: a share is never in thousands
     exponent = number.normalize().as_tuple().exponent
     fine = isinstance(exponent, int) and -exponent <= _PERCENT_DECIMALS
     if currency is not None or not fine or not 0 < number <= WHOLE:
@@ -340,7 +340,7 @@ def divide_price(
 ) -> tuple[request_spec.Share, ...] | replies.Problem:
     """Return each receiver's share of a price in minor units; the shares sum to the price.
 
-    A Problem is returned if the portions contradict each other or the price.
+    Returns a Problem if the portions contradict each other or the price.
     """
     kinds = {_kind(portion) for portion in portions}
     rests = sum(portion.measure == request_spec.REST for portion in portions)
@@ -423,5 +423,5 @@ def total_of_amounts(portions: tuple[drafts.Portion, ...], currency: str) -> int
 
 
 def portions_of(shares: tuple[request_spec.Share, ...]) -> tuple[drafts.Portion, ...]:
-    """Return the shares of a spec as the seller typed them."""
+    """Return a spec's shares as the seller typed them."""
     return tuple(drafts.Portion(share.destination, share.measure) for share in shares)

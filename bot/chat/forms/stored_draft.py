@@ -1,4 +1,4 @@
-"""Drafts as JSON in the database: written, and read back if they are sound."""
+"""Drafts as JSON in the database: written, parsed, and checked for consistency."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bot.chat.forms import request_fields, typed_text
 from bot.chat.model import drafts, payout, request_spec, stored_json
 
 _MAX_DEPTH = 3
-"""Drafts in each other: the settings over a refused request over a new request."""
+"""Nested drafts: the settings interrupt a refused request, which interrupted a new request."""
 
 
 def write_draft(draft: drafts.Draft) -> str:
@@ -22,7 +22,7 @@ def write_draft(draft: drafts.Draft) -> str:
 
 
 def read_draft(text: str) -> drafts.Draft | None:
-    """Return the draft that `write_draft` wrote; None for any other text."""
+    """Return the draft that `write_draft` wrote; None if the text is anything else."""
     return _draft_of(stored_json.parsed(text))
 
 
@@ -58,7 +58,7 @@ def _choice_of(found: Mapping[str, Any]) -> request_spec.AmountChoice[Decimal] |
 
 
 def _is_sound(found: Mapping[str, Any]) -> bool:
-    """True if the attributes of a draft go together."""
+    """True if a draft's attributes are consistent."""
     form, step, amount = found["form"], found["step"], found["amount"]
     return (
         step in request_fields.STEPS[form]
@@ -82,7 +82,7 @@ def _is_sound_choice(found: Mapping[str, Any]) -> bool:
 
 
 def _is_sound_payout(found: Mapping[str, Any]) -> bool:
-    """True if the attributes of a payout account's draft go together."""
+    """True if the attributes of a payout account's draft are consistent."""
     fields, step = payout.WAYS[found["way"]], found["step"]
     given = [answer["field"] for answer in found["answers"]]
     is_whole = step in payout.PAYOUT_STEPS or given == [*fields]
@@ -94,7 +94,7 @@ def _is_sound_payout(found: Mapping[str, Any]) -> bool:
 
 
 def _needed_before(form: str, step: str) -> tuple[str, ...]:
-    """Return the attributes of a draft that have to be set before a step is reached."""
+    """Return the draft's attributes that must be set before a step is reached."""
     if form == "line":
         return ("kind", "name")
     if form != "new" or step == "kind":

@@ -1,4 +1,4 @@
-"""Texts as sellers type them, parsed: a value, or the Problem with the text."""
+"""Parsing of sellers' texts: each function returns a value, or the Problem with the text."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bot.core.money import amounts
 from bot.core.text import contacts, links, sanitize
 
 FINEST = "BTC"
-"""The currency with the most decimals: an amount that it refuses, all refuse."""
+"""The currency with the most decimals: if it refuses an amount, all currencies do."""
 
-# The service's bounds, if the interface shows none (section 8).
+# The service's bounds, if the interface does not publish any (section 8).
 MAX_NAME = 100
 MAX_DESCRIPTION = 500
 MAX_DESTINATION = 512  # some wallet identifiers are long
@@ -33,10 +33,11 @@ _HANDCASH = re.compile(
     r"\$?[a-z0-9][a-z0-9._-]*|[a-z0-9._+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}", re.IGNORECASE
 )
 _QUOTED = 32
-"""UTF-16 units of a text that a problem quotes."""
+"""UTF-16 units of a text quoted in a problem."""
 
 _JOINER = re.compile(rf"(?<=[^\0-\x7f])[{sanitize.JOINERS}](?=[^\0-\x7f])")
-"""A joiner among letters or emoji that need it, as in Persian paths; others are refused."""
+"""A joiner between letters or emoji that need it, as in Persian paths; other joiners are
+refused."""
 
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters that look blank
 
@@ -49,7 +50,7 @@ class Price:
     """The first amount of the `choice`, if there is one."""
 
     currency: str | None
-    """None if none was named and none is usual."""
+    """None if no currency was named and no currency is usual."""
 
     choice: request_spec.AmountChoice[Decimal] | None = None
     """The amounts that payers choose from."""
@@ -57,14 +58,14 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class AmbiguousAmount:
-    """An amount with several readings; the seller chooses one."""
+    """An amount with several possible meanings; the seller chooses one."""
 
     choices: tuple[Decimal, ...]
     currency: str | None
 
 
 def read_name(text: str) -> str | replies.Problem:
-    """Parse the name of a request: one line, 1 to 100 characters, one of them visible."""
+    """Parse the name of a request: one line, 1 to 100 characters, at least one visible."""
     return read_line(text, "name", MAX_NAME)
 
 
@@ -111,10 +112,10 @@ def _read_lines(text: str, field: str, most: int) -> str | replies.Problem:
 
 
 def read_redirect(text: str) -> str | replies.Problem:
-    """Parse the address where payers go: of the web, or with an application's own scheme.
+    """Parse the address where payers go: on the web, or with an application's own scheme.
 
-    A host without a scheme gets `https://`; a name and a port alone, which has the form of a
-    scheme, is refused.
+    A host without a scheme gets `https://`. A bare name with a port is refused, because the name
+    looks like a scheme.
     """
     url = links.with_scheme(links.typed(text))
     if not any(map(_is_visible, url)):
@@ -142,9 +143,9 @@ def read_email(text: str) -> str | replies.Problem:
 
 
 def read_line(text: str, field: str, most: int) -> str | replies.Problem:
-    """Fold a text to one line of 1 to `most` characters, one of them visible.
+    """Fold a text to one line of 1 to `most` characters, at least one visible.
 
-    A Problem has a text of the `field`: `problem-FIELD-empty` or `problem-FIELD-long`.
+    The text of a Problem is `problem-FIELD-empty` or `problem-FIELD-long`.
     """
     text = sanitize.lines(text)
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\t\n" for char in text):
@@ -162,7 +163,7 @@ def _is_visible(char: str) -> bool:
 
 
 def read_units(text: str) -> int | replies.Problem:
-    """Parse a number of units, 1 to 1 000 000; a mark in it groups digits."""
+    """Parse a number of units, 1 to 1 000 000; a mark in the number groups digits."""
     if not any(map(_is_visible, text)):
         return replies.Problem("problem-units-empty")
     try:
@@ -179,7 +180,7 @@ def read_units(text: str) -> int | replies.Problem:
 
 
 def read_quantity(text: str) -> int | replies.Problem | None:
-    """Parse how many items one purchase may have, up to 100; None for one, the default."""
+    """Parse the most items of one purchase, up to 100; return None if it is 1, the default."""
     units = read_units(text)
     if isinstance(units, replies.Problem) and units.key != "problem-units-many":
         return replies.Problem("problem-perbuyer")
@@ -189,7 +190,7 @@ def read_quantity(text: str) -> int | replies.Problem | None:
 
 
 def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | replies.Problem:
-    """Parse an amount with its currency, `default` if none is named."""
+    """Parse an amount with its currency; `default` is used if no currency is named."""
     if not any(map(_is_visible, text)):
         return replies.Problem("problem-amount-empty", {"example": example_price(default)})
     try:
@@ -203,7 +204,7 @@ def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | repl
 def _ambiguous(
     text: str, default: str | None, choices: tuple[Decimal, ...]
 ) -> Price | AmbiguousAmount | replies.Problem:
-    """Return the readings that the currency allows: `1.234` euros has only one."""
+    """Return the meanings that the currency allows: `1.234` euros has only one."""
     try:
         currency = amounts.read_currency(text, default)
     except errors.MoneyError as error:
@@ -216,7 +217,7 @@ def _ambiguous(
 
 
 def may_be_grouped(text: str, currency: str | None) -> bool:
-    """True if a mark in an amount may group digits, even if one reading is not an amount."""
+    """True if a mark in an amount may group digits, even if one meaning is not an amount."""
     try:
         amounts.read_amount(text, currency)
     except errors.MoneyError as error:
@@ -225,7 +226,7 @@ def may_be_grouped(text: str, currency: str | None) -> bool:
 
 
 def check_price(amount: Decimal, currency: str | None) -> Price | replies.Problem:
-    """Check an amount against the bounds of its currency, or of any while it is not known."""
+    """Check an amount against the bounds of its currency, or of FINEST if it is unknown."""
     try:
         amounts.to_minor(amount, currency or FINEST)
     except errors.MoneyError as error:
@@ -244,7 +245,7 @@ def read_code(text: str) -> str | replies.Problem:
 
 
 def money_problem(error: errors.MoneyError, typed: str, currency: str | None) -> replies.Problem:
-    """Return the Problem for an amount or a currency that was refused."""
+    """Return the Problem for a refused amount or currency."""
     if error.reason == "unknownCurrency":
         return replies.Problem("problem-currency", {"typed": replies.escaped(typed, _QUOTED)})
     if error.reason == "tooManyDecimals":
@@ -262,13 +263,13 @@ def money_problem(error: errors.MoneyError, typed: str, currency: str | None) ->
 
 
 def example_price(currency: str | None) -> str:
-    """Return a price as it can be typed: `5 USD`, `0.001 BTC`."""
+    """Return an example of a typed price: `5 USD`, `0.001 BTC`."""
     code = currency or USUAL
     return f"{amounts.example(code)} {code}"
 
 
 # The fields of a payout account, checked as far as possible without a server. The payment service
-# checks them again, and asks the wallet.
+# checks the fields again, and asks the wallet.
 
 _MOST = {
     "name": 70,
@@ -279,14 +280,14 @@ _MOST = {
     "town": 35,
     "key": 100,
 }
-"""Characters of free text, as the service limits them."""
+"""The service's limits of free texts, in characters."""
 
 _NUMBERS = ("houseNumber", "postalCode")
 _MOST_SECRET = 2048
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _SWISS = ("CH", "LI")
 _BEFORE_ADDRESS = re.compile(r"\A⚡? ?(?:(?:lightning|lnurlp|mailto):(?://)?)? ?⚡? ?")
-"""What wallets and mail programs put before a Lightning address."""
+"""Prefixes that wallets and mail programs put before a Lightning address."""
 
 _LIGHTNING = re.compile(r"[a-z0-9._+-]{1,128}@[^\s@/]{1,253}")
 _UPI = re.compile(r"[A-Za-z0-9._-]{2,256}@[A-Za-z][A-Za-z0-9.-]{1,63}")
@@ -294,11 +295,11 @@ _PIX = re.compile(r"\+?\d{11,14}|[0-9A-Fa-f]{32}|[^\s@]+@[^\s@]+\.[^\s@]+")
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _CONNECTION = re.compile(r"nostr\+?walletconnect:(?://)?[0-9a-f]{64}\?\S*secret=\S+", re.IGNORECASE)
 _LNBITS_KEY = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
-"""A key of LNbits, or the id in the address of a wallet's page, which logs its owner in."""
+"""An LNbits key, or the id in the address of a wallet's page, which logs in the owner."""
 
 
 def read_field(way: str, field: str, text: str) -> str | replies.Problem:
-    """Parse a text for a field of an account of this way (payouts/payout_account.py)."""
+    """Parse a text for a field of this kind of account (payouts/payout_account.py)."""
     if field in _READERS:
         return _READERS[field](text)
     if field == "key":
@@ -314,17 +315,17 @@ def read_field(way: str, field: str, text: str) -> str | replies.Problem:
 
 
 def is_connection(text: str) -> bool:
-    """True if a text has a connection string, which is a secret at any question."""
+    """True if a text has a connection string, which is a secret in answer to any question."""
     return _CONNECTION.search(sanitize.typed(text)) is not None
 
 
 def has_key(text: str) -> bool:
-    """True if a text has a key of LNbits."""
+    """True if a text has an LNbits key."""
     return _LNBITS_KEY.search(sanitize.typed(text)) is not None
 
 
 def _read_iban(text: str) -> str | replies.Problem:
-    """Parse an IBAN, however it is grouped (ISO 13616: the remainder by 97 is 1)."""
+    """Parse an IBAN with any grouping (ISO 13616: the remainder modulo 97 is 1)."""
     iban = re.sub(r"[\W_]", "", sanitize.typed(text, digits=True).upper()).removeprefix("IBAN")
     if not _IBAN.fullmatch(iban):
         return replies.Problem("payout-wrong-ibanForm")
@@ -354,14 +355,14 @@ def _read_pix(text: str) -> str | replies.Problem:
 
 
 def _read_name(text: str) -> str | replies.Problem:
-    """Parse a holder's name; refuse an IBAN that was sent twice, or too early."""
+    """Parse a holder's name; refuse an IBAN, which was sent twice or too early."""
     if isinstance(_read_iban(text), str):
         return replies.Problem("payout-wrong-name")
     return read_line(text, "payout", _MOST["name"])
 
 
 def _read_url(text: str) -> str | replies.Problem:
-    """Parse the address of an LNbits, without the key that the address of a wallet's page has."""
+    """Parse an LNbits server's address; drop the key from the address of a wallet's page."""
     url = links.with_scheme(re.split(r"[?#]", links.typed(text))[0].strip())
     is_sound = url.lower().startswith(("https://", "http://")) and not any(map(str.isspace, url))
     is_sound = is_sound and len(url) <= links.LONGEST_URL

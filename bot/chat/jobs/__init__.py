@@ -1,1 +1,1 @@
-"""Queued calls of the payment service: create, edit, pause, delete; and its client."""
+"""Queued calls of the payment service (create, edit, pause, delete), and its client."""

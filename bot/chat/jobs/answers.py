@@ -1,4 +1,4 @@
-"""The service's answers over HTTP: their JSON, or the errors that statuses and bodies stand for.
+"""Parsing of the service's HTTP answers: their JSON, or the error for a status and body.
 
 Only the embedded service has the calls about files and codes.
 """
@@ -43,7 +43,7 @@ BY_CODE: dict[str, type[errors.Refused]] = {
 
 
 def parse_response(response: httpx.Response) -> Any:
-    """Return the JSON of an answer. Raises the error that a failed one stands for."""
+    """Return the JSON of an answer. Raises the matching error if the call failed."""
     status = response.status_code
     if status == httpx.codes.TOO_MANY_REQUESTS:
         raise errors.Throttled(f"the server answered {status}", _retry_after(response))
@@ -111,7 +111,7 @@ class StoredFile:
     id: str
     name: str
     size: int
-    """In bytes."""
+    """Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,14 @@ class AddedCodes:
 
     total: int
     added: int
-    """Codes that are new."""
+    """New codes."""
     assigned: int
     waiting: int
     """Buyers who still wait for a code."""
 
     @property
     def in_all(self) -> request_spec.CodeCounts:
-        """Return the counts in the form of the request's answer."""
+        """Return the counts as in the request's answer."""
         return request_spec.CodeCounts(self.total, self.assigned, self.waiting)
 
 

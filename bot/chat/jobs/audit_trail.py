@@ -1,7 +1,7 @@
-"""The sellers' side of the audit log: who asked for what.
+"""The sellers' side of the audit log, which records their requests for changes.
 
-The service logs what was done, in the name of the bot's application. The request's id finds both
-sides.
+The service logs the actual changes, in the name of the bot's application. The request's id finds
+both sides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def record_spec(
     spec: request_spec.RequestSpec,
     now: int,
 ) -> None:
-    """Record that a seller asked for a request, by its link's id: it has no id of its own yet."""
+    """Record that a seller asked for a request, by its link's id: it has no request id yet."""
     choice, price = request_spec.in_major(spec.choice, spec.currency), spec.amount
     asked = (
         f"{amounts.from_minor(price, spec.currency)}"
@@ -41,7 +41,7 @@ def record_spec(
 def record_made(
     tx: database.Transaction, link: link_rows.PaymentLink, request_id: str, now: int
 ) -> None:
-    """Record that a seller's request was created, by the id that it has from now on."""
+    """Record that a seller's request was created, by its new request id."""
     details = {"listing": link.id, "name": link.spec.name}
     audit.record(tx, audit.seller(link.seller_id), "request.made", request_id, now, details)
 
@@ -59,7 +59,7 @@ def record_press(
 ) -> None:
     """Record that a seller pressed a button that changes their request.
 
-    A press that changes nothing isn't recorded, because old buttons can be pressed forever.
+    A press that changes nothing is not recorded, because old buttons can be pressed forever.
     """
     if isinstance(job, jobs.ChangeJob) and link.state != request_changes.STATES[type(job)]:
         subject, details = link.request_id or link.id, {"name": link.spec.name}
@@ -90,9 +90,9 @@ MARK_ACTIONS = {
 def record_mark(
     tx: database.Transaction, seller_id: int, payment: tuple[str, str], word: str, now: int
 ) -> None:
-    """Record how a seller marked a payment, which is given by its request and transaction.
+    """Record how a seller marked a payment, which is given by its request and transaction ids.
 
-    `word` is the button's, such as `paid-back`, or `paid-back-undo` to remove that mark.
+    `word` is the button's word, such as `paid-back`, or `paid-back-undo` to remove that mark.
     """
     request_id, transaction_id = payment
     action, details = MARK_ACTIONS[word], {"transaction": transaction_id}
@@ -106,7 +106,7 @@ def record_edit(
     values: tuple[object, object],
     now: int,
 ) -> None:
-    """Record an edit with the field's value before and after, or the kind of goods."""
+    """Record an edit with the field's former and new value; for goods, only the kind."""
     actor, subject = audit.seller(link.seller_id), link.request_id or link.id
     details = {
         "name": link.spec.name,
@@ -132,7 +132,7 @@ def record_account(
     after: payout.PayoutAccount | None,
     now: int,
 ) -> None:
-    """Record a change of a payout account: the labels before and after, None for no account."""
+    """Record a change of a payout account with its former and new label; None means no account."""
     account = after or before
     if account is None or before == after:
         return
@@ -148,7 +148,7 @@ def record_profile(
     after: drafts.Profile,
     now: int,
 ) -> None:
-    """Record a change of what payers see of a seller: the names of the changed parts, no values."""
+    """Record a change of a seller's profile: the names of the changed parts, not their values."""
     changed = [
         name for name in drafts.PROFILE_FIELDS if getattr(before, name) != getattr(after, name)
     ]

@@ -38,7 +38,7 @@ class ChangeHandler:
             await self._outcomes.finish(message, self._show, result)
 
     async def check(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Fetch a request for its link and posts; a failure notifies nobody."""
+        """Fetch a request to update its link and posts; nobody is notified of a failure."""
         try:
             result = await job_outcomes.in_time(
                 request_changes.check_request(self._client, link, self._outcomes.now())
@@ -52,7 +52,7 @@ class ChangeHandler:
         await self._outcomes.finish(message, self._store, result)
 
     def fail(self, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
-        """Queue the text about a failed call; a requested card shows the last known state."""
+        """Queue the text about a failed call; a requested card shows its last known state."""
         if isinstance(error, errors.Refused) or not isinstance(
             job, jobs.SendCard | jobs.RefreshCard
         ):
@@ -64,7 +64,7 @@ class ChangeHandler:
             self._outcomes.send_text(tx, job, "service-no-news")
 
     def answer_deleted(self, tx: database.Transaction, job: jobs.SellerJob) -> None:
-        """Answer a button of a request that has been deleted since."""
+        """Answer a button of a request that has been deleted meanwhile."""
         if isinstance(job, jobs.DeleteRequest):
             self._outcomes.show(tx, job)
         else:
@@ -88,7 +88,7 @@ class ChangeHandler:
         job: jobs.CardJob | jobs.CheckRequest,
         result: request_changes.ChangeResult,
     ) -> None:
-        """Store what is known after a call, and queue the refresh of the link's posts."""
+        """Store the result of a call, and queue the refresh of the link's posts."""
         self._outcomes.save_answer(tx, job.link_id, result.answer)
         if result.state == link_rows.DELETED:
             job_outcomes.mark_deleted(tx, link_rows.get_link(tx, job.link_id))
@@ -97,26 +97,26 @@ class ChangeHandler:
         self._outcomes.refresh(tx, job.link_id)
 
 
-# Codes for the buyers of a request. The service accepts none of them twice, so the job is tried
-# until the service answers.
+# Codes for the buyers of a request. The service accepts each code only once, so the job can be
+# retried until the service answers.
 
 
 CODES_TRIED_FOR = 24 * 3600 * 1000
-"""Milliseconds for which the job is tried; then the seller has to send the codes again."""
+"""Milliseconds for which the job is retried; then the seller has to send the codes again."""
 
 CODES_AT_ONCE = 150
-"""Codes in one call: the service takes a body of 1 MiB, and a character may be 12 bytes of JSON."""
+"""Codes in one call: the service accepts 1 MiB, and a character can take 12 bytes of JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What the service has after the calls."""
+    """The service's state after the calls."""
 
     counts: answers.AddedCodes
     new: int
-    """Codes that are new."""
+    """Number of new codes."""
     answer: remote_request.RemoteRequest | None
-    """The request, None if unknown."""
+    """The request; None if unknown."""
     is_exact: bool
     """False if an earlier attempt may have added some of the codes."""
 
@@ -129,7 +129,7 @@ class CodesHandler:
         self._client = client
 
     async def add(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Add codes to a request, and reply how many buyers still wait."""
+        """Add codes to a request, and tell the seller how many buyers still wait."""
         job: jobs.AddCodes = message.body
         is_exact = message.attempts == 1 and not message.uncertain
         try:
@@ -163,7 +163,7 @@ class CodesHandler:
             raise ValueError("there are no codes to add")
         try:
             answer = await request_changes.fetch_request(client, request_id)
-        except errors.NotFound:  # it was deleted while buyers waited
+        except errors.NotFound:  # the request was deleted while buyers waited
             answer = None
         return Added(counts, new, answer, is_exact)
 

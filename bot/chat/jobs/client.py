@@ -1,7 +1,8 @@
 """Client of the payment request service: typed calls and typed errors over HTTP.
 
-It works with every server of the published interface. Extensions that only some servers have
-(pages, a request by its id, a list of payments) are tried first, with the interface as fallback.
+The client works with every server of the published interface. It first tries extensions that only
+some servers have (pages, a request by its id, a list of payments), then falls back to the
+interface.
 """
 
 from __future__ import annotations
@@ -34,26 +35,27 @@ CHECKOUTS = "/v3/checkouts"
 ACCOUNTS = "/v3/payoutAccounts"
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
 WALLET_TIMEOUT = httpx.Timeout(40.0, connect=5.0)
-"""Used if the service asks a wallet before it answers."""
+"""The timeout if the service asks a wallet before it answers."""
 LONGEST_EXPIRATION = 315_360_000
-"""Seconds; stands for "no end" on servers that don't accept null."""
+"""Seconds; used instead of null for "no end" on servers that refuse null."""
 CLOCKS_APART = 24 * 3600 * 1000
 """Milliseconds that a server's clock may be behind ours."""
 PAGE = 100
-"""Items per page, on servers that have pages; the interface returns the whole list."""
+"""Items per page on servers with pages; the interface returns the whole list."""
 
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-"""Failures before any byte of the request is sent."""
+"""Errors raised before any byte of the request is sent."""
 
 
 class Client:
-    """The calls of one application; its credentials are sent to `base_url` only.
+    """The calls of one application; its credentials are only sent to `base_url`.
 
-    With `owners`, the seller's reference is sent with a create; only the embedded service knows it.
+    If `owners` is set, the seller's reference is sent with a create; only the embedded service
+    supports this.
     """
 
     job_key = ""
-    """The job that makes the calls, as the first part of their Idempotency-Keys; "" for none."""
+    """The id of the calling job, as the first part of Idempotency-Keys; "" to send no keys."""
 
     def __init__(
         self, base_url: str, app_id: str, app_secret: str, *, owners: bool = False
@@ -67,15 +69,15 @@ class Client:
             follow_redirects=False,
             verify=http_client.ssl_context(),
             trust_env=http_client.may_use_proxy(base_url),
-            limits=httpx.Limits(max_connections=24),  # more than jobs and messages call at once
+            limits=httpx.Limits(max_connections=24),  # more than jobs and messages use at once
         )
 
     def keyed(self, job: str) -> Client:
         """Return this client with an Idempotency-Key for each call of a job that changes something.
 
-        So a job that is repeated after a lost answer changes nothing twice, on a server that knows
-        such keys. Each body has its own key, because some differ when the job is repeated: those
-        that count seconds from now.
+        If a job is repeated after a lost answer, a server that knows such keys changes nothing
+        twice. Each body has its own key, because a body with seconds from now differs when the job
+        is repeated.
         """
         view = copy(self)
         view.job_key = job
@@ -98,9 +100,9 @@ class Client:
     async def get_with_fields(
         self, request_id: str
     ) -> tuple[remote_request.RemoteRequest, Mapping[str, Any]]:
-        """Fetch one request, parsed and as the JSON object sent; raises NotFound.
+        """Fetch one request, both parsed and as the JSON object sent; raises NotFound.
 
-        The interface has no such call: on a server without it, the list is searched.
+        The interface has no such call: on a server without the call, the list is searched.
         """
         try:
             sent = await self._call("GET", _path(request_id))
@@ -116,7 +118,7 @@ class Client:
     async def request_pages(self) -> AsyncGenerator[list[remote_request.RemoteRequest], None]:
         """Yield the requests of the application (interface 4.2), at most `PAGE` at a time.
 
-        Unreadable items are left out.
+        Unreadable items are skipped.
         """
         async with aclosing(self._pages(PATH)) as pages:
             async for page in pages:
@@ -132,7 +134,7 @@ class Client:
     ) -> AsyncGenerator[list[remote_request.ServerPayment], None]:
         """Yield a request's payments, newest first, at most `PAGE` at a time.
 
-        The interface has no such call: a server without it raises NotFound or MethodNotAllowed.
+        The interface has no such call: without it, NotFound or MethodNotAllowed is raised.
         """
         async with aclosing(self._pages(f"{_path(request_id)}/payments")) as pages:
             async for page in pages:
@@ -143,8 +145,8 @@ class Client:
     ) -> Sequence[remote_request.RemoteRequest]:
         """Return the requests that were created for a link, oldest first.
 
-        There is more than one only if the server made a lost create twice. They are not older than
-        `since` (epoch ms), so a list that runs back in time is read only so far.
+        There are several only if the server repeated a create whose answer was lost. None is older
+        than `since` (epoch ms), so a list with the newest first is read only up to that time.
         """
         found = []
         async with aclosing(self._pages(PATH)) as pages:
@@ -158,7 +160,7 @@ class Client:
         return [self._read(item) for item in sorted(found, key=remote_request.created_at)]
 
     async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
-        """Yield a list page by page; a list that is sent whole is cut into pages."""
+        """Yield a list page by page; a list that is sent as a whole is cut into pages."""
         seen: set[str | None] = {None}
         data = await self._first_page(path)
         while True:
@@ -186,8 +188,8 @@ class Client:
     ) -> remote_request.RemoteRequest | None:
         """Edit the fields in `body`, null clears (interface 4.3); return the request if sent.
 
-        The interface defines neither the response nor null, so a body with nulls that is refused
-        is sent again without them.
+        The interface defines neither the response nor null, so if a body with nulls is refused, it
+        is sent again without nulls.
         """
         path = _path(request_id)
         try:
@@ -200,29 +202,29 @@ class Client:
         return next(iter(_readable([sent], self._read, "edited requests")), None)
 
     async def pause(self, request_id: str) -> None:
-        """Pause a request, by an edit that ends it now (interface 4.3)."""
+        """Pause a request with an edit that ends it now (interface 4.3)."""
         await self.edit(request_id, {"expirationInSeconds": 1})
 
     async def resume(self, request_id: str, seconds: int | None) -> None:
-        """Resume a paused request for `seconds`, None for no end, by an edit (interface 4.3)."""
+        """Resume a paused request for `seconds`, without an end if None (interface 4.3)."""
         await self.edit(request_id, {"expirationInSeconds": seconds})
 
     async def delete(self, request_id: str) -> None:
-        """Delete a request (interface 4.4), unless it is gone already."""
+        """Delete a request (interface 4.4), unless it is already deleted."""
         try:
             await self._call("DELETE", _path(request_id))
         except errors.NotFound:
             return
 
     async def confirm_checkout(self, checkout_id: str) -> str:
-        """Confirm that a checkout's money arrived, and return its state; safe to repeat.
+        """Confirm that a checkout's money arrived, and return the checkout's state; safe to repeat.
 
         Only the embedded service has this call and the next two. Raises NotFound and WrongState.
         """
         return await self._decide(checkout_id, "confirm")
 
     async def reject_checkout(self, checkout_id: str) -> str:
-        """Report that a claimed checkout's money is missing; otherwise as `confirm_checkout`."""
+        """Report that a claimed checkout's money is missing; otherwise like `confirm_checkout`."""
         return await self._decide(checkout_id, "reject")
 
     async def checkout_state(self, checkout_id: str) -> str:
@@ -232,8 +234,8 @@ class Client:
     async def receipt(self, key: ReceiptKey) -> Receipt:
         """Fetch a payer's receipt; raises NotFound.
 
-        Only the embedded service has this call. Errors don't name the receipt, as its address is a
-        secret.
+        Only the embedded service has this call. Errors don't name the receipt, because its address
+        is a secret.
         """
         part = f"{PATH}/public/{quote(key.request_id, safe='')}/receipts"
         try:
@@ -251,8 +253,8 @@ class Client:
     ) -> bool:
         """Set the marks of a payment; return True if its payer gets an email. Safe to repeat.
 
-        Only the embedded service has this call. Raises NotFound. Errors don't name the payment, as
-        its ids are the address of its receipt.
+        Only the embedded service has this call. Raises NotFound. Errors don't name the payment,
+        because its ids form the receipt's address.
         """
         path = f"{_path(request_id)}/payments/{quote(transaction_id, safe='')}"
         try:
@@ -264,10 +266,10 @@ class Client:
     async def connect_account(
         self, owner: str, kind: str, details: Mapping[str, Any], *, dry_run: bool = False
     ) -> payout.PayoutAccount:
-        """Connect a payout account; it replaces the owner's account of the same kind.
+        """Connect a payout account, which replaces the owner's account of the same kind.
 
-        With `dry_run` it is only checked. Raises InvalidBody, whose `info` names fields of
-        `details`.
+        With `dry_run`, the account is only checked. Raises InvalidBody, whose `info` names fields
+        of `details`.
         """
         body: dict[str, Any] = {"owner": owner, "kind": kind, "details": details}
         if dry_run:
@@ -283,14 +285,14 @@ class Client:
         return [payout.read_account(item) for item in items]
 
     async def remove_account(self, account_id: str) -> None:
-        """Remove a payout account, unless it is gone already."""
+        """Remove a payout account, unless it is already removed."""
         with suppress(errors.NotFound):
             await self._call("DELETE", f"{ACCOUNTS}/{quote(account_id, safe='')}")
 
     async def keep_file(
         self, owner: str, name: str, media_type: str, data: bytes | bytearray
     ) -> answers.StoredFile:
-        """Store an owner's file for buyers; it is kept for a week unless a request names it."""
+        """Store an owner's file for buyers; it is deleted after a week if no request names it."""
         address = _file_address(name)
         headers = _file_headers(media_type, len(data), owner)
         if self.job_key:
@@ -301,7 +303,7 @@ class Client:
         )
 
     async def add_codes(self, request_id: str, codes: Sequence[str]) -> answers.AddedCodes:
-        """Add codes for the buyers of a request; codes that it already has are ignored."""
+        """Add codes for the buyers of a request; codes that the request already has are ignored."""
         return answers.read_added(
             await self._call("POST", f"{_path(request_id)}/codes", {"codes": codes})
         )
@@ -350,7 +352,7 @@ class Client:
 
 
 def _path(request_id: str) -> str:
-    return f"{PATH}/{quote(request_id, safe='')}"  # another server's ids may be any text
+    return f"{PATH}/{quote(request_id, safe='')}"  # an external server's ids may be any text
 
 
 def _checkout_path(checkout_id: str) -> str:
@@ -362,7 +364,7 @@ def _page_address(path: str, **parameters: str) -> str:
 
 
 def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace nulls by the longest time or an empty text, for servers that don't accept null."""
+    """Replace nulls with the longest time or an empty text, for servers that refuse null."""
     return {
         name: _without_null(value) if isinstance(value, dict)
         else value if value is not None
@@ -372,7 +374,7 @@ def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list[T]:
-    """Return the readable items, so that an unreadable one doesn't hide the others."""
+    """Return the readable items, so that an unreadable item doesn't hide the others."""
     found = []
     for item in items:
         try:
@@ -391,13 +393,13 @@ def _matches(item: Any, condition: Callable[[Mapping[str, Any]], bool]) -> bool:
         return False
 
 
-# The upload of a file, which only the embedded service takes.
+# The upload of a file, which only the embedded service accepts.
 
 
 FILES = "/v3/files"
 UPLOADING = httpx.Timeout(60.0, connect=5.0)
 PART = 64 * 1024
-"""Bytes that are sent at a time, so that a file is in memory only once."""
+"""Bytes sent at a time, so that a file is in memory only once."""
 
 ANY_TYPE = "application/octet-stream"
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}", re.ASCII)
@@ -406,7 +408,7 @@ _PATH_PARTS = frozenset("/\\")
 
 
 def _file_address(name: str) -> str:
-    """Return the address that takes a file of this name, without forbidden characters."""
+    """Return the upload address for a file of this name, without forbidden characters."""
     kept = "".join(
         char if char.isprintable() and char not in _PATH_PARTS else "_"
         for char in name[-_LONGEST_NAME:]
@@ -415,7 +417,7 @@ def _file_address(name: str) -> str:
 
 
 def _file_headers(media_type: str, size: int, owner: str) -> dict[str, str]:
-    """Return the headers of a seller's file; an odd media type becomes that of any bytes."""
+    """Return the headers of a seller's file; an invalid media type becomes a generic one."""
     is_sound = _MEDIA_TYPE.fullmatch(media_type) is not None
     return {
         "Content-Type": media_type if is_sound else ANY_TYPE,

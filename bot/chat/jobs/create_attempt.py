@@ -1,11 +1,13 @@
 """One attempt to create a request, so that each spec leads to one request on every server.
 
-Not every server knows an Idempotency-Key. So the link's id travels in the request's custom
-parameters: after a lost answer the server's list is searched for it. Nothing is created again until
-the list has been without it for a while, because the server may still be at work. If the server
-made several requests after all, one stays. A request of a price that the seller didn't ask for is
-deleted, and created again in the next dialect. What failed is committed before anything is deleted,
-so that the worker that goes on after a crash knows which requests may be deleted.
+Not every server knows an Idempotency-Key. So the link's id is sent in the request's custom
+parameters, and after a lost answer the server's list is searched for this id. Nothing is created
+again until the id has been missing in the list for a while, because the server may still be
+working. If the server made several requests all the same, only one is kept.
+
+If a request has a price that the seller didn't ask for, it is deleted and created again in the next
+dialect. The failure is committed before anything is deleted, so that after a crash the next worker
+knows which requests may be deleted.
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ from bot.core import errors
 log = structlog.get_logger()
 
 NOT_THE_INTERFACE = (errors.NotFound, errors.MethodNotAllowed)
-"""Refusals of a create that no server of the interface sends, so PAYMENTS_URL is wrong."""
+"""Refusals of a create that mean a wrong PAYMENTS_URL: no server of the interface sends them."""
 
 FIELD_NAME = re.compile(r'"([\w.\[\]]+)"')
-"""A field's name in quotes, in refusals that name the field only in their message."""
+"""A field's name in quotes, in refusals that name the field only in the message."""
 
 
 class OtherPrice(errors.BotError):
-    """The server made `requests`, whose price differs from the spec's."""
+    """The server made `requests` with a price other than the spec's."""
 
     def __init__(self, requests: Sequence[remote_request.RemoteRequest]) -> None:
         super().__init__(f"the server made it for {_price_of(requests[0]) or 'an unknown price'}")
@@ -41,7 +43,7 @@ class OtherPrice(errors.BotError):
 
 
 class NoDialect(errors.BotError):
-    """No dialect leads to the price of the spec."""
+    """No dialect leads to the spec's price."""
 
     def __init__(self) -> None:
         super().__init__("no spelling of the currencies leads to the price that was wished for")
@@ -55,25 +57,26 @@ class Order:
     instrument: str
     """The currency that payers pay in."""
     dialects: tuple[Dialect, ...]
-    """In the order in which they are tried."""
+    """The dialects in the order in which they are tried."""
     paid: Collection[str] = ()
     """The ids of the link's requests that have recorded payments."""
     seller: Mapping[str, str] | None = None
-    """What payers see of the seller, None for nothing."""
+    """The seller's profile for payers; None if there is no profile."""
     profile_version: int = 0
-    """The version of the profile that `seller` is from."""
+    """The version of the profile in `seller`."""
 
 
 class Attempt:
-    """One attempt to create a request, after those in `progress`."""
+    """One attempt to create a request, after the earlier attempts in `progress`."""
 
     def __init__(self, client: client.Client, order: Order, progress: jobs.CreateProgress) -> None:
         self.dialect_used: Dialect | None = None
         """The dialect of the request that was made."""
         self.is_other_price_left = False
-        """True if a request of another price could not be deleted."""
+        """True if a request with another price could not be deleted."""
         self.is_seller_refused = False
-        """True if the server refused the order's `seller`, so the request was created without."""
+        """True if the server refused the order's `seller`, so that the request was created without
+        it."""
         self._client = client
         self._order = order
         self._progress = progress
@@ -103,9 +106,9 @@ class Attempt:
     async def _send(
         self, body: Mapping[str, Any], dialect: Dialect
     ) -> remote_request.RemoteRequest:
-        """Create the request, without its `seller` if the server refuses it.
+        """Create the request; if the server refuses the field `seller`, leave it out.
 
-        Not every server knows that field, and no create should fail because of it.
+        Not every server knows this field, and a create should not fail because of it.
         """
         key, seller = self._key(dialect), self._order.seller
         owner = payout.owner_ref(self._order.link.seller_id)
@@ -121,7 +124,8 @@ class Attempt:
     async def find(self) -> remote_request.RemoteRequest | None:
         """Find the request in the server's list, and delete any copies of it.
 
-        Raises OtherPrice if the lost create made one of another price, PeerError and Refused.
+        Raises PeerError, Refused, and OtherPrice if the lost create made a request with another
+        price.
         """
         link = self._order.link
         listed = await self._client.find_by_link(link.id, link.created_at)
@@ -133,7 +137,7 @@ class Attempt:
         return await self._keep_one(right, others) if right else None
 
     async def delete_doomed(self) -> None:
-        """Delete the requests of another price; raises NoDialect if the server refuses."""
+        """Delete the requests with another price; raises NoDialect if the server refuses."""
         for request_id in self._progress.doomed:
             if request_id in self._order.paid:
                 continue
@@ -142,11 +146,11 @@ class Attempt:
             except errors.Refused as error:
                 self.is_other_price_left = True
                 reason = str(error)
-                log.error("other price not deleted", request=request_id, reason=reason)  # noqa: TRY400 - foreseen
+                log.error("other price not deleted", request=request_id, reason=reason)  # noqa: TRY400 - expected
                 raise NoDialect from error
 
     def is_unchecked(self, made: remote_request.RemoteRequest) -> bool:
-        """True if the server doesn't send the price of this request."""
+        """True if the server doesn't send this request's price."""
         return self._checks.get(made.id) is PriceCheck.MISSING
 
     def progress_after(self, error: Exception, now: int) -> jobs.CreateProgress:
@@ -166,7 +170,7 @@ class Attempt:
 
     @property
     def leaves_more(self) -> bool:
-        """True if the server has, or may still make, more than the request that stays."""
+        """True if the server has, or may still create, copies of the kept request."""
         return self._is_copy_left or self._progress.lost > self._found
 
     @property
@@ -186,7 +190,8 @@ class Attempt:
     def is_final(self, error: Exception) -> bool:
         """True if a retry can't help.
 
-        It may help if no server of the interface answers, or while the request may have been made.
+        A retry may help if no server of the interface answers, or while the request may have been
+        made.
         """
         if isinstance(error, errors.Unauthorized):
             return self._progress.lost_at is None
@@ -204,7 +209,7 @@ class Attempt:
         return link_id if dialect is DIALECTS[0] else f"{link_id}-{dialect.name}"
 
     async def _is_other(self, answer: remote_request.RemoteRequest) -> bool:
-        """True if the price of a request differs from the spec's; a paid one counts as right.
+        """True if a request's price differs from the spec's; a paid request counts as right.
 
         After a failed dialect, a missing price counts as wrong.
         """
@@ -216,7 +221,7 @@ class Attempt:
         )
 
     async def _check_price(self, answer: remote_request.RemoteRequest) -> PriceCheck:
-        """Compare the price; an answer without one is read back first.
+        """Compare the price; if the answer has no price, fetch the request first.
 
         Raises PeerError, because a price that can't be fetched now isn't missing.
         """
@@ -249,7 +254,7 @@ class Attempt:
 async def delete_accidental_copies(
     client: client.Client, link: link_rows.PaymentLink, paid: Collection[str]
 ) -> None:
-    """Delete the requests that lost creates made late, except the one that the seller has.
+    """Delete the requests that lost creates made late, except the seller's request.
 
     Raises PeerError and Refused.
     """
@@ -274,12 +279,12 @@ async def _delete_all_but(
 
 
 def is_seller_unknown(error: errors.InvalidBody) -> bool:
-    """True if a refusal may be about the field `seller` itself, not about a value in it."""
+    """True if a refusal may concern the field `seller` itself, not a value in it."""
     return not refused_field(error).field.startswith("seller.")
 
 
 def refused_field(error: errors.Refused) -> errors.FieldProblem:
-    """Return the field that a refusal is about, from its `info` or from its message."""
+    """Return the refused field, from the refusal's `info` or message."""
     if error.info:
         return error.info[0]
     name = FIELD_NAME.search(error.message)

@@ -24,10 +24,10 @@ from bot.core.outbox import outbox
 from bot.core.text import translations
 
 PATIENCE = 20 * 3600 * 1000
-"""Milliseconds until a create is given up: the service knows its key for 24 hours."""
+"""Milliseconds until a create is given up; the service knows its key for 24 hours."""
 
 COPIES_DELAY = 300_000
-"""Milliseconds until the list is searched for copies that a lost create made late."""
+"""Milliseconds until the list is searched for late copies from a lost create."""
 
 
 class CreateHandler:
@@ -94,7 +94,7 @@ class CreateHandler:
         link: link_rows.PaymentLink,
         progress: jobs.CreateProgress,
     ) -> remote_request.RemoteRequest | None:
-        """Find the request or create it; return None while the server may still be at work."""
+        """Find the request or create it; return None while the server may still be working."""
         now, server = self._outcomes.now(), self._server
 
         def write(dialect: Dialect) -> Mapping[str, Any]:
@@ -135,7 +135,7 @@ class CreateHandler:
     def _remember_dialect(
         self, tx: database.Transaction, link: link_rows.PaymentLink, used: Dialect | None
     ) -> None:
-        """Store the dialect that worked, if the price is in another currency than is paid."""
+        """Store the successful dialect if the price and the payment have different currencies."""
         server = self._server
         is_denominated = link.spec.currency != instrument_of(link.spec, server.instrument)
         if server.url is None or used is None or not is_denominated:
@@ -151,7 +151,7 @@ class CreateHandler:
         progress: jobs.CreateProgress,
         attempt: create_attempt.Attempt,
     ) -> None:
-        """End a create that failed in every dialect; the seller reads about the first failure."""
+        """End a create that failed in every dialect; notify the seller of the first failure."""
         failure = progress.failure
         if failure is not None and failure.price is None:
             problem = errors.FieldProblem(failure.field, failure.message)
@@ -173,7 +173,7 @@ class CreateHandler:
         progress: jobs.CreateProgress,
         error: errors.Refused,
     ) -> None:
-        """End a create that the server refused; open its form again if that may help."""
+        """End a refused create; open its form again if that may help."""
         link = self._fail(tx, job, progress)
         if isinstance(error, errors.InvalidBody | errors.EmailUnavailable):
             self._reopen(tx, job, link, error)
@@ -197,7 +197,7 @@ class CreateHandler:
         link: link_rows.PaymentLink,
         error: errors.Refused,
     ) -> None:
-        """Open the form at the step that a refusal is about."""
+        """Open the form at the step of the refused field."""
         problem = create_attempt.refused_field(error)
         words = problem.message
         if isinstance(error, errors.EmailUnavailable):
@@ -208,7 +208,7 @@ class CreateHandler:
     async def _postpone(
         self, message: outbox.Message, progress: jobs.CreateProgress, error: Exception | None
     ) -> None:
-        """Retry later; the seller gets one text for each kind of failure, and one at the end."""
+        """Retry later; the seller gets one text for each kind of failure, and a text at the end."""
         now = self._outcomes.now()
         if now - message.created_at > PATIENCE:
             await self._outcomes.finish(message, self.give_up, progress)

@@ -1,8 +1,8 @@
 """Dialects: the field names that servers use for a request's two currencies, and the price check.
 
-HandCash's pages contradict each other, and a server may ignore a field that it doesn't know: the
-request then has a price that its seller didn't ask for. So the price in the answer is compared with
-the spec, and if it differs, the next dialect is tried (docs/decisions/0039).
+HandCash's pages contradict each other, and a server may ignore an unknown field, so that the
+request has a price that its seller didn't ask for. Therefore the price in the answer is compared
+with the spec. If it differs, the next dialect is tried (docs/decisions/0039).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from bot.core.money import amounts
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The names of two fields: the currency that is paid and the currency of the price."""
+    """The names of two fields: the payment's currency and the price's currency."""
 
     name: str
     instrument: str
     denomination: str
     has_seller: bool = True
-    """True if servers of this dialect may know the field `seller`, our addition."""
+    """True if servers of this dialect may know our additional field `seller`."""
 
     def spell(self, spec: request_spec.RequestSpec, instrument: str) -> dict[str, str]:
         """Return the currency fields of a create; an equal denomination is left out."""
@@ -40,8 +40,9 @@ DIALECTS = (
     Dialect("corrected", "instrumentCurrencyCode", "currency", has_seller=False),
     Dialect("sample", "currencyCode", "denominatedIn"),
 )
-"""In the order of trying: the typed names of the interface and of HandCash's OpenAPI; the names of
-its page "Corrected Documentation"; the names of the interface's sample call."""
+"""The dialects in the order in which they are tried: the names in the types of the interface and of
+HandCash's OpenAPI, the names on HandCash's page "Corrected Documentation", and the names in the
+interface's sample call."""
 
 _FIELDS = frozenset(name for one in DIALECTS for name in (one.instrument, one.denomination))
 _WORDS = re.compile("currency|currencies|denominat", re.IGNORECASE)
@@ -55,7 +56,7 @@ def instrument_of(spec: request_spec.RequestSpec, instrument: str | None) -> str
 def dialects_to_try(
     known: str | None, spec: request_spec.RequestSpec, instrument: str
 ) -> tuple[Dialect, ...]:
-    """Return the dialects that spell a spec differently, the `known` one first."""
+    """Return the dialects that spell a spec differently, the `known` dialect first."""
     ordered = sorted(DIALECTS, key=lambda one: one.name != known)
     different: dict[tuple[tuple[str, str], ...], Dialect] = {}
     for one in ordered:
@@ -69,7 +70,7 @@ def may_have_seller(known: str | None) -> bool:
 
 
 def is_about_spelling(problem: errors.FieldProblem) -> bool:
-    """True if a refusal may be about the names of the currency fields."""
+    """True if a refusal may concern the names of the currency fields."""
     if problem.field:
         return problem.field.rpartition(".")[2] in _FIELDS
     return _WORDS.search(problem.message) is not None
@@ -86,7 +87,7 @@ class PriceCheck(Enum):
 def check_price(
     answer: remote_request.RemoteRequest, spec: request_spec.RequestSpec, instrument: str
 ) -> PriceCheck:
-    """Compare the price in a server's answer, and what payers choose from, with the spec."""
+    """Compare the price and the amounts to choose from in a server's answer with the spec."""
     price = answer.price
     if price is None:
         return PriceCheck.MISSING

@@ -1,6 +1,7 @@
 """The jobs that edit a field of a request, or remove units from a drop.
 
-The link changes only as the server did. An edit may be sent twice without harm; a removal may not.
+The link changes only after the server has changed. An edit can safely be sent twice; a removal
+can't.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from bot.core.database import database
 from bot.core.outbox import outbox
 
 GOODS_ATTEMPTS = 6
-"""Attempts at an edit of what buyers get: no answer shows whether it was made."""
+"""Attempts at an edit of goods, because no answer shows whether such an edit was made."""
 
 NO_OTHER_VALUE = (errors.NotFound, errors.Unauthorized, errors.NotLimited)
-"""Refusals of an edit that another value would not change."""
+"""Refusals of an edit that don't depend on the value."""
 
 
 class EditHandler:
-    """Performs EditRequest, and what it shares with RemoveUnits."""
+    """Performs EditRequest, and the steps that EditRequest and RemoveUnits share."""
 
     def __init__(
         self, outcomes: job_outcomes.Outcomes, server: request_bodies.PaymentServer
@@ -35,7 +36,7 @@ class EditHandler:
         self._server = server
 
     async def queue_behind_goods_edit(self, message: outbox.Message) -> bool:
-        """Queue a job about goods behind an older edit of them that is being retried, if any.
+        """Queue a job about goods behind an older edit of goods that is being retried, if any.
 
         Return False if the job can be performed now.
         """
@@ -50,7 +51,7 @@ class EditHandler:
         return await self._outcomes.queue_behind(message, _goods_lane(job.link_id))
 
     async def edit(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Send an edit; after a lost answer, find out whether it was made."""
+        """Send an edit; after a lost answer, find out whether the edit was made."""
         job = message.body
         try:
             try:
@@ -70,7 +71,7 @@ class EditHandler:
     async def send(
         self, message: outbox.Message, link: link_rows.PaymentLink
     ) -> remote_request.RemoteRequest | None:
-        """Send an edit; return the request afterwards, as far as it is known."""
+        """Send an edit; return the request afterwards, if known."""
         change, request_id = request_changes.change_of(message.body), link.request_id or ""
         body = request_bodies.edit_body(change, link, self._server.addresses, self._outcomes.now())
         sent = await self._server.client.keyed(message.id).edit(request_id, body)
@@ -80,11 +81,11 @@ class EditHandler:
         return answer
 
     async def _retry_goods(self, message: outbox.Message, error: errors.PeerError) -> bool:
-        """Retry an edit of what buyers get; return False for other edits.
+        """Retry an edit of goods; return False for other edits.
 
-        Later edits of goods, and codes to add, wait for it, so that the newest goods win. Hence it
-        never waits longer than a minute, whatever the service asks. Raises `error` after the last
-        attempt.
+        Later edits of goods and added codes wait for this edit, so that the newest goods win. So
+        the delay is never longer than a minute, whatever the service asks. Raises `error` after the
+        last attempt.
         """
         job: jobs.EditRequest = message.body
         if request_fields.EDITS[job.field] is not request_fields.GOODS:
@@ -118,7 +119,7 @@ class EditHandler:
         job: jobs.EditRequest | jobs.RemoveUnits,
         answer: remote_request.RemoteRequest | None,
     ) -> None:
-        """Store an edit that was made, and confirm it."""
+        """Store a successful edit, and confirm it."""
         link, now = link_rows.get_link(tx, job.link_id), self._outcomes.now()
         change = request_changes.change_of(job)
         field = request_fields.EDITS[change.field]
@@ -153,7 +154,7 @@ class EditHandler:
         answer: remote_request.RemoteRequest | None,
         text: str = "edit-unchanged",
     ) -> None:
-        """Store the answer about an edit that was not made, and queue the text about it."""
+        """Store the answer after an edit without effect, and queue the text about it."""
         self._outcomes.save_answer(tx, job.link_id, answer)
         self._outcomes.refresh(tx, job.link_id)
         left = answer.remaining_units if answer else None
@@ -162,7 +163,7 @@ class EditHandler:
     def fail(
         self, tx: database.Transaction, job: jobs.EditRequest | jobs.RemoveUnits, error: Exception
     ) -> None:
-        """Queue the text about a failed edit; ask for another value if one may help."""
+        """Queue the text about a failed edit; ask for another value if that may help."""
         if isinstance(error, errors.BuyersWait):
             self._outcomes.send_text(tx, job, "goods-awaited")
         else:
@@ -182,31 +183,33 @@ class EditHandler:
 
 
 def _goods_lane(link_id: str) -> str:
-    """Return the lane of edits of goods that are repeated, and of what waits for them."""
+    """Return the lane of retried edits of goods, and of the jobs that wait for them."""
     return f"{queues.BACKGROUND}{link_id}:goods"
 
 
 # The removal of units from a drop, which must not be made twice.
 #
-# The embedded service removes units once for the job's Idempotency-Key, so it is asked again after
-# a lost answer. On other servers the units are counted before, so that a lost answer leaves a way
-# to find out whether they are gone. If that can't be known at once, they are counted again later:
-# the server may still be at work, and payments may be on their way to us.
+# The embedded service removes units only once for the job's Idempotency-Key, so a call with a lost
+# answer is repeated. On external servers, the units are counted before the call, so that after a
+# lost answer another count shows whether they are gone. If the result is unclear, the units are
+# counted again later, because the server may still be working, and webhooks may still be on their
+# way.
 
 
 REMOVAL_PATIENCE = 3600 * 1000
-"""Milliseconds until a removal with a lost answer is left as unknown."""
+"""Milliseconds until the outcome of a removal with a lost answer counts as unknown."""
 
 KEYS_KEPT = 23 * 3600 * 1000
-"""Milliseconds for which the embedded service surely has a job's keys; it deletes them after a
+"""Milliseconds for which the embedded service certainly keeps a job's keys; it deletes them after a
 day."""
 
 NOTIFY_AT = 2
-"""Number of the check after which the seller hears of a delay: the first check follows at once."""
+"""Number of the check after which the seller is notified of a delay; the first check follows at
+once."""
 
 
 class UnitsHandler:
-    """Performs RemoveUnits; `edits` does what a removal shares with other edits."""
+    """Performs RemoveUnits; `edits` has the steps that removals share with edits."""
 
     def __init__(
         self,
@@ -220,7 +223,7 @@ class UnitsHandler:
         self._edits = edits
 
     async def remove(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Perform the next step of a removal: count, remove, or find out whether it was made."""
+        """Perform the next step of a removal: count, remove, or find out the outcome."""
         job: jobs.RemoveUnits = message.body
         may_be_sent = job.lost_at is not None or message.uncertain
         has_key = self._has_keys and self._outcomes.now() - message.created_at < KEYS_KEPT
@@ -248,7 +251,7 @@ class UnitsHandler:
     def _check(
         self, tx: database.Transaction, job: jobs.RemoveUnits, answer: remote_request.RemoteRequest
     ) -> tuple[jobs.UnitCounts, str | None]:
-        """Return the units by a new answer, and the key of the text if they can't be removed."""
+        """Return the units in a new answer, and a text key if they can't be removed."""
         link = replace(link_rows.get_link(tx, job.link_id), answer=answer)
         problem = request_changes.removal_problem(link, request_changes.change_of(job))
         if link_lists.is_removal_uncertain(tx, self._outcomes.queues, link.id):
@@ -269,7 +272,7 @@ class UnitsHandler:
     async def _find_out(
         self, message: outbox.Message, link: link_rows.PaymentLink, before: jobs.UnitCounts
     ) -> None:
-        """Count again: units that are gone without a payment have been removed."""
+        """Count again: if units are gone without a payment, they have been removed."""
         job: jobs.RemoveUnits = message.body
         try:
             answer = await job_outcomes.in_time(self._client.get(link.request_id or ""))
@@ -291,7 +294,7 @@ class UnitsHandler:
     async def _postpone(
         self, message: outbox.Message, answer: remote_request.RemoteRequest | None
     ) -> None:
-        """Count again later; the seller gets one text about the delay, and one at the end."""
+        """Count again later; the seller gets one text about the delay, and a text at the end."""
         job: jobs.RemoveUnits = message.body
         now = self._outcomes.now()
         lost_at = now if job.lost_at is None else min(job.lost_at, now)

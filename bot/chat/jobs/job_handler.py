@@ -1,4 +1,4 @@
-"""The handler of the queue of jobs: it passes each job to the handler of its kind."""
+"""The handler of the job queue, which passes each job to the handler of its kind."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class JobHandler:
         self._units = edit_job.UnitsHandler(outcomes, server, self._edits)
 
     async def perform(self, message: outbox.Message) -> None:
-        """Perform one job and settle it with what follows; raises StorageError."""
+        """Perform and settle one job; raises StorageError."""
         if isinstance(message.body, jobs.AccountJob):
             await self._payouts.perform(message)
             return
@@ -68,7 +68,8 @@ class JobHandler:
                 await self._creates.delete_copies(message, link)
             case jobs.SendProfile():
                 await self._profile.send(message, link)
-            # These also of a deleted request: its money may be there, and its buyers may wait.
+            # These jobs also run for a deleted request: its money may be there, and its buyers may
+            # wait.
             case jobs.DecideClaim():
                 await self._claims.decide(message)
             case jobs.SendMark():

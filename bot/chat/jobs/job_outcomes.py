@@ -1,4 +1,4 @@
-"""Outcomes of jobs: each job is settled once, with what its seller gets then."""
+"""Outcomes of jobs: each job is settled once, together with the messages to its seller."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ TIME_LIMIT = 45.0
 RETRIES = queue_policy.RetryTable(
     (1_000, 3_000, 10_000, 30_000, 60_000), repeats=True, longest_asked=3600 * 1000
 )
-"""A seller is waiting, so a wait that the service asks for is limited to an hour."""
+"""Delays between attempts. A wait that the service asks for is limited to an hour, because a seller
+is waiting."""
 
 
 async def in_time(call: Awaitable[T]) -> T:
-    """Await a call for TIME_LIMIT: reads never time out if a server sends byte after byte slowly.
+    """Await a call for TIME_LIMIT, because reads don't time out if a server sends bytes slowly.
 
     Raises Unreachable.
     """
@@ -43,7 +44,7 @@ async def in_time(call: Awaitable[T]) -> T:
 
 
 def delay_text(error: Exception | None) -> str:
-    """Return the key of the text about a delayed create; `error` is None if nothing is known."""
+    """Return the text key for a delayed create; `error` is None if the reason is unknown."""
     match error:
         case None:
             return "service-unsure"
@@ -56,7 +57,7 @@ def delay_text(error: Exception | None) -> str:
 
 
 def log_failure(job: jobs.Job | jobs.AccountJob, error: Exception) -> None:
-    """Log a failed call: as an error with its fix if only the operator can mend it."""
+    """Log a failed call; if only the operator can fix it, as an error with the fix."""
     of = {"listing": job.link_id} if isinstance(job, jobs.Job) else {"seller": job.seller_id}
     line = log.bind(
         job=type(job).__name__, **of,
@@ -79,14 +80,14 @@ def _fix(job: jobs.Job | jobs.AccountJob, error: Exception) -> str | None:
 
 
 LONGEST_REFUSAL = 500
-"""UTF-16 units of a server's refusal that are shown."""
+"""UTF-16 units shown of a server's refusal."""
 
 Follow: TypeAlias = Callable[..., None]
-"""Writes what follows from a job's outcome; takes the transaction, the job, and more values."""
+"""Stores the consequences of a job's outcome; takes the transaction, the job, and other values."""
 
 
 class Outcomes:
-    """Settles jobs, each in one transaction; `now` in epoch ms. `paid_at` is who pays sellers."""
+    """Settles jobs, each in one transaction; `now` in epoch ms. `paid_at` pays the sellers."""
 
     def __init__(
         self,
@@ -103,7 +104,7 @@ class Outcomes:
     async def finish(
         self, message: outbox.Message, follow: Follow | None = None, *values: object
     ) -> None:
-        """Finish a job with what follows, unless another worker has it by now."""
+        """Finish a job and call `follow`, unless another worker has taken the job meanwhile."""
 
         def work(tx: database.Transaction) -> None:
             if outbox.done(tx, self.queues.jobs, message, self.now()) and follow:
@@ -120,7 +121,7 @@ class Outcomes:
         *,
         lane: str | None = None,
     ) -> None:
-        """Retry as `job` after `delay` ms, in the background: button presses don't wait for it.
+        """Retry as `job` after `delay` ms, in the background, so that button presses don't wait.
 
         `lane` replaces the lane of the link's retries; `text` is the key of a text to the seller.
         """
@@ -131,7 +132,7 @@ class Outcomes:
         await self._retry(message, state, self.now() + delay, follow, text)
 
     async def queue_behind(self, message: outbox.Message, lane: str) -> bool:
-        """Queue a job behind the older ones of another lane; return False if there are none."""
+        """Queue a job behind the older jobs of another lane; return False if there are none."""
         queue, now = self.queues.jobs, self.now()
 
         def work(tx: database.Transaction) -> bool:
@@ -149,7 +150,7 @@ class Outcomes:
     async def proceed(
         self, message: outbox.Message, job: jobs.Job, follow: Follow, *values: object
     ) -> None:
-        """Perform the next step `job` at once, before anything else that is queued for its link."""
+        """Perform the next step `job` at once, before all other queued jobs of its link."""
         await self._retry(message, outbox.NextAttempt(job), self.now(), follow, *values)
 
     async def _retry(
@@ -183,9 +184,9 @@ class Outcomes:
         *,
         brings_goods: bool = False,
     ) -> None:
-        """Store the service's answer about a request, None for an unknown one.
+        """Store the service's answer about a request; None if it is unknown.
 
-        Buyers who wait for a code are notified if codes were added by anybody or replaced by other
+        Buyers who wait for a code are notified if anybody added codes or replaced them with other
         goods, or if the job `brings_goods`.
         """
         before = link_rows.get_link(tx, link_id)
@@ -200,7 +201,7 @@ class Outcomes:
         post_rows.refresh(tx, self.queues, link_id, self.now())
 
     def show(self, tx: database.Transaction, job: jobs.CreateRequest | jobs.CardJob) -> None:
-        """Send the link's card as a new message, or show it in place."""
+        """Send the link's card as a new message, or show it in the existing message."""
         link, reply_to = link_rows.get_link(tx, job.link_id), job.reply_to
         is_picture = reply_to.is_picture
         is_card = is_picture or post_rows.is_card(tx, reply_to.chat_id, reply_to.message_id)
@@ -227,7 +228,7 @@ class Outcomes:
         job: jobs.ConnectAccount | jobs.RemoveAccount,
         reply: replies.Reply,
     ) -> None:
-        """Show a reply in place of the message whose button was pressed, or in a new message."""
+        """Show a reply in the message whose button was pressed, or in a new message."""
         reply_to = job.reply_to
         payload = payloads.replacement(
             reply, reply_to.language, reply_to.message_id, is_picture=reply_to.is_picture
@@ -255,7 +256,7 @@ class Outcomes:
         self.send_text(tx, job, "service-refused", words=words)
 
     def send_failure(self, tx: database.Transaction, job: jobs.SellerJob, error: Exception) -> None:
-        """Queue the text about a call that failed or has an unknown outcome."""
+        """Queue the text about a call that failed or whose outcome is unknown."""
         match error:
             case errors.NotFound():
                 mark_deleted(tx, link_rows.get_link(tx, job.link_id))

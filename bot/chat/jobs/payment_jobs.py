@@ -1,6 +1,7 @@
 """The jobs about payments: decide a claim, send a mark, keep a buyer's receipt.
 
-Their calls are safe to repeat, so each job is tried until the service answers, for a day or longer.
+Their calls are safe to repeat, so each job is retried until the service answers, for at least a
+day.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from bot.core.text import translations
 log = structlog.get_logger()
 
 
-# Claims: confirmed or rejected at the service. A claim that was decided elsewhere meanwhile is
-# shown as it is now.
+# Claims, confirmed or rejected at the service. If a claim was decided elsewhere meanwhile, its
+# current state is shown.
 
 
 CLAIM_TRIED_FOR = 24 * 3600 * 1000
-"""Milliseconds for which the job is tried; then the seller has to press again."""
+"""Milliseconds for which the job is retried; then the seller has to press again."""
 
 SETTLED = ("paid", "late", "oversold")
 """States of a checkout whose money is recorded."""
@@ -38,11 +39,11 @@ class Decision:
     """The outcome of a claim's job."""
 
     state: str
-    """The claim's state afterwards."""
+    """The claim's new state."""
     text: str | None = None
-    """The key of a text, unless the seller's decision was carried out."""
+    """A text key if the seller's decision was not carried out."""
     has_lapsed: bool = False
-    """True if the service holds no unit for the claim any more."""
+    """True if the service no longer holds a unit for the claim."""
 
 
 class ClaimHandler:
@@ -74,7 +75,7 @@ class ClaimHandler:
             await self._outcomes.finish(message, self._conclude, decision)
 
     def give_up(self, tx: database.Transaction, job: jobs.DecideClaim) -> None:
-        """Let the seller decide again after the job became a dead letter."""
+        """Reopen the seller's decision after the job became a dead letter."""
         self._conclude(tx, job, Decision(job.before, "claims-given-up"))
 
     async def _ask(
@@ -107,7 +108,7 @@ class ClaimHandler:
     ) -> None:
         """Store a claim's outcome and show it, unless its payment was recorded with an alert.
 
-        An underpaid claim that wasn't confirmed has its alert too, which still shows the button.
+        An underpaid, unconfirmed claim has an alert too, which still shows the button.
         """
         claim, now = claim_rows.find_claim(tx, job.claim_id), self._outcomes.now()
         if claim is None or not claim.is_under_way():
@@ -131,7 +132,7 @@ class ClaimHandler:
 
 
 def decided_elsewhere(job: jobs.DecideClaim, state: str) -> Decision:
-    """Return the outcome for a claim whose checkout was in another state."""
+    """Return the outcome if the claim's checkout was already in another state."""
     if state in SETTLED:
         return Decision(claim_rows.CONFIRMED, None if job.confirms else "claims-settled-already")
     if job.confirms:
@@ -141,18 +142,19 @@ def decided_elsewhere(job: jobs.DecideClaim, state: str) -> Decision:
     return Decision(job.before, "claims-lapsed-already", has_lapsed=True)
 
 
-# Marks: sent to the service as they are then. A buyer who keeps the receipt in Telegram is notified
-# there, others by the service's email if they left an address. The seller reads how.
+# Marks: the job sends their current values to the service. Buyers who keep the receipt in Telegram
+# are notified there, others by the service's email if they left an address. The seller is told how
+# the buyer was notified.
 
 
 MARK_TRIED_FOR = 7 * 24 * 3600 * 1000
-"""Milliseconds for which the job is tried; the chat keeps the mark in any case."""
+"""Milliseconds for which the job is retried; the chat keeps the mark in any case."""
 
 MARK_FIELDS = {payment.SENT: "sent", payment.PAID_BACK: "paidBack"}
-"""The field of each mark at the service."""
+"""The service's field for each mark."""
 
 MARK_EVENTS = {payment.SENT: receipts.SENT, payment.PAID_BACK: receipts.PAID_BACK}
-"""The notice to a buyer in Telegram about each mark."""
+"""The Telegram notice to a buyer about each mark."""
 
 
 class MarkHandler:
@@ -189,7 +191,7 @@ class MarkHandler:
             await self._outcomes.finish(message, self._conclude, way, marks)
 
     def give_up(self, tx: database.Transaction, job: jobs.SendMark) -> None:
-        """Notify the seller that the buyer won't be notified: the job became a dead letter."""
+        """Notify the seller that the buyer gets no notice, because the job became a dead letter."""
         self._explain(tx, job, "marks-given-up")
 
     async def _retry(
@@ -203,7 +205,7 @@ class MarkHandler:
         await self._outcomes.retry(message, replace(job, is_notified=True), delay, text)
 
     def _explain(self, tx: database.Transaction, job: jobs.SendMark, key: str) -> None:
-        """Notify the seller of a mark that didn't reach the buyer, unless it hides words."""
+        """Notify the seller of a mark that didn't reach the buyer, unless it only hides words."""
         if job.mark != payment.HIDDEN:
             self._outcomes.send_text(tx, job, key)
 
@@ -216,12 +218,11 @@ class MarkHandler:
     def _conclude(
         self, tx: database.Transaction, job: jobs.SendMark, way: str, sent: payment.PaymentMarks
     ) -> None:
-        """Notify the buyer and the seller of a mark that is set.
+        """Notify the buyer and the seller of a mark.
 
         They are notified once, and again if a note was added later. A mark that was set after the
-        `sent` ones has a job of its own. `way` is how a buyer without Telegram is notified:
-        `email`, `none`, or `unsure` after an attempt whose answer was lost. A notice to a buyer who
-        has blocked the bot waits.
+        marks in `sent` has its own job. `way` is how a buyer without Telegram is notified: `email`,
+        `none`, or `unsure` after a lost answer. If a buyer has blocked the bot, the notice waits.
         """
         outcomes, key = self._outcomes, receipt.ReceiptKey(job.request_id, job.transaction_id)
         if job.mark == payment.HIDDEN:
@@ -235,7 +236,7 @@ class MarkHandler:
 
 
 def mark_body(marks: payment.PaymentMarks, mark: str, *, notify: bool) -> dict[str, Any]:
-    """Return the body that sets a mark at the service to its value in the chat."""
+    """Return the body that sets the service's mark to the chat's value."""
     if mark == payment.HIDDEN:
         return {"messageHidden": marks.is_hidden}
     at, note = marks.noted(mark)
@@ -244,12 +245,12 @@ def mark_body(marks: payment.PaymentMarks, mark: str, *, notify: bool) -> dict[s
     return {MARK_FIELDS[mark]: {"note": note} if note else {}, "notifyPayer": notify}
 
 
-# Receipts: kept for a buyer's account. The queue holds only a receipt's ids; what was delivered is
-# fetched again when the receipt is sent.
+# Receipts, kept for a buyer's account. The queue holds only a receipt's ids; the delivered goods
+# are fetched again when the receipt is sent.
 
 
 RECEIPT_TRIED_FOR = 24 * 3600 * 1000
-"""Milliseconds for which the job is tried; then the buyer has to tap again."""
+"""Milliseconds for which the job is retried; then the buyer has to tap again."""
 
 
 class ReceiptHandler:
@@ -260,7 +261,7 @@ class ReceiptHandler:
         self._client = client
 
     async def keep(self, message: outbox.Message) -> None:
-        """Keep a receipt; if the service doesn't have it, the reply reveals nothing about it."""
+        """Keep a receipt; if the service doesn't have the receipt, the reply reveals nothing."""
         job: jobs.KeepReceipt = message.body
         try:
             receipt = await job_outcomes.in_time(self._client.receipt(_key(job)))
@@ -333,7 +334,7 @@ def _key(job: jobs.KeepReceipt) -> receipt.ReceiptKey:
 
 
 def _taken(receipt: receipt.Receipt, language: str) -> replies.Reply:
-    """Reply that another account keeps a receipt; it gives the page's address, no contents."""
+    """Return the reply that another account keeps a receipt; only with its page's address."""
     text = translations.t(language, "receipt-taken")
     if not replies.linkable(receipt.url):
         page = translations.t(language, "receipt-kept-page", url=replies.escaped(receipt.url))

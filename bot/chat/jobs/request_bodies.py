@@ -18,19 +18,19 @@ RECEIPT_LINK = "r-{requestId}-{transactionId}"
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Our addresses that are sent to the server."""
+    """Our addresses, as sent to the server."""
 
     receiver: str
-    """Where webhooks are received."""
+    """The address of the webhook receiver."""
     images: str
-    """Where pictures are."""
+    """The address of sellers' pictures."""
     events: tuple[str, ...] = ()
-    """The events to ask for, beside payments."""
+    """The events to ask for in addition to payments."""
     bot_name: Callable[[], str] | None = None
-    """Returns the bot's username, "" until Telegram was reached. None unless the server is the
-    embedded one, because only that links its receipts to the bot."""
+    """Returns the bot's username, "" until Telegram was reached. None if the server is external,
+    because only the embedded service links its receipts to the bot."""
     chat_page: str | None = None
-    """Where people chat with the bot if that isn't Telegram."""
+    """The page where people chat with the bot if they don't use Telegram."""
 
     @property
     def keep(self) -> str | None:
@@ -40,12 +40,12 @@ class Addresses:
 
 
 SETTLING = 60_000
-"""Milliseconds after a lost answer until the server's list is trusted to show what was made."""
+"""Milliseconds after a lost answer until the server's list reliably shows new requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentServer:
-    """A payment server with the settings for it."""
+    """A payment server with its settings."""
 
     client: Client
     addresses: Addresses
@@ -54,7 +54,7 @@ class PaymentServer:
     settling: int = SETTLING
     """0 for a server that knows Idempotency-Keys."""
     url: str | None = None
-    """None for the embedded service, whose dialect is known."""
+    """None if the service is embedded: its dialect is known."""
     rails: tuple[str, ...] = ()
     """The kinds of real money that it accepts."""
 
@@ -76,7 +76,7 @@ def request_body(
 ) -> dict[str, Any]:
     """Return the body of a create at `now` (epoch ms), without unset fields.
 
-    `instrument` is the operator's, for a spec that names none.
+    `instrument` is the operator's setting, used if the spec names no currency to pay in.
     """
     spec = link.spec
     values = {
@@ -92,13 +92,13 @@ def request_body(
 
 
 def seller_of_create(profile: drafts.Profile, addresses: Addresses) -> dict[str, str] | None:
-    """Return a profile as the `seller` of a create; None if payers see none."""
+    """Return a profile as the `seller` of a create; None if payers see no profile."""
     values = seller_of_edit(profile, addresses) or {}
     return {name: value for name, value in values.items() if value is not None} or None
 
 
 def seller_of_edit(profile: drafts.Profile, addresses: Addresses) -> dict[str, str | None] | None:
-    """Return a profile as the `seller` of an edit, which clears what the profile lacks."""
+    """Return a profile as the `seller` of an edit, which clears missing parts."""
     if profile.name is None:
         return None
     return {
@@ -115,7 +115,8 @@ def edit_body(
 ) -> dict[str, Any]:
     """Return the body of an edit at `now` (epoch ms).
 
-    It contains the rest of `product` and of `notifications`: a server may replace these as a whole.
+    The body contains all of `product` and `notifications`, because a server may replace these as a
+    whole.
     """
     field = request_fields.EDITS[change.field]
     if field.edit and field.edit.path:
@@ -146,7 +147,7 @@ def _webhook(link: link_rows.PaymentLink, addresses: Addresses) -> dict[str, Any
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by their paths as objects: `product.name` is `name` of `product`."""
+    """Turn paths into nested objects: `product.name` becomes `name` in `product`."""
     body: dict[str, Any] = {}
     for path, value in values.items():
         whole, _, part = path.partition(".")

@@ -1,6 +1,6 @@
 """Changes of a request: pausing, resuming and deleting it at the service, and the rules of edits.
 
-After a lost answer the server is asked for the request, so that the seller reads what was done.
+After a lost answer, the request is fetched from the server, so that the seller learns the outcome.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from bot.chat.store import link_rows
 from bot.core import errors
 
 PAUSE_HORIZON = 24 * 3600 * 1000
-"""Milliseconds; an unexpected end nearer than this comes from a pause, by any server's clock."""
+"""Milliseconds; an unexpected end nearer than this means a pause, by any server's clock."""
 
 CLOCK_TOLERANCE = 60_000
-"""Milliseconds that the end which was asked for may differ from the server's."""
+"""Milliseconds by which the server's end may differ from the requested end."""
 
 STATES: dict[type[jobs.ChangeJob], str] = {
     jobs.PauseRequest: link_rows.STOPPED,
@@ -31,19 +31,19 @@ STATES: dict[type[jobs.ChangeJob], str] = {
 
 @dataclass(frozen=True, slots=True)
 class ChangeResult:
-    """What is known after a call; None for what is unknown or unchanged."""
+    """The result of a call; a None means unknown or unchanged."""
 
     answer: remote_request.RemoteRequest | None = None
     state: str | None = None
     """The link's new state."""
     text: str | None = None
-    """The key of a text to add."""
+    """The text key of a note to add."""
 
 
 async def check_request(
     client: client.Client, link: link_rows.PaymentLink, now: int
 ) -> ChangeResult:
-    """Fetch a request; if it can be paid at the server, it isn't paused here any more.
+    """Fetch a request; if it can be paid at the server, it is no longer paused here.
 
     Raises NotFound, Refused and PeerError.
     """
@@ -57,8 +57,8 @@ async def change_request(
 ) -> ChangeResult:
     """Pause, resume or delete a request, and fetch it afterwards.
 
-    Raises NotFound, Refused, NotReached and Throttled if nothing was done, and PeerError if the
-    outcome is not known.
+    Raises NotFound, Refused, NotReached and Throttled if nothing changed, and PeerError if the
+    outcome is unknown.
     """
     request_id, state = link.request_id or "", STATES[type(job)]
     try:
@@ -94,7 +94,7 @@ async def _send(
 
 
 def end_after(spec: request_spec.RequestSpec, now: int) -> int | None:
-    """Return the end (epoch ms) of a resumed request, None instead of an end in the past."""
+    """Return the end (epoch ms) of a resumed request; None if the end has passed."""
     return spec.ends_at if spec.ends_at is not None and spec.ends_at > now else None
 
 
@@ -123,7 +123,7 @@ async def _find_out(
 async def fetch_request(
     client: client.Client, request_id: str
 ) -> remote_request.RemoteRequest | None:
-    """Fetch a request after a change, None if the server fails now; raises NotFound."""
+    """Fetch a request after a change; return None if the server fails. Raises NotFound."""
     try:
         return await client.get(request_id)
     except errors.NotFound:
@@ -133,7 +133,7 @@ async def fetch_request(
 
 
 def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
-    """True if a request has ended, or if its end comes so soon that it must have been paused."""
+    """True if a request has ended, or if it ends so soon that it must have been paused."""
     ends = answer.expires_at
     if ends is not None:
         known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
@@ -145,7 +145,7 @@ def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, n
     return has_begun and not (answer.is_enabled or answer.lacks_account)
 
 
-# Edits: the job of an edit, its effect on a spec, and the signs that the server made it.
+# Edits: an edit's job, its effect on a spec, and the evidence that the server made it.
 
 
 def job_of(change: flow.Change, reply_to: jobs.ReplyTo) -> jobs.EditRequest | jobs.RemoveUnits:
@@ -163,12 +163,12 @@ def change_of(job: jobs.EditRequest | jobs.RemoveUnits) -> flow.Change:
 
 
 def number_of(change: flow.Change) -> int:
-    """Return the value of a field that is a number: a time in epoch ms, or units."""
+    """Return the value of a numeric field: a time in epoch ms, or units."""
     return change.value if isinstance(change.value, int) else 0
 
 
 def text_of(change: flow.Change) -> str | None:
-    """Return the value of a field that is a text."""
+    """Return the value of a text field."""
     return change.value if isinstance(change.value, str) else None
 
 
@@ -182,9 +182,9 @@ def apply_edit(spec: request_spec.RequestSpec, change: flow.Change) -> request_s
 
 
 def removal_problem(link: link_rows.PaymentLink, change: flow.Change) -> str | None:
-    """Return the key of the text if units can't be removed, None if they can.
+    """Return a text key if units can't be removed; None if they can.
 
-    A drop must keep a unit: its seller can pause or delete it instead.
+    A drop must keep at least one unit; its seller can pause or delete it instead.
     """
     left = units_left(link)
     if left is not None and number_of(change) > left:
@@ -193,13 +193,13 @@ def removal_problem(link: link_rows.PaymentLink, change: flow.Change) -> str | N
 
 
 def units_left(link: link_rows.PaymentLink) -> int | None:
-    """Return the units left of a drop, by its server if that sends them; None for other kinds."""
+    """Return a drop's units left, as sent by its server if possible; None if it isn't a drop."""
     known_left = link.answer.remaining_units if link.answer else None
     return link.left if known_left is None else known_left
 
 
 def request_for_form(link: link_rows.PaymentLink, field: str) -> form.ExistingRequest:
-    """Return the request as a field's edit form shows it: with the units and the codes left."""
+    """Return the request for a field's edit form, with the units and codes left."""
     spec = link.spec
     if request_fields.EDITS[field] in (request_fields.UNITS, request_fields.GOODS):
         spec = replace(spec, units=units_left(link) or spec.units)
@@ -211,9 +211,9 @@ def request_for_form(link: link_rows.PaymentLink, field: str) -> form.ExistingRe
 
 
 def copy_spec(spec: request_spec.RequestSpec, now: int) -> request_spec.RequestSpec:
-    """Return the spec of a duplicate at `now` (epoch ms): without times that have passed.
+    """Return the spec of a duplicate at `now` (epoch ms), without times that have passed.
 
-    Codes and files aren't copied: they belong to one request.
+    Codes and files aren't copied, because they belong to one request.
     """
     starts_at = spec.starts_at if spec.starts_at is not None and spec.starts_at > now else None
     goods = spec.goods if spec.goods is not None and spec.goods.kind == request_spec.TEXT else None
@@ -247,7 +247,7 @@ def is_edit_made(
     answer: remote_request.RemoteRequest,
     sent: Mapping[str, Any],
 ) -> bool:
-    """True if a request has what an edit's `body` sets; `sent` is its answer unparsed."""
+    """True if a request has the values of an edit's `body`; `sent` is the unparsed answer."""
     if request_fields.EDITS[change.field] is not request_fields.ENDS:
         return _has(sent, body)
     if change.value is None or answer.expires_at is None:
@@ -256,7 +256,7 @@ def is_edit_made(
 
 
 def _has(sent: object, wanted: object) -> bool:
-    """True if all wanted values are there; a cleared one may be missing, null or empty.
+    """True if `sent` has all wanted values; a cleared value may be missing, null or empty.
 
     The webhook isn't compared, because every edit of `notifications` contains it.
     """
@@ -269,7 +269,7 @@ def _has(sent: object, wanted: object) -> bool:
 
 
 def count_units(answer: remote_request.RemoteRequest, recorded: int) -> jobs.UnitCounts:
-    """Count a drop's units by its server's answer; `recorded` units were paid for then."""
+    """Count a drop's units in its server's answer, when `recorded` units were paid for."""
     left = answer.remaining_units
     unsold = None if left is None else left + answer.reserved_units
     return jobs.UnitCounts(answer.total_units, unsold, answer.paid_count, recorded)

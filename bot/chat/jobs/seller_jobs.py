@@ -1,4 +1,4 @@
-"""The jobs about sellers: send a profile with their requests, and connect payout accounts."""
+"""The jobs about sellers: send profiles with requests, and connect payout accounts."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from bot.core.database import database, vault
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
 
-# Profiles. A change goes from the newest request to the oldest, one job at a time: each queues the
-# next in the transaction that settles it. So ten thousand requests delay nobody, a crash loses none
-# of them, and a newer change makes the older one's job end.
+# Profiles. A change is sent from the newest request to the oldest, one job at a time: each job
+# queues the next job in the transaction that settles it. So ten thousand requests delay nobody, a
+# crash loses none of them, and a newer change ends the older change's job.
 
 
 PROFILE_PATIENCE = 20 * 3600 * 1000
-"""Milliseconds until a request is left with the former profile."""
+"""Milliseconds after which a request keeps the former profile."""
 
 ATTEMPTS_IN_TURN = 5
-"""Attempts at one request before the others are updated without it."""
+"""Attempts at one request before the other requests go first."""
 
 SENT_AT_ONCE, PROFILE_SPACING = 50, 250
-"""Requests that a change reaches at once, and the milliseconds between the others: a fifth of the
-calls that API_RATE allows by default, so that new requests are still created at once."""
+"""Requests that are updated at once, and the milliseconds between the others. This uses a fifth of
+API_RATE's default, so that new requests are still created at once."""
 
 REFUSAL_KEPT = 7 * 24 * 3600 * 1000
-"""Milliseconds until a server that refused `seller` is sent one again: it may be updated."""
+"""Milliseconds until `seller` is sent again to a server that refused it: the server may be
+updated."""
 
 
 class ProfileHandler:
-    """Performs SendProfile, and updates or asks for the profile when a request is created."""
+    """Performs SendProfile; after a create, sends a changed profile or asks for one."""
 
     def __init__(
         self, outcomes: job_outcomes.Outcomes, server: request_bodies.PaymentServer
@@ -52,7 +53,7 @@ class ProfileHandler:
         self._server = server
 
     def knows_seller(self, tx: database.Transaction) -> bool:
-        """True if the server may know a request's `seller`; HandCash doesn't."""
+        """True if the server may know the field `seller`; HandCash doesn't."""
         url = self._server.url
         if url is None:
             return True
@@ -62,7 +63,7 @@ class ProfileHandler:
         return not server_memory.refuses_seller(tx, url, self._outcomes.now() - REFUSAL_KEPT)
 
     async def send(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Send the profile with one request; after some failures the others don't wait for it."""
+        """Send the profile with one request; after some failures, the other requests don't wait."""
         job: jobs.SendProfile = message.body
         state, knows_seller = await self._outcomes.db.read(
             lambda tx: (seller_rows.profile_state(tx, link.seller_id), self.knows_seller(tx))
@@ -97,7 +98,7 @@ class ProfileHandler:
         link: link_rows.PaymentLink,
         attempt: create_attempt.Attempt,
     ) -> None:
-        """Send a profile that changed meanwhile; ask for one after the seller's first request."""
+        """Send a profile that changed meanwhile; ask for a profile after the first request."""
         state = seller_rows.profile_state(tx, link.seller_id)
         if attempt.is_seller_refused:
             self._remember_refusal(tx)
@@ -124,7 +125,7 @@ class ProfileHandler:
     def _queue_next(
         self, tx: database.Transaction, job: jobs.SendProfile, refused: errors.Refused | None = None
     ) -> None:
-        """Refresh the posts of a request, and queue the seller's next older one."""
+        """Refresh a request's posts, and queue the seller's next older request."""
         if isinstance(refused, errors.InvalidBody) and create_attempt.is_seller_unknown(refused):
             self._remember_refusal(tx)
         link = link_rows.get_link(tx, job.link_id)
@@ -145,14 +146,14 @@ class ProfileHandler:
             server_memory.remember_seller_refusal(tx, self._server.url, self._outcomes.now())
 
 
-# Payout accounts. What a seller typed is encrypted and is decrypted for the call only. The form
-# waits for the outcome: it shows what the service found, or asks again for a refused field.
+# Payout accounts. A seller's answers are stored encrypted and only decrypted for the call. The form
+# waits for the outcome: it shows the service's result, or asks again for a refused field.
 
 
 SellerAccountJob: TypeAlias = jobs.ConnectAccount | jobs.RemoveAccount
 
 PAYOUT_PATIENCE = 3600 * 1000
-"""Milliseconds for which a call is retried while the service doesn't answer; then the seller
+"""Milliseconds for which a call is retried if the service doesn't answer; then the seller
 decides."""
 
 PAYOUT_SPACING = 250
@@ -160,7 +161,7 @@ PAYOUT_SPACING = 250
 
 
 class PayoutHandler:
-    """Performs the jobs of payout accounts; `vault` decrypts what sellers typed."""
+    """Performs the jobs of payout accounts; `vault` decrypts sellers' answers."""
 
     def __init__(
         self,
@@ -186,7 +187,7 @@ class PayoutHandler:
                 await self._attempt(message, self._remove)
 
     def on_dead_letter(self, tx: database.Transaction, job: jobs.AccountJob) -> None:
-        """Notify the seller of a call that became a dead letter: its outcome is unknown."""
+        """Notify the seller of a call whose job became a dead letter: the outcome is unknown."""
         if isinstance(job, jobs.ConnectAccount | jobs.RemoveAccount):
             self._give_up(tx, job)
 
@@ -262,11 +263,11 @@ class PayoutHandler:
         job: jobs.RemoveAccount,
         accounts: list[payout.PayoutAccount],
     ) -> None:
-        """Remove an account, and refresh the requests that depended on it."""
+        """Remove an account, and refresh the requests that depended on the account."""
         seller = self._seller(tx, job)
         gone = next((one for one in seller.accounts if one.id == job.account_id), None)
         seller_rows.save_accounts(tx, job.seller_id, accounts)
-        if gone is None:  # two presses of one button
+        if gone is None:  # the button was pressed twice
             return
         audit_trail.record_account(tx, job.seller_id, gone, None, self._outcomes.now())
         affected = seller_rows.links_without(tx, job.seller_id, accounts)
@@ -276,7 +277,7 @@ class PayoutHandler:
     def _refuse(
         self, tx: database.Transaction, job: SellerAccountJob, error: errors.InvalidBody
     ) -> None:
-        """Ask again for the refused field; if no form waits for it, reply why it was refused."""
+        """Ask again for the refused field; if no form waits, reply with the refusal."""
         problem = error.info[0] if error.info else errors.FieldProblem("", error.message)
         self._resume_form(
             tx, job,
@@ -332,7 +333,7 @@ class PayoutHandler:
         follow: Callable[[drafts.Draft, drafts.Seller], flow.FormResult],
         otherwise: Reply | None = None,
     ) -> None:
-        """Resume the form that waits for this job; reply `otherwise` if there is none."""
+        """Resume the form that waits for this job; if there is none, reply `otherwise`."""
         chat_id = job.reply_to.chat_id
         draft = seller_rows.find_draft(tx, chat_id, job.seller_id)
         replies: tuple[Reply, ...] = (otherwise,) if otherwise else ()
@@ -346,7 +347,7 @@ class PayoutHandler:
     def _save_form(
         self, tx: database.Transaction, job: SellerAccountJob, draft: drafts.Draft | None
     ) -> None:
-        """Store the form; if it ended, its last question loses its buttons."""
+        """Store the form; if it has ended, remove the buttons of its last question."""
         chat_id, now = job.reply_to.chat_id, self._outcomes.now()
         question = seller_rows.save_draft(tx, chat_id, job.seller_id, draft, now)
         if question is not None:
@@ -359,7 +360,7 @@ class PayoutHandler:
         return seller_rows.at_service(tx, seller, job.seller_id, service)
 
     def _refresh_some(self, tx: database.Transaction, job: jobs.RefreshPayable) -> None:
-        """Queue the checks of some requests, and a job for the older ones."""
+        """Queue the checks of some requests, and a job for the older requests."""
         found = seller_rows.live_links_before(tx, job.seller_id, job.before)
         wanted = [
             one for one in found
@@ -382,7 +383,7 @@ class PayoutHandler:
 
 
 def _lane(job: jobs.AccountJob) -> str:
-    """Return the lane of a seller's jobs in the background, or of those that ask a wallet."""
+    """Return the lane of a seller's background jobs, or of jobs that ask a wallet."""
     return f"{WALLETS if job.asks_wallet else BACKGROUND}{payout.owner_ref(job.seller_id)}"
 
 

@@ -1,1 +1,1 @@
-"""Payments and claims in: the webhook, recording, reconciling."""
+"""Incoming payments and claims: the webhook, recording, reconciling."""

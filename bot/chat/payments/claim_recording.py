@@ -1,6 +1,6 @@
 """Recording of claims: each is stored once, with its alert, in whatever order the events arrive.
 
-A claim whose payment is recorded before it leaves nothing to decide. Underpaid money that nobody
+If a claim's payment was recorded earlier, there is nothing to decide. Underpaid money that nobody
 claimed becomes a claim that the seller may confirm.
 """
 
@@ -18,20 +18,20 @@ from bot.core.database import database
 
 @dataclass(frozen=True, slots=True)
 class ClaimedMoney:
-    """A claim as its event reports it."""
+    """A claim as reported by its event."""
 
     checkout_id: str
     request_id: str
     kind: str
     """The rail of the payment; "" if unknown."""
     amount: int
-    """In minor units."""
+    """Minor units."""
     currency: str
     reference: str | None
     claimed_at: int
-    """In epoch ms."""
+    """Epoch ms."""
     unproven: int = 1
-    """Unconfirmed claims of the request from the payer's network, with this one."""
+    """Number of the request's unconfirmed claims from the payer's network, including this claim."""
 
 
 class ClaimRecorder:
@@ -46,7 +46,7 @@ class ClaimRecorder:
         self._now = now
 
     async def record(self, link: link_rows.PaymentLink, money: ClaimedMoney) -> bool:
-        """Record a claim and queue its alert; return False if it is known already."""
+        """Record a claim and queue its alert; return False if the claim is known already."""
         return await self._db.transaction(lambda tx: self._record(tx, link, money))
 
     def _record(
@@ -86,10 +86,10 @@ def record_underpaid(
     payment: payment_rows.Payment,
     now: int,
 ) -> str | None:
-    """Store that underpaid money may be confirmed; return the id of its claim.
+    """Store a claim that lets the seller confirm underpaid money; return the claim's id.
 
-    Return None if it can't be: the server named no checkout, the seller has already decided, or the
-    payer claimed it, and the message of that claim has the buttons.
+    Return None if that is impossible: the server named no checkout, the seller has already decided,
+    or the payer made a claim, whose message has the buttons.
     """
     if payment.checkout_id is None:
         return None
@@ -126,8 +126,8 @@ def settle(
 ) -> int | None:
     """Store that a claim's payment is recorded; return the message that its alert replaces.
 
-    That is the message in which the seller confirmed the claim, if they did. Otherwise the claim's
-    message loses its buttons, and the alert is a new message.
+    If the seller confirmed the claim, the alert replaces the message with that button. Otherwise
+    the buttons are removed from the claim's message, and the alert is a new message.
     """
     claim = payment.checkout_id and claim_rows.claim_of_checkout(tx, payment.checkout_id)
     if not claim or not claim_rows.change_state(tx, claim, claim_rows.PAID, claim.answered_in):
@@ -144,7 +144,7 @@ def settle(
 
 
 def show(tx: database.Transaction, queues: queues.Queues, checkout_id: str, now: int) -> None:
-    """Queue the edit that shows a settled claim which no alert replaces."""
+    """Queue the edit that shows a settled claim, if no alert replaces its message."""
     claim = claim_rows.claim_of_checkout(tx, checkout_id)
     if claim is not None:
         claim_cards.show_claim(tx, queues, claim.id, now)

@@ -1,8 +1,8 @@
-"""The reconciler: it compares our requests with the service's, again and again.
+"""The reconciler, which regularly compares our requests with the service's.
 
-A webhook can be lost for good: if the receiver was down for longer than the server retries, or if
-its address has changed. The service's own list can't be lost, so it shows the payments that are
-missing here, which are recorded as found later, and the codes that another program added.
+A webhook is lost for good if the receiver is down for longer than the server retries, or if its
+address has changed. The service's own list can't be lost. It shows the payments that are missing
+here, which are recorded as found later, and the codes that another program added.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ WEBHOOK_GRACE = 30_000
 """Milliseconds that the webhook of a payment may take to arrive."""
 
 GAP_CONFIRMED = 60_000
-"""Milliseconds after which units that are still gone count as sold."""
+"""Milliseconds after which missing units count as sold."""
 
 SEARCH_AGAIN = 3_600_000
-"""Milliseconds after which payments that the service counts but doesn't list are searched again."""
+"""Milliseconds until the next search for payments that the service counts but doesn't list."""
 
 PAID_STATUSES = ("completed", "soldOut")
 """Values of `status` for a one-off that was paid, on servers that send a status."""
@@ -45,8 +45,8 @@ Paced: TypeAlias = Callable[[Pages], Pages]
 class MissingPayments:
     """Finds and records payments that no webhook reported, between `begin` and `end`.
 
-    Some servers list their payments. Others only tell how many units are gone, so those count as
-    sold once they have been gone for a while. `now` in epoch ms; `paced` adds rests between the
+    Some servers list their payments. Others send only the number of missing units, which count as
+    sold after they have been missing for a while. `now` in epoch ms; `paced` adds rests between the
     pages of a list.
     """
 
@@ -70,14 +70,14 @@ class MissingPayments:
         self._outdated = await self._db.read(server_memory.observed_links)
 
     async def end(self) -> None:
-        """End a comparison of all requests: delete the gaps that it didn't observe again."""
+        """End a comparison of all requests: delete the gaps that were not observed again."""
         if outdated := self._outdated:
             await self._db.transaction(lambda tx: server_memory.delete_observations(tx, outdated))
 
     async def record(
         self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     ) -> int:
-        """Record the missing payments of a request; return how many there were.
+        """Record the missing payments of a request; return their number.
 
         Raises PeerError, Refused and StorageError.
         """
@@ -105,9 +105,9 @@ class MissingPayments:
         sales = (paid for paid in unknown if not (paid.oversold or paid.underpaid))
         found, newest = 0, next(sales, None)
         for paid in reversed(due):
-            # The units left aren't passed: more may have been sold since the server was asked.
+            # The units left aren't passed, because more units may have been sold meanwhile.
             payment = replace(recording.payment_of(paid, answer.id, link), found=True)
-            if paid is newest and answer.codes:  # if any buyers wait, its buyer does
+            if paid is newest and answer.codes:  # if any buyer waits, this buyer does
                 payment = replace(payment, codes_waiting=answer.codes.waiting)
             found += await self._recorder.record(link, payment, None)
         # Webhooks may have arrived meanwhile.
@@ -128,8 +128,8 @@ class MissingPayments:
     ) -> list[remote_request.ServerPayment]:
         """Fetch the unknown payments, newest first, until `missing` of them are found.
 
-        Payments made from now on don't count as missing ones, nor do underpaid ones, which the
-        service doesn't count; but those that are found are recorded too.
+        Payments made from now on don't count as missing, and neither do underpaid payments, which
+        the service doesn't count. But if they are found, they are recorded too.
         """
         unknown, now = [], self._now()
         async with aclosing(self._paced(self._client.payment_pages(request_id))) as pages:
@@ -146,10 +146,10 @@ class MissingPayments:
         return unknown
 
     async def _record_counted(self, link: link_rows.PaymentLink, sold: int) -> int:
-        """Record payments of which only the units are known, once the gap is confirmed.
+        """Record payments of which only the units are known, after the gap is confirmed.
 
-        Webhooks about units that were gone a while ago have arrived since, so payments recorded by
-        now are subtracted. An observation from the future was made before the clock was set back.
+        Webhooks about units that went missing a while ago have arrived by now, so recorded payments
+        are subtracted. An observation from the future was made before the clock was set back.
         """
         self._outdated.discard(link.id)
         now = self._now()
@@ -170,9 +170,9 @@ class MissingPayments:
 
 
 def count_sold(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> int:
-    """Count the units of a request that its server's answer proves, at `now` (epoch ms).
+    """Count a request's sold units that its server's answer proves, at `now` (epoch ms).
 
-    A payment that the server counts but that isn't recorded stands for at least one unit.
+    A payment that the server counts but that isn't recorded means at least one unit.
     """
     if answer.paid_count is not None:
         return link.units_sold + answer.paid_count - link.paid_count
@@ -186,7 +186,7 @@ def count_sold(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
 
 
 def _is_closed(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
-    """True if a payment closed a one-off, not its end, its start or a pause."""
+    """True if a one-off was closed by a payment, not by its end, its start or a pause."""
     if answer.is_enabled:
         return False
     if answer.status is not None:
@@ -197,13 +197,13 @@ def _is_closed(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
 
 
 FIRST_WAIT = 5.0
-"""Seconds after the start, in which the webhooks that waited for us arrive."""
+"""Seconds after the start in which waiting webhooks arrive."""
 INTERVAL = 60.0
 """Seconds between two comparisons."""
 REST_FACTOR = 100
-"""A rest is this many times as long as the server took for a page: it gives us 1 % of its time."""
+"""A rest is this many times as long as the server took for a page, so we use 1 % of its time."""
 LEAST_REST, LONGEST_REST = 0.25, 600.0
-"""Seconds; the shortest rest stays far below the rate limit of every server."""
+"""Seconds; with the shortest rest, calls stay far below every server's rate limit."""
 RETRIES = queue_policy.RetryTable(
     (60_000, 120_000, 300_000, 600_000), repeats=True, longest_asked=3_600_000
 )
@@ -233,7 +233,7 @@ class Reconciler:
         self._failures = 0
 
     async def run(self) -> None:
-        """Compare until cancelled; a failure is a line in the log. Raises NoLongerLead."""
+        """Compare until cancelled; failures are logged. Raises NoLongerLead."""
         failed = 0
         await self._sleep(FIRST_WAIT)
         while True:
@@ -256,7 +256,7 @@ class Reconciler:
     async def compare(self) -> int:
         """Compare every request once; return the number of payments found.
 
-        Raises PeerError, Refused and StorageError; what was found before that is recorded.
+        Raises PeerError, Refused and StorageError; payments found before that are recorded.
         """
         found = self._failures = 0
         await self._missing.begin()
@@ -297,7 +297,7 @@ class Reconciler:
             try:
                 if answer.id == link.request_id:
                     found += await self._missing.record(answer, link)
-                    if answer.serves_more(link.answer):  # no webhook reports that
+                    if answer.serves_more(link.answer):  # no webhook reports added codes
                         await self._recorder.check(link.id)
                 else:
                     await self._delete_copy(answer, link)
@@ -311,13 +311,13 @@ class Reconciler:
     async def _delete_copy(
         self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
     ) -> None:
-        """Delete an accidental copy: a request that a server made twice, after a lost answer.
+        """Delete an accidental copy: a request that a server made twice after a lost answer.
 
-        Nobody has its link; if it was paid all the same, the operator has to act. The create job
-        deletes copies as well, but only within minutes, and a server may take longer.
+        Nobody has the copy's link; if it was paid all the same, the operator has to act. The create
+        job deletes copies too, but only within minutes, and a server may take longer.
         """
         if link.request_id is None and link.state != link_rows.FAILED:
-            return  # the create job is at work and chooses the request to keep
+            return  # the create job is still running and chooses the request to keep
         paid = await self._db.read(lambda tx: payment_rows.paid_request_ids(tx, link.id))
         if not remote_request.was_paid(answer, paid):
             await self._client.delete(answer.id)

@@ -1,8 +1,8 @@
 """Recording of payments: each is stored once, and its alert is queued in the same transaction.
 
-A seller who turned a request's alerts off still gets those of payments that need the seller:
-oversold and underpaid money has to be paid back or sorted out with the payer, and a buyer who waits
-for a code needs one.
+Even if a seller has turned off a request's alerts, payments that need the seller's action cause an
+alert: oversold and underpaid money has to be paid back or discussed with the payer, and a buyer may
+be waiting for a code.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from bot.core.text import translations
 def payment_of(
     paid: remote_request.ServerPayment, request_id: str, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
-    """Return the payment to record for one that its server reports, by webhook or in its list.
+    """Return the payment to record for a payment that its server reports, by webhook or in a list.
 
-    Its amount is the price. If the money isn't a sale, it is the amount that arrived, because
-    exactly that is owed.
+    The amount is the price. If the money isn't a sale, it is the amount that arrived, because
+    exactly that amount is owed.
     """
     price = remote_request.amount_of_payment(paid.amount, paid.currency, link.spec, paid.quantity)
     amount, asked = (price.minor, price.currency), None
@@ -56,7 +56,7 @@ def payment_of(
 
 
 WEBHOOK_RETRIES = 24 * 3600 * 1000
-"""Milliseconds for which a server repeats a webhook: HandCash Cloud does so for a day."""
+"""Milliseconds for which a server repeats a webhook; HandCash Cloud repeats for a day."""
 
 
 class RecorderInTransaction:
@@ -68,19 +68,19 @@ class RecorderInTransaction:
         self._now = now
 
     def record(self, link_id: str, payment: payment_rows.Payment, left: int | None) -> bool:
-        """Record a payment of a link, as `receive` does."""
+        """Record a link's payment like `receive`."""
         return self.receive(link_rows.get_link(self._tx, link_id), payment, left)
 
     def receive(
         self, link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
     ) -> bool:
-        """Record a payment and queue its alert; return False if it is known already.
+        """Record a payment and queue its alert; return False if the payment is known already.
 
-        `link` is as this transaction read it before the payment; `left` is the number of units
-        left of a drop after it, None if the server sent none. The payment replaces a placeholder
-        if there is one, and its alert is then marked "possibly repeated", as the placeholder may
-        stand for another payment. The rest of an underpaid payment replaces it, with an alert of
-        its own.
+        `link` was read in this transaction before the payment. `left` is the number of a drop's
+        units left after it, None if the server didn't send a number. The payment replaces a
+        placeholder if there is one. Then the alert is marked "possibly repeated", because the
+        placeholder may stand for another payment. If the rest of an underpaid payment arrives, it
+        replaces the underpaid payment and has its own alert.
         """
         since = self._now - WEBHOOK_RETRIES
         replaced = payment_rows.replace_placeholder(self._tx, link.id, payment, since)
@@ -140,11 +140,11 @@ class RecorderInTransaction:
         self._put_alert(link, alert, claim_message)
 
     def record_missing(self, link_id: str, known: int, missing: int) -> int:
-        """Record `missing` sold units about which nothing else is known; return the alerts queued.
+        """Record `missing` sold units without further details; return the number of alerts queued.
 
-        It does nothing if more than `known` units are recorded by now, or while the removal of
-        units is uncertain: those units may be the missing ones. Uncertain payments count first:
-        each was a new payment after all, and both alerts were sent.
+        Nothing is recorded if more than `known` units are recorded by now, or while a removal of
+        units is uncertain, because the removed units may be the missing units. Uncertain payments
+        count first: each was a new payment after all, and both alerts were sent.
         """
         link = link_rows.get_link(self._tx, link_id)
         if link.units_sold != known or link.request_id is None:
@@ -170,7 +170,7 @@ class RecorderInTransaction:
     def _put_alert(
         self, link: link_rows.PaymentLink, payment: payloads.AlertPayment, replaced: int | None
     ) -> None:
-        """Queue an alert, in place of the message `replaced` if there is one."""
+        """Queue an alert; it replaces the message `replaced` if there is one."""
         queue, lane = self._queues.messages, str(link.chat_id)
         seller = seller_rows.find_seller(self._tx, link.seller_id)
         silent = link.alerts == "silent" or delivery.is_quiet(seller, self._now)
@@ -182,7 +182,7 @@ class RecorderInTransaction:
 
 
 class PaymentRecorder:
-    """Records payments, each in a transaction of its own; `now` in epoch ms."""
+    """Records payments, each in its own transaction; `now` in epoch ms."""
 
     def __init__(
         self, db: database.Database, queues: queues.Queues, now: Callable[[], int]
@@ -194,7 +194,7 @@ class PaymentRecorder:
     async def record(
         self, link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
     ) -> bool:
-        """Record a payment as `RecorderInTransaction.receive` does."""
+        """Record a payment like `RecorderInTransaction.receive`."""
 
         def work(tx: database.Transaction) -> bool:
             known = link_rows.get_link(tx, link.id)
@@ -224,7 +224,7 @@ class PaymentRecorder:
         )
 
     async def record_missing(self, link_id: str, known: int, missing: int) -> int:
-        """Record payments as `RecorderInTransaction.record_missing` does."""
+        """Record payments like `RecorderInTransaction.record_missing`."""
         return await self._db.transaction(
             lambda tx: RecorderInTransaction(tx, self._queues, self._now()).record_missing(
                 link_id, known, missing
@@ -233,7 +233,7 @@ class PaymentRecorder:
 
 
 def _placeholder(link: link_rows.PaymentLink) -> payment_rows.Payment:
-    """Build a payment about which nothing is known except that it was made."""
+    """Build a payment without any known details."""
     spec, transaction = link.spec, f"{payment_rows.PLACEHOLDER}{link_rows.short_id(16)}"
     request_id = link.request_id or ""
     return payment_rows.Payment(request_id, transaction, spec.amount, spec.currency, {}, found=True)
@@ -242,7 +242,7 @@ def _placeholder(link: link_rows.PaymentLink) -> payment_rows.Payment:
 def _alert(
     link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
 ) -> payloads.AlertPayment:
-    """Build the alert of a payment; `left` are the units left after it."""
+    """Build a payment's alert; `left` are the units left after the payment."""
     spec = link.spec
     price = (spec.amount * payment.quantity, spec.currency)
     is_price = spec.choice is not None or (payment.amount, payment.currency) == price
@@ -276,11 +276,11 @@ def _alert(
 def _after(
     answer: remote_request.RemoteRequest, payment: payment_rows.Payment, left: int | None
 ) -> remote_request.RemoteRequest:
-    """Return the answer after a payment: units of a drop, and codes.
+    """Return the answer with a drop's units and codes after a payment.
 
-    The units of a webhook that is older than the answer are ignored. A payment lowers the sum of
-    remaining and reserved units, a lapsed reservation keeps it. So the lower sum is the newer one,
-    in whatever order webhooks arrive.
+    If a webhook is older than the answer, its units are ignored. A payment lowers the sum of
+    remaining and reserved units; a lapsed reservation doesn't change the sum. So the lower sum is
+    newer, in whatever order webhooks arrive.
     """
     if left is None:
         is_sale = not (payment.oversold or payment.underpaid)
@@ -298,10 +298,11 @@ def goal_reached(
     payment: payment_rows.Payment,
     sums: revenue.RevenueTotals,
 ) -> tuple[int, int] | None:
-    """Return the sum raised and the goal if a payment is the first ever to reach it, else None.
+    """Return the sum raised and the goal if a payment is the first to reach the goal, else None.
 
-    To be called in the transaction that records the payment, with the totals after it. Other
-    payments of the request wait for the row of the totals, so that no two of them reach one goal.
+    Call this in the transaction that records the payment, with the totals after the payment. Other
+    payments of the request wait for the row of the totals, so that only one payment reaches the
+    goal.
     """
     goal, currency = link.spec.goal, link.spec.currency
     if goal is None or payment.settlement != revenue.EARNED or payment.currency != currency:
@@ -309,7 +310,7 @@ def goal_reached(
     raised = request_card.raised_in(sums, currency)
     if not raised - payment.amount < goal <= raised:
         return None
-    # Without money that was paid back, the sum has never been higher.
+    # If no money was paid back, the sum has never been higher.
     if sums.returned_count and _most_raised_before(tx, link, payment) >= goal:
         return None
     return raised, goal
@@ -327,5 +328,5 @@ def _most_raised_before(
         amount, back_at = row["amount"], row["paid_back_at"]
         moves.append((row["received_at"], False, amount))
         if back_at is not None:
-            moves.append((back_at, True, -amount))  # after what came at the same moment
+            moves.append((back_at, True, -amount))  # after payments of the same moment
     return max(accumulate(change for _, _, change in sorted(moves)), default=0)

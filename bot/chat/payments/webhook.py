@@ -1,9 +1,9 @@
 """Receiver of the payment service's webhooks: authenticated, recorded, then answered.
 
-It answers 200 once the payment, or the claim, and its alert are committed; after any other answer
+The answer is 200 after the payment or claim and its alert are committed; after any other answer,
 the service sends the webhook again. Unknown events are accepted and ignored. A webhook is
-authenticated by its Standard Webhooks signature or, without a WEBHOOK_SECRET, as HandCash Cloud
-does it: by the application's own secret in the body.
+authenticated by its Standard Webhooks signature. Without a WEBHOOK_SECRET, it is authenticated as
+in HandCash Cloud, by the application's own secret in the body.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 PATH = "/webhooks/payments"
 CLAIMED = "checkout.claimed"
-"""The event of a payer who says that the money is sent; a payment has no `event`."""
+"""The event if a payer says that the money is sent; a payment has no `event`."""
 
 STATUS: dict[type[errors.Refused], int] = {
     errors.InvalidBody: 400,
@@ -140,7 +140,7 @@ def _link(tx: database.Transaction, token: str) -> link_rows.PaymentLink:
 def _payment(
     data: Mapping[str, Any], link: link_rows.PaymentLink
 ) -> tuple[payment_rows.Payment, int | None]:
-    """Read a webhook's payment and units left; HandCash sends neither amount nor units."""
+    """Parse a webhook's payment and units left; HandCash sends neither amount nor units."""
     request_id, transaction_id = _request_id(data, link), _id(data, "transactionId")
     payer = data.get("userData")
     paid = remote_request.ServerPayment(
@@ -160,7 +160,7 @@ def _payment(
 
 
 def _claimed(data: Mapping[str, Any], link: link_rows.PaymentLink) -> claim_recording.ClaimedMoney:
-    """Read a claim; its time is required, as it tells a repeated claim from a new one."""
+    """Parse a claim; its time is required, to distinguish a new claim from a repeated claim."""
     request_id, checkout_id = _request_id(data, link), _id(data, "checkoutId")
     amount = remote_request.amount_of_payment(
         data.get("amount"), data.get("currencyCode"), link.spec
@@ -189,13 +189,13 @@ def _request_id(data: Mapping[str, Any], link: link_rows.PaymentLink) -> str:
 
 
 def _count(value: Any) -> int:
-    """Return a number from the server, 0 for a missing or impossible one."""
+    """Return a number from the server; 0 if it is missing or impossible."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and 0 <= value <= remote_request.MOST_UNITS else 0
 
 
 def _units(data: Mapping[str, Any], field: str, link: link_rows.PaymentLink) -> int | None:
-    """Return a field's number of units; None if it is missing or impossible, or without a drop."""
+    """Return a field's number of units; None if missing, impossible, or not about a drop."""
     sent, units = data.get(field), link.spec.units
     if units is None or not isinstance(sent, int) or isinstance(sent, bool):
         return None

@@ -1,7 +1,7 @@
-"""Files that sellers send: photos, and files for their buyers, each downloaded and kept.
+"""Downloads of files from sellers: photos, and files for buyers.
 
 A Bot API server in local mode answers with a `file_path` on this machine, which the library's own
-download would read from the disk. Here a path is only used as a part of an address.
+download would read from the disk. This module only uses a path as a part of an address.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 PHOTOS_AT_ONCE = 2
-"""Photos in memory: one is downloaded while another one is reduced."""
+"""Photos in memory: one is downloaded while another is reduced."""
 
 READ_SECONDS = 20.0
 
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
-"""The errors that the library raises for an answer of another shape than Telegram's."""
+"""The errors that the library raises if an answer's shape differs from Telegram's."""
 
 TOO_MANY_REQUESTS = 429
 TOO_BIG = "file is too big"
-"""Telegram's refusal of a file of more than the 20 MB that bots may download."""
+"""Telegram's refusal of a file larger than 20 MB, the most that bots may download."""
 
 PORTRAIT_SIDE = 320
-"""Pixels of a portrait, as in pictures/photo_preparation.py, whose import costs memory. A smaller
-profile photo is only used if Telegram has no larger one."""
+"""Pixels of a portrait, as in pictures/photo_preparation.py, whose import takes memory. A smaller
+profile photo is only used if Telegram has no larger size."""
 
 PHOTO_UNREACHABLE, PHOTO_TOO_LARGE, TOO_HEAVY, NO_PROFILE = (
     "unreachable",
@@ -56,7 +56,7 @@ PHOTO_UNREACHABLE, PHOTO_TOO_LARGE, TOO_HEAVY, NO_PROFILE = (
     "tooHeavy",
     "noProfile",
 )
-"""Reasons why there is no photo, beside those of PictureError."""
+"""Reasons why there is no photo, in addition to PictureError's reasons."""
 
 
 class Downloads:
@@ -71,15 +71,15 @@ class Downloads:
             limits=httpx.Limits(max_connections=PHOTOS_AT_ONCE + queues.FILES_AT_ONCE),
             verify=http_client.ssl_context(),
             trust_env=http_client.may_use_proxy(root),
-            headers={"Accept-Encoding": "identity"},  # the bytes counted are those received
+            headers={"Accept-Encoding": "identity"},  # so that the received bytes are counted
         )
 
     async def fetch(self, file_id: str, max_bytes: int) -> bytearray:
         """Return the bytes of a file.
 
-        Raises PictureError for a file of more than `max_bytes` bytes, TelegramError if Telegram
-        refuses, PeerError if it can't be reached or its answer isn't a file, and Refused for an
-        unknown file.
+        Raises PictureError if the file has more than `max_bytes` bytes, TelegramError if Telegram
+        refuses, PeerError if Telegram can't be reached or its answer isn't a file, and Refused for
+        an unknown file.
         """
         try:
             file = await self._bot.get_file(file_id)
@@ -146,8 +146,8 @@ def _too_large() -> errors.PictureError:
 def _relative_path(file: File, bot: Bot) -> str:
     """Return the path below the root of a bot's files, quoted.
 
-    Raises Refused for any other `file_path`, such as a file of this machine, a path that leads up,
-    another address, or none.
+    Raises Refused for any other `file_path`: a missing path, a file of this machine, a path that
+    leads up, or another address.
     """
     given = file.file_path
     path = given.removeprefix(f"{bot.base_file_url}/") if isinstance(given, str) else ""
@@ -158,7 +158,7 @@ def _relative_path(file: File, bot: Bot) -> str:
 
 
 FINAL = (BadRequest, Forbidden, InvalidToken, errors.Refused)
-"""Refusals that another attempt would not change."""
+"""Refusals for which another attempt is useless."""
 
 
 def _reason(error: Exception) -> str:
@@ -168,9 +168,9 @@ def _reason(error: Exception) -> str:
 
 
 def _delay(retries: queue_policy.RetryTable, error: Exception, attempts: int) -> int | None:
-    """Return the milliseconds until the next attempt, None for the last one.
+    """Return the milliseconds until the next attempt; None after the last attempt.
 
-    The last delay repeats while this machine can't start a process: that isn't the photo's fault.
+    The last delay repeats while this machine can't start a process, which isn't the photo's fault.
     """
     if isinstance(error, errors.StorageError):
         return retries.delay_or_last(attempts)
@@ -184,19 +184,19 @@ def _delay(retries: queue_policy.RetryTable, error: Exception, attempts: int) ->
     return retries.delay(attempts, asked)
 
 
-# Photos: prepared in a process of their own, and stored.
+# Photos: prepared in a separate process, and stored.
 
 
 MAX_PHOTO_BYTES = 10_000_000
-"""The limit of sendPhoto: there are no larger photos, and no larger file is accepted as one."""
+"""The limit of sendPhoto: photos are never larger, and a larger file isn't accepted as a photo."""
 
 PHOTO_SECONDS = 40.0
-"""Limit of one download; less than its lease."""
+"""Time limit of one download; less than its lease."""
 
 PHOTO_RETRIES = queue_policy.RetryTable(
     (1_000, 3_000, 10_000, 30_000), longest_asked=24 * 3600 * 1000
 )
-"""Delays between attempts; after the last one the seller is asked to send the photo again."""
+"""Delays between attempts; after the last attempt, the seller is asked to send the photo again."""
 
 
 class PhotoIntake:
@@ -251,7 +251,7 @@ class PhotoIntake:
         await self._db.transaction_until_stored(partial(self._finish, message=message, photo=photo))
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Ask the seller for another photo in place of one that became a dead letter."""
+        """Ask the seller for another photo after a download became a dead letter."""
         self._chat.receive_photo(tx, message, TOO_HEAVY)
 
     def _retry(
@@ -266,18 +266,18 @@ class PhotoIntake:
             self._chat.receive_photo(tx, message, photo)
 
 
-# Files for buyers: kept by the service. It deletes a file that no request names within a week, so
-# an attempt may be repeated.
+# Files for buyers, kept by the service. An attempt may be repeated, because the service deletes a
+# file if no request names it within a week.
 
 
 FILE_SECONDS = 150.0
-"""Limit of one attempt, less than its lease."""
+"""Time limit of one attempt; less than its lease."""
 
 MOST_CODE_BYTES = 2 * request_spec.MAX_CODES * request_spec.MAX_CODE
-"""A larger file is not read as a list of codes."""
+"""A larger file is not parsed as a list of codes."""
 
 FILE_RETRIES = queue_policy.RetryTable((1_000, 3_000, 10_000, 30_000), longest_asked=3600 * 1000)
-"""Delays between attempts; after the last one the seller is asked to send the file again."""
+"""Delays between attempts; after the last attempt, the seller is asked to send the file again."""
 
 FILE_TOO_LARGE, FILE_UNREACHABLE, FILE_REFUSED, STORAGE_FULL = (
     "problem-goods-too-large",
@@ -285,7 +285,7 @@ FILE_TOO_LARGE, FILE_UNREACHABLE, FILE_REFUSED, STORAGE_FULL = (
     "problem-goods-refused",
     "problem-goods-full",
 )
-"""The texts about a file that could not be fetched or kept."""
+"""The text keys for a file that could not be fetched or kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +297,7 @@ class FileRoute:
 
 
 class FileIntake:
-    """Takes files along a route, and continues their forms in `chat`."""
+    """Downloads files along a route, and continues their forms in `chat`."""
 
     def __init__(
         self,
@@ -332,7 +332,7 @@ class FileIntake:
         await self._db.transaction_until_stored(finish)
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Ask the seller to send a file again that became a dead letter."""
+        """Ask the seller to send a file again after its download became a dead letter."""
         self._chat.receive_file(tx, message, goods_form.Fetched(problem=FILE_UNREACHABLE))
 
     async def _fetch(self, message: outbox.Message) -> goods_form.Fetched:
@@ -383,7 +383,7 @@ async def _keep_codes(
     whole: request_spec.Goods,
     data: bytearray,
 ) -> request_spec.Goods:
-    """Return a file as codes; its codes are kept as another file if the text differs."""
+    """Return a file as codes; if their text differs from the file, keep it as another file."""
     clean, file_id = codes.text.encode(), whole.file_id
     if clean != bytes(data):
         owner, name = payout.owner_ref(wanted.seller_id), wanted.file.name

@@ -1,8 +1,8 @@
 """Inline queries, answered with a seller's own requests, which they can post in any chat.
 
-Telegram sends a query for each letter typed and drops late answers. So queries wait in memory, and
-those that can't be answered soon are dropped: a person has at most one in progress and the newest
-one waiting, and forty people may wait.
+Telegram sends a query for each typed letter and drops late answers. So queries wait in memory, and
+queries that can't be answered soon are dropped: a person has at most one query in progress and the
+newest query waiting, and at most forty people wait.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ AT_ONCE = 4
 """Queries answered at the same time, each on its own connection."""
 
 MAX_WAITING = 40
-"""People with a waiting query: as many as four connections answer within seconds."""
+"""The most people with a waiting query; four connections answer that many within seconds."""
 
 PAGE = 20
 """Results in one answer; Telegram accepts 50."""
 
 OFFSET = re.compile(r"[0-9]{1,9}")
-"""The form of the offsets that we return; any other offset means the first page."""
+"""The format of our offsets; any other offset means the first page."""
 
 PAY_PAGES = "/pay/"
 """The path of the embedded service's pay pages; their codes are under `/qr/`."""
@@ -68,7 +68,7 @@ class InlineResults:
     async def answer(self, update: dict[str, Any]) -> None:
         """Answer one inline query; a failure is only logged."""
         try:
-            event = events.read(update, "")  # a query's text names no bot
+            event = events.read(update, "")  # a query's text doesn't name the bot
             if isinstance(event, events.SearchEvent):
                 await self._answer(event)
         except (errors.StorageError, errors.Unreadable) as error:
@@ -107,7 +107,7 @@ class InlineResults:
     ) -> InlineQueryResultArticle:
         """Return a request as a result.
 
-        A `plain` one is for a server that refuses styles of buttons or can't fetch the picture.
+        A `plain` result is for a server that refuses button styles or can't fetch the picture.
         """
         article = card_text.inline_article(card, language)
         keyboard = replies.markup(article.rows)
@@ -158,7 +158,7 @@ class InlineQueue:
         self._timer: asyncio.TimerHandle | None = None
 
     def take(self, update: dict[str, Any]) -> None:
-        """Queue a query; it replaces a waiting one of the same person."""
+        """Queue a query; it replaces the same person's waiting query."""
         person = intake.account_of(update)
         if person in self._waiting:
             self._count("telegram_updates_handled", "dropped")
@@ -169,7 +169,7 @@ class InlineQueue:
         self._start()
 
     async def close(self) -> None:
-        """Drop waiting queries and cancel those in progress."""
+        """Drop waiting queries and cancel queries in progress."""
         self._waiting.clear()
         tasks = [*self._in_progress.values()]
         for task in tasks:
@@ -187,11 +187,11 @@ class InlineQueue:
             task.add_done_callback(partial(self._on_answered, person))
 
     def _next(self) -> str | None:
-        """Return the person who waits longest and has no query in progress."""
+        """Return the longest waiting person without a query in progress."""
         return next((one for one in self._waiting if one not in self._in_progress), None)
 
     def _wait(self) -> int:
-        """Return the milliseconds until the pace allows a query; a 0 counts one as answered now."""
+        """Return the milliseconds until the next query is allowed; 0 counts it as answered."""
         if self._pace is None:
             return 0
         now = int(asyncio.get_running_loop().time() * 1000)

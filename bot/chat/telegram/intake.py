@@ -1,7 +1,7 @@
-"""Updates from Telegram: stored without the other messages they quote, then confirmed.
+"""Updates from Telegram: stored without quoted messages, then confirmed.
 
-An update is confirmed after its row is committed: polling does so with the offset of its next call,
-the webhook by answering 200. An update that arrives twice has the same key and is stored once.
+An update is confirmed after its row is committed: by the offset of the next call in polling mode,
+by the answer 200 in webhook mode. An update that arrives twice has the same key and is stored once.
 Inline queries are answered at once or not at all, so they are never stored.
 """
 
@@ -26,32 +26,32 @@ from bot.core.outbox import outbox, queue_policy
 log = structlog.get_logger()
 
 KINDS = ("message", "callback_query", "inline_query", "chosen_inline_result", "my_chat_member")
-"""The kinds of updates, named in each call: otherwise Telegram uses those of the call before."""
+"""The kinds of updates, sent with each call; otherwise Telegram uses the previous call's kinds."""
 
 POLL_SECONDS = 50
 MIN_WAIT = 0.05
-"""Seconds between polls of a server that doesn't hold the call open."""
+"""Seconds between polls if the server doesn't hold the call open."""
 
 RETRIES = queue_policy.RetryTable((1_000, 2_000, 5_000, 15_000, 30_000), repeats=True)
-"""Delays between attempts to reach Telegram, at the start and for updates."""
+"""Delays between attempts to reach Telegram, at the start and when polling."""
 
 WEBHOOK_PATH = "/telegram/updates"
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
 MAX_UPDATE_BYTES = 1024 * 1024
 NOBODY = "0"
-"""The lane and account of updates that name neither a chat nor a person."""
+"""The lane and account of updates without a chat and a person."""
 
 QUOTED = ("reply_to_message", "quote", "pinned_message", "external_reply")
-"""Fields of a message that repeat another message (Bot API, Message). Nothing here reads them, and
-they may be a receipt with what was bought."""
+"""Fields of a message that repeat another message (Bot API, Message). They are not used here, and
+may contain a receipt with delivered goods."""
 
 PRESSED = ("message_id", "chat", "date", "photo")
-"""The stored fields of a message below which a button was pressed: its text and its other buttons
-may show what was bought, or what a payer wrote."""
+"""The fields stored of a message whose button was pressed; its text and other buttons may show
+delivered goods, or a payer's words."""
 
 ALBUM_WAIT = 1_000
-"""Milliseconds for which the first message of an album waits for the others: Telegram sends each as
-an update of its own, and only one of them has the caption."""
+"""Milliseconds for which an album's first message waits for the others: Telegram sends each message
+as a separate update, and only one of them has the caption."""
 
 
 class Intake:
@@ -72,7 +72,7 @@ class Intake:
         self._inline = inline
 
     async def take(self, updates: Iterable[Any]) -> None:
-        """Store updates durably; repeated ones change nothing."""
+        """Store updates durably; repeated updates change nothing."""
         valid = [update for update in updates if _is_update(update)]
         stored = [update for update in valid if "inline_query" not in update]
         if stored:
@@ -97,7 +97,7 @@ class Intake:
 
 
 class Poller:
-    """Polls Telegram for updates, one long call after the other."""
+    """Polls Telegram for updates with long calls, one after the other."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Poller:
             except (errors.PeerError, errors.Unauthorized) as error:
                 wait = errors.requested_wait(error) or wait
                 log.warning("no updates from telegram", reason=str(error), again_in=wait)
-            except errors.StorageError as error:  # the database logs it
+            except errors.StorageError as error:  # the database logs the error
                 wait, failures = RETRIES.delay_or_last(1) / 1000, 0
                 log.debug("updates not stored, so not confirmed", reason=str(error))
             except errors.NoLongerLead:
@@ -173,7 +173,7 @@ class Poller:
 
 
 def webhook_router(intake: Intake, secret: str) -> APIRouter:
-    """Return the route of webhook mode; calls without the secret header are answered 401."""
+    """Return the route of webhook mode; calls without the secret header get a 401."""
     router = APIRouter(include_in_schema=False)
 
     @router.post(WEBHOOK_PATH)
@@ -193,17 +193,17 @@ def webhook_router(intake: Intake, secret: str) -> APIRouter:
 
 
 def lane_of(update: dict[str, Any]) -> str:
-    """Return the lane of an update: the id of its chat, else of its person."""
+    """Return the lane of an update: its chat's id, or else its person's id."""
     inner = _inner(update)
     message = _object(inner.get("message")) or inner
     return _id_of(_object(message.get("chat")) or _object(inner.get("from")))
 
 
 def account_of(update: dict[str, Any]) -> str:
-    """Return the account of an update: the id of its person, in any chat, else of its chat.
+    """Return the account of an update: its person's id, or else its chat's id.
 
-    Telegram names the same person for everybody who writes in the name of a chat, so these have the
-    chat's account.
+    Everybody who writes in the name of a chat has the chat's account, because Telegram names the
+    same person for all of them.
     """
     inner = _inner(update)
     person = NOBODY if "sender_chat" in inner else _id_of(_object(inner.get("from")))

@@ -1,6 +1,6 @@
 """Kept receipts and notices about them, fetched from the service just before they are sent.
 
-So the queue never contains what was delivered, and a notice is true when it is sent.
+So the queue never contains delivered goods, and a notice is correct when it is sent.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 TRIED_FOR = 24 * 3600 * 1000
-"""Milliseconds for which fetching a receipt is tried: other messages wait behind it."""
+"""Milliseconds for which fetching a receipt is retried; other messages wait behind it."""
 
 GONE = (errors.NotFound, errors.MethodNotAllowed, errors.Unauthorized)
 """Refusals by a service that doesn't have the receipt, or by another server in its place."""
 
 WAITS = "waits for the payment service"
-"""The note of a message that could not be fetched yet."""
+"""The note on a message whose receipt could not be fetched yet."""
 
 
 class ReceiptCalls:
-    """Builds the messages of kept receipts; `fetch` asks the service for one."""
+    """Builds the messages of kept receipts; `fetch` gets a receipt from the service."""
 
     def __init__(self, db: database.Database, fetch: Fetch) -> None:
         self._db = db
@@ -54,10 +54,11 @@ class ReceiptCalls:
         | message_calls.NotYet
         | None
     ):
-        """Return the call that shows the receipt as it is now, or sends its file.
+        """Return the call that shows the current receipt, or sends its file.
 
-        Return None if the account doesn't keep the receipt any more. The service is asked for a day
-        from its first failure: the message may have waited in a closed chat. Raises StorageError.
+        Return None if the account no longer keeps the receipt. The fetch is retried for a day after
+        the first failure, not from when the message was queued: the message may have waited in a
+        closed chat. Raises StorageError.
         """
         account_id = int(message.lane)
         key = ReceiptKey(payload.request_id, payload.transaction_id)
@@ -91,7 +92,7 @@ def _failed(
     key: str,
     kept: receipt_rows.KeptReceipt,
 ) -> payloads.TextMessage | None:
-    """Explain to a buyer why a receipt can't be shown; None for its file, and for a notice."""
+    """Return a reason why a receipt can't be shown; None if it is a file or a notice."""
     if isinstance(payload, payloads.BuyerNotice) or payload.is_file:
         return None
     text = translations.t(payload.language, key, name=replies.escaped(kept.name, receipts.NAME))
@@ -101,7 +102,7 @@ def _failed(
 def _file(
     tx: database.Transaction, receipt: Receipt, kept: receipt_rows.KeptReceipt
 ) -> message_calls.Call | None:
-    """Return the call that sends the delivered file; None if none is delivered any more."""
+    """Return the call that sends the delivered file; None if no file is delivered any longer."""
     bought = receipt.delivery.file if receipt.delivery else None
     found = receipts.telegram_file(tx, kept.key.request_id, bought) if bought else None
     if found is None:
@@ -116,9 +117,10 @@ def _render(
     kept: receipt_rows.KeptReceipt,
     receipt: Receipt,
 ) -> payloads.TextMessage | payloads.CardMessage | None:
-    """Store a receipt as it is now, and return the message that shows it.
+    """Store the current receipt, and return the message that shows it.
 
-    It is in the language that the account has now: a notice may come long after the receipt.
+    The message is in the account's current language, because a notice may come long after the
+    receipt.
     """
     receipt_rows.update(tx, kept.key, receipt)
     account = seller_rows.find_seller(tx, kept.owner.account_id)

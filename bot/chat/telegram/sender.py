@@ -1,7 +1,7 @@
-"""Messages out to Telegram: one after the other in each chat, at Telegram's pace.
+"""Sending of messages to Telegram: one after the other in each chat, within Telegram's limits.
 
-`MessageCalls` builds a message's call (chat/cards/message_calls.py), `classify` reads a failed one
-(chat/telegram/transport.py). The sender makes the call and then settles its message in one
+`MessageCalls` builds a message's call (chat/cards/message_calls.py), and `classify` classifies a
+failed call (chat/telegram/transport.py). The sender makes the call, then settles the message in one
 transaction.
 """
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 CALL_SECONDS = 45.0
-"""Limit of one call: the connection's own timeout restarts with each byte."""
+"""Time limit of one call; the connection's own timeout restarts with each byte."""
 
 NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
-"""Methods that send a second message if they are repeated; a repeated edit changes nothing."""
+"""Methods that send another message if they are repeated; a repeated edit changes nothing."""
 
 UPLOADS = {method: kind for kind, method in receipts.METHODS.items()}
 """The file parameter of each method that sends a file."""
@@ -55,7 +55,7 @@ CLASS_LABELS = {
     queue_policy.ALERT: "alert",
     queue_policy.NOTICE: "notice",
 }
-"""The metrics labels of priority classes."""
+"""The metrics labels of the priority classes."""
 
 CHAT_FAILURES = frozenset(
     [
@@ -64,12 +64,13 @@ CHAT_FAILURES = frozenset(
         transport.FailureKind.CHAT_MOVED,
     ]
 )
-"""Failures of the whole chat; after any other failure a removal of buttons is dropped."""
+"""Failures that concern the whole chat; after any other failure, a removal of buttons is
+dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """One attempt to perform a queue's message with a call."""
+    """One attempt to send a queued message with a call."""
 
     queue: queue_policy.Queue
     message: outbox.Message
@@ -77,9 +78,10 @@ class _Attempt:
 
 
 class Sender:
-    """Performs the messages of the queues `messages` and `answers`.
+    """Sends the messages of the queues `messages` and `answers`.
 
-    It starts no call unless `may_call`: another process may already make it.
+    No call is started unless `may_call` returns True, because another process may already make the
+    call.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Sender:
         self._slots = slots.SlotWait(queues.messages.pace, now)
 
     async def send(self, message: outbox.Message) -> None:
-        """Send one message to the chat of its lane, or edit one there.
+        """Send or edit one message in the chat of its lane.
 
         Raises StorageError, and then nothing was sent.
         """
@@ -120,7 +122,7 @@ class Sender:
         """Return the call of a message; a receipt's text is fetched first."""
         body: payloads.MessagePayload = message.body
         if isinstance(body, payloads.Alert) and delivery.has_words(body):
-            # The seller may have hidden the words since.
+            # The seller may have hidden the words meanwhile.
             body = await self._db.read(partial(delivery.current_alert, alert=body))
         shown = alert_text.alert_message(body) if isinstance(body, payloads.Alert) else body
         if isinstance(shown, payloads.ReceiptMessage | payloads.BuyerNotice):
@@ -140,7 +142,7 @@ class Sender:
         await self._perform(_Attempt(self._queues.answers, message, call))
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
-        """Record a message that became a dead letter: its payments are listed as undelivered."""
+        """Record a message that became a dead letter; its payments are listed as undelivered."""
         delivery.announce_ended_drops(tx, self._queues, message.body, self._now())
 
     async def _perform(self, attempt: _Attempt) -> None:
@@ -185,7 +187,7 @@ class Sender:
     def _settle_unsent(
         self, tx: database.Transaction, message: outbox.Message, delay: message_calls.NotYet | None
     ) -> None:
-        """Settle a message that sends nothing, or nothing yet."""
+        """Settle a message for which there is nothing to send, or nothing yet."""
         queue, now = self._queues.messages, self._now()
         if delay is None:
             if outbox.done(tx, queue, message, now):
@@ -223,7 +225,7 @@ class Sender:
         match failure.kind:
             case transport.FailureKind.POINTLESS if (
                 isinstance(body, payloads.ButtonRemoval) and call.method == payloads.DELETION
-            ):  # after 48 hours a message can't be deleted, but its buttons can be removed
+            ):  # after 48 hours, a message can't be deleted, but its buttons can be removed
                 kept = outbox.NextAttempt(replace(body, kept=True))
                 outbox.retry(tx, queue, message, now, failure.note, following=kept)
             case transport.FailureKind.POINTLESS:  # the message shows this already
@@ -232,7 +234,7 @@ class Sender:
                     self._record_delivered(tx, message)
             case transport.FailureKind.MESSAGE_GONE | transport.FailureKind.REFUSED if (
                 isinstance(body, payloads.Alert) and body.message_id is not None
-            ):  # the alert can't take the place of a claim's message
+            ):  # the alert can't replace the claim's message
                 as_new = outbox.NextAttempt(replace(body, message_id=None))
                 outbox.retry(tx, queue, message, now, failure.note, following=as_new)
             case kind if transport.is_dropped(body, kind):
@@ -263,10 +265,10 @@ class Sender:
                 outbox.retry(tx, queue, message, due_at, failure.note, uncertain=uncertain)
 
     def _leave_picture(self, tx: database.Transaction, attempt: _Attempt, note: str) -> None:
-        """Send a card's words at once, without the picture that Telegram refused.
+        """Send a card's text at once, without the picture that Telegram refused.
 
-        The picture is tried again later (store/post_rows.py). A text with the link takes the place
-        of a poster.
+        The picture is tried again later (store/post_rows.py). A poster is replaced with a text that
+        has the link.
         """
         queue, message, call, now = attempt.queue, attempt.message, attempt.call, self._now()
         body = message.body
@@ -303,7 +305,7 @@ class Sender:
             self.on_dead_letter(tx, attempt.message)
 
     def _pause(self, tx: database.Transaction, attempt: _Attempt, reason: str) -> None:
-        """Pause a chat; all but its alerts, notices and refreshes of cards become dead letters."""
+        """Pause a chat; all messages but alerts, notices and refreshes become dead letters."""
         queue, message, now = attempt.queue, attempt.message, self._now()
         if queue is self._queues.answers or message.lane.startswith(queues.INLINE):
             _forget_post(tx, attempt.call)
@@ -325,8 +327,8 @@ class Sender:
     async def _make(self, call: message_calls.Call) -> object:
         """Make the call and return Telegram's answer; the library uses the Bot API's names.
 
-        A refused call is made again without the styles of its buttons: a server of the Bot API may
-        refuse fields that it doesn't know.
+        A refused call is repeated without button styles, because a Bot API server may refuse
+        unknown fields.
         """
         args = dict(call.args)
         if call.method not in WITHOUT_TEXT:
@@ -352,9 +354,9 @@ class Sender:
 
 
 def _about_picture(failure: transport.Failure, call: message_calls.Call) -> transport.Failure:
-    """Blame the refusal of a call with a picture on the picture: the words may be accepted.
+    """Attribute the refusal of a call with a picture to the picture: its text may be accepted.
 
-    An unknown file_id is first replaced by the picture itself.
+    An unknown file_id is first replaced with the picture itself.
     """
     kind = failure.kind
     if call.picture is None:
@@ -369,7 +371,7 @@ def _about_picture(failure: transport.Failure, call: message_calls.Call) -> tran
 
 
 def _held_back(message: outbox.Message, now: int) -> outbox.NextAttempt | None:
-    """Return a receipt's message as a notice, so that replies to the buyer don't wait for it."""
+    """Turn a receipt's message into a notice, so that replies to the buyer don't wait for it."""
     body = message.body
     if not isinstance(body, payloads.ReceiptMessage | payloads.BuyerNotice):
         return None
@@ -398,7 +400,7 @@ def _forget_post(tx: database.Transaction, call: message_calls.Call) -> None:
 
 
 def _forget_text(tx: database.Transaction, call: message_calls.Call) -> None:
-    """Forget the text of a message whose edit has no clear outcome."""
+    """Delete the stored text of a message whose edit has no clear outcome."""
     if call.place is not None:
         message_rows.forget_text(tx, call.place)
 

@@ -1,7 +1,7 @@
-"""Calls of the Bot API: their transport, what follows from a failed one, and the bot's profile.
+"""Calls of the Bot API: their transport, the consequences of failures, and the bot's profile.
 
-An accepted call is never repeated, even if the library can't read its answer: other servers of the
-Bot API may answer less than Telegram. So the transport keeps the answer.
+An accepted call is never repeated, even if the library can't read the answer: other Bot API servers
+may send fewer fields than Telegram. So the transport keeps the answer.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _answer: ContextVar[bytes] = ContextVar("answer", default=b"")
 class Transport(HTTPXRequest):
     """A transport that keeps the answer of each task's last call, if the call succeeded.
 
-    Calls without a file go over `PostClient`, which takes a quarter of the processor time, unless
-    the server is reached through a proxy. `connections` limits those of httpx.
+    Calls without a file use `PostClient`, which takes a quarter of the processor time, unless the
+    server is reached through a proxy. `connections` is the limit of httpx's connections.
     """
 
     def __init__(self, root: str, connections: int) -> None:
@@ -85,7 +85,7 @@ class Transport(HTTPXRequest):
         *given: Any,
         **named: Any,
     ) -> tuple[int, bytes]:
-        """Make one call, as BaseRequest of the library does."""
+        """Make one call, like the library's BaseRequest."""
         _answer.set(b"")
         if self._posts is None or request_data is None or request_data.contains_files:
             code, payload = await super().do_request(url, method, request_data, *given, **named)
@@ -106,7 +106,7 @@ def last_call_accepted() -> bool:
 
 
 def _post_client(root: str) -> post_client.PostClient:
-    """Return a client that may reach the server even at a private address."""
+    """Return a client that may connect to a private address."""
     allow = webhook_addresses.AllowList(frozenset([urlsplit(root).hostname or ""]))
     headers = {"User-Agent": HTTPXRequest.USER_AGENT, "Content-Type": FORM}
     return post_client.PostClient(
@@ -121,7 +121,7 @@ def _post_client(root: str) -> post_client.PostClient:
 async def _post(
     posts: post_client.PostClient, url: str, request_data: RequestData
 ) -> tuple[int, bytes]:
-    """Send a form; raise the library's errors, caused by those of httpx that `classify` knows."""
+    """Send a form; raise the library's errors, caused by the httpx errors that `classify` knows."""
     body = urlencode(request_data.json_parameters).encode()
     limit = asyncio.timeout(READ_SECONDS)
     try:
@@ -139,39 +139,39 @@ async def _post(
 
 
 MAX_ATTEMPTS = 10
-"""Attempts before a message that is refused, or never clearly answered, is given up."""
+"""Attempts before a message is given up because it is refused or never clearly answered."""
 
 RETRIES = queue_policy.RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
 """Delays while Telegram can't be reached."""
 
 LONGEST_DELAY = RETRIES.delays[-1]
-"""Milliseconds until a retry that would not succeed sooner."""
+"""Milliseconds until a retry, if an earlier retry would be useless."""
 
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-"""Errors of httpx that are raised before anything reaches the other side."""
+"""Errors that httpx raises before anything reaches the server."""
 
 TOO_MANY = "too many requests"
-"""Words of a 429. It is a refusal even if it doesn't say how long to wait."""
+"""Words in a 429, which is a refusal even if it doesn't say how long to wait."""
 
 
 class FailureKind(Enum):
     """The consequences that a failed call may have for its message."""
 
     POINTLESS = auto()  # nothing is left to do
-    MESSAGE_GONE = auto()  # it can't be edited any more
+    MESSAGE_GONE = auto()  # it can no longer be edited
     NOT_SENT = auto()
-    UNKNOWN_FILE = auto()  # a file_id of another bot
-    PICTURE = auto()  # the same words may be accepted without the picture
+    UNKNOWN_FILE = auto()  # the file_id belongs to another bot
+    PICTURE = auto()  # the same text may be accepted without the picture
     UNCERTAIN = auto()  # the message may have been sent
     RATE_LIMITED = auto()
-    CHAT_CLOSED = auto()  # the bot may not write there
+    CHAT_CLOSED = auto()  # the bot may not write to the chat
     CHAT_MOVED = auto()
     UNKNOWN_METHOD = auto()
     REFUSED = auto()
 
 
 CONTENT_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.PICTURE, FailureKind.REFUSED}
-"""Refusals of what a message contains. A person who accepts no voice messages is such, too."""
+"""Refusals of a message's content, for example because a person accepts no voice messages."""
 
 NEEDLESS = "needless"
 """The metrics label of a message that became pointless before it was sent."""
@@ -189,7 +189,7 @@ FAILURE_LABELS = {
     FailureKind.UNKNOWN_METHOD: "refused",
     FailureKind.REFUSED: "refused",
 }
-"""The metrics labels of failures, beside `sent` and `repeated`."""
+"""The metrics labels of failures, in addition to `sent` and `repeated`."""
 
 BAD_REQUESTS = {
     "message is not modified": FailureKind.POINTLESS,
@@ -218,7 +218,7 @@ BAD_REQUESTS = {
 """The kinds of refusals by a part of Telegram's text; any other refusal is REFUSED."""
 
 TOO_LARGE = ("request entity too large", "(413)")
-"""Words of a 413, from Telegram or from a proxy in front of it: nothing was accepted."""
+"""Words in a 413, from Telegram or a proxy in front of it: nothing was accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class Failure:
 
 
 def classify(error: TelegramError, attempts: int) -> Failure:
-    """Derive the kind of a failure from the error of a call and the number of attempts."""
+    """Determine a failure's kind from the call's error and the number of attempts."""
     delay = RETRIES.delay_or_last(attempts)
     kind, note, value = FailureKind.NOT_SENT, describe_error(error), delay
     match error:
@@ -244,7 +244,7 @@ def classify(error: TelegramError, attempts: int) -> Failure:
             value = error.new_chat_id
         case Forbidden() if _kind_by_words(error) is FailureKind.PICTURE:
             kind, value = FailureKind.PICTURE, LONGEST_DELAY
-        case Forbidden() if attempts > 1:  # at the first attempt the chat may just have reopened
+        case Forbidden() if attempts > 1:  # at the first attempt, the chat may just have reopened
             kind, value = FailureKind.CHAT_CLOSED, 0
         case InvalidToken() if "not found" in error.message.lower():
             kind, note = FailureKind.UNKNOWN_METHOD, "the server knows no such method"
@@ -268,9 +268,9 @@ def _kind_by_words(error: TelegramError) -> FailureKind:
 
 
 def _is_uncertain(error: TelegramError) -> bool:
-    """True if the call may have succeeded: it was sent, and there is no answer that decides.
+    """True if the call may have succeeded: it was sent, and there is no conclusive answer.
 
-    Neither a 5xx nor an answer that isn't JSON decides anything.
+    A 5xx or an answer that isn't JSON is not conclusive.
     """
     cause = error.__cause__
     if isinstance(cause, httpx.HTTPError):
@@ -281,7 +281,7 @@ def _is_uncertain(error: TelegramError) -> bool:
 
 
 def describe_error(error: TelegramError) -> str:
-    """Return a text about an error without any address: addresses contain the token."""
+    """Describe an error without any address, because addresses contain the token."""
     cause = error.__cause__
     return type(cause).__name__ if isinstance(cause, httpx.HTTPError) else error.message
 
@@ -295,14 +295,14 @@ def retry_after_ms(error: RetryAfter) -> int:
 def is_dropped(
     payload: payloads.MessagePayload | payloads.CallbackAnswer, kind: FailureKind
 ) -> bool:
-    """True if nothing is lost without the message; a file's receipt links to the download."""
+    """True if the message can be dropped without loss; a file's receipt links to the download."""
     if isinstance(payload, payloads.ReceiptMessage) and payload.is_file and kind in CONTENT_REFUSED:
         return True
     return kind is FailureKind.MESSAGE_GONE
 
 
 def is_given_up(message: outbox.Message, kind: FailureKind) -> bool:
-    """True if there is no further attempt; alerts of payments are tried longer than others."""
+    """True if there is no further attempt; payment alerts are retried longer than others."""
     is_last = message.attempts >= MAX_ATTEMPTS
     if message.priority == queue_policy.ALERT:
         return kind is FailureKind.REFUSED and is_last
@@ -314,7 +314,7 @@ def is_given_up(message: outbox.Message, kind: FailureKind) -> bool:
 async def set_profile(bot: Bot) -> None:
     """Set the bot's commands and descriptions in each language.
 
-    A refusal is only logged: the bot works without them.
+    A refusal is only logged, because the bot works without a profile.
     """
     try:
         for language in translations.languages():
