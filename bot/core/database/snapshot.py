@@ -392,7 +392,7 @@ def _empty_log(db: Database) -> None:
 
 
 def _link(path: Path, name: Path) -> None:
-    """Give a file a second name; rename it on a disk without hard links; never replace a file."""
+    """Link a file under a second name; rename it on a disk without hard links; replace none."""
     try:
         os.link(path, name)
     except FileExistsError:

@@ -152,11 +152,6 @@ def is_qr_iban(number: str) -> bool:
     return number[:2] in SWISS_COUNTRIES and int(number[4:9]) in _QR_BANKS
 
 
-def grouped_iban(number: str) -> str:
-    """Return an IBAN in groups of four, as people read it."""
-    return iban.format(number)
-
-
 # Pix keys: five kinds of identifiers of Brazilian accounts.
 
 LONGEST_PIX_KEY = 77
