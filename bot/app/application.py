@@ -24,7 +24,7 @@ from bot.chat.model import queues
 from bot.chat.payments import webhook
 from bot.core import clock, errors
 from bot.core.database import database, opening
-from bot.core.net import request_body
+from bot.core.net import http_client, request_body
 from bot.core.ops import audit, metrics, readiness
 from bot.core.outbox import worker
 from bot.service.requests import request_commands
@@ -88,8 +88,8 @@ class Application:
         web_server.raise_file_limit()
         web_server.shorten_switch_interval()
         self._sockets = web_server.listen(settings.host, settings.port)
-        (self._own_socket,) = web_server.listen("127.0.0.1", 0)
         resources.log_database(settings, self._db)
+        self._inside = self._make_inside()
         self._ops = self._make_ops(shared)
         self._service = self._make_service(shared, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
@@ -129,9 +129,7 @@ class Application:
         refused = partial(metrics.count_request, self._db.count, metrics.UNREAD)
         proxies = self._settings.forwarded_allow_ips
         public = metrics.CountRequests(self._public, self._db.count)
-        server = web_server.WebServer(
-            self._receive, proxies, SERVER_PATIENCE, refused, self._own_socket, public=public
-        )
+        server = web_server.WebServer(public, proxies, SERVER_PATIENCE, refused)
         serving = asyncio.create_task(server.serve(sockets=self._sockets))
         try:
             if self._service is not None and self._role.serves:
@@ -228,8 +226,8 @@ class Application:
         """Return the embedded service; None if PAYMENTS_URL names another server."""
         if self._settings.payments_url:
             return None
-        receiver = self._own_receiver() if has_receiver else None
-        side = service_side.ServiceSide(shared, receiver, self._bot_name, self._chat_page)
+        inside = self._inside if has_receiver else None
+        side = service_side.ServiceSide(shared, inside, self._bot_name, self._chat_page)
         self._closers.extend(side.closers)
         self._ops.metrics.gauges.extend(side.gauges)
         for name, check in side.checks.items():
@@ -256,24 +254,19 @@ class Application:
             client = Client(settings.payments_url or "", app_id, app_secret)
             proof = webhook.Proof(app_secret, _secret(settings.webhook_secret))
             return client, proof, settings.url
-        host, port = self._own_address()
         own = self._service.own
-        client = Client(f"http://{host}:{port}", own.app_id, own.app_secret, owners=True)
+        internal = f"http://{request_commands.INTERNAL_HOST}"
+        client = Client(internal, own.app_id, own.app_secret, owners=True, http=self._inside)
         proof = webhook.Proof(own.app_secret, own.webhook_secret)
-        return client, proof, f"http://{request_commands.INTERNAL_HOST}"
+        return client, proof, internal
 
     async def _receive(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a call from ourselves, through our own socket or from within the process."""
+        """Handle a call from within the process."""
         await self._counted(scope, receive, send)
 
-    def _own_receiver(self) -> ASGIApp:
-        """Return the application that receives our own webhooks."""
-        return self._receive
-
-    def _own_address(self) -> tuple[str, int]:
-        """Return the host and port for our own calls, where no requests from outside queue."""
-        host, port = self._own_socket.getsockname()
-        return host, port
+    def _make_inside(self) -> http_client.HttpClient:
+        """Return the client for our own calls, which need no socket and wait behind no stranger."""
+        return http_client.HttpClient(http_client.AppTransport(self._receive))
 
     async def _sweep(self, chat: telegram_side.TelegramLead | None) -> None:
         while True:

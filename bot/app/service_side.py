@@ -10,7 +10,7 @@ from bot import config
 from bot.app import resources
 from bot.app.rails import ExchangeSide, build_rails
 from bot.core.database import vault
-from bot.core.net import mail, webhook_addresses
+from bot.core.net import http_client, mail, webhook_addresses
 from bot.core.ops import audit, readiness
 from bot.core.outbox import groups, host_budgets, worker
 from bot.core.text import links
@@ -27,7 +27,6 @@ from bot.service.requests import app_rows, applications, idempotency, request_co
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from starlette.types import ASGIApp
 
 
 NOTIFICATIONS_KEPT = 30 * 24 * 3600 * 1000
@@ -49,7 +48,7 @@ REQUESTS = 20
 class ServiceSide:
     """The service; `own` are the credentials with which the bot calls it.
 
-    `receiver` is the application that receives the bot's own webhooks, None if this process has no
+    `inside` calls the application that receives the bot's own webhooks, None if this process has no
     receiver. `bot_name` and `chat_page` are passed to the service. `checks` ask the servers that
     the service depends on. `loops` run on every replica, `lead_loops` on the lead.
     """
@@ -57,7 +56,7 @@ class ServiceSide:
     def __init__(
         self,
         shared: resources.SharedResources,
-        receiver: ASGIApp | None,
+        inside: http_client.HttpClient | None,
         bot_name: Callable[[], str | None] = lambda: None,
         chat_page: str | None = None,
     ) -> None:
@@ -103,7 +102,7 @@ class ServiceSide:
             settings.api_rate, settings.payer_rate, payer_key.encode(),
             settings.operator_contact, bot_name, chat_page, counts,
         )  # fmt: skip
-        webhooks = WebhookSender(db, keys, now, allow, receiver, embedded_app_id=self.own.app_id)
+        webhooks = WebhookSender(db, keys, now, allow, inside, embedded_app_id=self.own.app_id)
         self.closers += [webhooks.close, rails.close]
         self.queue_handlers = [
             *webhooks.queue_handlers,

@@ -15,7 +15,6 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -41,7 +40,7 @@ PAUSE_SECONDS = 1.0
 """Time for which new connections wait in the kernel's queue if handles have run out."""
 
 RESERVE = 64
-"""Handles reserved for the database and our own calls, at most a quarter of all handles."""
+"""Handles reserved for the database and our own connections, at most a quarter of all handles."""
 
 SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 """Errors of accept(2) that mean a lack of resources; all others concern one connection."""
@@ -53,15 +52,14 @@ GONE = (BlockingIOError, InterruptedError, ConnectionAbortedError)
 class Acceptor:
     """The accept loop of a listening socket, which starts at once.
 
-    If there is no room for another connection, it closes idle connections of `connections`; None
-    for our own socket, which has no limit.
+    If there is no room for another connection, it closes idle connections of `connections`.
     """
 
     def __init__(
         self,
         listener: socket.socket,
         protocol: Callable[[], http_protocol.BoundedProtocol],
-        connections: connections.OpenConnections | None = None,
+        connections: connections.OpenConnections,
     ) -> None:
         listener.settimeout(0)
         # Connections inherit this option; otherwise the second part of an answer waits for an ACK.
@@ -106,7 +104,7 @@ class Acceptor:
             task = self._loop.create_task(self._begin(connection))
             self._beginning.add(task)
             task.add_done_callback(self._beginning.discard)
-            is_full = self._connections is not None and len(self._connections) >= connections.MOST
+            is_full = len(self._connections) >= connections.MOST
             if is_full or _is_short(connection.fileno()):
                 if not self._make_room():
                     self._pause("few file handles left")
@@ -114,7 +112,7 @@ class Acceptor:
             self._health.worked()
 
     def _make_room(self) -> bool:
-        return self._connections is not None and self._connections.make_room()
+        return self._connections.make_room()
 
     async def _begin(self, connection: socket.socket) -> None:
         connection.settimeout(0)
@@ -220,9 +218,7 @@ PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
 class WebServer(uvicorn.Server):
     """uvicorn with bounded connections, and without its signal handlers, which end the process.
 
-    `refused` is called with the status of each request that is refused before it can be read. The
-    socket `own` is for our own calls, which never queue behind clients from outside. If `public` is
-    given, those clients get it instead of `app`.
+    `refused` is called with the status of each request that is refused before it can be read.
     """
 
     def __init__(
@@ -231,17 +227,12 @@ class WebServer(uvicorn.Server):
         proxies: tuple[str, ...],
         patience: float,
         refused: Callable[[int], None] | None = None,
-        own: socket.socket | None = None,
-        *,
-        public: ASGIApp | None = None,
     ) -> None:
-        self._app = app
         self._refused = refused
-        self._own = own
         self._connections = connections.OpenConnections()
         super().__init__(
             uvicorn.Config(
-                connections.FairTurns(public or app),
+                connections.FairTurns(app),
                 lifespan="off",
                 log_config=None,
                 server_header=False,
@@ -257,23 +248,14 @@ class WebServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen with our own accept loop, which survives a lack of file handles."""
         await super().startup([])
-        acceptors = [
-            Acceptor(one, partial(self._make_protocol, self._connections), self._connections)
-            for one in sockets or ()
-        ]
-        if self._own is not None:
-            acceptors.append(Acceptor(self._own, self._make_protocol))
+        acceptors = [Acceptor(one, self._make_protocol, self._connections) for one in sockets or ()]
         self.servers = acceptors  # type: ignore[assignment]  # they have the methods that uvicorn calls
 
-    def _make_protocol(
-        self, connections: connections.OpenConnections | None = None
-    ) -> http_protocol.BoundedProtocol:
+    def _make_protocol(self) -> http_protocol.BoundedProtocol:
         made = http_protocol.BoundedProtocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
-        made.refused, made.open_connections = self._refused, connections
-        if connections is None:
-            made.app = self._app
+        made.refused, made.open_connections = self._refused, self._connections
         return made
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -283,8 +265,6 @@ class WebServer(uvicorn.Server):
         try:
             await super().shutdown(sockets)
         finally:
-            if self._own is not None:
-                self._own.close()
             logger.removeFilter(_lower_level)
 
     @contextlib.contextmanager

@@ -35,7 +35,10 @@ BotError
 │   └── RateLimited            429 rateLimited
 └── PeerError              a failed call of another server
     ├── Unreachable            no connection, or no answer in time
-    │   └── NotReached             no connection: the call did not arrive
+    │   ├── NotReached             no connection: the call did not arrive
+    │   │   ├── NoSuchHost             the name has no address
+    │   │   └── NotSecure              no TLS, or an invalid certificate
+    │   └── BrokenOff              the connection ended before the answer did
     ├── Overloaded             429 or 5xx: a retry may succeed
     │   └── Throttled              429: the call changed nothing
     ├── BadAnswer              an answer that the interface doesn't know
@@ -304,6 +307,18 @@ class Unreachable(PeerError):
 
 class NotReached(Unreachable):
     """No connection: the call did not arrive."""
+
+
+class NoSuchHost(NotReached):
+    """No connection, because the name has no address."""
+
+
+class NotSecure(NotReached):
+    """No connection, because there is no TLS or the certificate is invalid."""
+
+
+class BrokenOff(Unreachable):
+    """The connection ended before the answer did, or the answer isn't HTTP."""
 
 
 class Overloaded(PeerError):

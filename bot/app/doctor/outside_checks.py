@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
-
-import httpx
 
 from bot import config
 from bot.app.doctor import finding
@@ -26,7 +25,7 @@ from bot.core.ops import readiness
 from bot.core.text import sanitize
 from bot.service.notifications import smtp_sender
 
-ADDRESS_TIMEOUT = httpx.Timeout(5.0)
+ADDRESS_SECONDS = 5.0
 RESOLVE_SECONDS = 5.0
 
 LEAST_DAYS = 10
@@ -101,12 +100,7 @@ async def _check_name(settings: config.Settings) -> finding.Finding | None:
 async def _check_server(settings: config.Settings, deployment: str | None) -> list[finding.Finding]:
     """Check that PUBLIC_URL leads to the bot, if the bot is running."""
     inside = settings.local_url
-    async with httpx.AsyncClient(
-        timeout=ADDRESS_TIMEOUT,
-        trust_env=False,
-        verify=http_client.ssl_context(),
-        follow_redirects=False,
-    ) as http:
+    async with http_client.HttpClient(http_client.web_transport()) as http:
         near, far = await asyncio.gather(
             _ask_address(http, inside), _ask_address(http, settings.url)
         )
@@ -140,15 +134,17 @@ def _find_problem(
     return None
 
 
-async def _check_metrics(http: httpx.AsyncClient, settings: config.Settings, inside: str) -> str:
+async def _check_metrics(
+    http: http_client.HttpClient, settings: config.Settings, inside: str
+) -> str:
     """Check that outsiders can't read /metrics: a proxy without its header looks like loopback."""
     if settings.metrics_token is not None or settings.url == inside:
         return ""
     try:
-        answer = await http.get(f"{settings.url}/metrics")
-    except httpx.HTTPError:
+        reply = await http.call("GET", f"{settings.url}/metrics", {}, seconds=ADDRESS_SECONDS)
+    except errors.Unreachable:
         return ""
-    if answer.status_code != httpx.codes.OK:
+    if reply.status != HTTPStatus.OK:
         return ""
     return (
         f"anyone can read {settings.url}/metrics: set a token, or make the proxy add"
@@ -156,33 +152,32 @@ async def _check_metrics(http: httpx.AsyncClient, settings: config.Settings, ins
     )
 
 
-async def _ask_address(http: httpx.AsyncClient, root: str) -> AddressReply:
+async def _ask_address(http: http_client.HttpClient, root: str) -> AddressReply:
     try:
-        async with http.stream("GET", f"{root}/livez") as response:
-            days = _valid_days(response.extensions.get("network_stream"))
-            deployment = response.headers.get(readiness.DEPLOYMENT)
-            return AddressReply(response.status_code, deployment=deployment, days=days)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        async with await http.send("GET", f"{root}/livez", {}, seconds=ADDRESS_SECONDS) as answer:
+            days = _valid_days(answer.certificate())
+            deployment = answer.headers.get(readiness.DEPLOYMENT)
+            return AddressReply(answer.status, deployment=deployment, days=days)
+    except errors.Unreachable as error:
         return AddressReply(problem=_describe(error))
 
 
-def _describe(error: BaseException) -> str:
+def _describe(error: errors.Unreachable) -> str:
     """Describe why there was no answer, and what to check."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"its certificate isn't trusted ({cause.verify_message}): renew or replace it"
         cause = cause.__cause__ or cause.__context__
-    kind = type(error).__name__
-    if isinstance(error, httpx.TimeoutException):
+    kind = http_client.kind_of(error)
+    if kind.endswith("Timeout"):
         return f"no answer in time ({kind}); check the proxy, the tunnel or the firewall"
     return f"no connection ({kind}); check the proxy or the tunnel"
 
 
-def _valid_days(stream: Any) -> float | None:
-    """Return the days for which a connection's certificate is valid; None if there is no TLS."""
-    wire = stream.get_extra_info("ssl_object") if stream is not None else None
-    ends = (wire.getpeercert() or {}).get("notAfter") if wire is not None else None
+def _valid_days(certificate: Mapping[str, Any]) -> float | None:
+    """Return the days for which a certificate is valid; None if there is no TLS."""
+    ends = certificate.get("notAfter")
     if ends is None:
         return None
     return (ssl.cert_time_to_seconds(ends) - time.time()) / DAY
@@ -191,7 +186,7 @@ def _valid_days(stream: Any) -> float | None:
 # Checks of Telegram: the token, BotFather's switches, the delivery of updates, and the clock.
 
 
-TELEGRAM_TIMEOUT = httpx.Timeout(5.0)
+TELEGRAM_SECONDS = 5.0
 
 TOKEN = re.compile(r"\d{6,}:[A-Za-z0-9_-]{35}")
 """The shape of BotFather's tokens; another Bot API server may use other shapes."""
@@ -241,16 +236,12 @@ async def check_telegram(
     if root == config.TELEGRAM and not TOKEN.fullmatch(token):
         text = "too short or too long: a token has 35 characters after the colon; copy it again"
         return [finding.fix("BOT_TOKEN", text)]
-    async with httpx.AsyncClient(
-        base_url=f"{root}/bot{token}/",
-        timeout=TELEGRAM_TIMEOUT,
-        verify=http_client.ssl_context(),
-        trust_env=http_client.may_use_proxy(root),
-    ) as http:
+    transport = http_client.web_transport(http_client.proxy_for(root))
+    async with http_client.HttpClient(transport) as http:
         try:
             me, hook = (
-                await _ask_telegram(http, root, "getMe"),
-                await _ask_telegram(http, root, "getWebhookInfo"),
+                await _ask_telegram(http, root, token, "getMe"),
+                await _ask_telegram(http, root, token, "getWebhookInfo"),
             )
         except NoTelegramReply as error:
             return [finding.fix("BOT_TOKEN", str(error))]
@@ -263,28 +254,30 @@ async def check_telegram(
     ]
 
 
-async def _ask_telegram(http: httpx.AsyncClient, root: str, method: str) -> TelegramReply:
+async def _ask_telegram(
+    http: http_client.HttpClient, root: str, token: str, method: str
+) -> TelegramReply:
     """Call a method. Raises NoTelegramReply, without the address, which contains the token."""
     try:
-        response = await http.post(method)
-    except httpx.HTTPError as error:
-        reason = f"Telegram at {root} can't be reached ({type(error).__name__})"
+        reply = await http.call("POST", f"{root}/bot{token}/{method}", {}, seconds=TELEGRAM_SECONDS)
+    except errors.Unreachable as error:
+        reason = f"Telegram at {root} can't be reached ({http_client.kind_of(error)})"
         raise NoTelegramReply(f"{reason}: check the network") from None
-    if response.status_code in UNKNOWN_TOKEN:
+    if reply.status in UNKNOWN_TOKEN:
         raise NoTelegramReply("Telegram rejects this token: copy it again")
     try:
-        data = exact_json.loads(response.content)
+        data = exact_json.loads(reply.body)
         result = data["result"]
     except (ValueError, TypeError, KeyError):
-        reason = f"{root} answered {response.status_code} without a result"
+        reason = f"{root} answered {reply.status} without a result"
         raise NoTelegramReply(f"{reason}: check TELEGRAM_API_URL") from None
-    return TelegramReply(result if isinstance(result, dict) else {}, _time_of(response))
+    return TelegramReply(result if isinstance(result, dict) else {}, _time_of(reply))
 
 
-def _time_of(response: httpx.Response) -> int | None:
+def _time_of(reply: http_client.Reply) -> int | None:
     """Return Telegram's time; the header has whole seconds, so half a second is added."""
     try:
-        return int(parsedate_to_datetime(response.headers["Date"]).timestamp() * 1000) + 500
+        return int(parsedate_to_datetime(reply.headers["Date"]).timestamp() * 1000) + 500
     except (KeyError, ValueError):
         return None
 

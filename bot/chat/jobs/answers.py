@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
-
-import httpx
 
 from bot.chat.model import request_spec
 from bot.core import errors, exact_json
@@ -42,35 +41,39 @@ BY_CODE: dict[str, type[errors.Refused]] = {
 }
 
 
-def parse_response(response: httpx.Response) -> Any:
+def parse_reply(reply: http_client.Reply) -> Any:
     """Return the JSON of an answer. Raises the matching error if the call failed."""
-    status = response.status_code
-    if status == httpx.codes.TOO_MANY_REQUESTS:
-        raise errors.Throttled(f"the server answered {status}", _retry_after(response))
-    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        raise errors.Overloaded(f"the server answered {status}", _retry_after(response))
-    if response.is_redirect:
+    status = reply.status
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise errors.Throttled(f"the server answered {status}", _retry_after(reply))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise errors.Overloaded(f"the server answered {status}", _retry_after(reply))
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
         raise errors.BadAnswer(f"the server redirects ({status}): check PAYMENTS_URL")
-    data = _json(response)
-    if response.is_success:
+    data = _json(reply)
+    if _is_success(reply):
         return data
     raise _refusal(status, data)
 
 
-def _json(response: httpx.Response) -> Any:
-    if not response.content:
+def _is_success(reply: http_client.Reply) -> bool:
+    return HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _json(reply: http_client.Reply) -> Any:
+    if not reply.body:
         return None
     try:
-        return exact_json.loads(response.content)
+        return exact_json.loads(reply.body)
     except ValueError as error:
-        if response.is_success:
+        if _is_success(reply):
             raise errors.BadAnswer("the answer is no JSON") from error
         return None
 
 
 def _refusal(status: int, data: Any) -> errors.BotError:
     body = data if isinstance(data, dict) else {}
-    if status == httpx.codes.METHOD_NOT_ALLOWED:
+    if status == HTTPStatus.METHOD_NOT_ALLOWED:
         return errors.MethodNotAllowed()
     if body.get("code") == errors.WrongState.code:
         return errors.WrongState("settled otherwise")
@@ -95,13 +98,11 @@ def _problems(info: Any) -> list[errors.FieldProblem]:
     ]
 
 
-def _retry_after(response: httpx.Response) -> int | None:
+def _retry_after(reply: http_client.Reply) -> int | None:
     """Return the seconds to wait; a Retry-After date is compared with the server's own Date."""
-    server_time = http_client.read_date(response.headers.get("Date"))
+    server_time = http_client.read_date(reply.headers.get("Date"))
     now = datetime.now(UTC).timestamp() if server_time is None else server_time
-    return (
-        http_client.read_retry_after(response.headers.get("Retry-After"), int(now * 1000)) or None
-    )
+    return http_client.read_retry_after(reply.headers.get("Retry-After"), int(now * 1000)) or None
 
 
 @dataclass(frozen=True, slots=True)

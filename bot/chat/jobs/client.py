@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
-import httpx
 import structlog
 
 from bot.chat.jobs import answers
@@ -33,9 +32,10 @@ IDEMPOTENCY_KEY, _KEY_DIGITS = "Idempotency-Key", 16
 PATH = "/v3/paymentRequests"
 CHECKOUTS = "/v3/checkouts"
 ACCOUNTS = "/v3/payoutAccounts"
-TIMEOUT = httpx.Timeout(15.0, connect=5.0)
-WALLET_TIMEOUT = httpx.Timeout(40.0, connect=5.0)
-"""The timeout if the service asks a wallet before it answers."""
+SECONDS = 15.0
+CONNECT_SECONDS = 5.0
+WALLET_SECONDS = 40.0
+"""The time limit if the service asks a wallet before it answers."""
 LONGEST_EXPIRATION = 315_360_000
 """Seconds; used instead of null for "no end" on servers that refuse null."""
 CLOCKS_APART = 24 * 3600 * 1000
@@ -43,33 +43,33 @@ CLOCKS_APART = 24 * 3600 * 1000
 PAGE = 100
 """Items per page on servers with pages; the interface returns the whole list."""
 
-UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-"""Errors raised before any byte of the request is sent."""
-
 
 class Client:
     """The calls of one application; its credentials are only sent to `base_url`.
 
     If `owners` is set, the seller's reference is sent with a create; only the embedded service
-    supports this.
+    supports this. `http` calls that service within this process; without it, calls use the network.
     """
 
     job_key = ""
     """The id of the calling job, as the first part of Idempotency-Keys; "" to send no keys."""
 
     def __init__(
-        self, base_url: str, app_id: str, app_secret: str, *, owners: bool = False
+        self,
+        base_url: str,
+        app_id: str,
+        app_secret: str,
+        *,
+        owners: bool = False,
+        http: http_client.HttpClient | None = None,
     ) -> None:
         self._owners = owners
         self._read = partial(remote_request.read_request, is_embedded=owners)
-        self._http = httpx.AsyncClient(
-            base_url=base_url,
-            headers={"App-Id": app_id, "App-Secret": app_secret, "Accept": "application/json"},
-            timeout=TIMEOUT,
-            follow_redirects=False,
-            verify=http_client.ssl_context(),
-            trust_env=http_client.may_use_proxy(base_url),
-            limits=httpx.Limits(max_connections=24),  # more than jobs and messages use at once
+        self._base_url = base_url
+        self._headers = {"App-Id": app_id, "App-Secret": app_secret, "Accept": "application/json"}
+        self._http = http or http_client.HttpClient(
+            http_client.web_transport(http_client.proxy_for(base_url)),
+            connect_seconds=CONNECT_SECONDS,
         )
 
     def keyed(self, job: str) -> Client:
@@ -274,7 +274,7 @@ class Client:
         body: dict[str, Any] = {"owner": owner, "kind": kind, "details": details}
         if dry_run:
             body["dryRun"] = True
-        return payout.read_account(await self._call("POST", ACCOUNTS, body, waits=WALLET_TIMEOUT))
+        return payout.read_account(await self._call("POST", ACCOUNTS, body, seconds=WALLET_SECONDS))
 
     async def payout_accounts(self, owner: str) -> list[payout.PayoutAccount]:
         """Return an owner's payout accounts in the order in which they are used."""
@@ -299,7 +299,7 @@ class Client:
             content = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
             headers |= self._key_header("POST", address, content)
         return answers.read_file(
-            await self._send("POST", address, _parts_of(data), headers, UPLOADING)
+            await self._send("POST", address, _parts_of(data), headers, UPLOAD_SECONDS)
         )
 
     async def add_codes(self, request_id: str, codes: Sequence[str]) -> answers.AddedCodes:
@@ -310,7 +310,7 @@ class Client:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._http.close()
 
     async def _call(
         self,
@@ -318,12 +318,12 @@ class Client:
         path: str,
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        waits: httpx.Timeout | None = None,
+        seconds: float | None = None,
     ) -> Any:
         content = exact_json.dumps(body).encode() if body is not None else None
         kind = {"Content-Type": "application/json"} if content is not None else {}
         key = self._key_header(method, path, content or b"")
-        return await self._send(method, path, content, {**key, **kind, **(headers or {})}, waits)
+        return await self._send(method, path, content, {**key, **kind, **(headers or {})}, seconds)
 
     def _key_header(self, method: str, path: str, content: bytes) -> dict[str, str]:
         if not self.job_key or method == "GET":
@@ -337,18 +337,21 @@ class Client:
         path: str,
         content: bytes | AsyncIterator[bytes] | None,
         headers: Mapping[str, str],
-        waits: httpx.Timeout | None = None,
+        seconds: float | None = None,
     ) -> Any:
         try:
-            response = await self._http.request(
-                method, path, content=content, headers=headers, timeout=waits or self._http.timeout
+            reply = await self._http.call(
+                method,
+                self._base_url + path,
+                {**self._headers, **headers},
+                content,
+                seconds=seconds or SECONDS,
             )
-        except UNSENT as error:
-            failure = f"{type(error).__name__} at {method} {path}"
-            raise errors.NotReached(f"{failure}: {error}".rstrip(": ")) from error
-        except httpx.HTTPError as error:
-            raise errors.Unreachable(f"{type(error).__name__} at {method} {path}") from error
-        return answers.parse_response(response)
+        except errors.NotReached as error:
+            raise errors.NotReached(f"{error} at {method} {path}") from error
+        except errors.Unreachable as error:
+            raise errors.Unreachable(f"{error} at {method} {path}") from error
+        return answers.parse_reply(reply)
 
 
 def _path(request_id: str) -> str:
@@ -397,7 +400,7 @@ def _matches(item: Any, condition: Callable[[Mapping[str, Any]], bool]) -> bool:
 
 
 FILES = "/v3/files"
-UPLOADING = httpx.Timeout(60.0, connect=5.0)
+UPLOAD_SECONDS = 60.0
 PART = 64 * 1024
 """Bytes sent at a time, so that a file is in memory only once."""
 

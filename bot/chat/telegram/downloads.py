@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import httpx
 import structlog
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
@@ -42,7 +42,6 @@ READ_SECONDS = 20.0
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
 """The errors that the library raises if an answer's shape differs from Telegram's."""
 
-TOO_MANY_REQUESTS = 429
 TOO_BIG = "file is too big"
 """Telegram's refusal of a file larger than 20 MB, the most that bots may download."""
 
@@ -66,13 +65,7 @@ class Downloads:
         self._bot = bot
         self._now = now
         self._base = f"{root}/file/bot{bot.token}/"
-        self._http = httpx.AsyncClient(
-            timeout=READ_SECONDS,
-            limits=httpx.Limits(max_connections=PHOTOS_AT_ONCE + queues.FILES_AT_ONCE),
-            verify=http_client.ssl_context(),
-            trust_env=http_client.may_use_proxy(root),
-            headers={"Accept-Encoding": "identity"},  # so that the received bytes are counted
-        )
+        self._http = http_client.HttpClient(http_client.web_transport(http_client.proxy_for(root)))
 
     async def fetch(self, file_id: str, max_bytes: int) -> bytearray:
         """Return the bytes of a file.
@@ -113,29 +106,30 @@ class Downloads:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._http.close()
 
     async def _download(self, url: str, max_bytes: int) -> bytearray:
         data = bytearray()
         try:
-            async with self._http.stream("GET", url) as response:
-                self._check_status(response)
-                async for chunk in response.aiter_raw():
+            async with await self._http.send("GET", url, {}, seconds=READ_SECONDS) as answer:
+                self._check_status(answer)
+                async for chunk in answer.chunks():
                     data += chunk
                     if len(data) > max_bytes:
                         raise _too_large()
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise errors.Unreachable(type(error).__name__) from None  # its text contains the token
+        except errors.Unreachable as error:  # its text may contain the token
+            raise errors.Unreachable(http_client.kind_of(error)) from None
         return data
 
-    def _check_status(self, response: httpx.Response) -> None:
-        status = response.status_code
-        if response.is_success:
+    def _check_status(self, answer: http_client.Answer) -> None:
+        status = answer.status
+        if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             return
-        if status == TOO_MANY_REQUESTS or response.is_server_error:
-            wait = http_client.read_retry_after(response.headers.get("retry-after"), self._now())
+        is_server_error = status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        if status == HTTPStatus.TOO_MANY_REQUESTS or is_server_error:
+            wait = http_client.read_retry_after(answer.headers.get("retry-after"), self._now())
             raise errors.Overloaded(f"the download was answered {status}", wait)
-        kind = errors.Refused if response.is_client_error else errors.BadAnswer
+        kind = errors.Refused if status >= HTTPStatus.BAD_REQUEST else errors.BadAnswer
         raise kind(f"the download was answered {status}")
 
 

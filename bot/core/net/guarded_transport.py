@@ -3,36 +3,35 @@
 A name is resolved once. If it were resolved again between the check and the connection, the DNS
 could answer first with a public and then with a private address (DNS rebinding).
 
-From the bottom up: streams that limit how much a peer sends, a name resolver, the guarded network
-for httpx clients, and a dialler for clients without httpx.
+From the bottom up: streams that limit how much a peer sends, a name resolver, a dialler for
+WebSockets, and the guarded transport for HTTP clients.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import socket
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from ipaddress import IPv4Address
 from threading import Semaphore, Thread
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
-import anyio
 import httpcore
 import httpx
 
 from bot.core import errors
-from bot.core.net import webhook_addresses
+from bot.core.net import http_client, webhook_addresses
 
 if TYPE_CHECKING:
     from httpcore import SOCKET_OPTION
 
     Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
+
+T = TypeVar("T")
 
 MOST_READ = 128 * 1024
 """Bytes that a peer may send after a request: more than any answer that we read completely.
@@ -40,23 +39,26 @@ MOST_READ = 128 * 1024
 Body limits don't cover the data before a body: a peer may send interim answers (RFC 9110 section
 15.2) for as long as a call lasts, and the event loop parses each of them."""
 
+ARRIVED = "arrived"
+"""The extra information of a BoundedStream: the bytes read since the last write."""
+
 
 class BoundedStream(httpcore.AsyncNetworkStream):
     """A stream that reads up to MOST_READ bytes after each write; then it raises ReadError."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
-        self._left = MOST_READ
+        self._arrived = 0
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
         data = await self._stream.read(max_bytes, timeout)
-        self._left -= len(data)
-        if self._left < 0:
+        self._arrived += len(data)
+        if self._arrived > MOST_READ:
             raise httpcore.ReadError("the peer sends without end")
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's signature
-        self._left = MOST_READ
+        self._arrived = 0
         await self._stream.write(buffer, timeout)
 
     async def aclose(self) -> None:
@@ -71,7 +73,7 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         return BoundedStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
+        return self._arrived if info == ARRIVED else self._stream.get_extra_info(info)
 
 
 LOOKUPS = 64
@@ -87,10 +89,6 @@ LOOKUP_SECONDS = 5.0
 FAILURE_SECONDS = 3.0
 """Seconds for which a failed look-up is not repeated. Retries wait longer, so a retry sees a name
 that has been fixed."""
-
-
-class NameNotFound(httpcore.ConnectError):
-    """A name can't be resolved to an address; becomes the cause of an httpx.ConnectError."""
 
 
 def ask_system(host: str) -> list[str]:
@@ -177,15 +175,86 @@ def _slot(slots: Semaphore) -> Iterator[None]:
         slots.release()
 
 
+class GuardedDialler:
+    """Dials permitted addresses; raises ForbiddenAddress for all others."""
+
+    def __init__(
+        self, allow: webhook_addresses.AllowList, resolver: Resolver | None = None
+    ) -> None:
+        self._allow = allow
+        self._resolver = resolver or SystemResolver()
+
+    async def connect(self, host: str, port: int, seconds: float) -> socket.socket:
+        """Return a connected, non-blocking socket. Raises as `dial`."""
+
+        async def connect(address: str, share: float) -> socket.socket:
+            sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+            try:
+                sock.setblocking(False)  # noqa: FBT003 - the signature of the standard library
+                async with asyncio.timeout(share):
+                    await asyncio.get_running_loop().sock_connect(sock, (address, port))
+            except BaseException:
+                sock.close()
+                raise
+            return sock
+
+        return await self.dial(host, port, seconds, connect)
+
+    async def dial(
+        self, host: str, port: int, seconds: float, connect: Callable[[str, float], Awaitable[T]]
+    ) -> T:
+        """Return the connection to the first permitted address of a host that answers in time.
+
+        `connect` gets an address, and its share of the seconds that are left. Raises
+        ForbiddenAddress, socket.gaierror if the name has no address, TimeoutError for a slow
+        look-up, and the error of the last address.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        async with asyncio.timeout_at(deadline):
+            *others, last = await self._permitted(host, port)
+        for tried, address in enumerate(others):
+            share = (deadline - loop.time()) / (len(others) + 1 - tried)
+            with suppress(OSError, httpcore.ConnectError, httpcore.ConnectTimeout):
+                return await connect(str(address), max(share, 0))
+        return await connect(str(last), max(deadline - loop.time(), 0))
+
+    async def _permitted(self, host: str, port: int) -> list[webhook_addresses.Address]:
+        """Return at least one address."""
+        literal = webhook_addresses.literal_address(host)
+        found = [literal] if literal else await self._resolve(host, port)
+        if self._allow.permits_host(host):
+            return found
+        permitted = [it for it in found if not webhook_addresses.is_forbidden(it, self._allow)]
+        if not permitted:
+            listed = ", ".join(map(str, found))
+            raise errors.ForbiddenAddress(
+                f"{host} is {listed}: webhooks go to public addresses only"
+            )
+        return permitted
+
+    async def _resolve(self, host: str, port: int) -> list[webhook_addresses.Address]:
+        try:
+            answers = await self._resolver(host, port)
+        except (OSError, UnicodeError) as error:
+            raise socket.gaierror(f"{host}: {error}") from error
+        if not answers:
+            raise socket.gaierror(f"{host} has no address")
+        return [webhook_addresses.parse_address(answer) for answer in answers]
+
+
+CONNECT_SECONDS = 15.0
+"""The time to connect, if a call doesn't limit it."""
+
+
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Network access to permitted addresses; raises ForbiddenAddress for all others.
+    """Network access to permitted addresses, with streams that limit how much a peer sends.
 
     TLS still checks the certificate against the name: httpcore starts TLS above this layer.
     """
 
-    def __init__(self, allow: webhook_addresses.AllowList, resolver: Resolver) -> None:
-        self._allow = allow
-        self._resolver = resolver
+    def __init__(self, dialler: GuardedDialler) -> None:
+        self._dialler = dialler
         self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -197,67 +266,30 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Connect within `timeout` seconds, including the look-up."""
-        deadline = anyio.current_time() + (math.inf if timeout is None else timeout)
-        *others, last = map(str, await self.permitted(host, port, deadline))
 
-        async def dial(address: str, tries: int) -> httpcore.AsyncNetworkStream:
-            share = max(deadline - anyio.current_time(), 0) / tries
-            stream = await self._network.connect_tcp(
-                address,
-                port,
-                timeout=None if timeout is None else share,
-                local_address=local_address,
-                socket_options=socket_options,
+        async def connect(address: str, share: float) -> httpcore.AsyncNetworkStream:
+            return await self._network.connect_tcp(
+                address, port, share, local_address, socket_options
             )
-            return BoundedStream(stream)
 
-        for tried, address in enumerate(others):
-            with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):
-                return await dial(address, len(others) + 1 - tried)
-        return await dial(last, 1)
-
-    async def permitted(
-        self, host: str, port: int, deadline: float
-    ) -> list[webhook_addresses.Address]:
-        """Return the permitted addresses of the host, at least one.
-
-        Raises ForbiddenAddress, and httpcore's ConnectError and ConnectTimeout.
-        """
-        literal = webhook_addresses.literal_address(host)
-        found = [literal] if literal else await self._resolve(host, port, deadline)
-        if self._allow.permits_host(host):
-            return found
-        permitted = [it for it in found if not webhook_addresses.is_forbidden(it, self._allow)]
-        if not permitted:
-            listed = ", ".join(map(str, found))
-            raise errors.ForbiddenAddress(
-                f"{host} is {listed}: webhooks go to public addresses only"
-            )
-        return permitted
-
-    async def _resolve(
-        self, host: str, port: int, deadline: float
-    ) -> list[webhook_addresses.Address]:
-        with anyio.CancelScope(deadline=deadline) as scope:
-            try:
-                answers = await self._resolver(host, port)
-            except (OSError, UnicodeError) as error:
-                raise NameNotFound(f"{host}: {error}") from error
-        if scope.cancelled_caught:
-            raise httpcore.ConnectTimeout(f"{host} was not resolved in time")
-        if not answers:
-            raise NameNotFound(f"{host} has no address")
-        return [webhook_addresses.parse_address(answer) for answer in answers]
+        seconds = CONNECT_SECONDS if timeout is None else timeout
+        try:
+            return BoundedStream(await self._dialler.dial(host, port, seconds, connect))
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"{host} was not resolved in time") from error
+        except OSError as error:
+            raise httpcore.ConnectError(str(error)) from error
 
     async def sleep(self, seconds: float) -> None:
         await self._network.sleep(seconds)
 
 
 class GuardedTransport(httpx.AsyncHTTPTransport):
-    """Transport of an `httpx.AsyncClient` that reaches only addresses that webhooks may reach.
+    """A transport to addresses that webhooks may reach; the others raise ForbiddenAddress.
 
-    The client's calls raise ForbiddenAddress; otherwise it behaves like httpx. Redirects are not
-    followed by default, and proxies from the environment are ignored.
+    Proxies from the environment are ignored, because a proxy would resolve the name again. At most
+    `connections` are open. Idle ones are reused while at most `kept` are open: not many, because
+    httpcore looks at each pair of idle connections at each call.
     """
 
     def __init__(
@@ -265,57 +297,25 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         allow: webhook_addresses.AllowList,
         *,
         resolver: Resolver | None = None,
-        verify: ssl.SSLContext | bool = True,
-        limits: httpx.Limits | None = None,
+        verify: ssl.SSLContext | None = None,
+        connections: int = 100,
+        kept: int = 20,
     ) -> None:
-        limits = limits or httpx.Limits(max_connections=100, max_keepalive_connections=20)
-        context = httpx.create_ssl_context(verify=verify)
+        context = verify or http_client.ssl_context()
         super().__init__(verify=context)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=context,
-            max_connections=limits.max_connections,
-            max_keepalive_connections=limits.max_keepalive_connections,
-            keepalive_expiry=limits.keepalive_expiry,
-            network_backend=GuardedBackend(allow, resolver or SystemResolver()),
+            max_connections=connections,
+            max_keepalive_connections=kept,
+            keepalive_expiry=http_client.KEPT_SECONDS,
+            network_backend=GuardedBackend(GuardedDialler(allow, resolver)),
         )
 
-
-class GuardedDialler:
-    """Connects plain sockets to permitted addresses, as `GuardedTransport` does for httpx."""
-
-    def __init__(
-        self, allow: webhook_addresses.AllowList, resolver: Resolver | None = None
-    ) -> None:
-        self._guard = GuardedBackend(allow, resolver or SystemResolver())
-
-    async def connect(self, host: str, port: int, seconds: float) -> socket.socket:
-        """Return a connected, non-blocking socket within `seconds`.
-
-        Raises ForbiddenAddress for an address that is not permitted, and OSError.
-        """
-        deadline = asyncio.get_running_loop().time() + seconds
-        try:
-            addresses = await self._guard.permitted(host, port, deadline)
-        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            raise OSError(str(error)) from error
-        *others, last = addresses
-        for tried, address in enumerate(others):
-            share = (deadline - asyncio.get_running_loop().time()) / (len(addresses) - tried)
-            try:
-                return await _dial(address, port, share)
-            except OSError:
-                continue
-        return await _dial(last, port, deadline - asyncio.get_running_loop().time())
-
-
-async def _dial(address: webhook_addresses.Address, port: int, seconds: float) -> socket.socket:
-    family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setblocking(False)  # noqa: FBT003 - the signature of the standard library
-        async with asyncio.timeout(seconds):
-            await asyncio.get_running_loop().sock_connect(sock, (str(address), port))
-    except BaseException:
-        sock.close()
-        raise
-    return sock
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Make a call; an answer that arrived before the call is an error."""
+        response = await super().handle_async_request(request)
+        if not response.extensions["network_stream"].get_extra_info(ARRIVED):
+            # It came behind the last answer, and httpcore had read it already.
+            await response.aclose()
+            raise httpx.RemoteProtocolError("an answer that nobody asked for")
+        return response

@@ -14,11 +14,10 @@ from email.utils import parseaddr
 from typing import cast
 
 import aiosmtplib
-import httpx
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException
 
 from bot.core import errors
-from bot.core.net import mail
+from bot.core.net import http_client, mail
 from bot.core.text import links, sanitize
 from bot.service.notifications import letter_texts
 
@@ -68,7 +67,7 @@ class Mailer:
         self._server = server
         self._timeout = timeout
         # Not the HTTP clients' context: mail servers end connections with its ALPN.
-        self._context = context or httpx.create_ssl_context(verify=not server.is_local)
+        self._context = context or http_client.new_ssl_context(verify=not server.is_local)
         self._under_way: set[asyncio.Timeout] = set()
 
     async def send(self, message: EmailMessage) -> tuple[int, str]:

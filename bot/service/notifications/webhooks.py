@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Self
 
-import httpx
-
 from bot.core import errors, signing
 from bot.core.database import database, vault
-from bot.core.net import app_client, guarded_transport, http_client, post_client, webhook_addresses
+from bot.core.net import guarded_transport, http_client, webhook_addresses
 from bot.core.outbox import outbox, queue_policy, worker
 from bot.service.notifications import notification, notification_queues, outcomes
 from bot.service.requests import app_rows, request_commands
@@ -96,23 +95,19 @@ class EndpointWindows:
 TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer together
 BODY_TIMEOUT = 2  # seconds for the body of the answer, which doesn't affect the outcome
 CONCURRENCY = 256  # eight hanging hosts use it all, seven delay no other host
+KEPT = 64  # connections, as many as two hosts with wide windows use
 OWN_CONCURRENCY = 64  # as many as the writer commits together: more would wait for each other
 CLAIM_PAUSE = 0.005  # seconds between two claims; a claim costs as much as three webhooks
 SECRETS_KNOWN = 256  # unsealed secrets to cache: unsealing takes as long as sending a webhook
 GONE = 410
-HEADERS = {
-    "User-Agent": "payment-request-bot",
-    "Accept": "*/*",
-    "Accept-Encoding": "identity",  # the answer is stored as it comes
-    "Content-Type": "application/json",
-}
+CONTENT_TYPE = {"Content-Type": "application/json"}
 
 
 class WebhookSender:
     """Sends queued webhooks; workers perform its `jobs`.
 
-    `receiver` is the bot's own receiver, which only the application `embedded_app_id` reaches.
-    Without a receiver, another process runs `own_queue_handler`.
+    `inside` calls the bot's own receiver, which only the application `embedded_app_id` reaches.
+    Without it, another process runs `own_queue_handler`.
     """
 
     def __init__(
@@ -121,7 +116,7 @@ class WebhookSender:
         vault: vault.Vault,
         now: Callable[[], int],
         allow: webhook_addresses.AllowList,
-        receiver: app_client.App | None = None,
+        inside: http_client.HttpClient | None = None,
         *,
         embedded_app_id: str | None = None,
     ) -> None:
@@ -129,15 +124,10 @@ class WebhookSender:
         self._open = lru_cache(maxsize=SECRETS_KNOWN)(vault.open)
         self._now = now
         self._embedded_app_id = embedded_app_id
-        context = http_client.ssl_context()
-        self._outside = post_client.PostClient(
-            guarded_transport.GuardedDialler(allow),
-            context,
-            HEADERS,
-            seconds=TIMEOUT,
-            longest=outcomes.LONGEST_ANSWER,
+        self._outside = http_client.HttpClient(
+            guarded_transport.GuardedTransport(allow, connections=CONCURRENCY, kept=KEPT)
         )
-        self._inside = app_client.AppClient(receiver, HEADERS) if receiver else None
+        self._inside = inside
         self._windows = EndpointWindows()
         self.queue_handler = self._queue_handler(
             self._windows.bound(notification_queues.WEBHOOKS), CONCURRENCY
@@ -146,7 +136,7 @@ class WebhookSender:
             notification_queues.OWN_WEBHOOKS, OWN_CONCURRENCY
         )
         self.queue_handlers = (
-            [self.queue_handler, self.own_queue_handler] if receiver else [self.queue_handler]
+            [self.queue_handler, self.own_queue_handler] if inside else [self.queue_handler]
         )
 
     async def __aenter__(self) -> Self:
@@ -194,26 +184,38 @@ class WebhookSender:
             return outcomes.AttemptOutcome(problem=str(error), final=True)
         except errors.ConfigProblem as error:
             return outcomes.AttemptOutcome(problem=str(error))
-        except (httpx.TimeoutException, TimeoutError):
+        except TimeoutError:
             return outcomes.AttemptOutcome(problem=f"no answer within {TIMEOUT} seconds")
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            # ValueError: the address can't be parsed.
-            problem = ": ".join(filter(None, (type(error).__name__, str(error))))
-            return outcomes.AttemptOutcome(problem=problem)
+        except errors.Unreachable as error:
+            return outcomes.AttemptOutcome(problem=str(error))
 
     async def _post(
         self, message: outbox.Message, body: bytes, headers: dict[str, str]
     ) -> outcomes.AttemptOutcome:
-        client = self._client(message.body.app_id, message.body.url)
+        url = message.body.url
+        client = self._client(message.body.app_id, url)
         async with asyncio.timeout(TIMEOUT):
-            reply = await client.post(message.body.url, headers, body)
-        answer = (await reply.read(BODY_TIMEOUT))[: outcomes.LONGEST_ANSWER]
-        wait = http_client.read_retry_after(reply.headers.get("retry-after"), self._now())
+            answer = await client.send(
+                "POST", url, CONTENT_TYPE | headers, body, seconds=TIMEOUT + BODY_TIMEOUT
+            )
+        kept = bytearray()
+        async with answer, aclosing(answer.chunks()) as chunks:
+            with suppress(TimeoutError, errors.Unreachable):
+                async with asyncio.timeout(BODY_TIMEOUT):
+                    async for chunk in chunks:
+                        kept += chunk
+                        if len(kept) >= outcomes.LONGEST_ANSWER:
+                            break
         return outcomes.AttemptOutcome(
-            reply.status, answer, final=reply.status == GONE, retry_after=wait
+            answer.status,
+            bytes(kept[: outcomes.LONGEST_ANSWER]),
+            final=answer.status == GONE,
+            retry_after=http_client.read_retry_after(
+                answer.headers.get("retry-after"), self._now()
+            ),
         )
 
-    def _client(self, app_id: str, url: str) -> post_client.PostClient | app_client.AppClient:
+    def _client(self, app_id: str, url: str) -> http_client.HttpClient:
         if self._inside is None or app_id != self._embedded_app_id:
             return self._outside
         is_internal = webhook_addresses.endpoint(url).host == request_commands.INTERNAL_HOST

@@ -311,7 +311,7 @@ class LightningAddressRail(wallet_http.HttpRail):
         try:
             return url, await self._read(url, read_offer)
         except errors.NotReached:
-            if plain is None or isinstance(plain, errors.NotReached | wallet_http.BrokenOff):
+            if plain is None or isinstance(plain, errors.NotReached | errors.BrokenOff):
                 raise
             raise plain from None
 

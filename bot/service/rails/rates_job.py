@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import aclosing
 from decimal import Decimal
 from functools import partial
 from http import HTTPStatus
+from urllib.parse import unquote, urlsplit
 
-import httpx
 import structlog
 
 from bot.core import errors
@@ -42,11 +42,7 @@ SECONDS = 10.0
 LONGEST_ANSWER = 256 * 1024
 """Bytes; the longest answer of a known source has some 30,000."""
 
-HEADERS = {
-    "User-Agent": "payment-request-bot",
-    "Accept": "application/json",
-    "Accept-Encoding": "identity",  # a compressed answer may be a thousand times as large
-}
+HEADERS = {"Accept": "application/json"}
 
 
 class RatesJob:
@@ -149,36 +145,39 @@ async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
 
 async def fetch_prices(url: str) -> dict[str, Decimal]:
     """Return a source's price of one bitcoin by currency. Raises PeerError."""
+    client = http_client.HttpClient(http_client.web_transport(http_client.proxy_for(url)))
+    headers = HEADERS | _login(url)
     try:
-        async with asyncio.timeout(SECONDS), _client(url) as client:
-            response = await client.send(client.build_request("GET", url), stream=True)
-            async with aclosing(response):
-                body = await _read(response)
-    except (httpx.TimeoutException, TimeoutError):
+        # A new client, because a connection would not last from minute to minute.
+        async with (
+            asyncio.timeout(SECONDS),
+            client,
+            await client.send("GET", url, headers, seconds=SECONDS) as answer,
+        ):
+            body = await _read(answer)
+    except TimeoutError:
         raise errors.Unreachable(f"no answer within {SECONDS:.0f} seconds") from None
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise errors.Unreachable(f"not reached: {error or type(error).__name__}") from None
+    except errors.Unreachable as error:
+        raise errors.Unreachable(f"not reached: {error}") from None
     return exchange_rates.read_prices(body)
 
 
-def _client(url: str) -> httpx.AsyncClient:
-    """Return a new client, because a connection would not last from minute to minute."""
-    return httpx.AsyncClient(
-        timeout=SECONDS,
-        follow_redirects=False,
-        verify=http_client.ssl_context(),
-        trust_env=http_client.may_use_proxy(url),
-        headers=HEADERS,
-    )
+def _login(url: str) -> dict[str, str]:
+    """Return the header for the user and the password in a URL, if any."""
+    parts = urlsplit(url)
+    if parts.username is None:
+        return {}
+    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return {"Authorization": f"Basic {b64encode(login.encode()).decode()}"}
 
 
-async def _read(response: httpx.Response) -> bytes:
-    if response.status_code != HTTPStatus.OK:
-        raise errors.BadAnswer(f"it answered {response.status_code}")
-    if response.headers.get("content-encoding", "identity") != "identity":
+async def _read(answer: http_client.Answer) -> bytes:
+    if answer.status != HTTPStatus.OK:
+        raise errors.BadAnswer(f"it answered {answer.status}")
+    if answer.headers.get("content-encoding", "identity") != "identity":
         raise errors.BadAnswer("its answer is compressed")
     body = bytearray()
-    async for chunk in response.aiter_raw():
+    async for chunk in answer.chunks():
         body += chunk
         if len(body) > LONGEST_ANSWER:
             raise errors.BadAnswer(f"its answer is longer than {LONGEST_ANSWER} bytes")

@@ -8,17 +8,14 @@ twice, to addresses under the same rules; a call that carries a key is never red
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
-
-import httpx
+from urllib.parse import urljoin
 
 from bot.core import errors, exact_json
 from bot.core.net import guarded_transport, http_client, webhook_addresses
@@ -35,9 +32,6 @@ MOST_CHUNKS = 1_000
 """Maximum chunks of an answer: chunks of a single byte cost a thousand times as much to read."""
 
 MOST_REDIRECTS = 2
-_BAD_LOCATION = "Invalid URL in location header"
-"""The httpx error for an answer whose Location can't be read."""
-
 LONGEST_URL = 2_000
 """Characters of a URL that a wallet names."""
 
@@ -49,28 +43,12 @@ CONNECTIONS = 600
 bounds. With fewer connections, silent wallets would block calls to other wallets.
 """
 
-HEADERS = {
-    "User-Agent": "payment-request-bot",
-    "Accept": "application/json",
-    "Accept-Encoding": "identity",  # a compressed answer may be a thousand times as large
-}
+HEADERS = {"Accept": "application/json"}
 UNNAMED_SECONDS = 15
 """Seconds without a call after a 429 that names no time."""
 
 FAILURES = (errors.PeerError, errors.ForbiddenAddress, errors.InvoiceError)
 """Errors of calls to a wallet; their messages contain no secret."""
-
-
-class NoSuchHost(errors.NotReached):
-    """No connection, because the name has no address."""
-
-
-class NotSecure(errors.NotReached):
-    """No connection, because there is no TLS or the certificate is invalid."""
-
-
-class BrokenOff(errors.Unreachable):
-    """The connection ended before the answer did."""
 
 
 class Missing(errors.BadAnswer):
@@ -93,6 +71,15 @@ class WalletReply:
     fields: dict[str, Any]
 
 
+PROBLEMS: dict[type[errors.Unreachable], str] = {
+    errors.NoSuchHost: "{server} is not known to the name servers",
+    errors.NotSecure: "no secure connection to {server}",
+    errors.NotReached: "no connection to {server}",
+    errors.BrokenOff: "{server} broke off: {kind}",
+    errors.Unreachable: "no answer of {server} in time",
+}
+
+
 class WalletHttp:
     """Calls wallets; `allow` is RAIL_ALLOW, `calls` has the budgets of hosts, if any."""
 
@@ -101,22 +88,13 @@ class WalletHttp:
     ) -> None:
         self._allow = allow
         self._calls = calls
-        limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=20)
-        self._client = httpx.AsyncClient(
-            transport=guarded_transport.GuardedTransport(
-                allow, verify=http_client.ssl_context(), limits=limits
-            ),
-            timeout=SECONDS,
-            follow_redirects=False,
-            trust_env=False,
-            # Cookies that wallets set are never sent.
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-            headers=HEADERS,
+        self._http = http_client.HttpClient(
+            guarded_transport.GuardedTransport(allow, connections=CONNECTIONS)
         )
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        await self._http.close()
 
     def permits(self, host: str) -> bool:
         """True if the operator has allowed the host by name, whatever it resolves to."""
@@ -136,67 +114,68 @@ class WalletHttp:
 
         Raises ForbiddenAddress and PeerError.
         """
-        request = httpx.Request("GET", self.check(url), headers=headers)
-        return await self._ask(request, 0 if headers else MOST_REDIRECTS)
-
-    async def post(self, url: str, body: dict[str, Any], headers: Mapping[str, str]) -> WalletReply:
-        """Send a JSON object and return another. Raises ForbiddenAddress and PeerError."""
-        content = exact_json.dumps(body).encode()
-        headers = {"Content-Type": "application/json", **headers}
-        request = httpx.Request("POST", self.check(url), content=content, headers=headers)
-        return await self._ask(request)
-
-    async def _ask(self, request: httpx.Request, redirects: int = 0) -> WalletReply:
+        self.check(url)
         async with time_limit():
-            answer = await self._send(request)
-            for _ in range(redirects):
+            answer = await self._send("GET", url, headers or {})
+            for _ in range(0 if headers else MOST_REDIRECTS):
                 if isinstance(answer, WalletReply):
                     break
                 try:
-                    answer = await self._send(httpx.Request("GET", self.check(answer)))
+                    answer = await self._send("GET", self.check(answer), {})
                 except errors.ForbiddenAddress:
-                    raise Moved(f"{lane(str(request.url))} redirects to a closed address") from None
-        if isinstance(answer, WalletReply):
-            return answer
-        raise Moved(f"{lane(str(request.url))} redirects to another address")
+                    raise Moved(f"{lane(url)} redirects to a closed address") from None
+        return _not_moved(url, answer)
 
-    async def _send(self, request: httpx.Request) -> WalletReply | str:
+    async def post(self, url: str, body: dict[str, Any], headers: Mapping[str, str]) -> WalletReply:
+        """Send a JSON object and return another. Raises ForbiddenAddress and PeerError."""
+        self.check(url)
+        content = exact_json.dumps(body).encode()
+        async with time_limit():
+            answer = await self._send(
+                "POST", url, {"Content-Type": "application/json", **headers}, content
+            )
+        return _not_moved(url, answer)
+
+    async def _send(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
+    ) -> WalletReply | str:
         """Return a JSON object, or the target of a redirect."""
-        where = webhook_addresses.endpoint(str(request.url))
+        where = webhook_addresses.endpoint(url)
         server = f"{where.host}:{where.port}"
         if self._calls:
             await self._calls.take(where.host)
-        for name, value in HEADERS.items():
-            request.headers.setdefault(name, value)
         wait = 0
         try:
-            response = await self._client.send(request, stream=True)
-            async with aclosing(response):
-                wait = _asked_wait(response)
-                if HTTPStatus.MULTIPLE_CHOICES <= response.status_code < HTTPStatus.BAD_REQUEST:
-                    return _target(request, response)
-                body = await _read(response)
-        except httpx.ConnectError as error:
-            raise _unconnected(server, error) from None
-        except httpx.TimeoutException:
-            raise errors.Unreachable(f"no answer of {server} in time") from None
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            if isinstance(error, httpx.InvalidURL) or _BAD_LOCATION in str(error):
-                return ""
-            raise BrokenOff(f"{server} broke off: {type(error).__name__}") from None
+            async with await self._http.send(
+                method, url, {**HEADERS, **headers}, content, seconds=SECONDS
+            ) as answer:
+                wait = _asked_wait(answer)
+                if HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST:
+                    return _target(url, answer)
+                body = await _read(answer)
+        except errors.Unreachable as error:
+            kind = http_client.kind_of(error)
+            problem = PROBLEMS[type(error)].format(server=server, kind=kind)
+            raise type(error)(problem) from None
         finally:
             if wait and self._calls:
                 await self._calls.close(where.host, wait)
-        return _parsed(server, response.status_code, body, wait)
+        return _parsed(server, answer.status, body, wait)
 
 
-def _asked_wait(response: httpx.Response) -> int:
+def _not_moved(url: str, answer: WalletReply | str) -> WalletReply:
+    if isinstance(answer, WalletReply):
+        return answer
+    raise Moved(f"{lane(url)} redirects to another address")
+
+
+def _asked_wait(answer: http_client.Answer) -> int:
     """Return the seconds that a host asks to wait; dates are relative to the host's clock."""
-    if response.status_code not in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+    if answer.status not in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         return 0
-    now = http_client.read_date(response.headers.get("date")) or time.time()
-    wait = http_client.read_retry_after(response.headers.get("retry-after"), int(now * 1000))
-    if not wait and response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
+    now = http_client.read_date(answer.headers.get("date")) or time.time()
+    wait = http_client.read_retry_after(answer.headers.get("retry-after"), int(now * 1000))
+    if not wait and answer.status == HTTPStatus.TOO_MANY_REQUESTS:
         return UNNAMED_SECONDS
     return wait
 
@@ -217,36 +196,24 @@ def lane(url: str) -> str:
     return f"{where.host}:{where.port}"
 
 
-async def _read(response: httpx.Response) -> bytes:
-    body, chunks = b"", 0
-    async for chunk in response.aiter_raw():
-        body, chunks = body + chunk, chunks + 1
-        if chunks > MOST_CHUNKS:
+async def _read(answer: http_client.Answer) -> bytes:
+    body, count = b"", 0
+    async for chunk in answer.chunks():
+        body, count = body + chunk, count + 1
+        if count > MOST_CHUNKS:
             raise errors.BadAnswer(f"the answer comes in more than {MOST_CHUNKS} pieces")
         if len(body) > LONGEST_ANSWER:
             raise errors.BadAnswer(f"the answer is longer than {LONGEST_ANSWER} bytes")
     return body
 
 
-def _target(request: httpx.Request, response: httpx.Response) -> str:
+def _target(url: str, answer: http_client.Answer) -> str:
     """Return the target of a redirect; "", which may not be called, if it can't be read."""
-    location = response.headers.get("location", "")
+    location = answer.headers.get("location", "")
     try:
-        return str(request.url.join(location)) if 0 < len(location) <= LONGEST_URL else ""
-    except (httpx.InvalidURL, ValueError):
+        return urljoin(url, location) if 0 < len(location) <= LONGEST_URL else ""
+    except ValueError:
         return ""
-
-
-def _unconnected(server: str, error: BaseException) -> errors.NotReached:
-    """Return why there is no connection, from the first known cause."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, guarded_transport.NameNotFound):
-            return NoSuchHost(f"{server} is not known to the name servers")
-        if isinstance(cause, ssl.SSLError):
-            return NotSecure(f"no secure connection to {server}")
-        cause = cause.__cause__ or cause.__context__
-    return errors.NotReached(f"no connection to {server}")
 
 
 def failure(server: str, status: int, wait: int = 0) -> errors.PeerError:
@@ -334,11 +301,11 @@ _HOST_PROBLEMS: dict[type[Exception], tuple[payout_account.DetailError, str]] = 
         "{server} can't be used: it isn't a public address.",
     ),
     errors.PeerRefusal: (payout_account.DetailError.HOST_SAYS, "{server} says: {error}"),
-    NoSuchHost: (
+    errors.NoSuchHost: (
         payout_account.DetailError.HOST_UNKNOWN,
         "There's no server at {server}. Check the spelling.",
     ),
-    NotSecure: (
+    errors.NotSecure: (
         payout_account.DetailError.HOST_UNSAFE,
         "{server} has no valid certificate, so it can't be trusted. Ask whoever runs it.",
     ),
@@ -346,7 +313,7 @@ _HOST_PROBLEMS: dict[type[Exception], tuple[payout_account.DetailError, str]] = 
         payout_account.DetailError.HOST_CLOSED,
         "{server} can't be reached: it takes no connections. Try again later.",
     ),
-    BrokenOff: (
+    errors.BrokenOff: (
         payout_account.DetailError.HOST_BROKEN,
         "{server} ended the connection without an answer. Try again later.",
     ),

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.app import connections
-from bot.app.web_server import WebServer
+from bot.core.net.http_client import AppTransport, HttpClient
 from tests.support.raw_http import (
-    NOBODY,
     SECONDS,
-    RawConnection,
     RunningServer,
     get,
     open_web_server,
@@ -132,36 +127,15 @@ async def test_payers_behind_a_proxy_count_and_not_the_proxy() -> None:
         assert [(await caller.answer()).status for caller in paying] == [200] * len(paying)
 
 
-@asynccontextmanager
-async def beside(shop: Shop) -> AsyncIterator[tuple[int, int]]:
-    """A server with a socket for our own calls; yields both ports."""
-    with (
-        socket.create_server(("127.0.0.1", 0), backlog=1024) as strangers,
-        socket.create_server(("127.0.0.1", 0)) as ours,
-    ):
-        server = WebServer(shop, NOBODY, 2.0, own=ours)
-        ended = asyncio.create_task(server.serve([strangers]))
-        try:
-            yield strangers.getsockname()[1], ours.getsockname()[1]
-        finally:
-            shop.open.set()
-            server.should_exit = True
-            await ended
-
-
 @pytest.mark.usefixtures("small")
 async def test_our_own_calls_never_queue_behind_strangers() -> None:
     """Neither behind their connections, which fill the kernel's queue, nor behind their turns."""
     shop = Shop()
-    async with beside(shop) as (port, own):
-        strangers = [
-            RawConnection(*await asyncio.open_connection("127.0.0.1", port))
-            for _ in range(3 * ROOM)
-        ]
+    async with open_web_server(shop) as site:
+        strangers = [await site.connect() for _ in range(3 * ROOM)]
         for caller in strangers:
             await caller.send(get("/slow"))
-        us = RawConnection(*await asyncio.open_connection("127.0.0.1", own))
-        await us.send(get("/"))
-        assert (await us.answer()).status == 200
-        for caller in [*strangers, us]:
-            caller.writer.transport.abort()
+        async with HttpClient(AppTransport(shop)) as us:
+            reply = await us.call("GET", "http://bot.internal/", {}, seconds=SECONDS)
+        assert (reply.status, reply.body) == (200, b"ok")
+        shop.open.set()

@@ -1,4 +1,4 @@
-"""Our own service understands every call of the client, over HTTP."""
+"""Our own service understands every call of the client, over a socket and within the process."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from bot.chat.jobs.client import Client
 from bot.core import errors
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault
+from bot.core.net.http_client import AppTransport, HttpClient
 from bot.service.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
@@ -17,19 +18,27 @@ from tests.support.service_harness import LOOPBACK, NEW, NOON, Clock, make_servi
 
 
 async def with_service(
-    db: Database, clock: Clock, act: Callable[[Client], Awaitable[None]]
+    db: Database, clock: Clock, act: Callable[[Client], Awaitable[None]], *, inside: bool
 ) -> None:
-    """Run a function with a client of our own service, over HTTP."""
+    """Run a function with a client of our own service."""
     vault = Vault("key")
     made = db.run(lambda tx: applications.create(tx, vault, "bot", clock()))
     service = make_service(db, clock, "http://pay.test", allow=LOOPBACK)
-    async with serve_asgi(create_app(service)) as root:
+    app = create_app(service)
+    if inside:
+        http = HttpClient(AppTransport(app))
+        await act(Client("http://bot.internal", made.app_id, made.app_secret, http=http))
+        return
+    async with serve_asgi(app) as root:
         client = Client(root, made.app_id, made.app_secret)
         await act(client)
         await client.close()
 
 
-async def test_our_own_service_understands_every_call(db: Database, clock: Clock) -> None:
+@pytest.mark.parametrize("inside", [True, False])
+async def test_our_own_service_understands_every_call(
+    db: Database, clock: Clock, *, inside: bool
+) -> None:
     webhook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": "abc"}}
     body = NEW | {"notifications": {"webhook": webhook}}
 
@@ -52,4 +61,4 @@ async def test_our_own_service_understands_every_call(db: Database, clock: Clock
         with pytest.raises(errors.NotFound):
             await client.get(made.id)
 
-    await with_service(db, clock, act)
+    await with_service(db, clock, act, inside=inside)

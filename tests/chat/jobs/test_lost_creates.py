@@ -7,7 +7,6 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import httpx
 import pytest
 from structlog.testing import capture_logs
 
@@ -37,7 +36,7 @@ def link(chat: ChatHarness) -> PaymentLink:
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Set the client's timeout to one second."""
-    monkeypatch.setattr(client, "TIMEOUT", httpx.Timeout(1.0))
+    monkeypatch.setattr(client, "SECONDS", 1.0)
 
 
 async def test_a_create_whose_answer_was_lost_is_found_in_the_list(

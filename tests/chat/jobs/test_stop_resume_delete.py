@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
 
 from bot.chat.cards.card_text import seller_card
@@ -142,7 +141,7 @@ async def test_a_stop_that_took_effect_late_is_found_by_the_next_check(
     cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server was still at work when it was asked: the text promises nothing."""
-    monkeypatch.setattr(client, "TIMEOUT", httpx.Timeout(1.0))
+    monkeypatch.setattr(client, "SECONDS", 1.0)
     impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
     calling = RequestJobs(chat, impatient)
     cloud.server.fail("PUT", SLOW)
@@ -209,7 +208,7 @@ async def test_a_press_after_a_delete_is_answered_as_gone(
 async def test_a_server_that_hangs_delays_one_request_and_no_other(
     cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "TIMEOUT", httpx.Timeout(1.0))
+    monkeypatch.setattr(client, "SECONDS", 1.0)
     impatient = Client(cloud.server.url, cloud.server.app_id, cloud.server.app_secret)
     calling = RequestJobs(chat, impatient, instrument="BSV")
     other = chat.add_link(chat.add_person("Ann"))

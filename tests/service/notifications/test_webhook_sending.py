@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from bot.core import exact_json, signing
 from bot.core.database.database import Transaction
 from bot.core.database.vault import Vault
+from bot.core.net.http_client import AppTransport, HttpClient
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
 from bot.service.notifications import notification_queues, outcomes, webhooks
@@ -276,7 +277,7 @@ async def test_a_bug_of_the_bots_receiver_is_a_failed_attempt(service: ServiceHa
 
     await service.pay(await request_with_own_webhook(service))
     async with WebhookSender(
-        service.db, service.vault, service.clock, AllowList(), broken,
+        service.db, service.vault, service.clock, AllowList(), HttpClient(AppTransport(broken)),
         embedded_app_id=service.credentials.app_id,
     ) as bots:  # fmt: skip
         with capture_logs() as lines:
@@ -302,7 +303,8 @@ def listening_inside(
 ) -> WebhookSender:
     """Return a notifier whose own receiver is this one."""
     return WebhookSender(
-        service.db, service.vault, service.clock, AllowList(), receiver.app,
+        service.db, service.vault, service.clock, AllowList(),
+        HttpClient(AppTransport(receiver.app)),
         embedded_app_id=embedded,
     )  # fmt: skip
 

@@ -11,39 +11,30 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import SecretStr
 
 from bot.app.application import Application
 from bot.config import Settings
+from bot.core.net.http_client import HttpClient
 from bot.sandbox.world.world import TOKEN
 from tests.simulation.faults.fault_proxy import Proxy
 from tests.simulation.faults.faulty_product import SimulatedProduct
-from tests.simulation.faults.forwarder import Forwarder
+from tests.simulation.faults.rerouted_calls import ReroutedCalls
 from tests.simulation.product_templates import ASKS_PAYERS, Life
 from tests.support.free_ports import free_port
 
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
 
 class _Whole(Application):
-    """Calls itself by the port `inside`, also where it would need no socket."""
+    """Calls itself by the port `inside`, though it needs no socket."""
 
     def __init__(self, settings: Settings, inside: int, now: Callable[[], int]) -> None:
-        self._inside = inside
+        self._port = inside
         super().__init__(settings, now=now)
 
-    @property
-    def own_port(self) -> int:
-        return super()._own_address()[1]
-
-    def _own_address(self) -> tuple[str, int]:
-        return "127.0.0.1", self._inside
-
-    def _own_receiver(self) -> ASGIApp:
-        return Forwarder(self._own_address)
+    def _make_inside(self) -> HttpClient:
+        return HttpClient(ReroutedCalls(self._port))
 
 
 class WholeProduct(SimulatedProduct):
@@ -76,5 +67,5 @@ class WholeProduct(SimulatedProduct):
             public_url=f"http://127.0.0.1:{self.page_port}",
         )
         application = _Whole(chosen, inside, self.clock)
-        self.page.target, self.service_link.target = port, application.own_port
+        self.page.target, self.service_link.target = port, port
         return Life("bot", application, doors=doors)
