@@ -51,9 +51,9 @@ log = structlog.get_logger()
 CALLBACKS_AT_ONCE = 4
 """The most callback queries answered at the same time."""
 
-OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + downloads.PHOTOS_AT_ONCE + FILES_AT_ONCE + 2
+OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + downloads.PHOTOS_AT_ONCE + FILES_AT_ONCE + 3
 """Connections for everything except messages and inline queries: callbacks, photos, files, the
-profile and health checks, which don't wait for each other."""
+profile, health checks and the poll for updates, which don't wait for each other."""
 
 ANSWER_SECONDS = 3.0
 """Seconds that a start waits for Telegram's first answer, which may refuse the token."""
@@ -69,9 +69,9 @@ class TelegramBots:
     """Set when the first call has ended, or takes so long that payers are served without it."""
 
     def __init__(self, root: str, token: str) -> None:
-        self.messages = make_bot(root, token, SENT_AT_ONCE)
-        self.others = make_bot(root, token, OTHERS_AT_ONCE)
-        self.searches = make_bot(root, token, inline_queries.AT_ONCE)
+        self.messages = transport.make_bot(root, token, SENT_AT_ONCE)
+        self.others = transport.make_bot(root, token, OTHERS_AT_ONCE)
+        self.searches = transport.make_bot(root, token, inline_queries.AT_ONCE)
         self.problem = "not reached yet"
         self.asked = asyncio.Event()
         self._reached = asyncio.Event()
@@ -123,7 +123,7 @@ class TelegramBots:
             await self.messages.initialize()
         except InvalidToken:
             raise errors.ConfigError(["BOT_TOKEN: Telegram rejects it: copy it again"]) from None
-        except (TypeError, ValueError, AttributeError):
+        except transport.UNREADABLE:
             raise TelegramError("getMe's answer can't be read") from None
 
     async def _set_mode(self, url: str | None, secret: str) -> None:
@@ -147,15 +147,6 @@ class TelegramBots:
     async def close(self) -> None:
         for bot in (self.messages, self.others, self.searches):
             await bot.request.shutdown()
-
-
-def make_bot(root: str, token: str, connections: int) -> Bot:
-    """Return a client with its own connections, at most this number."""
-    request = transport.Transport(root, connections)
-    return Bot(
-        token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot",
-        request=request, get_updates_request=request,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,12 +256,12 @@ class TelegramLead:
         self._reconciler = reconciler.Reconciler(db, parts.client, parts.recorder(db), now)
         self._schedule = schedule.Schedule(db, parts.queues, now)
         intake = parts.intake(db, inline)
-        self._poller = Poller(settings.telegram_api_url, parts.token, intake)
+        self._poller = Poller(parts.bots.others, intake)
         self._downloads = downloads.Downloads(parts.bots.others, settings.telegram_api_url, now)
 
     def begin(self, running: running_parts.RunningParts) -> None:
         """Start all parts; they stop with `running`."""
-        running.closers += [self._poller.close, self._downloads.close]
+        running.closers.append(self._downloads.close)
         running.start(self._run(running))
 
     async def _run(self, running: running_parts.RunningParts) -> None:

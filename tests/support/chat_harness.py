@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bot.app.telegram_side import make_bot
 from bot.chat.alerts import alert_text
 from bot.chat.cards import claim_cards
 from bot.chat.cards.claim_cards import claim_reply
@@ -33,6 +32,7 @@ from bot.chat.store import claim_rows, link_rows, seller_rows
 from bot.chat.store.link_rows import CREATING, LIVE, PaymentLink
 from bot.chat.store.post_rows import OWN, VISITED
 from bot.chat.telegram.intake import Intake
+from bot.chat.telegram.transport import make_bot
 from bot.core.database.database import Database, Row, Transaction
 from bot.core.database.vault import Vault
 from bot.core.outbox.queue_policy import Queue

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import structlog
+from telegram.constants import FileSizeLimit
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from bot.chat.conversation import conversation
@@ -38,9 +39,6 @@ PHOTOS_AT_ONCE = 2
 """Photos in memory: one is downloaded while another is reduced."""
 
 READ_SECONDS = 20.0
-
-UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
-"""The errors that the library raises if an answer's shape differs from Telegram's."""
 
 TOO_BIG = "file is too big"
 """Telegram's refusal of a file larger than 20 MB, the most that bots may download."""
@@ -76,7 +74,7 @@ class Downloads:
         """
         try:
             file = await self._bot.get_file(file_id)
-        except UNREADABLE as error:
+        except transport.UNREADABLE as error:
             raise errors.Refused(
                 f"getFile's answer can't be read: {type(error).__name__}"
             ) from None
@@ -96,7 +94,7 @@ class Downloads:
         try:
             found = await self._bot.get_user_profile_photos(user_id, limit=1)
             sizes = sorted(found.photos[0], key=lambda size: size.width) if found.photos else []
-        except UNREADABLE as error:
+        except transport.UNREADABLE as error:
             name = type(error).__name__
             raise errors.Refused(f"getUserProfilePhotos's answer can't be read: {name}") from None
         if not sizes:
@@ -181,7 +179,7 @@ def _delay(retries: queue_policy.RetryTable, error: Exception, attempts: int) ->
 # Photos: prepared in a separate process, and stored.
 
 
-MAX_PHOTO_BYTES = 10_000_000
+MAX_PHOTO_BYTES = FileSizeLimit.PHOTOSIZE_UPLOAD
 """The limit of sendPhoto: photos are never larger, and a larger file isn't accepted as a photo."""
 
 PHOTO_SECONDS = 40.0

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-import httpx
 import structlog
 from fastapi import APIRouter, Request, Response
+from telegram import Bot
+from telegram.error import RetryAfter, TelegramError
 
-from bot.core import errors, exact_json
+from bot.chat.telegram import transport
+from bot.core import errors
 from bot.core.database import database
-from bot.core.net import http_client, request_body
+from bot.core.net import request_body
 from bot.core.outbox import outbox, queue_policy
 
 log = structlog.get_logger()
@@ -101,17 +102,11 @@ class Poller:
 
     def __init__(
         self,
-        root: str,
-        token: str,
+        bot: Bot,
         intake: Intake,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._http = httpx.AsyncClient(
-            timeout=httpx.Timeout(10.0, read=POLL_SECONDS + 10.0),
-            verify=http_client.ssl_context(),
-            trust_env=http_client.may_use_proxy(root),
-        )
-        self._url = f"{root}/bot{token}/getUpdates"
+        self._bot = bot
         self._intake = intake
         self._sleep = sleep
         self._offset: int | None = None
@@ -126,9 +121,11 @@ class Poller:
                 await self._poll_once()
                 failures = 0
                 continue
-            except (errors.PeerError, errors.Unauthorized) as error:
-                wait = errors.requested_wait(error) or wait
-                log.warning("no updates from telegram", reason=str(error), again_in=wait)
+            except TelegramError as error:
+                if isinstance(error, RetryAfter):
+                    wait = transport.retry_after_ms(error) / 1000
+                reason = transport.describe_error(error)
+                log.warning("no updates from telegram", reason=reason, again_in=wait)
             except errors.StorageError as error:  # the database logs the error
                 wait, failures = RETRIES.delay_or_last(1) / 1000, 0
                 log.debug("updates not stored, so not confirmed", reason=str(error))
@@ -137,10 +134,6 @@ class Poller:
             except Exception:
                 log.exception("updates not stored, so not confirmed", again_in=wait)
             await self._sleep(wait)
-
-    async def close(self) -> None:
-        """Close the connection."""
-        await self._http.aclose()
 
     async def _poll_once(self) -> None:
         started = time.monotonic()
@@ -154,22 +147,16 @@ class Poller:
         if ids:
             self._offset = max(ids) + 1
         elif updates:
-            raise errors.BadAnswer("Telegram's updates have no update_id")
+            raise TelegramError("the updates have no update_id")
 
     async def _get_updates(self) -> list[Any]:
-        params = {"timeout": POLL_SECONDS, "allowed_updates": json.dumps(KINDS)}
-        if self._offset is not None:
-            params["offset"] = self._offset
-        try:
-            response = await self._http.post(self._url, data=params)
-            data = exact_json.loads(response.content)
-        except httpx.HTTPError as error:
-            raise errors.Unreachable(type(error).__name__) from None
-        except ValueError:
-            raise errors.BadAnswer("Telegram's answer is no JSON") from None
-        if response.is_success and isinstance(data, dict) and isinstance(data.get("result"), list):
-            return list(data["result"])
-        raise _refusal(response.status_code, data if isinstance(data, dict) else {})
+        args = {"timeout": POLL_SECONDS, "allowed_updates": KINDS, "offset": self._offset}
+        updates = await transport.call(
+            self._bot, "getUpdates", args, POLL_SECONDS + transport.READ_SECONDS
+        )
+        if not isinstance(updates, list):
+            raise TelegramError("the answer has no list of updates")
+        return updates
 
 
 def webhook_router(intake: Intake, secret: str) -> APIRouter:
@@ -241,14 +228,6 @@ def _has_id(update: Any) -> bool:
 
 def _is_update(update: Any) -> bool:
     return _has_id(update) and all(isinstance(update.get(kind, {}), dict) for kind in KINDS)
-
-
-def _refusal(status: int, data: dict[str, Any]) -> errors.PeerError | errors.Unauthorized:
-    description = str(data.get("description", status))
-    if status in {401, 404}:
-        return errors.Unauthorized("Telegram refuses the token")
-    wait = _object(data.get("parameters")).get("retry_after")
-    return errors.Overloaded(description, float(wait) if isinstance(wait, int) else None)
 
 
 async def _read_update(request: Request) -> dict[str, Any]:

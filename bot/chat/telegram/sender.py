@@ -11,11 +11,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from telegram import InputFile, InputMediaPhoto, LinkPreviewOptions
-from telegram import Message as TelegramMessage
 from telegram.constants import ParseMode
 from telegram.error import BadRequest, TelegramError, TimedOut
 
@@ -148,21 +147,16 @@ class Sender:
     async def _perform(self, attempt: _Attempt) -> None:
         if not self._may_call():
             raise errors.StorageError("another replica may lead by now")
-        sent = message_calls.SentMessage()
         try:
             async with asyncio.timeout(CALL_SECONDS):
-                sent = _sent_message(await self._make(attempt.call))
+                answer = await self._make(attempt.call)
         except TimeoutError:
             await self._fail(attempt, TimedOut(f"no answer in {CALL_SECONDS:.0f} s"))
             return
         except TelegramError as error:
             await self._fail(attempt, error)
             return
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            if not transport.last_call_accepted():
-                await self._fail(attempt, TelegramError(f"unreadable answer: {error!r}"))
-                return
-            log.warning("telegram's answer can't be read", method=attempt.call.method)
+        sent = _sent_message(answer, attempt.call.method)
         await self._db.transaction_until_stored(lambda tx: self._settle_sent(tx, attempt, sent))
 
     def _settle_sent(
@@ -324,8 +318,8 @@ class Sender:
     def _count(self, tx: database.Transaction, message: outbox.Message, label: str) -> None:
         tx.count("telegram_messages", message.body.method, CLASS_LABELS[message.priority], label)
 
-    async def _make(self, call: message_calls.Call) -> object:
-        """Make the call and return Telegram's answer; the library uses the Bot API's names.
+    async def _make(self, call: message_calls.Call) -> Any:
+        """Make the call and return its result as JSON.
 
         A refused call is repeated without button styles, because a Bot API server may refuse
         unknown fields.
@@ -340,9 +334,8 @@ class Sender:
             args["media"] = InputMediaPhoto(_media(call), **caption)
         elif call.method in UPLOADS:
             args[UPLOADS[call.method]] = _media(call)
-        method = getattr(self._bot, call.method)
         try:
-            return await method(**args)
+            return await transport.call(self._bot, call.method, args)
         except BadRequest as error:
             plain = replies.without_styles(args.get("reply_markup"))
             if (
@@ -350,7 +343,7 @@ class Sender:
                 or transport.classify(error, 1).kind is not transport.FailureKind.REFUSED
             ):
                 raise
-            return await method(**{**args, "reply_markup": plain})
+            return await transport.call(self._bot, call.method, {**args, "reply_markup": plain})
 
 
 def _about_picture(failure: transport.Failure, call: message_calls.Call) -> transport.Failure:
@@ -385,12 +378,16 @@ def _media(call: message_calls.Call) -> InputFile | str:
     return str(call.picture)
 
 
-def _sent_message(answer: object) -> message_calls.SentMessage:
-    if not isinstance(answer, TelegramMessage):
-        return message_calls.SentMessage()
-    return message_calls.SentMessage(
-        answer.message_id, answer.photo[-1].file_id if answer.photo else None
-    )
+def _sent_message(result: Any, method: str) -> message_calls.SentMessage:
+    """Read the result of an accepted call; another Bot API server may leave out fields."""
+    match result:
+        case {"message_id": int(number), "photo": [*_, {"file_id": str(file_id)}]}:
+            return message_calls.SentMessage(number, file_id)
+        case {"message_id": int(number)}:
+            return message_calls.SentMessage(number)
+    if result is not True:
+        log.warning("telegram's answer can't be read", method=method)
+    return message_calls.SentMessage()
 
 
 def _forget_post(tx: database.Transaction, call: message_calls.Call) -> None:

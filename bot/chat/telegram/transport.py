@@ -1,138 +1,81 @@
-"""Calls of the Bot API: their transport, the consequences of failures, and the bot's profile.
-
-An accepted call is never repeated, even if the library can't read the answer: other Bot API servers
-may send fewer fields than Telegram. So the transport keeps the answer.
-"""
+"""Calls of the Bot API: their clients, the consequences of failures, and the bot's profile."""
 
 from __future__ import annotations
 
-import asyncio
-from contextvars import ContextVar
+import warnings
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit
+from typing import Any
 
 import httpx
 import structlog
-from telegram import BotCommand
+from telegram import Bot, BotCommand
 from telegram.error import (
     BadRequest,
     ChatMigrated,
+    EndPointNotFound,
     Forbidden,
     InvalidToken,
     NetworkError,
     RetryAfter,
     TelegramError,
-    TimedOut,
 )
 from telegram.request import HTTPXRequest
+from telegram.warnings import PTBUserWarning
 
 from bot.chat.conversation import commands
 from bot.chat.model import payloads
-from bot.core import exact_json
-from bot.core.net import guarded_transport, http_client, post_client, webhook_addresses
+from bot.core.net import http_client
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
-
-if TYPE_CHECKING:
-    from telegram import Bot
-    from telegram.request import RequestData
-
 
 log = structlog.get_logger()
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 
-FORM = "application/x-www-form-urlencoded"
+UNREADABLE = (AttributeError, KeyError, RecursionError, TypeError, ValueError)
+"""The errors that the library raises if an answer's shape differs from Telegram's."""
 
-_answer: ContextVar[bytes] = ContextVar("answer", default=b"")
-
-
-class Transport(HTTPXRequest):
-    """A transport that keeps the answer of each task's last call, if the call succeeded.
-
-    Calls without a file use `PostClient`, which takes a quarter of the processor time, unless the
-    server is reached through a proxy. `connections` is the limit of httpx's connections.
-    """
-
-    def __init__(self, root: str, connections: int) -> None:
-        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-        super().__init__(
-            connection_pool_size=connections,
-            connect_timeout=CONNECT_SECONDS,
-            read_timeout=READ_SECONDS,
-            pool_timeout=READ_SECONDS,
-            httpx_kwargs={
-                "limits": limits,
-                "verify": http_client.ssl_context(),
-                "trust_env": http_client.may_use_proxy(root),
-            },
-        )
-        self._posts = None if http_client.has_proxy(root) else _post_client(root)
-
-    async def shutdown(self) -> None:
-        await super().shutdown()
-        if self._posts is not None:
-            await self._posts.close()
-
-    async def do_request(
-        self,
-        url: str,
-        method: str,
-        request_data: RequestData | None = None,
-        *given: Any,
-        **named: Any,
-    ) -> tuple[int, bytes]:
-        """Make one call, like the library's BaseRequest."""
-        _answer.set(b"")
-        if self._posts is None or request_data is None or request_data.contains_files:
-            code, payload = await super().do_request(url, method, request_data, *given, **named)
-        else:
-            code, payload = await _post(self._posts, url, request_data)
-        if httpx.codes.is_success(code):
-            _answer.set(payload)
-        return code, payload
+# The library would rather have its own methods called; `call` says why they aren't.
+warnings.filterwarnings("ignore", "Please use 'Bot", PTBUserWarning)
 
 
-def last_call_accepted() -> bool:
-    """True if the last call of this task was answered with 2xx and `ok` true."""
-    try:
-        data = exact_json.loads(_answer.get())
-    except ValueError:
-        return False
-    return isinstance(data, dict) and data.get("ok") is True
-
-
-def _post_client(root: str) -> post_client.PostClient:
-    """Return a client that may connect to a private address."""
-    allow = webhook_addresses.AllowList(frozenset([urlsplit(root).hostname or ""]))
-    headers = {"User-Agent": HTTPXRequest.USER_AGENT, "Content-Type": FORM}
-    return post_client.PostClient(
-        guarded_transport.GuardedDialler(allow),
-        http_client.ssl_context(),
-        headers,
-        seconds=CONNECT_SECONDS,
-        longest=guarded_transport.MOST_READ,
+def make_bot(root: str, token: str, connections: int) -> Bot:
+    """Return a client with its own connections, at most this number."""
+    request = HTTPXRequest(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        pool_timeout=READ_SECONDS,
+        proxy=http_client.proxy_for(root),
+        httpx_kwargs={
+            "limits": httpx.Limits(
+                max_connections=connections, keepalive_expiry=http_client.KEPT_SECONDS
+            ),
+            "verify": http_client.ssl_context(),
+            "trust_env": False,
+        },
     )
+    return Bot(
+        token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot",
+        request=request, get_updates_request=request,
+    )  # fmt: skip
 
 
-async def _post(
-    posts: post_client.PostClient, url: str, request_data: RequestData
-) -> tuple[int, bytes]:
-    """Send a form; raise the library's errors, caused by the httpx errors that `classify` knows."""
-    body = urlencode(request_data.json_parameters).encode()
-    limit = asyncio.timeout(READ_SECONDS)
+async def call(
+    bot: Bot, method: str, args: dict[str, Any], read_seconds: float | None = None
+) -> Any:
+    """Make a call and return the result as JSON. Raises TelegramError.
+
+    The library's own methods parse a result before they return it. Other Bot API servers may send
+    fewer fields than Telegram, and then an accepted call would seem to have failed.
+    """
     try:
-        async with limit:
-            reply = await posts.post(url, {}, body)
-            return reply.status, await reply.read(READ_SECONDS)
-    except TimeoutError:
-        slow = httpx.ReadTimeout if limit.expired() else httpx.ConnectTimeout
-        raise TimedOut from slow("")
-    except httpx.HTTPError as error:
-        raise NetworkError(f"{type(error).__name__}: {error}") from error
+        return await bot.do_api_request(
+            method, args, read_timeout=read_seconds or bot.request.read_timeout
+        )
+    except UNREADABLE as error:
+        raise TelegramError(f"the answer can't be read: {type(error).__name__}") from error
 
 
 # Failed calls: their consequences for the message, and their text in the log.
@@ -246,10 +189,10 @@ def classify(error: TelegramError, attempts: int) -> Failure:
             kind, value = FailureKind.PICTURE, LONGEST_DELAY
         case Forbidden() if attempts > 1:  # at the first attempt, the chat may just have reopened
             kind, value = FailureKind.CHAT_CLOSED, 0
-        case InvalidToken() if "not found" in error.message.lower():
+        case InvalidToken() | EndPointNotFound() if "not found" in _own_words(error):
             kind, note = FailureKind.UNKNOWN_METHOD, "the server knows no such method"
             value = LONGEST_DELAY
-        case InvalidToken():
+        case InvalidToken() | EndPointNotFound():
             note, value = "Telegram refuses the token", LONGEST_DELAY
         case BadRequest():
             kind, note = _kind_by_words(error), error.message
@@ -261,6 +204,12 @@ def classify(error: TelegramError, attempts: int) -> Failure:
     return Failure(kind, note, value)
 
 
+def _own_words(error: TelegramError) -> str:
+    """Return Telegram's words about a token or a method, which `do_api_request` replaces."""
+    replaced = error.__cause__
+    return (replaced if isinstance(replaced, InvalidToken) else error).message.lower()
+
+
 def _kind_by_words(error: TelegramError) -> FailureKind:
     words = error.message.lower()
     found = (kind for part, kind in BAD_REQUESTS.items() if part in words)
@@ -270,20 +219,25 @@ def _kind_by_words(error: TelegramError) -> FailureKind:
 def _is_uncertain(error: TelegramError) -> bool:
     """True if the call may have succeeded: it was sent, and there is no conclusive answer.
 
-    A 5xx or an answer that isn't JSON is not conclusive.
+    A 5xx or an answer that can't be read is not conclusive.
     """
     cause = error.__cause__
     if isinstance(cause, httpx.HTTPError):
         return not isinstance(cause, UNSENT)
-    is_unreadable = isinstance(cause, ValueError | TelegramError)
+    is_unreadable = isinstance(cause, (*UNREADABLE, TelegramError))
     is_unclear = isinstance(error, NetworkError) and cause is None
     return is_unreadable or (is_unclear and TOO_MANY not in error.message.lower())
 
 
 def describe_error(error: TelegramError) -> str:
-    """Describe an error without any address, because addresses contain the token."""
+    """Describe an error without any address, because addresses contain the token.
+
+    The text of an answer that is no JSON, such as a proxy's page, is left out.
+    """
     cause = error.__cause__
-    return type(cause).__name__ if isinstance(cause, httpx.HTTPError) else error.message
+    if isinstance(cause, httpx.HTTPError):
+        return type(cause).__name__
+    return error.message.partition(". Parsing the server response")[0]
 
 
 def retry_after_ms(error: RetryAfter) -> int:

@@ -292,11 +292,6 @@ def proxy_for(url: str) -> str | None:
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
-def has_proxy(url: str) -> bool:
-    """True if the environment names a proxy that may be used for `url`."""
-    return may_use_proxy(url) and not {"http", "https", "all"}.isdisjoint(getproxies())
-
-
 def read_retry_after(header: str | None, now: int) -> int:
     """Return the seconds of a Retry-After header (RFC 9110 section 10.2.3); 0 if unusable."""
     text = (header or "").strip()

@@ -14,8 +14,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from bot.app.telegram_side import make_bot
 from bot.chat.telegram.downloads import Downloads
+from bot.chat.telegram.transport import make_bot
 from bot.core.errors import BadAnswer, Overloaded, PictureError, Refused, Unreachable
 from tests.support.asgi_server import serve_asgi
 from tests.support.service_harness import Clock

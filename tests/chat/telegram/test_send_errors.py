@@ -16,6 +16,15 @@ def caused(error: telegram.TelegramError, cause: Exception) -> telegram.Telegram
     return error
 
 
+def replaced(words: str) -> list[telegram.TelegramError]:
+    """Return the errors that `do_api_request` raises in place of one about the token."""
+    told = "Either the bot token was rejected by Telegram or the endpoint does not exist."
+    return [
+        caused(error, telegram.InvalidToken(words))
+        for error in (telegram.InvalidToken(told), telegram.EndPointNotFound("no endpoint"))
+    ]
+
+
 LOST = [
     caused(telegram.TimedOut(), httpx.ReadTimeout("")),
     caused(telegram.TimedOut(), httpx.WriteTimeout("")),
@@ -25,6 +34,7 @@ LOST = [
     telegram.NetworkError("Bad Gateway"),
     caused(telegram.NetworkError("Bad Gateway (502)"), telegram.TelegramError("Invalid")),
     caused(telegram.TelegramError("Invalid server response"), ValueError("no JSON")),
+    caused(telegram.TelegramError("the answer can't be read: KeyError"), KeyError("result")),
 ]
 UNSENT = [
     caused(telegram.NetworkError("x"), httpx.ConnectError("")),
@@ -33,7 +43,6 @@ UNSENT = [
     caused(telegram.NetworkError("x"), RuntimeError("not initialized")),
     telegram.NetworkError("Too Many Requests (429)"),
     telegram.Conflict("another one"),
-    telegram.EndPointNotFound("x"),
 ]
 POINTLESS = [
     "Message is not modified: specified new message content",
@@ -66,6 +75,8 @@ def test_a_call_that_did_not_arrive_is_retried_and_not_uncertain(
         (telegram.Forbidden("Forbidden: bot was blocked by the user"), FailureKind.CHAT_CLOSED, 0),
         (telegram.InvalidToken("Unauthorized"), FailureKind.NOT_SENT, LONGEST_DELAY),
         (telegram.InvalidToken("Not Found"), FailureKind.UNKNOWN_METHOD, LONGEST_DELAY),
+        *((error, FailureKind.NOT_SENT, LONGEST_DELAY) for error in replaced("Unauthorized")),
+        *((error, FailureKind.UNKNOWN_METHOD, LONGEST_DELAY) for error in replaced("Not Found")),
         (telegram.BadRequest("Can't parse entities"), FailureKind.REFUSED, LONGEST_DELAY),
         (telegram.BadRequest("Message is too long"), FailureKind.REFUSED, LONGEST_DELAY),
         *((telegram.BadRequest(words), FailureKind.POINTLESS, 0) for words in POINTLESS),
@@ -99,3 +110,10 @@ def test_no_failure_contains_the_address_with_the_token() -> None:
     address = f"https://api.telegram.org/bot{TOKEN}/sendMessage"
     error = caused(telegram.NetworkError(f"httpx.ConnectError: {address}"), httpx.ConnectError("x"))
     assert classify(error, 1) == Failure(FailureKind.NOT_SENT, "ConnectError", RETRIES.delays[0])
+
+
+def test_a_page_of_a_proxy_is_left_out_of_the_log() -> None:
+    page = b"<html>You asked for https://api.telegram.org/bot42:secret/sendMessage</html>"
+    words = f"Bad Gateway (502). Parsing the server response {page!r} failed"
+    error = caused(telegram.NetworkError(words), telegram.TelegramError("Invalid server response"))
+    assert classify(error, 1).note == "Telegram's answer was lost: Bad Gateway (502)"

@@ -12,14 +12,13 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from structlog.testing import capture_logs
 
-from bot.app.telegram_side import make_bot
 from bot.chat.alerts import alert_text
 from bot.chat.model.payloads import CardMessage, TextMessage, new_message
 from bot.chat.model.queues import SENT_AT_ONCE, make_queues
 from bot.chat.model.replies import TEXT_LIMIT, Reply
 from bot.chat.store.link_rows import CREATING
 from bot.chat.telegram.sender import Sender
-from bot.chat.telegram.transport import MAX_ATTEMPTS, RETRIES
+from bot.chat.telegram.transport import MAX_ATTEMPTS, RETRIES, make_bot
 from bot.core.database.database import Database
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
@@ -271,8 +270,9 @@ async def test_for_an_unknown_method_alerts_wait_and_other_messages_are_given_up
     assert seen(sam.chat) == ["paid"]
 
 
+@pytest.mark.parametrize("result", [{"message_id": 5}, {"date": 1}, [], "sent", None])
 async def test_an_accepted_call_with_an_unreadable_answer_is_not_repeated(
-    sending: SenderHarness, sam: Person
+    sending: SenderHarness, sam: Person, result: object
 ) -> None:
     """Another server of the Bot API may answer `ok` and little more."""
     calls = 0
@@ -280,7 +280,7 @@ async def test_an_accepted_call_with_an_unreadable_answer_is_not_repeated(
     async def answer_little(_request: Request) -> JSONResponse:
         nonlocal calls
         calls += 1
-        return JSONResponse({"ok": True, "result": {"message_id": calls}})
+        return JSONResponse({"ok": True, "result": result})
 
     app = Starlette(routes=[Route("/bot{rest:path}", answer_little, methods=["POST"])])
     async with serve_asgi(app) as root:

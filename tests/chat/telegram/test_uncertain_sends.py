@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
 
-from bot.app.telegram_side import make_bot
 from bot.chat.model.payloads import Alert, AlertPayment
 from bot.chat.model.queues import SENT_AT_ONCE
 from bot.chat.telegram import sender
 from bot.chat.telegram.sender import Sender
-from bot.chat.telegram.transport import RETRIES
+from bot.chat.telegram.transport import RETRIES, make_bot
 from bot.core.outbox.queue_policy import ALERT
 from bot.sandbox.world.world import TOKEN
 from tests.support.chat_harness import ChatHarness, telegram_of

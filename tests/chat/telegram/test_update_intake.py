@@ -22,6 +22,7 @@ from bot.chat.telegram.intake import (
     lane_of,
     webhook_router,
 )
+from bot.chat.telegram.transport import make_bot
 from bot.core import exact_json
 from bot.core.net import request_body
 from bot.sandbox.world.world import TOKEN
@@ -84,7 +85,8 @@ class Polling:
     def __init__(self, chat: ChatHarness, telegram: ScriptedServer) -> None:
         self.telegram = telegram
         self.waits: list[float] = []
-        self.poller = Poller(telegram.url, TOKEN, chat.intake, self._sleep)
+        self.bot = make_bot(telegram.url, TOKEN, 1)
+        self.poller = Poller(self.bot, chat.intake, self._sleep)
 
     async def _sleep(self, seconds: float) -> None:
         self.waits.append(seconds)
@@ -106,7 +108,7 @@ async def polling(chat: ChatHarness, *answers: bytes) -> AsyncIterator[Polling]:
         yield made
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await made.poller.close()
+        await made.bot.request.shutdown()
 
 
 async def test_a_poll_is_long_and_names_the_kinds_of_updates(chat: ChatHarness) -> None:
@@ -166,7 +168,9 @@ FAILURES = {
     "cut": CUT,
     "no JSON": http_response(200, b"{"),
     "no result": http_response(200, {"ok": True}),
+    "no list": http_response(200, {"ok": True, "result": {}}),
     "not an object": http_response(200, [1]),
+    "too deep": http_response(200, b"[" * 100_000 + b"]" * 100_000),
     "wrong token": refused(401),
     "odd parameters": http_response(500, {"ok": False, "parameters": [1]}),
     "odd wait": refused(429, retry_after="soon"),
@@ -364,13 +368,13 @@ async def test_against_the_sandbox_every_update_arrives_once_and_is_confirmed(
     chat: ChatHarness,
 ) -> None:
     sam = chat.add_person()
-    async with serving(chat.world) as bot:
-        poller = Poller(str(bot.http.base_url).rstrip("/"), TOKEN, chat.intake)
-        task = asyncio.create_task(poller.run())
+    async with serving(chat.world) as telegram:
+        bot = make_bot(str(telegram.http.base_url).rstrip("/"), TOKEN, 1)
+        task = asyncio.create_task(Poller(bot, chat.intake).run())
         for number in range(5):
             sam.send(f"{number}")
         await chat.world.wait_for(lambda: chat.world.polls and not chat.world.updates.pending)
         assert len(stored(chat)) == 5
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await poller.close()
+        await bot.request.shutdown()
