@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from telegram.constants import SUPPORTED_WEBHOOK_PORTS, FloodLimit
 
 from bot import config
 from bot.core.errors import ConfigError
@@ -29,6 +30,15 @@ def test_without_any_setting_the_defaults_hold() -> None:
         "sqlite:///data/bot.db",
     )
     assert config.secrets(settings) == []
+
+
+def test_the_limits_of_telegram_are_those_that_python_telegram_bot_knows() -> None:
+    """They are copied, because commands that don't serve start without the library."""
+    settings = config.load()
+    assert list(config.WEBHOOK_PORTS) == SUPPORTED_WEBHOOK_PORTS
+    assert settings.telegram_rate == Rate(FloodLimit.MESSAGES_PER_SECOND, 1)
+    assert settings.telegram_chat_rate == Rate(FloodLimit.MESSAGES_PER_SECOND_PER_CHAT, 1)
+    assert settings.telegram_group_rate == Rate(FloodLimit.MESSAGES_PER_MINUTE_PER_GROUP, 60)
 
 
 WEBHOOK = {"TELEGRAM_MODE": "webhook"}

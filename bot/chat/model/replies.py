@@ -12,6 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from telegram import CopyTextButton, InlineKeyboardButton, InlineKeyboardMarkup
+from telegram.constants import (
+    InlineKeyboardButtonLimit,
+    InlineQueryLimit,
+    KeyboardButtonStyle,
+    MessageLimit,
+)
+
 from bot.core.text import translations
 
 # Replies: a text with buttons, as data, and escaping of what people typed.
@@ -20,12 +28,12 @@ from bot.core.text import translations
 Action = tuple[str, ...]  # all data of a button press: ("card", listing_id)
 Rows = tuple[tuple["Button", ...], ...]
 
-# core.telegram.org/bots/api, in UTF-16 code units after parsing.
-TEXT_LIMIT = 4096
-CAPTION_LIMIT = 1024
+# In UTF-16 code units after parsing.
+TEXT_LIMIT = MessageLimit.MAX_TEXT_LENGTH
+CAPTION_LIMIT = MessageLimit.CAPTION_LENGTH
 
-SUCCESS, DANGER = "success", "danger"
-"""Styles of buttons, green and red (core.telegram.org/bots/api, InlineKeyboardButton)."""
+SUCCESS, DANGER = KeyboardButtonStyle.SUCCESS.value, KeyboardButtonStyle.DANGER.value
+"""Styles of buttons, green and red."""
 
 _TAG = re.compile(r"<[^<>]*>")
 _RIGHT_TO_LEFT = frozenset(["R", "AL", "AN"])
@@ -176,10 +184,9 @@ def _broken(line: str) -> str:
     return _JOINTS.sub(WORD_JOINER, without_numbers)
 
 
-# core.telegram.org/bots/api: InlineKeyboardButton, CopyTextButton; the first in bytes.
-MAX_DATA = 64
-MAX_COPY = 256
-MAX_QUERY = 256
+MAX_DATA = InlineKeyboardButtonLimit.MAX_CALLBACK_DATA  # bytes
+MAX_COPY = InlineKeyboardButtonLimit.MAX_COPY_TEXT
+MAX_QUERY = InlineQueryLimit.MAX_QUERY_LENGTH
 MAX_URL = 2048
 _MAX_LABEL = 64  # our own limit: clients cut longer labels anyway
 
@@ -243,7 +250,7 @@ _UNSOUND = re.compile(r"[\s\x00-\x20\x7f\ud800-\udfff]")
 
 
 def encode_data(action: Action) -> str:
-    """Encode an action as callback data of at most 64 bytes.
+    """Encode an action as callback data of at most MAX_DATA bytes.
 
     Raises ValueError for an action that `decode_data` would not return, which is a bug.
     """
@@ -265,14 +272,14 @@ def decode_data(data: str) -> Action | None:
 
 
 def markup(rows: Rows) -> dict[str, Any] | None:
-    """Return the InlineKeyboardMarkup, or None if it would have no buttons.
+    """Return the InlineKeyboardMarkup as JSON, or None if it would have no buttons.
 
     Buttons are left out if Telegram would refuse the link, or if the text is too long to copy: the
     message contains both anyway.
     """
     keyboard = [[_button(button) for button in row if _is_possible(button)] for row in rows]
     kept = [row for row in keyboard if row]
-    return {"inline_keyboard": kept} if kept else None
+    return InlineKeyboardMarkup(kept).to_dict() if kept else None
 
 
 def is_question(keyboard: dict[str, Any] | None) -> bool:
@@ -286,13 +293,11 @@ def is_question(keyboard: dict[str, Any] | None) -> bool:
 def without_styles(keyboard: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return a keyboard without button styles; None if no button has a style."""
     rows = keyboard["inline_keyboard"] if keyboard else []
-    if not any("style" in button for row in rows for button in row):
-        return None
-    plain = [[{**button} for button in row] for row in rows]
-    for row in plain:
-        for button in row:
-            button.pop("style", None)
-    return {"inline_keyboard": plain}
+    plain = [
+        [{name: button[name] for name in button if name != "style"} for button in row]
+        for row in rows
+    ]
+    return None if plain == rows else {"inline_keyboard": plain}
 
 
 def linkable(url: str) -> bool:
@@ -312,14 +317,12 @@ def _is_possible(button: Button) -> bool:
     return button.copy is None or 1 <= units(button.copy) <= MAX_COPY
 
 
-def _button(button: Button) -> dict[str, Any]:
-    label = {"text": shortened(button.label, _MAX_LABEL)}
-    if button.style is not None:
-        label["style"] = button.style
-    if button.action is not None:
-        return {**label, "callback_data": encode_data(button.action)}
-    if button.url is not None:
-        return {**label, "url": button.url}
-    if button.copy is not None:
-        return {**label, "copy_text": {"text": button.copy}}
-    return {**label, "switch_inline_query": shortened(button.share or "", MAX_QUERY)}
+def _button(button: Button) -> InlineKeyboardButton:
+    return InlineKeyboardButton(
+        shortened(button.label, _MAX_LABEL),
+        callback_data=None if button.action is None else encode_data(button.action),
+        url=button.url,
+        copy_text=None if button.copy is None else CopyTextButton(button.copy),
+        switch_inline_query=None if button.share is None else shortened(button.share, MAX_QUERY),
+        style=button.style,
+    )
