@@ -10,11 +10,11 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
 
 from bot.core import errors
 from bot.service.api import (
@@ -23,7 +23,7 @@ from bot.service.api import (
     goods_routes,
     request_routes,
 )
-from bot.service.http import callers, openapi, responses, routes
+from bot.service.http import callers, openapi, responses
 from bot.service.pages import (
     email_routes,
     page_cache,
@@ -37,20 +37,14 @@ from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 # `/openapi.json`, the contract for machines.
-
-
-openapi_router = APIRouter(include_in_schema=False)
 
 
 @lru_cache(maxsize=4)
 def openapi_document(public_url: str) -> dict[str, Any]:
     """Build the OpenAPI document at a public address; cached."""
     routers = (
-        request_routes.quick,
         request_routes.router,
         goods_routes.router,
         goods_routes.files_router,
@@ -64,16 +58,14 @@ def openapi_document(public_url: str) -> dict[str, Any]:
     return openapi.document(routers, public_url)
 
 
-@openapi_router.get("/openapi.json")
-async def show_openapi(service: callers.ServiceDep) -> responses.TextResponse:
-    text = _openapi_text(service.public_url)
-    return responses.TextResponse(text, 200, responses.HEADERS, JSONResponse.media_type)
+async def show_openapi(request: Request) -> Response:
+    text = _openapi_text(callers.state_of(request).service.public_url)
+    return Response(text, headers=responses.HEADERS, media_type="application/json")
 
 
 @lru_cache(maxsize=1)
-def _openapi_text(public_url: str) -> responses.Text:
-    document = JSONResponse(openapi_document(public_url))
-    return responses.Text.of(bytes(document.body).decode())
+def _openapi_text(public_url: str) -> bytes:
+    return bytes(JSONResponse(openapi_document(public_url)).body)
 
 
 # The application.
@@ -94,27 +86,24 @@ PROGRAMS = (
 )
 """Addresses for programs, whose errors are JSON whatever they accept."""
 
-ROUTERS = (
-    request_routes.quick,
-    pay_routes.router,
-    pay_routes.checkout_router,
-    receipt.file_router,
-    receipt.receipt_router,
-    email_routes.router,
-    request_routes.public_router,
-    request_routes.router,
-    site_routes.privacy_router,
-    delivery_routes.router,
-    checkout_routes.payout_router,
-    checkout_routes.router,
-    goods_routes.files_router,
-    goods_routes.router,
-    goods_routes.public_router,
-    checkout_routes.hint_router,
-    openapi_router,
-    site_routes.router,
-    site_routes.docs_router(openapi_document),
+ROUTES: tuple[BaseRoute, ...] = (
+    *pay_routes.router.routes,
+    *request_routes.public_router.routes,
+    *request_routes.router.routes,
+    *receipt.router.routes,
+    *email_routes.router.routes,
+    *delivery_routes.router.routes,
+    *checkout_routes.payout_router.routes,
+    *checkout_routes.router.routes,
+    *goods_routes.files_router.routes,
+    *goods_routes.router.routes,
+    *goods_routes.public_router.routes,
+    *checkout_routes.hint_router.routes,
+    *site_routes.ROUTES,
+    site_routes.docs_route(openapi_document),
+    Route("/openapi.json", show_openapi, middleware=responses.COMPRESSED),
 )
+"""In the order in which they are tried: the frequent ones first."""
 
 NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
 """Without this, the framework looks for OpenTelemetry providers at each call."""
@@ -140,10 +129,7 @@ def create_app(service: callers.Service) -> callers.ServiceApp:
     )
     app.running = callers.ServiceState(service)
     app.state.live, app.state.page_cache = page_cache.LiveParts(), page_cache.PageCache(service)
-    for router in ROUTERS:
-        app.router.routes.extend(router.routes)  # `include_router` costs each call as much again
-    quick = [*request_routes.quick.routes, *pay_routes.router.routes]
-    app.add_middleware(routes.QuickRoutes, routes=quick)
+    app.router.routes.extend(ROUTES)  # `include_router` costs each call as much again
     app.add_exception_handler(HTTPException, _http_error)
     for kind, refusal_of in REFUSALS.items():
         app.add_exception_handler(kind, _handler(refusal_of))
@@ -182,10 +168,5 @@ async def _http_error(request: Request, error: Any) -> Response:
 
 def _allowed(path: str) -> str:
     """Return the methods of all routes at an address; the framework lists one route's."""
-    here = (
-        route
-        for router in ROUTERS
-        for route in router.routes
-        if isinstance(route, APIRoute) and route.path_regex.match(path)
-    )
+    here = (route for route in ROUTES if isinstance(route, Route) and route.path_regex.match(path))
     return ", ".join(sorted({method for route in here for method in route.methods or ()}))

@@ -5,16 +5,16 @@ A seller confirms or rejects a checkout if its rail can't know whether the money
 
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from bot.core import errors
 from bot.core.database import database
 from bot.core.net import request_body
 from bot.service.checkouts import checkout, checkout_rows, claiming, polling
-from bot.service.http import call_inputs, callers, documented_failures, openapi, responses, routes
+from bot.service.http import call_inputs, callers, documented_failures, openapi, responses
 from bot.service.payouts import payout_account
 from bot.service.requests import idempotency, request_commands
 from bot.service.wire import body_parsing, goods_and_payouts
@@ -190,22 +190,20 @@ async def remove(
 # `/hints`: a wallet says that money has arrived, so that it is polled sooner.
 
 
-hint_router = APIRouter(tags=["wallets"], route_class=routes.PlainRoute)
-HINT_PARAMETERS = [
-    {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
-    {
-        "name": "token",
-        "in": "path",
-        "required": True,
-        "description": "Only the wallet that made the invoice knows it.",
-        "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
-    },
+hint_router = APIRouter(tags=["wallets"])
+
+HintToken: TypeAlias = Annotated[
+    str,
+    Path(
+        description="Only the wallet that made the invoice knows it.",
+        json_schema_extra={"pattern": "^[0-9a-f]{32}$"},
+    ),
 ]
+"""The pattern is only documented: any other token is unknown (404), not malformed (400)."""
 
 
-@hint_router.api_route(
+@hint_router.post(
     f"{callers.HINT_PATH}/{{id}}/{{token}}",
-    methods=["POST"],
     operation_id="hint",
     summary="Hint that money may have come",
     status_code=204,
@@ -213,14 +211,17 @@ HINT_PARAMETERS = [
         204: {"description": "The wallet is asked at once."},
         **documented_failures.failures(404, 413, 429, overrides=documented_failures.HINT_FAILURES),
     },
-    openapi_extra=openapi.OPEN | {"parameters": HINT_PARAMETERS},
+    openapi_extra=openapi.OPEN,
 )
-async def hear(request: Request) -> Response:
+async def hear(
+    checkout_id: call_inputs.RowId,
+    token: HintToken,
+    request: Request,
+    service: callers.ServiceDep,
+) -> Response:
     """Queue a look at the checkout's wallet, whatever the body says: it proves nothing."""
-    service = callers.state_of(request).service
-    checkout_id, token = request.path_params["id"], request.path_params["token"]
     if not callers.is_genuine_hint(service.payer_key, checkout_id, token):
-        callers.admit_payer(request)
+        await callers.admit_payer(request)
         raise errors.NoSuchAddress
     callers.admit_hint(request, checkout_id)
     await request_body.read(request)

@@ -137,10 +137,9 @@ async def add_codes(
 async def receipt(
     request_id: call_inputs.RowId,
     transaction_id: Annotated[str, Path(alias="transactionId")],
-    request: Request,
+    service: callers.ReceiptReaderDep,
 ) -> Response:
     """Return a receipt to anyone who has its address, which is the payer's secret."""
-    service = await callers.admit_receipt_reader(request)
     payment = await payment_rows.read(service.db, request_id, transaction_id)
     found = await request_rows.read_ever(service.db, request_id, service.now())
     if payment is None or found is None or payment.state is PaymentState.UNDERPAID:

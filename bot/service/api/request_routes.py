@@ -11,16 +11,13 @@ from starlette.responses import Response, StreamingResponse
 from bot.core import errors, exact_json
 from bot.core.database import database
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import call_inputs, callers, documented_failures, openapi, responses, routes
+from bot.service.http import call_inputs, callers, documented_failures, openapi, responses
 from bot.service.payments import payment_marks, payment_rows
 from bot.service.requests import changes, idempotency, request_commands, request_rows
 from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
 from bot.service.wire import answer_schemas, body_parsing, json_answers
 
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
-quick = APIRouter(
-    prefix="/v3/paymentRequests", tags=["payment requests"], route_class=routes.PlainRoute
-)
 public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 """Calls without credentials."""
 
@@ -84,7 +81,7 @@ async def _files(
 # Calls of applications.
 
 
-@quick.post(
+@router.post(
     "",
     **openapi.operation(
         "createPaymentRequest",
@@ -95,10 +92,11 @@ async def _files(
         keyed=True,
     ),
 )
-@quick.post("/", include_in_schema=False)
-async def create(request: Request) -> Response:
+@router.post("/", include_in_schema=False)
+async def create(
+    request: Request, service: callers.ServiceDep, caller: callers.CallerDep
+) -> Response:
     """Create a request with its pay page and QR code."""
-    caller, service = await callers.caller_of(request), await callers.service_of(request)
     text = await call_inputs.read_text(request, call_inputs.JSON)
     creation = body_parsing.read_create(text, caller.now)
     creation = replace(creation, goods=await with_codes(service.db, caller.app_id, creation.goods))
@@ -353,9 +351,8 @@ async def _read_own(
         extra=openapi.OPEN,
     ),
 )
-async def public(request_id: call_inputs.RowId, request: Request) -> Response:
+async def public(request_id: call_inputs.RowId, service: callers.PayerDep) -> Response:
     """Return the public view of a request."""
-    service = callers.admit_payer(request)
     now = service.now()
     found = await request_rows.read(service.db, request_id, now)
     if found is None:
@@ -374,9 +371,8 @@ async def public(request_id: call_inputs.RowId, request: Request) -> Response:
         extra=openapi.OPEN,
     ),
 )
-async def stats(request_id: call_inputs.RowId, request: Request) -> Response:
+async def stats(request_id: call_inputs.RowId, service: callers.PayerDep) -> Response:
     """Return how much the request brought in, and from how many payers."""
-    service = callers.admit_payer(request)
     found = await request_rows.read(service.db, request_id, service.now())
     if found is None:
         raise errors.NotFound

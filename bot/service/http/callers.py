@@ -164,14 +164,13 @@ def state_of(request: Request) -> ServiceState:
 
 
 async def service_of(request: Request) -> Service:
-    """Return the service; async, because FastAPI calls other dependencies in a thread."""
     return state_of(request).service
 
 
 # Callers whose calls count against a limit. Each function raises RateLimited.
 
 
-def admit_payer(request: Request) -> Service:
+async def admit_payer(request: Request) -> Service:
     """Count a call of a payer by cookie, or else by address, and return the service.
 
     A call with a cookie also counts towards the limit of everyone behind the address.
@@ -193,12 +192,12 @@ async def admit_receipt_reader(request: Request) -> Service:
     try:
         app = await _authenticate(request, state)
     except errors.Unauthorized:
-        return admit_payer(request)
+        return await admit_payer(request)
     state.limits.applications.hit(f"receipts {app.id}")
     return state.service
 
 
-def admit_viewer(request: Request) -> Service:
+async def admit_viewer(request: Request) -> Service:
     """Count a view of a pay page, which sets the cookie, and return the service.
 
     A view without a cookie counts only towards the limit of everyone behind the address, because
@@ -211,7 +210,7 @@ def admit_viewer(request: Request) -> Service:
     return state.service
 
 
-def admit_open_page(request: Request) -> Service:
+async def admit_open_page(request: Request) -> Service:
     """Count a call by an open page's script, separately from the payer's own calls."""
     state = state_of(request)
     state.limits.open_pages.hit(_address(request))
@@ -307,6 +306,14 @@ async def _authenticate(request: Request, state: ServiceState) -> app_rows.App:
     return await state.logins.authenticate(app_id, secret)
 
 
-ServiceDep: TypeAlias = Annotated[Service, Depends(service_of)]
+# Parameters of routes. Their functions are async, because FastAPI calls others in a thread.
+
+
 CallerDep: TypeAlias = Annotated[request_commands.Caller, Depends(caller_of)]
-"""Parameters of routes, as FastAPI injects them."""
+ServiceDep: TypeAlias = Annotated[Service, Depends(service_of)]
+
+PayerDep: TypeAlias = Annotated[Service, Depends(admit_payer)]
+ViewerDep: TypeAlias = Annotated[Service, Depends(admit_viewer)]
+OpenPageDep: TypeAlias = Annotated[Service, Depends(admit_open_page)]
+ReceiptReaderDep: TypeAlias = Annotated[Service, Depends(admit_receipt_reader)]
+"""The service, after the call was counted."""

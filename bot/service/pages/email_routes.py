@@ -3,41 +3,34 @@
 Opening a link changes nothing, because mail scanners open every link. The page has a button.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import Annotated, TypeAlias
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
 
 from bot.core import errors
 from bot.service.checkouts import order
-from bot.service.http import callers, routes
+from bot.service.http import callers
 from bot.service.notifications import notification, payer_letters, recipients
 from bot.service.pages import page_texts, payer_form, render
 
-if TYPE_CHECKING:
-    from starlette.responses import Response
-
-
-router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
+router = APIRouter(include_in_schema=False)
 
 EVERYBODY = "everybody"
 """Value of the button that stops the letters of all sellers."""
 
 
 @router.api_route(f"{notification.CONFIRM_PATH}{{token}}", methods=["GET", "HEAD"])
-async def ask(request: Request) -> Response:
+async def ask(request: Request, token: str, service: callers.PayerDep) -> Response:
     """Show the address with a button that confirms it."""
-    service, token = callers.admit_payer(request), request.path_params["token"]
     recipient = await service.db.read(lambda tx: recipients.find_by_token(tx, token))
     return _confirming(request, recipient, service.now())
 
 
-@router.api_route(f"{notification.CONFIRM_PATH}{{token}}", methods=["POST"])
-async def confirm(request: Request) -> Response:
+@router.post(f"{notification.CONFIRM_PATH}{{token}}")
+async def confirm(request: Request, token: str, service: callers.PayerDep) -> Response:
     """Confirm the address; a link works once."""
-    service, token = callers.admit_payer(request), request.path_params["token"]
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipients.confirm(tx, token, now))
     recipient = confirmed or await service.db.read(lambda tx: recipients.find_by_token(tx, token))
@@ -45,9 +38,8 @@ async def confirm(request: Request) -> Response:
 
 
 @router.api_route(f"{notification.STOP_PATH}{{token}}", methods=["GET", "HEAD"])
-async def offer(request: Request) -> Response:
+async def offer(request: Request, token: str, service: callers.PayerDep) -> Response:
     """Show the buttons that stop letters."""
-    service, token = callers.admit_payer(request), request.path_params["token"]
     recipient = await service.db.read(lambda tx: recipients.find_by_stop_token(tx, token))
     if recipient is None:
         return _page(request, recipient, "unknown", status=404)
@@ -56,10 +48,9 @@ async def offer(request: Request) -> Response:
     return _page(request, recipient, "stopped" if ended else "stop", buttons=buttons)
 
 
-@router.api_route(f"{notification.STOP_PATH}{{token}}", methods=["POST"])
-async def stop(request: Request) -> Response:
+@router.post(f"{notification.STOP_PATH}{{token}}")
+async def stop(request: Request, token: str, service: callers.PayerDep) -> Response:
     """Stop the letters of a seller or of all sellers; mail programs post here too (RFC 8058)."""
-    service, token = callers.admit_payer(request), request.path_params["token"]
     everybody, now = await _asked(request) == EVERYBODY, service.now()
     recipient = await service.db.transaction(
         lambda tx: recipients.unsubscribe(tx, token, now, everybody=everybody)
@@ -69,12 +60,21 @@ async def stop(request: Request) -> Response:
     return _page(request, recipient, "all-stopped" if everybody else "stopped")
 
 
+async def read_mailbox(token: str, service: callers.PayerDep) -> str | None:
+    """Return the mailbox of a receipt's unsubscribe link."""
+    return notification.read_stop_token(service.payer_key, token)
+
+
+MailboxDep: TypeAlias = Annotated[str | None, Depends(read_mailbox)]
+
+
 @router.api_route(
     f"{notification.STOP_PATH}{notification.STOP_RECEIPTS}{{token}}", methods=["GET", "HEAD"]
 )
-async def offer_receipts(request: Request) -> Response:
+async def offer_receipts(
+    request: Request, service: callers.ServiceDep, mailbox: MailboxDep
+) -> Response:
     """Show the buttons that stop a payer's receipts."""
-    service, mailbox = _receipts_of(request)
     if mailbox is None:
         return _page(request, None, "unknown", status=404)
     if await service.db.read(lambda tx: payer_letters.has_stopped(tx, mailbox)):
@@ -82,12 +82,11 @@ async def offer_receipts(request: Request) -> Response:
     return _page(request, None, "receipts", buttons=("receipts", EVERYBODY))
 
 
-@router.api_route(
-    f"{notification.STOP_PATH}{notification.STOP_RECEIPTS}{{token}}", methods=["POST"]
-)
-async def stop_receipts(request: Request) -> Response:
+@router.post(f"{notification.STOP_PATH}{notification.STOP_RECEIPTS}{{token}}")
+async def stop_receipts(
+    request: Request, service: callers.ServiceDep, mailbox: MailboxDep
+) -> Response:
     """Stop receipts to a payer's mailbox, or all letters; mail programs post here too."""
-    service, mailbox = _receipts_of(request)
     if mailbox is None:
         return _page(request, None, "unknown", status=404)
     everybody, now = await _asked(request) == EVERYBODY, service.now()
@@ -95,13 +94,6 @@ async def stop_receipts(request: Request) -> Response:
         lambda tx: payer_letters.stop_receipts(tx, mailbox, now, everybody=everybody)
     )
     return _page(request, None, "receipts-all" if everybody else "receipts-stopped")
-
-
-def _receipts_of(request: Request) -> tuple[callers.Service, str | None]:
-    """Return the service, and the mailbox of a receipt's unsubscribe link."""
-    service = callers.admit_payer(request)
-    token = request.path_params["token"]
-    return service, notification.read_stop_token(service.payer_key, token)
 
 
 async def _asked(request: Request) -> str:

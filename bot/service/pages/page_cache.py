@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.core import errors
 from bot.service.checkouts import paying
-from bot.service.http import callers, responses
+from bot.service.http import callers
 from bot.service.pages import page_texts, page_values, render
 from bot.service.requests import request_commands, request_rows
 from bot.service.requests.request import NO_PAYOUT, PaymentRequest, Quote
@@ -61,21 +61,16 @@ class PageCache:
         self._service = service
         self._cached = lru_cache(maxsize=CACHED_PAGES)(self._write)
 
-    async def text(
-        self, locale: page_texts.Locale, request: PaymentRequest, now: int
-    ) -> responses.Text:
+    async def text(self, locale: page_texts.Locale, request: PaymentRequest, now: int) -> str:
         """Return the page as of `now`, with a new token."""
         page = self._cached(locale, request, await read_offer(self._service, request, now))
-        return page.fill({TOKEN: new_token(now).encode(), NOW: str(now).encode()})
+        return page.replace(TOKEN, new_token(now)).replace(NOW, str(now))
 
-    def _write(
-        self, locale: page_texts.Locale, request: PaymentRequest, offer: Offer
-    ) -> responses.TextTemplate:
+    def _write(self, locale: page_texts.Locale, request: PaymentRequest, offer: Offer) -> str:
         form = page_values.PayerForm({}, refused=offer.state)
         values = page_values.pay_page(locale, request, 0, form)
-        slots = {"token": TOKEN, "now": NOW}
-        page = _render(self._service, locale, request, offer, values | slots)
-        return responses.TextTemplate(page, TOKEN + NOW)
+        placeholders = {"token": TOKEN, "now": NOW}
+        return _render(self._service, locale, request, offer, values | placeholders)
 
 
 def new_token(now: int) -> str:
@@ -89,7 +84,7 @@ async def write(
     request: PaymentRequest,
     now: int,
     form: page_values.PayerForm,
-) -> responses.Text:
+) -> str:
     """Render the page with the payer's input and its problems."""
     offer = await read_offer(service, request, now)
     can_pay_otherwise = any(map(page_values.is_open, offer.ways))
@@ -101,7 +96,7 @@ async def write(
     more = {"token": new_token(now), "uncharged": uncharged}
     if way_gone:
         more["problem"] = locale.t("page-way-gone")
-    return responses.Text.of(_render(service, locale, request, offer, values | more))
+    return _render(service, locale, request, offer, values | more)
 
 
 def _render(

@@ -5,16 +5,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from typing import Annotated, TypeAlias
 
 import structlog
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from bot.core import errors
 from bot.service.checkouts import checkout_rows, claiming, paying, polling
 from bot.service.checkouts.checkout import ENDED, Checkout, CheckoutState
 from bot.service.checkouts.order import check_payer_data
-from bot.service.http import callers, responses, routes
+from bot.service.http import call_inputs, callers
 from bot.service.pages import (
     checkout_values,
     page_cache,
@@ -32,17 +33,18 @@ from bot.service.wire import json_answers
 log = structlog.get_logger()
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
-router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
+router = APIRouter(include_in_schema=False)
 
 
 @router.api_route("/pay/{id}", methods=["GET", "HEAD"])
-async def show(request: Request) -> Response:
+async def show(
+    request: Request, request_id: call_inputs.RowId, service: callers.ViewerDep
+) -> Response:
     """Show the request in any state; set the payer's cookie if it can be paid now."""
-    service = callers.admit_viewer(request)
     now = service.now()
-    found = await request_rows.read(service.db, request.path_params["id"], now)
+    found = await request_rows.read(service.db, request_id, now)
     if found is None:
-        callers.admit_payer(request)
+        await callers.admit_payer(request)
         raise errors.NotFound
     locale = page_texts.locale_of(request)
     written = await request.app.state.page_cache.text(locale, found, now)
@@ -52,10 +54,11 @@ async def show(request: Request) -> Response:
     return answer
 
 
-@router.api_route("/pay/{id}", methods=["POST"])
-async def pay(request: Request) -> Response:
+@router.post("/pay/{id}")
+async def pay(
+    request: Request, request_id: call_inputs.RowId, service: callers.PayerDep
+) -> Response:
     """Accept the payer's form: pay, or answer with the page and the problems."""
-    service, request_id = callers.admit_payer(request), request.path_params["id"]
     posted = await payer_form.read_all(request)
     amounts, form = posted.pop("amount", []), payer_form.single(posted)
     now = service.now()
@@ -64,7 +67,7 @@ async def pay(request: Request) -> Response:
     if found is None:  # a form that was posted before still leads to its receipt
         if not has_token:
             raise errors.NotFound
-        payment_form = _payment_form(request, form, {}, payer_form.NO_ORDER)
+        payment_form = _payment_form(request, request_id, form, {}, payer_form.NO_ORDER)
         return await _pay(request, payment_form, None, page_values.PayerForm(form))
     data, wrong = check_payer_data(found.terms.requested_user_data, form)
     order = payer_form.read_order(found.terms, amounts, form)
@@ -73,8 +76,9 @@ async def pay(request: Request) -> Response:
         status = 409 if found.hindrance(now) else 400
         shown = replace(shown, stale=order.is_sound and not wrong)
         return await _page(request, found, now, status=status, form=shown)
+    payment_form = _payment_form(request, request_id, form, data, order)
     try:
-        return await _pay(request, _payment_form(request, form, data, order), found, shown)
+        return await _pay(request, payment_form, found, shown)
     except errors.NotPayable as refusal:
         return await _refused(request, request_id, refusal, shown)
     except errors.InvalidBody as refusal:
@@ -86,11 +90,12 @@ async def pay(request: Request) -> Response:
 
 def _payment_form(
     request: Request,
+    request_id: str,
     form: dict[str, str],
     data: dict[PayerField, str],
     order: payer_form.PayerOrder,
 ) -> paying.PaymentForm:
-    service, request_id = callers.state_of(request).service, request.path_params["id"]
+    service = callers.state_of(request).service
     mails = service.policy.mails and "email" in data
     return paying.PaymentForm(
         request_id,
@@ -177,14 +182,16 @@ async def _page(
 
 
 @router.api_route("/pay/{id}/live", methods=["GET", "HEAD"])
-async def watch(request: Request) -> Response:
+async def watch(
+    request: Request, request_id: call_inputs.RowId, service: callers.OpenPageDep
+) -> Response:
     """Return the live part of the page for its script."""
-    service, locale = callers.admit_open_page(request), page_texts.locale_of(request)
-    text = await request.app.state.live.part(service, locale, request.path_params["id"])
+    locale = page_texts.locale_of(request)
+    text = await request.app.state.live.part(service, locale, request_id)
     if text is None:
-        callers.admit_payer(request)
+        await callers.admit_payer(request)
         raise errors.NotFound
-    return render.static_page(locale, responses.Text.of(text))
+    return render.static_page(locale, text)
 
 
 # `/pay/{id}/checkout/{checkoutId}`: what to pay with, the payer's claim, and the outcome.
@@ -196,17 +203,40 @@ OPENING_WAITS = (0.05, 0.1, 0.15, 0.2, 0.5, 0.5, 0.5, 0.5)
 POLL_WAITS = (0.1, 0.15, 0.25, 0.5)
 """Seconds between reads for a page's script while the wallet is polled: 1 in total."""
 
-checkout_router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
+
+async def read_checkout(
+    request: Request,
+    request_id: call_inputs.RowId,
+    checkout_id: str,
+    service: callers.ServiceDep,
+) -> Checkout:
+    """Return the checkout at the address. Raises NotFound and RateLimited."""
+    checkout = await checkout_rows.read(service.db, request_id, checkout_id)
+    if checkout is None:
+        await callers.admit_payer(request)
+        raise errors.NotFound
+    callers.admit_checkout(request, checkout_id)
+    return checkout
 
 
-@checkout_router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
-async def show_checkout(request: Request) -> Response:
-    """Show the state of a checkout; redirect once its money has arrived."""
-    service, checkout = await _read_checkout(request)
+CheckoutDep: TypeAlias = Annotated[Checkout, Depends(read_checkout)]
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
+async def show_checkout(
+    request: Request,
+    service: callers.ServiceDep,
+    checkout: CheckoutDep,
+    live: str | None = None,
+) -> Response:
+    """Show the state of a checkout; redirect once its money has arrived.
+
+    The page's script asks with `live`, and waits for the wallet's answer.
+    """
     checkout = await _changed(service, checkout, CheckoutState.OPENING, OPENING_WAITS)
     if checkout.state(service.now()) is CheckoutState.OPEN:
         is_asked = await polling.hint_for_page(service.db, checkout, service.now())
-        if is_asked and "live" in request.query_params:
+        if is_asked and live is not None:
             checkout = await _changed(service, checkout, CheckoutState.OPEN, POLL_WAITS)
     now = service.now()
     found = await request_rows.read_ever(service.db, checkout.request_id, now)
@@ -263,10 +293,9 @@ async def _reread(service: callers.Service, checkout: Checkout) -> Checkout:
     return await checkout_rows.read(service.db, checkout.request_id, checkout.id) or checkout
 
 
-@checkout_router.api_route("/pay/{id}/checkout/{checkout_id}/code.png", methods=["GET", "HEAD"])
-async def show_code(request: Request) -> Response:
+@router.api_route("/pay/{id}/checkout/{checkout_id}/code.png", methods=["GET", "HEAD"])
+async def show_code(service: callers.ServiceDep, checkout: CheckoutDep) -> Response:
     """Return the QR picture of what to pay, until the checkout ends."""
-    service, checkout = await _read_checkout(request)
     text = checkout_values.code_text(checkout)
     if text is None or checkout.state(service.now()) not in checkout_values.PAYABLE:
         raise errors.NotFound
@@ -278,14 +307,18 @@ async def show_code(request: Request) -> Response:
     return Response(drawn, headers=render.HEADERS, media_type="image/png")
 
 
-@checkout_router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["POST"])
-async def act(request: Request) -> Response:
+@router.post("/pay/{id}/checkout/{checkout_id}")
+async def act(
+    request: Request,
+    service: callers.ServiceDep,
+    checkout: CheckoutDep,
+    then: str | None = None,
+) -> Response:
     """Claim that the money was sent, or cancel, which releases the units immediately.
 
     The unguessable address proves that the payer owns the checkout. If a button is pressed twice,
     or after the seller's answer, the page shows the outcome.
     """
-    service, checkout = await _read_checkout(request)
     action = (await payer_form.read(request)).get("action")
     if action == "claim":
         return await _claim(request, service, checkout)
@@ -297,7 +330,7 @@ async def act(request: Request) -> Response:
     if await service.db.transaction(cancel):
         log.info("checkout cancelled", request=checkout.request_id)
     checkout = await _reread(service, checkout)
-    if request.query_params.get("then") == "pay" and checkout.state(service.now()) in ENDED:
+    if then == "pay" and checkout.state(service.now()) in ENDED:
         return RedirectResponse(f"/pay/{checkout.request_id}", 303, render.HEADERS)
     return await _onward(service, checkout)
 
@@ -353,17 +386,6 @@ def _link(service: callers.Service, checkout: Checkout) -> str:
     return service.public_url + checkout_values.checkout_path(checkout.request_id, checkout.id)
 
 
-async def _read_checkout(request: Request) -> tuple[callers.Service, Checkout]:
-    """Return the service and the checkout at the address. Raises NotFound and RateLimited."""
-    service, checkout_id = callers.state_of(request).service, request.path_params["checkout_id"]
-    checkout = await checkout_rows.read(service.db, request.path_params["id"], checkout_id)
-    if checkout is None:
-        callers.admit_payer(request)
-        raise errors.NotFound
-    callers.admit_checkout(request, checkout_id)
-    return service, checkout
-
-
 # Pictures.
 
 
@@ -372,42 +394,46 @@ PICTURE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Robots-Tag": "noindex",
 }
-SVG = "image/svg+xml"
+
+
+async def read_shown_request(
+    request_id: call_inputs.RowId, service: callers.PayerDep
+) -> PaymentRequest:
+    """Return the request of a picture. Raises NotFound and RateLimited."""
+    found = await request_rows.read(service.db, request_id, service.now())
+    if found is None:
+        raise errors.NotFound
+    return found
+
+
+ShownRequestDep: TypeAlias = Annotated[PaymentRequest, Depends(read_shown_request)]
 
 
 @router.api_route("/pay/{id}/card.png", methods=["GET", "HEAD"])
-async def picture(request: Request) -> Response:
+async def picture(
+    request: Request, service: callers.ServiceDep, found: ShownRequestDep
+) -> Response:
     """Return the picture that chats show for a link to the page."""
     from bot.service.pages import preview_picture  # noqa: PLC0415 - rarely asked for, and its font takes memory
 
-    found, url = await _read_request(request)
-    drawn = await asyncio.to_thread(
-        preview_picture.draw, preview_picture.content(page_texts.locale_of(request), found, url)
-    )
+    locale, url = page_texts.locale_of(request), json_answers.pay_url(service.public_url, found.id)
+    shown = preview_picture.content(locale, found, url)
+    drawn = await asyncio.to_thread(preview_picture.draw, shown)
     headers = PICTURE_HEADERS | {"Vary": "Accept-Language"}
     return Response(drawn, headers=headers, media_type="image/png")
 
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])
-async def png(request: Request) -> Response:
-    _, url = await _read_request(request)
-    return Response(_png(url), headers=PICTURE_HEADERS, media_type="image/png")
+async def png(service: callers.ServiceDep, found: ShownRequestDep) -> Response:
+    drawn = _png(json_answers.pay_url(service.public_url, found.id))
+    return Response(drawn, headers=PICTURE_HEADERS, media_type="image/png")
 
 
 @router.api_route("/qr/{id}.svg", methods=["GET", "HEAD"])
-async def svg(request: Request) -> Response:
-    _, url = await _read_request(request)
+async def svg(service: callers.ServiceDep, found: ShownRequestDep) -> Response:
+    drawn = _svg(json_answers.pay_url(service.public_url, found.id))
     headers = PICTURE_HEADERS | {"Content-Security-Policy": "default-src 'none'"}
-    return responses.TextResponse(_svg(url), 200, headers, SVG)
-
-
-async def _read_request(request: Request) -> tuple[PaymentRequest, str]:
-    """Return the request and the address of its page. Raises NotFound and RateLimited."""
-    service = callers.admit_payer(request)
-    found = await request_rows.read(service.db, request.path_params["id"], service.now())
-    if found is None:
-        raise errors.NotFound
-    return found, json_answers.pay_url(service.public_url, found.id)
+    return Response(drawn, headers=headers, media_type="image/svg+xml")
 
 
 @lru_cache(maxsize=1024)
@@ -418,7 +444,7 @@ def _png(url: str) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _svg(url: str) -> responses.Text:
+def _svg(url: str) -> str:
     from bot.core.images import qr  # noqa: PLC0415 - as above
 
-    return responses.Text.of(qr.svg(url))
+    return qr.svg(url)

@@ -13,7 +13,7 @@ from bot.core.database import database
 from bot.core.text import contacts, links, phrases
 from bot.service.checkouts import checkout, checkout_rows, order
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import callers, routes
+from bot.service.http import call_inputs, callers
 from bot.service.notifications import notification, notification_rows
 from bot.service.pages import checkout_values, page_texts, page_values, render
 from bot.service.payments import payment_rows
@@ -257,13 +257,28 @@ def emailed(locale: page_texts.Locale, letter: notification.ReceiptLetter | None
 # `/pay/{id}/receipt/{transactionId}`.
 
 
-receipt_router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
+router = APIRouter(include_in_schema=False)
 
 
-@receipt_router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
-async def receipt(request: Request) -> Response:
-    """Show the receipt of a payment, also after its request was deleted."""
-    service, found, payment = await _find_paid(request)
+@router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
+async def receipt(
+    request: Request,
+    request_id: call_inputs.RowId,
+    transaction_id: str,
+    service: callers.ServiceDep,
+    live: str | None = None,
+) -> Response:
+    """Show the receipt of a payment, also after its request was deleted.
+
+    A call with `live`, by the script of a page that waits for a code, is counted as an open page.
+    """
+    await (callers.admit_payer if live is None else callers.admit_open_page)(request)
+    payment = await payment_rows.read(service.db, request_id, transaction_id)
+    found = await request_rows.read_ever(service.db, request_id, service.now())
+    if payment is None or found is None:
+        if live is not None:
+            await callers.admit_payer(request)
+        raise errors.NotFound
     if payment.state is PaymentState.UNDERPAID:  # nothing was sold: the checkout's page says so
         checkout = checkout_values.checkout_path(found.id, payment.checkout_id)
         return RedirectResponse(checkout, 303, render.HEADERS)
@@ -284,23 +299,6 @@ async def receipt(request: Request) -> Response:
     return checkout_values.outcome_page("receipt.html", service, locale, found, values)
 
 
-async def _find_paid(request: Request) -> tuple[callers.Service, PaymentRequest, Payment]:
-    """Return the request and the payment of a receipt. Raises NotFound and RateLimited.
-
-    A call by the script of a page that waits for a code is counted as an open page.
-    """
-    is_open = "live" in request.query_params
-    service = callers.admit_open_page(request) if is_open else callers.admit_payer(request)
-    request_id, transaction_id = (request.path_params[name] for name in ("id", "transaction_id"))
-    payment = await payment_rows.read(service.db, request_id, transaction_id)
-    found = await request_rows.read_ever(service.db, request_id, service.now())
-    if payment is None or found is None:
-        if is_open:
-            callers.admit_payer(request)
-        raise errors.NotFound
-    return service, found, payment
-
-
 # The download.
 
 
@@ -317,23 +315,24 @@ DOWNLOAD_HEADERS = {
 cache or index it.
 """
 
-file_router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 
-
-@file_router.api_route("/pay/{id}/receipt/{transaction_id}/file", methods=["GET", "HEAD"])
-async def download(request: Request) -> Response:
+@router.api_route("/pay/{id}/receipt/{transaction_id}/file", methods=["GET", "HEAD"])
+async def download(
+    request: Request,
+    request_id: call_inputs.RowId,
+    transaction_id: str,
+    service: callers.PayerDep,
+) -> Response:
     """Return the file that a payment bought, or the requested range of it.
 
     NotFound doesn't say why there is no file.
     """
-    service = callers.admit_payer(request)
-    request_id, payment_id = (request.path_params[name] for name in ("id", "transaction_id"))
-    payment = await payment_rows.read(service.db, request_id, payment_id)
+    payment = await payment_rows.read(service.db, request_id, transaction_id)
     received = await fulfillment.read_received(service.db, payment) if payment else None
     if received is None or received.file is None:
         raise errors.NotFound
     file = received.file
-    callers.state_of(request).limits.downloads.hit(payment_id)
+    callers.state_of(request).limits.downloads.hit(transaction_id)
     is_get = request.method == "GET"
     # Only GET has ranges (RFC 9110, 14.2); without validators no condition of If-Range can hold.
     has_range = is_get and "if-range" not in request.headers

@@ -8,6 +8,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from starlette.responses import HTMLResponse
+
 from bot.core import brand, errors
 from bot.service.http import responses
 from bot.service.pages import page_texts
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
 
 TEMPLATES = Path(__file__).with_name("templates")
-HTML = "text/html"
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -55,12 +56,12 @@ def _templates() -> Environment:
 
 
 @cache
-def asset(file: str) -> tuple[responses.Text, str]:
+def asset(file: str) -> tuple[bytes, str]:
     """Return a stylesheet, script or icon, and its address, which contains a digest of the file."""
     content = (TEMPLATES / file).read_bytes()
     name, _, kind = file.partition(".")
     address = f"/assets/{name}.{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
-    return responses.Text.of(content.decode()), address
+    return content, address
 
 
 @lru_cache(maxsize=1024)
@@ -100,11 +101,11 @@ def text(
 
 
 def page(
-    written: responses.Text,
+    written: str,
     locale: page_texts.Locale,
     request: PaymentRequest,
     status: int = 200,
-) -> responses.TextResponse:
+) -> HTMLResponse:
     """Answer with the pay page of a request, which may load its pictures and redirect."""
     terms = request.terms
     rules = policy(pictures(request), terms.redirect_url, scripted=True)
@@ -125,18 +126,16 @@ def html(
     status: int = 200,
     test_money: bool = False,
     rules: str | None = None,
-) -> responses.TextResponse:
+) -> HTMLResponse:
     """Answer with any other page; `rules` replaces the default Content-Security-Policy."""
     rules = rules or policy(scripted=bool(values.get("scripted")))
     written = text(template, locale, values, test_money=test_money)
-    return _answer(responses.Text.of(written), locale, rules, status)
+    return _answer(written, locale, rules, status)
 
 
-def _answer(
-    written: responses.Text, locale: page_texts.Locale, rules: str, status: int = 200
-) -> responses.TextResponse:
+def _answer(written: str, locale: page_texts.Locale, rules: str, status: int = 200) -> HTMLResponse:
     headers = {"Content-Security-Policy": rules, "Content-Language": locale.language}
-    return responses.TextResponse(written, status, HEADERS | headers, HTML)
+    return HTMLResponse(written, status, HEADERS | headers)
 
 
 def part(locale: page_texts.Locale, values: dict[str, Any]) -> str:
@@ -144,7 +143,7 @@ def part(locale: page_texts.Locale, values: dict[str, Any]) -> str:
     return _templates().get_template("live.html").render(values, t=locale.t)
 
 
-def static_page(locale: page_texts.Locale, written: responses.Text) -> responses.TextResponse:
+def static_page(locale: page_texts.Locale, written: str) -> HTMLResponse:
     """Answer with a page without pictures, redirect or script."""
     return _answer(written, locale, policy())
 
@@ -154,10 +153,8 @@ def documentation_text(values: dict[str, Any]) -> str:
     return _templates().get_template("docs.html").render(values, stylesheet=asset("docs.css")[1])
 
 
-def documentation_page(written: responses.Text) -> responses.TextResponse:
-    return responses.TextResponse(
-        written, 200, HEADERS | {"Content-Security-Policy": policy()}, HTML
-    )
+def documentation_page(written: str) -> HTMLResponse:
+    return HTMLResponse(written, headers=HEADERS | {"Content-Security-Policy": policy()})
 
 
 def refused(
@@ -166,7 +163,7 @@ def refused(
     allow: str | None = None,
     *,
     looking: bool = False,
-) -> responses.TextResponse:
+) -> HTMLResponse:
     """Answer a refused request with a page that says why.
 
     If the payer was only `looking` at a page, the answer reloads when the refusal ends.
@@ -188,7 +185,7 @@ TOO_MANY_HOLDS = f"page-{errors.TooManyHolds.code}"
 
 
 @lru_cache(maxsize=512)
-def _refusal(locale: page_texts.Locale, key: str, seconds: int, *, looking: bool) -> responses.Text:
+def _refusal(locale: page_texts.Locale, key: str, seconds: int, *, looking: bool) -> str:
     """Render a refusal; cached, so that callers over their limit cost no more than others."""
     values = {
         "title": locale.t(key),
@@ -197,4 +194,4 @@ def _refusal(locale: page_texts.Locale, key: str, seconds: int, *, looking: bool
         "scripted": looking and seconds > 0,
         "again": key == TOO_MANY_HOLDS,
     }
-    return responses.Text.of(text("state.html", locale, values))
+    return text("state.html", locale, values)

@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from bot.core import errors
 from bot.core.text import contacts
-from bot.service.http import callers, responses, routes
+from bot.service.http import callers, responses
 from bot.service.pages import page_texts, render
 
 CACHED_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
@@ -35,11 +36,8 @@ Disallow: /email/
 Disallow: /pay/*/receipt/*/file
 """
 
-router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
 
-
-@router.api_route("/", methods=["GET", "HEAD"])
-async def home(request: Request) -> responses.TextResponse:
+async def home(request: Request) -> Response:
     """Show what this server is, with a link to the bot for sellers."""
     service, locale = callers.state_of(request).service, page_texts.locale_of(request)
     bot = service.bot_name()
@@ -49,24 +47,20 @@ async def home(request: Request) -> responses.TextResponse:
 
 
 @lru_cache(maxsize=64)
-def _home(language: str, bot: str | None, chat: str, contact: str | None) -> responses.Text:
+def _home(language: str, bot: str | None, chat: str, contact: str | None) -> str:
     values = {
         "bot": bot,
         "chat": chat,
         "contact": contact
         and {"link": contacts.contact_link(contact), "text": contacts.contact_text(contact)},
     }
-    return responses.Text.of(
-        render.text("home.html", page_texts.Locale(language, language), values)
-    )
+    return render.text("home.html", page_texts.Locale(language, language), values)
 
 
-@router.api_route("/robots.txt", methods=["GET", "HEAD"])
 async def robots(_request: Request) -> Response:
     return PlainTextResponse(ROBOTS, headers=CACHED_FOR_A_DAY | NOSNIFF)
 
 
-@router.api_route("/assets/{name}.{digest}.{kind}", methods=["GET", "HEAD"])
 async def asset(request: Request) -> Response:
     """Return a stylesheet, script or icon at the address of its current content."""
     name, digest, kind = (request.path_params[part] for part in ("name", "digest", "kind"))
@@ -76,10 +70,9 @@ async def asset(request: Request) -> Response:
     content, address = render.asset(f"{name}.{kind}")
     if address != f"/assets/{name}.{digest}.{kind}":
         raise errors.NotFound
-    return responses.TextResponse(content, 200, CACHED_FOREVER | NOSNIFF, media_type)
+    return Response(content, headers=CACHED_FOREVER | NOSNIFF, media_type=media_type)
 
 
-@router.api_route("/favicon.ico", methods=["GET", "HEAD"])
 async def icon(_request: Request) -> Response:
     """Return the icon that browsers request by default, because some can't draw SVG."""
     return Response(ICON, headers=CACHED_FOR_A_DAY | NOSNIFF, media_type="image/x-icon")
@@ -91,15 +84,12 @@ ICON = (render.TEMPLATES / "icon.ico").read_bytes()
 # `/privacy`: what the pages store about payers.
 
 
-privacy_router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
-
 PRIVACY_PARTS = ("typed", "cookie", "address", "pictures", "time", "who")
 
 
-@privacy_router.api_route("/privacy", methods=["GET", "HEAD"])
 async def privacy(request: Request) -> Response:
     """Show the page, which is the same for everybody."""
-    service, locale = callers.admit_payer(request), page_texts.locale_of(request)
+    service, locale = await callers.admit_payer(request), page_texts.locale_of(request)
     minutes = callers.state_of(request).cookies.lifetime_ms // 60_000
     contact = service.operator_contact
     values = {
@@ -120,23 +110,19 @@ async def privacy(request: Request) -> Response:
 # `/docs`: the contract for people, made from the OpenAPI document.
 
 
-def docs_router(spec: Callable[[str], dict[str, Any]]) -> APIRouter:
-    """Return the page's router; `spec` returns the OpenAPI document at a public address."""
-    router = APIRouter(include_in_schema=False, route_class=routes.PlainRoute)
+def docs_route(spec: Callable[[str], dict[str, Any]]) -> Route:
+    """Return the page's route; `spec` returns the OpenAPI document at a public address."""
 
-    @router.get("/docs")
-    async def docs(request: Request) -> responses.TextResponse:
-        return render.documentation_page(
-            _documentation(spec, callers.state_of(request).service.public_url)
-        )
+    async def docs(request: Request) -> Response:
+        public_url = callers.state_of(request).service.public_url
+        return render.documentation_page(_documentation(spec, public_url))
 
-    return router
+    return Route("/docs", docs, middleware=responses.COMPRESSED)
 
 
 @lru_cache(maxsize=1)
-def _documentation(spec: Callable[[str], dict[str, Any]], public_url: str) -> responses.Text:
-    text = render.documentation_text({"spec": spec(public_url), "brief": brief})
-    return responses.Text.of(text)
+def _documentation(spec: Callable[[str], dict[str, Any]], public_url: str) -> str:
+    return render.documentation_text({"spec": spec(public_url), "brief": brief})
 
 
 def brief(schema: dict[str, Any]) -> str:
@@ -163,3 +149,12 @@ _BOUNDS = {
     "minItems": "items at least",
     "maxItems": "items at most",
 }
+
+
+ROUTES = [
+    Route("/", home),
+    Route("/privacy", privacy, middleware=responses.COMPRESSED),
+    Route("/robots.txt", robots),
+    Route("/favicon.ico", icon),
+    Route("/assets/{name}.{digest}.{kind}", asset, middleware=responses.COMPRESSED),
+]

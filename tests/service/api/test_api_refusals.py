@@ -11,6 +11,7 @@ import pytest
 from fastapi import APIRouter, HTTPException
 
 from bot.core import exact_json
+from bot.core.errors import NotFound, StorageError
 from bot.core.net import request_body
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
@@ -123,6 +124,26 @@ async def test_unknown_addresses_and_methods_answer_in_the_same_form(
     assert refusal_code(wrong) == (405, "methodNotAllowed")
     assert wrong.headers["allow"] == "DELETE, GET, PUT"
     assert (await service.seller.put(REQUESTS_PATH)).headers["allow"] == "GET, POST"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (NotFound(), 404, "notFound"),
+        (StorageError("disk"), 503, "unavailable"),
+        (KeyError("bug"), 500, "internal"),
+    ],
+)
+async def test_an_exception_is_answered_in_the_form_of_a_refusal(
+    service: ServiceHarness, error: Exception, status: int, code: str
+) -> None:
+    async def fail() -> None:
+        raise error
+
+    app = create_app(make_service(service.db, service.clock))
+    app.add_api_route("/fails", fail)
+    async with client(app) as http:
+        assert refusal_code(await http.get("/fails")) == (status, code)
 
 
 async def test_a_status_of_another_router_is_kept(service: ServiceHarness) -> None:
