@@ -22,21 +22,14 @@ def ascii_address(text: str) -> str | None:
 
     A non-ASCII local part is invalid (RFC 6531), because few servers forward such mail. A local
     part with `=?` is invalid, because mail programs read it as an encoded word (RFC 2047 section
-    2). A reserved or non-public domain is invalid, except for `.test` (RFC 2606), which people use
-    for trials.
+    2). A reserved or non-public domain is invalid, because no letter arrives there.
     """
     from email_validator import EmailNotValidError, validate_email  # noqa: PLC0415 - commands start without it
 
     if len(text) > LONGEST_ADDRESS or "=?" in text:
         return None
     try:
-        found = validate_email(
-            text,
-            check_deliverability=False,
-            allow_smtputf8=False,
-            strict=True,
-            test_environment=True,
-        )
+        found = validate_email(text, check_deliverability=False, allow_smtputf8=False, strict=True)
     except EmailNotValidError:
         return None
     return found.ascii_email

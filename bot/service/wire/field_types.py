@@ -27,8 +27,6 @@ MAX_TOTAL_UNITS, MAX_SECONDS = 1_000_000, 315_360_000
 MAX_PARAMETERS = 8 * 1024
 """Bytes of JSON."""
 
-MAX_EMAIL = 254
-
 KEEP_URL_PLACEHOLDERS = ("{requestId}", "{transactionId}")
 """The parts of a keep address that stand for the ids of a receipt."""
 
@@ -287,7 +285,7 @@ WebhookUrl: TypeAlias = Annotated[
 ]
 Email: TypeAlias = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_EMAIL, json_schema_extra={"format": "email"}),
+    Field(min_length=1, max_length=contacts.LONGEST_ADDRESS, json_schema_extra={"format": "email"}),
     AfterValidator(_email),
 ]
 Units: TypeAlias = Annotated[int, Field(ge=1, le=MAX_TOTAL_UNITS), BeforeValidator(_integer)]

@@ -206,7 +206,7 @@ def test_oversold_payments_are_totalled_apart_in_the_list() -> None:
 def test_a_page_of_payments_shows_time_amount_and_payer() -> None:
     """In the seller's time, with the payer's data as typed."""
     text = page(
-        receipt(payer={"email": "<b>pat</b>@x.test", "phoneNumber": ""}, oversold=True),
+        receipt(payer={"email": "<b>pat</b>@x.example", "phoneNumber": ""}, oversold=True),
         receipt(found=True),
         receipt(in_doubt=True, amount=5, currency="JPY"),
     )
@@ -217,7 +217,7 @@ def test_a_page_of_payments_shows_time_amount_and_payer() -> None:
         "",
         "Fri, 15 Jan 2027, 09:00 · $2.50",
         "⚠️ Oversold: please refund it",
-        "Email: <b>pat</b>@x.test",
+        "Email: <b>pat</b>@x.example",
         "",
         "Fri, 15 Jan 2027, 09:00 · $2.50",
         "🔎 Found later",

@@ -27,7 +27,7 @@ NUMBER = "64B7c0ffee15ba5eba11ad42"
 
 
 def pay(chat: ChatHarness, link: PaymentLink, number: str, **given: Any) -> None:
-    payment = Payment("r", number, 250, "USD", {"email": "pat@x.test"})
+    payment = Payment("r", number, 250, "USD", {"email": "pat@x.example"})
     chat.db.run(lambda tx: add_payment(tx, link.id, replace(payment, **given), chat.clock()))
 
 
@@ -72,7 +72,7 @@ async def test_a_payment_is_found_by_its_number_however_it_is_quoted(
         "🔎 <b>Payment for Stickers</b>",
         "Fri, 15 Jan 2027, 08:00 (UTC) · <b>$2.50</b>",
         t("en", "payments-oversold"),
-        "Email: pat@x.test",
+        "Email: pat@x.example",
         f"🧾 <code>{NUMBER}</code>",
     ]
     details, *others = buttons(chat)

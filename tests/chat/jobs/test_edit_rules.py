@@ -53,7 +53,7 @@ def change(field: str, value: str | int | None) -> Change:
         ("picture", None, {"product": {**PACK, "imageUrl": None}}),
         ("redirect", "https://x.test/", {"redirectUrl": "https://x.test/"}),
         ("redirect", None, {"redirectUrl": None}),
-        ("email", "a@b.test", {"notifications": {"email": "a@b.test", "webhook": HOOK}}),
+        ("email", "a@b.example", {"notifications": {"email": "a@b.example", "webhook": HOOK}}),
         ("email", None, {"notifications": {"email": None, "webhook": HOOK}}),
         ("end", LATER, {"expirationInSeconds": 3601}),
         ("end", NOON - 1, {"expirationInSeconds": 1}),

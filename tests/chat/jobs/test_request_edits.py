@@ -278,8 +278,8 @@ async def test_a_check_for_cards_notifies_nobody(
 
 
 REFUSALS = [
-    ("invalidBody", "email", "ben@b.test"),
-    ("emailUnavailable", "email", "ben@b.test"),
+    ("invalidBody", "email", "ben@b.example"),
+    ("emailUnavailable", "email", "ben@b.example"),
     ("invalidBody", "redirect", "https://b.test/"),
 ]
 
@@ -295,7 +295,7 @@ async def test_the_answer_after_a_refusal_is_the_new_value(
     """It also works after `emailUnavailable`: the operator may have fixed that by then."""
     code, field, said = refusal
     cloud.server.fail("PUT", ServerFailure(http_response(400, {"code": code, "message": "No."})))
-    await edited(cloud, link, field, "https://a.test/" if field == "redirect" else "a@b.test")
+    await edited(cloud, link, field, "https://a.test/" if field == "redirect" else "a@b.example")
     assert chat.texts[0] == t("en", "service-refused", words="No.")
     chat.clear_messages()
     await chat.says(sam, said)

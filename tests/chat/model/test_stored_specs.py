@@ -14,7 +14,7 @@ FULL = RequestSpec(
     "drop", "Coffee", "Warm", 500, "USD", 3, "$anna",
     (Share("$anna", 300, "60%"), Share("$ben", 200, "40%")), instrument="BSV", image="0" * 24,
     starts_at=1, ends_at=2, payer_fields=("email", "paymail"),
-    redirect_url="app://x", email="a@b.test", goal=100_000, max_quantity=3, thanks="See\nyou",
+    redirect_url="app://x", email="a@b.example", goal=100_000, max_quantity=3, thanks="See\nyou",
     choice=AmountChoice(300, (500, 1000), 2000),
 )  # fmt: skip
 
