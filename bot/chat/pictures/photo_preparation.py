@@ -12,7 +12,7 @@ import warnings
 import zlib
 from contextlib import suppress
 
-from PIL import Image, UnidentifiedImageError, WebPImagePlugin
+from PIL import Image, ImageOps, UnidentifiedImageError, WebPImagePlugin
 from PIL.JpegImagePlugin import JpegImageFile
 
 from bot.core import errors
@@ -48,16 +48,6 @@ _PLAIN = ("L", "RGB", "CMYK")
 _START_OF_SCAN = b"\xff\xda"
 _SEQUENTIAL = (0xC0, 0xC1, 0xC9)  # ITU-T T.81 table B.1: frames that are decoded row by row
 _NOT_FRAMES = (0xC4, 0xC8, 0xCC)  # other markers in the range of frame markers
-_ORIENTATION = 0x0112  # EXIF 2.32 section 4.6.4
-_ROTATIONS = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
 _DAMAGE = (
     *(ArithmeticError, AttributeError, EOFError, LookupError, OSError, SyntaxError),
     *(TypeError, ValueError, struct.error, zlib.error),
@@ -80,11 +70,8 @@ def prepare(data: bytes) -> bytes:
 def prepare_portrait(data: bytes) -> bytes:
     """Like `prepare`, but return the centre of a seller's photo as a square."""
     photo = _prepared(data)
-    side = min(photo.size)
-    left, top = (photo.width - side) // 2, (photo.height - side) // 2
-    square = photo.crop((left, top, left + side, top + side))
-    square.thumbnail((PORTRAIT_SIDE, PORTRAIT_SIDE), Image.Resampling.LANCZOS)
-    return _encode(square)
+    side = min(*photo.size, PORTRAIT_SIDE)
+    return _encode(ImageOps.fit(photo, (side, side), Image.Resampling.LANCZOS))
 
 
 def _prepared(data: bytes) -> Image.Image:
@@ -95,9 +82,12 @@ def _prepared(data: bytes) -> Image.Image:
         try:
             with _open(data) as image:
                 _check_header(image, data)
-                rotation = _rotation(image)
-                photo = _to_srgb(_reduce(image))
-                return photo if rotation is None else photo.transpose(rotation)
+                photo = _to_srgb(_reduce(image), image.info.get("icc_profile"))
+                photo.info = image.info  # with the orientation
+                with suppress(*_DAMAGE):
+                    ImageOps.exif_transpose(photo, in_place=True)
+                photo.info = {}  # Pillow would write some of it into the result, such as comments
+                return photo
         except _DAMAGE as error:
             raise errors.PictureError(
                 "damaged", "The photo is damaged: send another one."
@@ -160,23 +150,13 @@ def _too_many_pixels(limit: int) -> errors.PictureError:
     )
 
 
-def _rotation(image: Image.Image) -> Image.Transpose | None:
-    """Return the rotation that turns the photo upright, or None if the file has none."""
-    with suppress(*_DAMAGE):
-        return _ROTATIONS.get(image.getexif().get(_ORIENTATION, 1))
-    return None
-
-
 def _reduce(image: Image.Image) -> Image.Image:
     """Decode a picture at the smallest suitable size, resize it, and flatten it."""
-    profile = image.info.get("icc_profile")
     scale = MAX_SIDE / max(image.size)
     image.draft(None, (max(1, int(image.width * scale)), max(1, int(image.height * scale))))
     image.load()
     reduced = _reduce_in_bands(image, max(1, int(max(image.size) / (MIN_DETAIL * MAX_SIDE))))
     reduced.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS)
-    # Pillow would write the rest of `info`, such as comments, into the result.
-    reduced.info = {"icc_profile": profile} if profile else {}
     return reduced
 
 
@@ -203,9 +183,8 @@ def _flatten(image: Image.Image) -> Image.Image:
     return image if image.mode in _PLAIN else image.convert("RGB")
 
 
-def _to_srgb(image: Image.Image) -> Image.Image:
+def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
     """Convert a picture's colours to sRGB; a profile that doesn't match the picture is ignored."""
-    profile = image.info.get("icc_profile")
     converted = None
     if profile:
         from PIL import ImageCms  # noqa: PLC0415 - costs memory, seldom used

@@ -95,11 +95,8 @@ def framed(photo: bytes, size: tuple[int, int]) -> Image.Image:
 
 
 def _crop(image: Image.Image, size: tuple[int, int]) -> Image.Image:
-    scale = max(size[0] / image.width, size[1] / image.height)
-    width, height = min(image.width, size[0] / scale), min(image.height, size[1] / scale)
-    left, top = (image.width - width) / 2, (image.height - height) * CUT_ABOVE
-    box = (left, top, left + width, top + height)
-    return image.convert("RGB").resize(size, Image.Resampling.BILINEAR, box)
+    above = (0.5, CUT_ABOVE)
+    return ImageOps.fit(image.convert("RGB"), size, Image.Resampling.BILINEAR, centering=above)
 
 
 def _on_backdrop(image: Image.Image, shown: tuple[int, int], size: tuple[int, int]) -> Image.Image:
