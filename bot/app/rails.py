@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot import config
-from bot.core import errors
 from bot.core.database import database
 from bot.core.net import webhook_addresses
 from bot.core.ops import metrics
@@ -47,14 +46,8 @@ def _lnbits(
 def _nwc(
     settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None
 ) -> rail.Rail:
-    try:
-        from bot.service.rails import nwc  # noqa: PLC0415 - as above
-    except ImportError as error:
-        problem = (
-            f"RAILS: nwc needs {error.name}, which has no release for this Python: "
-            "use Python 3.11 to 3.13, or leave nwc out"
-        )
-        raise errors.ConfigError([problem]) from error
+    from bot.service.rails import nwc  # noqa: PLC0415 - as above
+
     return nwc.NwcRail(_allow(settings), now, calls)
 
 

@@ -16,7 +16,6 @@ from bot.app.service_side import ServiceSide
 from bot.config import Settings
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault
-from bot.core.errors import ConfigError
 from bot.service.payouts.payout_account import KINDS, SANDBOX
 from tests.support.paths import ROOT
 from tests.support.service_harness import Clock
@@ -63,13 +62,6 @@ def test_every_kind_of_account_has_a_rail() -> None:
     assert BUILDERS.keys() == {SANDBOX, *KINDS}
 
 
-def test_a_python_without_the_library_of_nostr_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "bot.service.rails.nwc", None)
-    monkeypatch.delattr("bot.service.rails.nwc", raising=False)
-    with pytest.raises(ConfigError, match=r"RAILS: nwc needs .* leave nwc out"):
-        build_rails(settings_with("nwc"), now)
-
-
 @pytest.mark.process
 def test_test_money_loads_nothing_of_wallets() -> None:
     look = "import sys, bot.app.application; print([*sys.modules])"
@@ -78,5 +70,5 @@ def test_test_money_loads_nothing_of_wallets() -> None:
     )
     assert "bot.app.rails" in loaded.stdout
     assert not [
-        name for name in ("coincurve", "stdnum", "websockets") if f"'{name}'" in loaded.stdout
+        name for name in ("nostr_sdk", "stdnum", "websockets") if f"'{name}'" in loaded.stdout
     ]

@@ -1,6 +1,6 @@
 """Wallets over Nostr, from a connection string to the receipt, over a real relay.
 
-The service is a process; the relay and the wallet are nostr-sdk's. Whatever the service logs, at
+The service is a process; the wallet is another implementation. Whatever the service logs, at
 debug, is searched for the connection's secret when it has ended.
 """
 

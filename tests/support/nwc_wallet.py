@@ -1,6 +1,7 @@
 """A relay (nostr-sdk's LocalRelay) and a wallet behind it that speaks Nostr Wallet Connect.
 
-The wallet is nostr-sdk's client: none of its signatures and encryption are ours.
+The relay only passes on what it is sent. The wallet's keys, signatures and encryption are those of
+`nostr_keys`, because nostr-sdk is what the product uses.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any, Self
 from urllib.parse import quote
 
-import nostr_sdk as nostr
+import nostr_sdk
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
+from tests.support import nostr_keys
 from tests.support.free_ports import free_port, is_listened_to
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
 
@@ -31,12 +34,12 @@ class LocalRelay:
     def __init__(self) -> None:
         self.port = int(free_port())
         self.url = f"ws://127.0.0.1:{self.port}"
-        self._relay: nostr.LocalRelay | None = None
+        self._relay: nostr_sdk.LocalRelay | None = None
 
     async def start(self) -> None:
-        limit = nostr.RateLimit(max_reqs=500, notes_per_minute=100_000)
-        builder = nostr.LocalRelayBuilder().addr("127.0.0.1").port(self.port).rate_limit(limit)
-        self._relay = builder.build()
+        limit = nostr_sdk.RateLimit(max_reqs=500, notes_per_minute=100_000)
+        builder = nostr_sdk.LocalRelayBuilder().addr("127.0.0.1").port(self.port)
+        self._relay = builder.rate_limit(limit).build()
         await self._relay.run()
 
     async def stop(self) -> None:
@@ -65,7 +68,7 @@ class NwcWallet:
         self.relays, self.methods = relays, methods
         self.encryption: str | None = "nip44_v2 nip04"
         self.answer_as: str | None = None
-        self.keys, self.app = nostr.Keys.generate(), nostr.Keys.generate()
+        self.key, self.app = nostr_keys.NostrKey.generate(), nostr_keys.NostrKey.generate()
         self.invoices: dict[str, dict[str, Any]] = {}
         self.heard: list[dict[str, Any]] = []
         self.errors: dict[str, str] = {}
@@ -74,17 +77,18 @@ class NwcWallet:
         self.false_answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
         self.network = "mainnet"
         self._preimages: dict[str, str] = {}
-        self._client: nostr.Client
-        self._task: asyncio.Task[None] | None = None
+        self._relays: dict[ClientConnection, asyncio.Task[None]] = {}
+        self._taken: asyncio.Queue[str] = asyncio.Queue()  # ids of events, and subscriptions
+        self._served: set[str] = set()
 
     @property
     def public(self) -> str:
-        return str(self.keys.public_key().to_hex())
+        return self.key.public
 
     @property
     def secret(self) -> str:
         """The app's secret key, which the connection string carries."""
-        return str(self.app.secret_key().to_hex())
+        return self.app.secret
 
     @property
     def connection(self) -> str:
@@ -100,39 +104,42 @@ class NwcWallet:
         await self._disconnect()
 
     async def connect(self) -> None:
-        """Connect and subscribe, once more after a relay came back.
-
-        By itself, a client may stay with a connection that its former relay never closed.
-        """
+        """Connect and subscribe, once more after a relay came back."""
         await self._disconnect()
-        self._client = nostr.Client()
+        where = {"kinds": [REQUEST], "#p": [self.public]}
         for url in self.relays:
-            await self._client.add_relay(nostr.RelayUrl.parse(url))
-        await self._client.connect()
-        await self._client.try_connect(timedelta(seconds=3))
-        stream = self._client.notifications()
-        where = nostr.Filter().kind(nostr.Kind(REQUEST)).pubkey(self.keys.public_key())
-        await self._client.subscribe(nostr.ReqTarget.auto([where]), id="requests")
-        self._task = asyncio.create_task(self._listen(stream))
+            relay = await connect(url, compression=None, close_timeout=0.2)
+            self._relays[relay] = asyncio.create_task(self._listen(relay))
+            await relay.send(json.dumps(["REQ", "requests", where]))
+            await self._until_taken("requests")
 
     async def _disconnect(self) -> None:
-        if self._task is None:
-            return
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
-        await self._client.shutdown()
+        for relay, task in self._relays.items():
+            await relay.close()
+            await task
+        self._relays.clear()
 
     async def announce(self) -> None:
         """Publish the info event, which a relay forgets when it stops."""
-        if self.encryption != "unannounced":
-            tags = [["encryption", self.encryption]] if self.encryption else []
-            await self.send(INFO, " ".join(self.methods), tags)
+        if self.encryption == "unannounced":
+            return
+        tags = (("encryption", self.encryption),) if self.encryption else ()
+        event_id = await self.send(INFO, " ".join(self.methods), tags)
+        for _ in self._relays:
+            await self._until_taken(event_id)
 
-    async def send(self, kind: int, content: str, tags: list[list[str]]) -> None:
-        parsed = [nostr.Tag.parse(tag) for tag in tags]
-        event = nostr.EventBuilder(nostr.Kind(kind), content).tags(parsed).finalize(self.keys)
-        await self._client.send_event(event)
+    async def send(self, kind: int, content: str, tags: nostr_keys.Tags) -> str:
+        """Sign an event and send it to all relays; return its id."""
+        event = self.key.sign_event(kind, tags, content, int(time.time()))
+        for relay in self._relays:
+            with suppress(ConnectionClosed):  # one of two relays is enough
+                await relay.send(json.dumps(["EVENT", event]))
+        return str(event["id"])
+
+    async def _until_taken(self, name: str) -> None:
+        async with asyncio.timeout(5):
+            while await self._taken.get() != name:
+                pass
 
     def settle(self, payment_hash: str) -> None:
         """Receive the money of an invoice."""
@@ -140,28 +147,32 @@ class NwcWallet:
         paid = {"state": "settled", "settled_at": int(time.time()), "preimage": preimage}
         self.invoices[payment_hash] |= paid
 
-    def seal(self, scheme: str, text: str) -> str:
-        to = self.app.public_key()
-        encrypt = self.keys.nip44_encrypt if scheme == "nip44_v2" else self.keys.nip04_encrypt
-        return str(encrypt(to, text))
+    async def _listen(self, relay: ClientConnection) -> None:
+        with suppress(ConnectionClosed):
+            async for frame in relay:
+                match json.loads(frame):
+                    case ["EVENT", "requests", event]:
+                        await self._serve(event)
+                    case ["EOSE", name] | ["OK", name, True, *_]:
+                        self._taken.put_nowait(name)
 
-    async def _listen(self, stream: nostr.ClientNotificationStream) -> None:
-        while (item := await stream.next()) is not None:
-            if item.is_new_event() and item.event.kind().as_u16() == REQUEST:
-                await self._serve(item.event)
-
-    async def _serve(self, event: nostr.Event) -> None:
-        if event.author().to_hex() != self.app.public_key().to_hex() or event.is_expired():
-            return  # wallets answer nothing to a key that they don't know
-        tags = {tag.to_vec()[0]: tag.to_vec()[1] for tag in event.tags() if tag.len() > 1}
+    async def _serve(self, event: dict[str, Any]) -> None:
+        """Answer a request once; wallets answer nothing to a key that they don't know."""
+        tags = {tag[0]: tag[1] for tag in event["tags"] if len(tag) > 1}
+        is_new = event["id"] not in self._served
+        self._served.add(event["id"])
+        if not is_new or event["pubkey"] != self.app.public or not nostr_keys.is_genuine(event):
+            return
+        if int(tags.get("expiration", time.time())) < int(time.time()):
+            return
         scheme, schemes = tags.get("encryption", "nip04"), self._schemes()
         if scheme not in schemes:
             error = {"error": {"code": "UNSUPPORTED_ENCRYPTION", "message": ""}}
             await self._answer(event, schemes[0], error)
             return
-        decrypt = self.keys.nip44_decrypt if scheme == "nip44_v2" else self.keys.nip04_decrypt
-        body = json.loads(decrypt(event.author(), event.content()))
-        self.heard.append(body | {"scheme": scheme, "id": event.id().to_hex()})
+        assert ("?iv=" in event["content"]) == (scheme == "nip04")
+        body = json.loads(self.key.open(self.app.public, event["content"]))
+        self.heard.append(body | {"scheme": scheme, "id": event["id"]})
         if not self.silent & {body["method"], "*"}:
             await self._answer(event, self.answer_as or scheme, await self._result_of(body))
 
@@ -182,10 +193,11 @@ class NwcWallet:
         false_answer = self.false_answers.get(method, dict)
         return {"result_type": method, "result": false_answer(result)}
 
-    async def _answer(self, event: nostr.Event, scheme: str, body: dict[str, Any]) -> None:
-        tags = [["p", event.author().to_hex()], ["e", event.id().to_hex()]]
-        sealed = [self.seal(scheme, json.dumps(body)) for _ in range(self.copies)]
-        await asyncio.gather(*(self.send(RESPONSE, one, tags) for one in sealed))
+    async def _answer(self, event: dict[str, Any], scheme: str, body: dict[str, Any]) -> None:
+        tags = (("p", event["pubkey"]), ("e", event["id"]))
+        for _ in range(self.copies):
+            sealed = self.key.seal(scheme, self.app.public, json.dumps(body))
+            await self.send(RESPONSE, sealed, tags)
 
     async def get_info(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"alias": "wallet", "network": self.network, "methods": list(self.methods)}

@@ -6,7 +6,7 @@ import json
 import time
 from typing import Any
 
-from bot.service.rails.nostr import Cryptor, Scheme, SecretKey, sign_event
+from bot.service.rails.nostr import Scheme
 from bot.service.rails.nostr_wallet import (
     RESPONSE,
     Call,
@@ -15,13 +15,12 @@ from bot.service.rails.nostr_wallet import (
     parse_connection,
 )
 from bot.service.rails.relays import Relays
+from tests.support.nostr_keys import NostrKey
 from tests.support.scripted_relay import Request
 from tests.support.service_harness import LOOPBACK
 
-WALLET, APP, STRANGER, LOUD = (SecretKey(f"{number:064x}") for number in (7, 8, 9, 10))
+WALLET, APP, STRANGER, LOUD = (NostrKey(f"{number:064x}") for number in (7, 8, 9, 10))
 """A wallet, our own key, somebody else's, and another wallet."""
-
-TO_APP = Cryptor(WALLET.shared_with(APP.public))
 
 
 def now() -> int:
@@ -29,28 +28,28 @@ def now() -> int:
 
 
 def answer(
-    request: Request, body: Any = None, wallet: SecretKey = WALLET, **changes: Any
+    request: Request, body: Any = None, wallet: NostrKey = WALLET, **changes: Any
 ) -> dict[str, Any]:
     """The wallet's answer to a request, or one with other parts."""
     text = body or {"result_type": "get_info", "result": {"methods": ["make_invoice"]}}
-    parts = {
-        "key": wallet,
+    parts: dict[str, Any] = {
         "kind": RESPONSE,
         "tags": (("p", APP.public), ("e", request.event["id"])),
-        "content": Cryptor(wallet.shared_with(APP.public)).seal(Scheme.NIP44, json.dumps(text)),
+        "content": wallet.seal("nip44_v2", APP.public, json.dumps(text)),
         "created_at": request.event["created_at"],
-    } | changes
-    return sign_event(**parts).as_json()
+    }
+    signer: NostrKey = changes.pop("key", wallet)
+    return signer.sign_event(**parts | changes)
 
 
-def connection(*urls: str, wallet: SecretKey = WALLET) -> WalletConnection:
+def connection(*urls: str, wallet: NostrKey = WALLET) -> WalletConnection:
     relays = "&".join(f"relay={url}" for url in urls)
     text = f"nostr+walletconnect://{wallet.public}?{relays}&secret={8:064x}"
     return parse_connection(text, LOOPBACK)
 
 
 async def call(
-    relays: Relays, *urls: str, patience: tuple[float, ...] = (5.0,), wallet: SecretKey = WALLET
+    relays: Relays, *urls: str, patience: tuple[float, ...] = (5.0,), wallet: NostrKey = WALLET
 ) -> dict[str, Any]:
     asked = connection(*urls, wallet=wallet)
     return await Wallets(relays, now).call(asked, Scheme.NIP44, Call("get_info", {}, patience))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
+import nostr_sdk
+
 from bot.core import errors, exact_json
 from bot.core.net import webhook_addresses
 from bot.core.text import contacts, sanitize
@@ -196,24 +198,25 @@ class Wallets:
         If the wallet announces nothing, return NIP-04 (as NIP-47 says); `call` notices if that is
         wrong.
         """
-        newest: nostr.Event | None = None
+        info = nostr.newest_of(connection.wallet, INFO)
+        newest: nostr_sdk.Event | None = None
         urls = await self._take_calls(connection)
         left = set(urls)
         try:
             async with (
                 asyncio.timeout(INFO_SECONDS),
-                self._relays.asking(urls, nostr.Filter(INFO, connection.wallet)) as heard,
+                self._relays.asking(urls, connection.wallet, info) as heard,
             ):
                 while left:
                     match await heard.get():
                         case relay_connection.NoMore(url) | relay_connection.Refusal(url, _):
                             left.discard(url)
-                        case nostr.Event() as event:
-                            newest = max(newest or event, event, key=lambda info: info.created_at)
+                        case nostr_sdk.Event() as event:
+                            newest = max(newest or event, event, key=lambda one: one.created_at())
         except TimeoutError:
             pass
-        tags = newest.values("encryption") if newest else ()
-        schemes = tags[0].replace(",", " ").split() if tags else ()  # in any order
+        announced = nostr.tag_value(newest, "encryption") if newest else ""
+        schemes = announced.replace(",", " ").split()  # in any order
         return nostr.Scheme.NIP44 if nostr.Scheme.NIP44 in schemes else nostr.Scheme.NIP04
 
     async def call(
@@ -245,7 +248,6 @@ class Wallets:
     async def _try(
         self, connection: WalletConnection, scheme: nostr.Scheme, call: Call, seconds: float
     ) -> dict[str, Any]:
-        cryptor = nostr.Cryptor(connection.key.shared_with(connection.wallet))
         text = exact_json.dumps({"method": call.method, "params": call.params})
         now = self._now() // 1000
         tags = (
@@ -253,26 +255,28 @@ class Wallets:
             ("encryption", scheme.value),
             ("expiration", str(now + EXPIRES_AFTER)),
         )
-        event = nostr.sign_event(connection.key, REQUEST, tags, cryptor.seal(scheme, text), now)
+        sealed = connection.key.seal(scheme, connection.wallet, text)
+        event = connection.key.sign_event(REQUEST, tags, sealed, now)
         answer = await self._answer(connection, event, seconds)
-        return _result_of(cryptor.open(answer.content), call.method)
+        opened = connection.key.open(connection.wallet, answer.content())
+        return _result_of(opened, call.method)
 
     async def _answer(
-        self, connection: WalletConnection, event: nostr.Event, seconds: float
-    ) -> nostr.Event:
+        self, connection: WalletConnection, event: nostr_sdk.Event, seconds: float
+    ) -> nostr_sdk.Event:
         """Return the first event that is signed by the wallet and answers this request."""
-        tags = (("p", connection.key.public), ("e", event.id))
-        where = nostr.Filter(RESPONSE, connection.wallet, tags)
+        tags = {"p": connection.key.public, "e": event.id().to_hex()}
+        answers = nostr.newest_of(connection.wallet, RESPONSE, **tags)
         refused: dict[str, str] = {}
         urls = await self._take_calls(connection)
         try:
             async with (
                 asyncio.timeout(seconds),
-                self._relays.asking(urls, where, event) as heard,
+                self._relays.asking(urls, connection.wallet, answers, event) as heard,
             ):
                 while True:
                     match await heard.get():
-                        case nostr.Event() as answer:
+                        case nostr_sdk.Event() as answer:
                             return answer
                         case relay_connection.Refusal(url, why):
                             refused[url] = why

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import secrets
 import ssl
@@ -12,9 +11,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from urllib.parse import urlsplit
 
+import nostr_sdk
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 from websockets.frames import Frame, Opcode
@@ -135,17 +135,20 @@ class Refusal:
     """The relay's text, at most 200 characters."""
 
 
-Heard = nostr.Event | NoMore | Refusal
+Heard: TypeAlias = nostr_sdk.Event | NoMore | Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A question to relays."""
 
-    where: nostr.Filter
+    wallet: str
+    """Public key of the wallet, the author of all answers."""
+
+    where: nostr_sdk.Filter
     """Which events answer it."""
 
-    event: nostr.Event | None
+    event: nostr_sdk.Event | None
     """The event to send, None to only listen."""
 
     heard: asyncio.Queue[Heard]
@@ -161,7 +164,7 @@ class Subscription:
 
     def __init__(self, ask: Ask) -> None:
         self.ask: Ask | None = ask  # None after the end
-        self.wallet = ask.where.author
+        self.wallet = ask.wallet
         self.problem = ""
         self.over = asyncio.Event()
         self.budget = Budget(FRAMES_PER_ASK, BYTES_PER_ASK)
@@ -245,15 +248,15 @@ class RelayConnection:
             raise errors.Unreachable(self._problem)
         now = asyncio.get_running_loop().time
         name, seen, began = secrets.token_hex(8), self._frames, now()
-        names = (name, ask.event.id) if ask.event else (name,)
+        names = (name, ask.event.id().to_hex()) if ask.event else (name,)
         subscription = Subscription(ask)
         self._asked |= dict.fromkeys(names, subscription)
         self._spare.frames = min(self._spare.frames + FRAMES_PER_ASK, MOST_FRAMES)
         self._spare.size = min(self._spare.size + BYTES_PER_ASK, MOST_BYTES)
         try:
-            await self._send(["REQ", name, ask.where.as_json()])
+            await self._send(nostr_sdk.ClientMessage.req(name, ask.where))
             if ask.event:
-                await self._send(["EVENT", ask.event.as_json()])
+                await self._send(nostr_sdk.ClientMessage.event(ask.event))
             await subscription.over.wait()
             raise errors.Unreachable(subscription.problem)
         finally:
@@ -264,7 +267,7 @@ class RelayConnection:
             if self.usable:
                 with suppress(errors.Unreachable, TimeoutError):
                     async with asyncio.timeout(1):
-                        await self._send(["CLOSE", name])
+                        await self._send(nostr_sdk.ClientMessage.close(name))
 
     def _remember(self, names: tuple[str, ...]) -> None:
         """Remember an ended subscription for frames in transit; forget the oldest."""
@@ -312,10 +315,10 @@ class RelayConnection:
             if self._socket:
                 await self._socket.close()
 
-    async def _send(self, message: list[Any]) -> None:
+    async def _send(self, message: nostr_sdk.ClientMessage) -> None:
         assert self._socket
         try:
-            await self._socket.send(json.dumps(message, ensure_ascii=False))
+            await self._socket.send(message.as_json())
         except (OSError, WebSocketException) as error:
             raise errors.Unreachable(f"the relay is gone: {type(error).__name__}") from error
 
@@ -358,7 +361,7 @@ class RelayConnection:
         match kind, rest:
             case "EVENT", [event]:
                 read = nostr.read_event(event)
-                if ask.where.matches(read):
+                if ask.where.match_event(read):
                     ask.tell(read)
             case "EOSE", _:
                 ask.tell(NoMore(self.url))

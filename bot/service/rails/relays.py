@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from functools import partial
 from urllib.parse import urlsplit
 
+import nostr_sdk
 import structlog
 
 from bot.core import errors
 from bot.core.net import webhook_addresses
-from bot.service.rails import nostr, relay_connection
+from bot.service.rails import relay_connection
 
 ASKS_PER_CONNECTION = 16
 """Simultaneous asks on a connection: relays commonly allow twenty subscriptions."""
@@ -54,13 +55,17 @@ class Relays:
 
     @asynccontextmanager
     async def asking(
-        self, urls: Sequence[str], where: nostr.Filter, event: nostr.Event | None = None
+        self,
+        urls: Sequence[str],
+        wallet: str,
+        where: nostr_sdk.Filter,
+        event: nostr_sdk.Event | None = None,
     ) -> AsyncIterator[asyncio.Queue[relay_connection.Heard]]:
-        """Ask several relays simultaneously until the block ends; yield the queue of answers.
+        """Ask several relays about a wallet until the block ends; yield the queue of answers.
 
         An unreachable relay yields a Refusal.
         """
-        ask = relay_connection.Ask(where, event, asyncio.Queue(relay_connection.MOST_HEARD))
+        ask = relay_connection.Ask(wallet, where, event, asyncio.Queue(relay_connection.MOST_HEARD))
         tasks = [asyncio.create_task(self._ask(url, ask)) for url in urls]
         try:
             yield ask.heard
@@ -80,7 +85,7 @@ class Relays:
 
     async def _ask(self, url: str, ask: relay_connection.Ask) -> None:
         try:
-            connection = self._connection(url, ask.where.author)
+            connection = self._connection(url, ask.wallet)
             connection.asks += 1
             try:
                 await connection.ask(ask)

@@ -13,10 +13,10 @@ from bot.core.errors import BadAnswer, Unreachable
 from bot.service.rails.nostr_wallet import REQUEST, WalletError, Wallets
 from bot.service.rails.relay_connection import MAX_FRAME
 from bot.service.rails.relays import Relays
+from tests.support.nostr_keys import is_genuine
 from tests.support.relay_calls import (
     APP,
     STRANGER,
-    TO_APP,
     WALLET,
     answer,
     call,
@@ -50,7 +50,9 @@ async def test_a_request_is_sealed_signed_and_ends(relays: Relays) -> None:
     assert (event["kind"], event["pubkey"]) == (REQUEST, APP.public)
     assert (tags["p"], tags["encryption"]) == (WALLET.public, "nip44_v2")
     assert int(tags["expiration"]) == event["created_at"] + 60
-    assert json.loads(TO_APP.open(event["content"])) == {"method": "get_info", "params": {}}
+    assert is_genuine(event)
+    opened = WALLET.open(APP.public, event["content"])
+    assert json.loads(opened) == {"method": "get_info", "params": {}}
 
 
 FALSE_ANSWERS: dict[str, Callable[[Request], Any]] = {
