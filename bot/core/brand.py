@@ -6,6 +6,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from bot.core.text import sanitize
+
 Rgb: TypeAlias = tuple[int, int, int]
 """Red, green and blue, 0 to 255."""
 
@@ -55,13 +57,6 @@ def rgb_of(css: str) -> Rgb:
     return value >> 16, value >> 8 & 0xFF, value & 0xFF
 
 
-JOINER = "\u200d"
-"""ZERO WIDTH JOINER, which combines several emoji into one."""
-
-_EXTENDING = ("Mn", "Mc", "Me", "Cf")
-"""Categories of characters that extend the preceding character."""
-
-
 def initials(name: str) -> str:
     """Return the initials of a seller without a picture: one or two letters.
 
@@ -86,20 +81,4 @@ def _has_case(letter: str) -> bool:
 
 
 def _character(text: str) -> str:
-    """Return the first user-perceived character (the part of Unicode UAX #29 that names need)."""
-    end = 1
-    while end < len(text) and (_extends(text[end]) or text[end - 1] == JOINER):
-        end += 1
-    if _is_regional(text[:1]) and _is_regional(text[1:2]):
-        end = 2
-    return text[:end]
-
-
-def _extends(char: str) -> bool:
-    is_skin_tone = "\U0001f3fb" <= char <= "\U0001f3ff"
-    return is_skin_tone or unicodedata.category(char) in _EXTENDING
-
-
-def _is_regional(char: str) -> bool:
-    """True if a character is one of the two that form a flag."""
-    return "\U0001f1e6" <= char <= "\U0001f1ff"
+    return next(iter(sanitize.graphemes(text)), "")

@@ -19,6 +19,7 @@ import uharfbuzz
 from PIL import Image
 
 from bot.core.images import plain_font, unicode_text
+from bot.core.text import sanitize
 
 PLAIN, EMOJI = "NotoSans", "Twemoji"
 JAPANESE, CHINESE, KOREAN = "NotoSansCJKJP", "NotoSansCJKSC", "NotoSansCJKKR"
@@ -187,7 +188,7 @@ def _runs(line: str, language: str) -> Iterator[_Run]:
     """Divide a line where the font or the direction changes, never inside a cluster."""
     levels = iter(unicode_text.levels(line))
     parts = []
-    for cluster in unicode_text.split_clusters(line):
+    for cluster in sanitize.graphemes(line):
         level = next(levels)
         for _ in cluster[1:]:
             next(levels)

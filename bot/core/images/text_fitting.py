@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from PIL import ImageDraw
 
 from bot.core.images import plain_font, unicode_text
+from bot.core.text import sanitize
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -138,8 +139,9 @@ _SYMBOLS = frozenset(["So", "Sm", "Sk"])  # not Sc: currency signs carry meaning
 _MARKS = frozenset(["Mn", "Me", "Mc"])
 _MEANINGFUL = frozenset(
     [
-        *(unicode_text.JOINER, unicode_text.NON_JOINER, *unicode_text.DIRECTION_MARKS),
-        *map(chr, unicode_text.TAGS),
+        *sanitize.JOINERS,
+        *unicode_text.DIRECTION_MARKS,
+        *map(chr, sanitize.EMOJI_TAGS),
     ]
 )
 """Invisible characters that change how other characters are drawn."""
@@ -203,7 +205,7 @@ def drawable_text(text: str) -> str | None:
     unseen = {*_MEANINGFUL, unicode_text.TEXT_STYLE, unicode_text.EMOJI_STYLE}
     plain = normalize("".join(char for char in shown if char not in unseen))
     if not plain_font.is_plain(plain):
-        parts = [_drawable_part(cluster) for cluster in unicode_text.split_clusters(shown)]
+        parts = [_drawable_part(cluster) for cluster in sanitize.graphemes(shown)]
         if None in parts:
             return None
         plain = normalize("".join(filter(None, parts)))
@@ -358,7 +360,7 @@ def _is_inside(word: str, place: int) -> bool:
 
 def _parts(text: str, width: int, font: Font) -> Iterator[str]:
     """Yield the clusters of a text; split a cluster wider than a line into characters."""
-    for cluster in unicode_text.split_clusters(text):
+    for cluster in sanitize.graphemes(text):
         if len(cluster) > 1 and ceil(font.length(cluster + ELLIPSIS)) > width:
             yield from cluster
         else:

@@ -1,9 +1,9 @@
-"""Unicode rules for text in pictures: grapheme clusters, line breaks and the order of characters.
+"""Unicode rules for text in pictures: line breaks and the order of characters.
 
-A cluster is a user-perceived character (Standard Annex #29). Line breaks in East Asian scripts,
-which have no spaces, follow Annex #14. The order from left to right follows Annex #9. Characters
-that embed, isolate or override a direction are ignored: short names don't need them, and they can
-make a text look like a different text. The marks LRM, RLM and ALM are respected.
+Line breaks in East Asian scripts, which have no spaces, follow Standard Annex #14. The order from
+left to right follows Annex #9. Characters that embed, isolate or override a direction are ignored:
+short names don't need them, and they can make a text look like a different text. The marks LRM, RLM
+and ALM are respected.
 """
 
 from __future__ import annotations
@@ -13,18 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-JOINER, NON_JOINER = "\u200d", "\u200c"
-TEXT_STYLE, EMOJI_STYLE, KEYCAP = "\ufe0e", "\ufe0f", "\u20e3"
-LONGEST = 32
-"""The most code points of a cluster; the longest emoji has fewer than half as many."""
+from bot.core.text import sanitize
 
-_MARKS = frozenset(["Mn", "Me", "Mc"])
-_VIRAMA = 9  # the combining class of signs that join two letters into one
-_AFTER = frozenset("\u0e33\u0eb3\uff9e\uff9f" + NON_JOINER + JOINER)
-_SKIN_TONES = range(0x1F3FB, 0x1F400)
-TAGS = range(0xE0020, 0xE0080)
-_FLAG_LETTERS = range(0x1F1E6, 0x1F200)
-_JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))  # vowels and final consonants
+JOINER = "\u200d"
+TEXT_STYLE, EMOJI_STYLE, KEYCAP = "\ufe0e", "\ufe0f", "\u20e3"
 _FIRST_SYMBOL, _FIRST_PICTOGRAPH, _END_OF_PICTOGRAPHS = 0x2190, 0x1F000, 0x1FB00
 
 _FIRST_EAST_ASIAN = "\u2e80"
@@ -33,47 +25,6 @@ _KANA = range(0x3040, 0x3100)
 _NEVER_FIRST = frozenset("ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶーゝゞヽヾ々〻")
 _CLOSING = frozenset(["Pe", "Pf", "Po"])
 _OPENING = frozenset(["Ps", "Pi", "Sc"])
-
-
-def split_clusters(text: str) -> list[str]:
-    """Split a text into grapheme clusters."""
-    clusters: list[str] = []
-    for char in text:
-        if clusters and _belongs(clusters[-1], char):
-            clusters[-1] += char
-        else:
-            clusters.append(char)
-    return clusters
-
-
-def _belongs(cluster: str, char: str) -> bool:
-    if len(cluster) >= LONGEST or cluster.isspace():
-        return False
-    return is_extending(char) or _joins(cluster, char)
-
-
-def is_extending(char: str) -> bool:
-    """True if a character extends the preceding one: marks, skin tones, joiners."""
-    if char < "\u0300":
-        return False
-    code = ord(char)
-    return (
-        unicodedata.category(char) in _MARKS
-        or char in _AFTER
-        or code in _SKIN_TONES
-        or code in TAGS
-        or any(code in letters for letters in _JAMO)
-    )
-
-
-def _joins(cluster: str, char: str) -> bool:
-    """True if a letter or pictograph joins the preceding cluster."""
-    if ord(char) in _FLAG_LETTERS:
-        return len(cluster) == 1 and ord(cluster) in _FLAG_LETTERS
-    if cluster[-1] == JOINER and is_pictograph(char):
-        return is_pictograph(cluster[0])
-    category = unicodedata.category(char)
-    return category == "Lo" and unicodedata.combining(cluster.rstrip(JOINER)[-1:] or " ") == _VIRAMA
 
 
 def is_pictograph(char: str) -> bool:
@@ -96,7 +47,7 @@ def break_word(word: str) -> Iterator[str]:
         yield word
         return
     piece = ""
-    for cluster in split_clusters(word):
+    for cluster in sanitize.graphemes(word):
         if piece and _may_break(piece, cluster):
             yield piece
             piece = ""

@@ -83,6 +83,17 @@ def typed(raw: str, *, digits: bool = False) -> str:
     return " ".join("".join(_plain(char, digits=digits) for char in plain).split())
 
 
+def graphemes(raw: str) -> list[str]:
+    """Split a text into user-perceived characters (Unicode TR 29).
+
+    A letter with its marks is one, as is a flag or an emoji of a family.
+    """
+    import regex  # noqa: PLC0415 - costs memory, seldom used
+
+    found: list[str] = regex.findall(r"\X", raw)
+    return found
+
+
 def _plain(char: str, *, digits: bool) -> str:
     category = unicodedata.category(char)
     if category == "Cf" or char in _UNSEEN:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from bot.core import errors
-from bot.core.images import unicode_text
 from bot.core.money import amounts
 from bot.core.text import sanitize
 from bot.service.checkouts.order import AMOUNT, TOO_SMALL
@@ -280,7 +279,7 @@ def _excess(text: str, most: int) -> int:
         return 0
     if len(text) > most * MAX_COUNTED:
         return len(text)
-    count = len(unicode_text.split_clusters(text))
+    count = len(sanitize.graphemes(text))
     if count > most:
         return count
     return len(text) if len(text) > most * MAX_CODE_POINTS else 0

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.images import unicode_text
+from bot.core.text import sanitize
 
 
 @pytest.mark.parametrize(
@@ -18,18 +19,18 @@ from bot.core.images import unicode_text
     ],
 )
 def test_a_cluster_stays_whole(cluster: str) -> None:
-    assert unicode_text.split_clusters(f"x{cluster}x") == ["x", cluster, "x"]
+    assert sanitize.graphemes(f"x{cluster}x") == ["x", cluster, "x"]
 
 
 def test_flags_are_pairs_of_letters() -> None:
-    assert unicode_text.split_clusters("🇩🇪🇫🇷🇯") == ["🇩🇪", "🇫🇷", "🇯"]
+    assert sanitize.graphemes("🇩🇪🇫🇷🇯") == ["🇩🇪", "🇫🇷", "🇯"]
 
 
 @given(text=st.text(st.characters() | st.sampled_from("\u200d🇩👩🏽\u0301्क가"), max_size=80))
-def test_clusters_are_the_text_and_bounded(text: str) -> None:
-    found = unicode_text.split_clusters(text)
+def test_clusters_are_the_text(text: str) -> None:
+    found = sanitize.graphemes(text)
     assert "".join(found) == text
-    assert all(0 < len(cluster) <= unicode_text.LONGEST for cluster in found)
+    assert all(found)
 
 
 @pytest.mark.parametrize(
