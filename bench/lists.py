@@ -20,9 +20,9 @@ from bot.core.database.database import Transaction
 from bot.core.database.migrations import MIGRATIONS
 from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
+from bot.interface.vocabulary import Status
 from bot.service.http import call_inputs
 from bot.service.requests import app_rows, applications, request_rows
-from bot.service.requests.request import Status
 
 SCHEMA = f"{crc32(repr(MIGRATIONS).encode()):08x}"
 KEPT = ROOT / "data" / f"bench-million-{SCHEMA}.db"

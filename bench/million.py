@@ -20,6 +20,7 @@ from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
 from bot.core.database.sqlite import open_sqlite
 from bot.core.database.vault import Vault
+from bot.interface.vocabulary import Kind, Status
 from bot.service.checkouts import paying
 from bot.service.checkouts.paying import PaymentForm
 from bot.service.notifications import notification_rows
@@ -30,15 +31,7 @@ from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
 from bot.service.requests import applications, request_rows
 from bot.service.requests.applications import Credentials
-from bot.service.requests.request import (
-    Kind,
-    PaymentRequest,
-    Product,
-    Receiver,
-    Status,
-    Terms,
-    Units,
-)
+from bot.service.requests.request import PaymentRequest, Product, Receiver, Terms, Units
 from bot.service.requests.request_commands import new_id
 from bot.service.requests.request_rows import Place
 

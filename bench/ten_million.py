@@ -28,6 +28,7 @@ from bot.core.database.sqlite_writer import SqliteTransaction
 from bot.core.database.tables import split_amount
 from bot.core.database.vault import Vault
 from bot.core.outbox import outbox
+from bot.interface.vocabulary import Kind, Status
 from bot.service.checkouts import paying
 from bot.service.checkouts.order import quote, write_quote
 from bot.service.notifications import notification_rows
@@ -35,7 +36,7 @@ from bot.service.notifications.notification import Attempt
 from bot.service.notifications.notification_queues import WEBHOOKS, lane_of
 from bot.service.requests import request_commands, request_rows
 from bot.service.requests.applications import Credentials
-from bot.service.requests.request import Kind, PaymentRequest, Status, Webhook
+from bot.service.requests.request import PaymentRequest, Webhook
 from bot.service.requests.request_commands import new_id
 
 PAYMENTS = 10

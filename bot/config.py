@@ -33,6 +33,7 @@ from bot.core.database import urls
 from bot.core.money import amounts
 from bot.core.net import mail, rates, webhook_addresses
 from bot.core.text import contacts, links
+from bot.interface import vocabulary
 from bot.service.payouts import payout_account
 
 logging.getLogger("dotenv").setLevel(logging.ERROR)  # `find_unknown` reports unreadable lines
@@ -140,11 +141,11 @@ def _network(values: tuple[str, ...]) -> None:
 
 
 def _rails(values: tuple[str, ...]) -> tuple[str, ...]:
-    known = f"write {payout_account.SANDBOX}, or any of {', '.join(payout_account.KINDS)}"
+    known = f"write {payout_account.SANDBOX}, or any of {', '.join(vocabulary.PAYOUT_KINDS)}"
     if not values:
         raise ValueError(known)
     for value in values:
-        if value not in (payout_account.SANDBOX, *payout_account.KINDS):
+        if value not in (payout_account.SANDBOX, *vocabulary.PAYOUT_KINDS):
             raise ValueError(f"{value!r} isn't a way to pay: {known}")
     if len(set(values)) != len(values):
         raise ValueError("name each way to pay once")

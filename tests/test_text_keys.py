@@ -22,23 +22,14 @@ from bot.chat.model.request_spec import GOODS_KINDS, KINDS
 from bot.core import errors
 from bot.core.brand import COLOURS
 from bot.core.text.translations import DEFAULT
+from bot.interface.vocabulary import NO_PAYOUT, PAYOUT_KINDS, DetailError, PayerField, Status
 from bot.service.pages.checkout_values import BANK_FIELDS, CASES, SENT_BUTTONS
 from bot.service.pages.order_values import WORDS
 from bot.service.pages.page_values import TAP
 from bot.service.pages.payer_form import AmountProblem
 from bot.service.pages.site_routes import PRIVACY_PARTS
-from bot.service.payouts.payout_account import KINDS as REAL_KINDS
-from bot.service.payouts.payout_account import DetailError
 from bot.service.rails.rail import SandboxScenario
-from bot.service.requests.request import (
-    NO_PAYOUT,
-    PAUSED,
-    RESERVED,
-    UNPRICED,
-    WAY_CLOSED,
-    PayerField,
-    Status,
-)
+from bot.service.requests.request import PAUSED, RESERVED, UNPRICED, WAY_CLOSED
 from tests.support.locale_sources import messages
 
 BOT = Path(__file__).parents[1] / "bot"
@@ -104,7 +95,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     ],
     "button-file-{}": [("yes",), ("no",), ("photo",)],
     "button-goods-{}": [(word,) for word in (*GOODS_KINDS, "again")],
-    "button-payout-{}": [(kind,) for kind in REAL_KINDS],
+    "button-payout-{}": [(kind,) for kind in PAYOUT_KINDS],
     "button-edit-{}": [(field,) for field in EDITS],
     "card-gets-{}": [("text",), ("file",), ("codes",)],
     "card-email-{}": [(state,) for state in sorted(EMAIL_STATES)],
@@ -141,7 +132,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-{}-empty": [(field,) for field in PAYER],
     "page-{}-wrong": [(field,) for field in PAYER],
     "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
-    "payout-about-{}": [(kind,) for kind in REAL_KINDS],
+    "payout-about-{}": [(kind,) for kind in PAYOUT_KINDS],
     "payout-ask-{}-{}": [(way, field) for way in ACCOUNTS for field in ACCOUNTS[way]],
     "payout-wrong-{}": [(wrong,) for wrong in DetailError],
     "payout-way-{}": [(way,) for way in ACCOUNTS],

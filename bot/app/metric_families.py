@@ -9,7 +9,7 @@ from bot.chat.telegram import intake, sender, transport
 from bot.core.database import database
 from bot.core.ops import metrics
 from bot.core.outbox import host_budgets
-from bot.service.checkouts import checkout
+from bot.interface import vocabulary
 from bot.service.notifications import notification
 from bot.service.payouts import payout_account
 from bot.service.requests import request
@@ -42,15 +42,17 @@ SERVICE = (
         "payment_requests",
         "Payment requests that applications created, edited and deleted, by kind.",
         ("change", "kind"),
-        (("created", "edited", "deleted"), tuple(request.Kind)),
+        (("created", "edited", "deleted"), tuple(vocabulary.Kind)),
     ),
     metrics.Family(
         "checkouts",
         "Checkouts by kind of money and the state that they came into; lapses aren't counted.",
         ("kind", "state"),
         (
-            (payout_account.SANDBOX, *payout_account.KINDS),
-            tuple(one for one in checkout.CheckoutState if one != checkout.CheckoutState.LAPSED),
+            (payout_account.SANDBOX, *vocabulary.PAYOUT_KINDS),
+            tuple(
+                one for one in vocabulary.CheckoutState if one != vocabulary.CheckoutState.LAPSED
+            ),
         ),
     ),
     metrics.Family(

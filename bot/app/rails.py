@@ -10,6 +10,7 @@ from bot import config
 from bot.core.database import database
 from bot.core.net import webhook_addresses
 from bot.core.ops import metrics
+from bot.interface import vocabulary
 from bot.service.payouts import payout_account
 from bot.service.rails import exchange_rates, host_calls, rail, rates_job, sandbox
 
@@ -53,10 +54,10 @@ def _nwc(
 
 BUILDERS: Mapping[str, Builder] = {
     payout_account.SANDBOX: lambda _settings, _now, _calls: sandbox.SandboxRail(),
-    payout_account.BANK: _bank,
-    payout_account.LIGHTNING: _lightning,
-    payout_account.LNBITS: _lnbits,
-    payout_account.NWC: _nwc,
+    vocabulary.BANK: _bank,
+    vocabulary.LIGHTNING: _lightning,
+    vocabulary.LNBITS: _lnbits,
+    vocabulary.NWC: _nwc,
 }
 """The builder of each kind of rail; takes the settings, the clock (epoch ms) and the hosts'
 budgets.
@@ -100,7 +101,7 @@ class ExchangeSide:
 
 def asks_sources(settings: config.Settings) -> bool:
     """True if prices are converted at the rates of public sources."""
-    converts = not settings.test_money and set(settings.rails) != {payout_account.BANK}
+    converts = not settings.test_money and set(settings.rails) != {vocabulary.BANK}
     return converts and settings.rates_urls != (config.RATES_TABLE,)
 
 

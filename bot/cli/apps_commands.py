@@ -10,8 +10,9 @@ import click
 
 from bot.cli import console
 from bot.core import brand, clock, errors
+from bot.interface import bodies, refusals
 from bot.service.requests import app_rows, applications, changes
-from bot.service.wire import body_parsing, json_answers
+from bot.service.wire import from_bodies, to_answers
 
 HOUR = 3600 * 1000
 """Milliseconds."""
@@ -53,7 +54,7 @@ def apps_create(name: str, seller_name: str | None, **profile: str | None) -> No
     Without any of them, no seller is shown.
     """
     given = _given(name=seller_name, **profile)
-    change = body_parsing.read_seller({"name": name} | given) if given else None
+    change = _edit({"name": name} | given) if given else None
     seller = changes.edit_seller(None, change) if change else None
     made = console.in_transaction(
         lambda tx, vault: applications.create(tx, vault, name, clock.now(), seller), creates=True
@@ -76,13 +77,14 @@ def apps_seller(app_id: str, clear: bool, **profile: str | None) -> None:  # noq
     if clear and given:
         raise errors.BotError("--clear removes everything: leave the other options out")
     if clear or given:
-        change = None if clear else body_parsing.read_seller(given)
+        change = None if clear else _edit(given)
         seller = console.in_transaction(
             lambda tx, _: applications.change_seller(tx, app_id, change, clock.now())
         )
     else:
         seller = console.read_only(lambda tx: applications.seller_of(tx, app_id))
-    for field, value in (json_answers.seller(seller) or {"name": None}).items():
+    shown = to_answers.seller(seller)
+    for field, value in (shown.to_json() if shown else {"name": None}).items():
         console.print_fact(field, value)
 
 
@@ -91,6 +93,10 @@ def _given(**options: str | None) -> dict[str, Any]:
     names = {"image_url": "imageUrl", "accent_color": "accentColor"}
     named = {names.get(name, name): value for name, value in options.items() if value is not None}
     return {name: value or None for name, value in named.items()}
+
+
+def _edit(given: dict[str, Any]) -> changes.SellerEdit:
+    return from_bodies.seller_edit(refusals.checked(bodies.SellerEditBody, given))
 
 
 @apps.command("list")

@@ -19,9 +19,9 @@ from bot.cli import console
 from bot.core import clock, errors
 from bot.core.database import database, opening, urls
 from bot.core.ops import audit as ops_audit
+from bot.interface import fields
 from bot.service import exports
 from bot.service.requests import app_rows
-from bot.service.wire import field_types
 
 if TYPE_CHECKING:
     from bot.app.maintenance import payer_erasure
@@ -177,7 +177,7 @@ async def _records(
         mark = returned.get((row["request_id"], row["id"]))
         record = exports.payment_record(row, payers=payers)
         # The chat marks a payment as paid back before it notifies the service.
-        of_chat = personal_data.payback_fields(mark, field_types.iso, payers=payers)
+        of_chat = personal_data.payback_fields(mark, fields.iso, payers=payers)
         yield record if record["paidBackAt"] else record | of_chat
 
 
@@ -188,7 +188,7 @@ async def _sellers(
 
     async for row in personal_data.exported_sellers(db, wanted.since, wanted.until):
         yield personal_data.seller_record(
-            row, field_types.iso(row["created_at"]), f"{url}{image_route.PATH}"
+            row, fields.iso(row["created_at"]), f"{url}{image_route.PATH}"
         )
 
 
@@ -198,7 +198,7 @@ async def _receipts(
     async for row in personal_data.exported_receipts(
         db, wanted.since, wanted.until, wanted.request_id
     ):
-        yield personal_data.kept_record(row, field_types.iso, payers=payers)
+        yield personal_data.kept_record(row, fields.iso, payers=payers)
 
 
 async def _recorded_payments(
@@ -207,7 +207,7 @@ async def _recorded_payments(
     async for row in personal_data.exported_payments(
         db, wanted.since, wanted.until, wanted.request_id
     ):
-        yield personal_data.export_record(row, field_types.iso, payers=payers)
+        yield personal_data.export_record(row, fields.iso, payers=payers)
 
 
 async def _write(

@@ -8,9 +8,10 @@ import click
 
 from bot.cli import console
 from bot.core import clock
+from bot.interface import vocabulary
 from bot.service.notifications import notification, notification_queues, notification_rows
 
-STATES = [state.value for state in notification.NotificationState]
+STATES = [state.value for state in vocabulary.NotificationState]
 
 ANSWER_LINES = 3
 """The most lines of an answer to show."""
@@ -33,7 +34,7 @@ def deliveries() -> None:
 @click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state.")
 def deliveries_list(as_json: bool, limit: int, state: str | None) -> None:  # noqa: FBT001 - click passes options by name
     """List deliveries: address, state, attempts, time of the next attempt."""
-    only = notification.NotificationState(state) if state else None
+    only = vocabulary.NotificationState(state) if state else None
     found = console.read_only(lambda tx: notification_rows.list_all(tx, limit, only))
     columns = ("id", "request", "address", "state", "attempts", "next")
     console.print_table(columns, [_fields(item) for item in found], as_json=as_json)

@@ -32,7 +32,10 @@ BotError
 │   ├── TooManyFiles           409 tooManyFiles
 │   ├── BodyTooLarge           413 bodyTooLarge
 │   ├── UnsupportedMediaType   415 unsupportedMediaType
-│   └── RateLimited            429 rateLimited
+│   ├── RateLimited            429 rateLimited
+│   │   └── TooManyHolds           429 tooManyHolds
+│   ├── Internal               500 internal
+│   └── Unavailable            503 unavailable
 └── PeerError              a failed call of another server
     ├── Unreachable            no connection, or no answer in time
     │   ├── NotReached             no connection: the call did not arrive
@@ -50,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class BotError(Exception):
@@ -188,6 +191,11 @@ class InvalidBody(Refused):
             message = f"{problems[0].field}: {problems[0].message}"
         super().__init__(message, problems)
 
+    @classmethod
+    def of_field(cls, field: str, message: str) -> Self:
+        """Return the refusal of one field."""
+        return cls(info=[FieldProblem(field, message)])
+
 
 class EmailUnavailable(Refused):
     code = "emailUnavailable"
@@ -295,6 +303,22 @@ class TooManyHolds(RateLimited):
 
     code = "tooManyHolds"
     default = "Too many payments are open from this network: finish or cancel one."
+
+
+class Internal(Refused):
+    """The answer to a bug, without its details."""
+
+    code = "internal"
+    default = "Something went wrong here. It is in the operator's log."
+
+
+class Unavailable(Refused):
+    """The answer while the database can't be used."""
+
+    code = "unavailable"
+    default = "Not just now: please try again."
+    retry_after = 5
+    """In seconds."""
 
 
 class PeerError(BotError):

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bot.core import errors
+from bot.interface import refusals
 from bot.service.api import (
     checkout_routes,
     delivery_routes,
@@ -33,7 +34,6 @@ from bot.service.pages import (
     render,
     site_routes,
 )
-from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
@@ -110,9 +110,9 @@ NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": Fal
 
 REFUSALS: dict[type[Exception], Callable[[Any], errors.Refused]] = {
     errors.Refused: lambda refusal: refusal,
-    RequestValidationError: lambda error: body_parsing.invalid_body(error.errors(), strip=1),
-    errors.StorageError: lambda _: responses.Unavailable(),
-    Exception: lambda _: responses.Internal(),
+    RequestValidationError: lambda error: refusals.invalid_body(error.errors(), strip=1),
+    errors.StorageError: lambda _: errors.Unavailable(),
+    Exception: lambda _: errors.Internal(),
 }
 """The answer to each exception; the last two are logged."""
 

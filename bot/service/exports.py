@@ -12,9 +12,10 @@ from typing import Any
 from bot.core import exact_json
 from bot.core.database import database, tables
 from bot.core.money import amounts
+from bot.interface import fields
 from bot.service.payments import payment_rows
 from bot.service.requests import request_rows
-from bot.service.wire import field_types, json_answers
+from bot.service.wire import to_answers
 
 PAGE = 1000
 """Rows in memory at once."""
@@ -106,7 +107,7 @@ def payment_record(row: database.Row, *, payers: bool) -> dict[str, Any]:
         "transactionId": row["id"],
         "paymentRequestId": row["request_id"],
         "product": row["name"],
-        "completedAt": field_types.iso(row["completed_at"]),
+        "completedAt": fields.iso(row["completed_at"]),
         "amount": amounts.from_minor(row["amount"], currency),
         "currencyCode": currency,
         "paidAmount": amounts.from_minor(row["instrument_amount"], paid_in),
@@ -117,8 +118,8 @@ def payment_record(row: database.Row, *, payers: bool) -> dict[str, Any]:
         "externalId": row["external_id"],
         "settlement": row["state"],
         "quantity": row["quantity"],
-        "sentAt": field_types.iso_or_none(row["sent_at"]),
-        "paidBackAt": field_types.iso_or_none(row["paid_back_at"]),
+        "sentAt": fields.iso_or_none(row["sent_at"]),
+        "paidBackAt": fields.iso_or_none(row["paid_back_at"]),
         "messageHidden": bool(row["message_hidden"]),
         "receivers": [
             {"destination": to, "amount": amounts.from_minor(share, currency)}
@@ -146,16 +147,17 @@ def request_record(row: database.Row) -> dict[str, Any]:
     return {
         "paymentRequestId": row["id"],
         "product": row["name"],
-        "createdAt": field_types.iso(row["created_at"]),
+        "createdAt": fields.iso(row["created_at"]),
         "expirationType": row["expiration_type"],
         "amount": amounts.from_minor(row["amount"], currency),
         "currencyCode": currency,
-        **(dict.fromkeys(UNITS) | json_answers.units(row["request"])),
+        **dict.fromkeys(UNITS),
+        **dict(zip(UNITS, to_answers.units(row["request"]).values(), strict=False)),
         "payments": row["request"].payments_count,
         "oversold": row["oversold_count"],
         "volume": amounts.from_minor(row["request"].volume, currency),
-        "enabledAt": field_types.iso_or_none(row["enabled_at"]),
-        "expiresAt": field_types.iso_or_none(row["expires_at"]),
-        "deletedAt": field_types.iso_or_none(row["deleted_at"]),
+        "enabledAt": fields.iso_or_none(row["enabled_at"]),
+        "expiresAt": fields.iso_or_none(row["expires_at"]),
+        "deletedAt": fields.iso_or_none(row["deleted_at"]),
         "seller": row["request"].seller and row["request"].seller.name,
     }

@@ -16,7 +16,8 @@ from bot.app.service_side import ServiceSide
 from bot.config import Settings
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault
-from bot.service.payouts.payout_account import KINDS, SANDBOX
+from bot.interface.vocabulary import PAYOUT_KINDS
+from bot.service.payouts.payout_account import SANDBOX
 from tests.support.paths import ROOT
 from tests.support.service_harness import Clock
 
@@ -59,7 +60,7 @@ async def test_the_demo_takes_test_money_whatever_rails_says(
 
 
 def test_every_kind_of_account_has_a_rail() -> None:
-    assert BUILDERS.keys() == {SANDBOX, *KINDS}
+    assert BUILDERS.keys() == {SANDBOX, *PAYOUT_KINDS}
 
 
 @pytest.mark.process

@@ -56,7 +56,7 @@ def test_an_option_left_out_stays_and_an_empty_one_is_removed() -> None:
     [
         (("--contact", "anna"), "contact: must be an @username of Telegram"),
         (("--image-url", "a.png"), "imageUrl: is no whole address"),
-        (("--name", "a" * 101), "name: String should have at most 100 characters"),
+        (("--name", "a" * 101), "name: has more than 100 characters"),
         (("--name", ""), "name: must be a string"),
         (("--description", "a\nb"), "description: has control characters"),
         (("--contact", "@anna_bakes"), "seller.name: is required: there is none yet"),

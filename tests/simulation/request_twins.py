@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from bot.interface.parts import AmountChoice
+from bot.interface.vocabulary import Kind
 from bot.service.checkouts.checkout import EARNED_FOR, Holder
-from bot.service.requests.request import AmountChoice, Kind
 
 CAP = 1
 PRICE, DEAREST = 500, 100_000_000_000
@@ -118,7 +119,7 @@ class Twin:
     oversold: int = 0
     decreased: int = 0
     most: int = 1
-    choice: AmountChoice | None = None
+    choice: AmountChoice[int] | None = None
     partly: int = 0
     sales: int = 0
     volume: int = 0

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from bot.core.database.database import Database
+from bot.interface.vocabulary import BANK, LIGHTNING, LNBITS
 from bot.service.payments.settling import PaymentContext
 from bot.service.payouts import account_rows
-from bot.service.payouts.payout_account import BANK, LIGHTNING, LNBITS, PayoutAccount
+from bot.service.payouts.payout_account import PayoutAccount
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import (
     Arrived,

@@ -16,6 +16,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from bot.core.database.database import Database, Row
 from bot.core.database.vault import Vault
 from bot.core.errors import NoCodes, NotEnoughUnits, NotFound, NotLimited
+from bot.interface.parts import AmountChoice
+from bot.interface.vocabulary import BANK, LIGHTNING, LNBITS, DeliveryKind, Kind
 from bot.service.checkouts import checkout_rows
 from bot.service.checkouts.checkout import Checkout
 from bot.service.checkouts.paying import PaymentProgress
@@ -23,20 +25,10 @@ from bot.service.goods import fulfillment
 from bot.service.goods.contents import Goods
 from bot.service.payments import payment_marks, payment_rows
 from bot.service.payments.payment_marks import MarkEdit, MarksEdit
-from bot.service.payouts.payout_account import BANK, LIGHTNING, LNBITS
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.requests import applications, request_commands, request_rows
 from bot.service.requests.changes import Creation, Edit
-from bot.service.requests.request import (
-    AmountChoice,
-    DeliveryKind,
-    Kind,
-    PaymentRequest,
-    Product,
-    Receiver,
-    Terms,
-    Webhook,
-)
+from bot.service.requests.request import PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.requests.request_commands import Caller, Policy
 from tests.simulation.request_twins import PRICE, Twin
 from tests.simulation.scripted_money import OWNER, Wallet, real_money, sandbox_money
@@ -117,7 +109,7 @@ class Shop(RuleBasedStateMachine):
         begins: int | None,
         ends: int | None,
         most: int | None = None,
-        choice: AmountChoice | None = None,
+        choice: AmountChoice[int] | None = None,
         codes: int = 0,
     ) -> Twin:
         terms = Terms(

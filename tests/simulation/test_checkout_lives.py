@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from bot.interface.vocabulary import Kind
 from bot.service.checkouts.checkout import Holder
 from bot.service.checkouts.order import Order
 from bot.service.rails.rail import SandboxScenario
-from bot.service.requests.request import Kind
 from tests.simulation.scripted_money import WAYS
 from tests.simulation.shop_machine import CHOICES, Form
 from tests.simulation.test_request_machine import (

@@ -17,6 +17,7 @@ from hypothesis.stateful import multiple, rule
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds, WrongState
 from bot.core.outbox import outbox
+from bot.interface.vocabulary import LIGHTNING, Kind
 from bot.service.checkouts import claiming, inventory, paying, polling
 from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Holder, Settlement
 from bot.service.checkouts.opening import OPENINGS, OpeningHandler
@@ -25,9 +26,7 @@ from bot.service.checkouts.paying import PaymentForm, PaymentProgress
 from bot.service.checkouts.polling import POLLS, PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments import settling
-from bot.service.payouts.payout_account import LIGHTNING
 from bot.service.rails.rail import Opened, SandboxScenario, Unavailable
-from bot.service.requests.request import Kind
 from tests.simulation.request_twins import GIVEN_UP, HOLDING, PRICE, Attempt, Twin
 from tests.simulation.scripted_money import CLAIMS, RESERVATION, WAYS
 from tests.simulation.shop_machine import SECOND, Form, Shop

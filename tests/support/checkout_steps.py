@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import QueueHandler
+from bot.interface.vocabulary import LIGHTNING
 from bot.service.checkouts import checkout_rows, paying
 from bot.service.checkouts.checkout import Checkout
 from bot.service.checkouts.opening import OpeningHandler
@@ -13,7 +14,6 @@ from bot.service.checkouts.paying import PaymentForm
 from bot.service.checkouts.polling import PaymentPoller
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.payments.payment_reports import WebhookReport
-from bot.service.payouts.payout_account import LIGHTNING
 from tests.support.real_rails import EUROS
 from tests.support.service_harness import ServiceHarness
 from tests.support.webhook_delivery import handle

@@ -6,13 +6,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from bot.service.checkouts.checkout import Checkout, CheckoutState
+from bot.interface.vocabulary import CheckoutState, Kind
+from bot.service.checkouts.checkout import Checkout
 from bot.service.checkouts.paying import Way
 from bot.service.payouts.payout_account import PayoutAccount
 from bot.service.rails.rail import PayWith
 from bot.service.requests.request import (
     ExchangeRate,
-    Kind,
     Payment,
     PaymentRequest,
     PaymentState,

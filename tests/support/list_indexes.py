@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bot.service.requests.request import Status
+from bot.interface.vocabulary import Status
 
 INDEXES = {
     "payment requests": "payment_requests_newest",

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import FieldProblem, InvalidBody
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.payouts import account_rows
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from bot.service.rails.rail import (
     Charge,
     Connected,

@@ -18,6 +18,7 @@ import httpx
 from bot.core.database.database import Database, Row
 from bot.core.database.vault import Vault
 from bot.core.net.webhook_addresses import AllowList
+from bot.interface.answers import ErrorAnswer
 from bot.service.app import create_app
 from bot.service.http import callers
 from bot.service.http.callers import Service
@@ -29,7 +30,6 @@ from bot.service.rails.sandbox import SandboxRail
 from bot.service.requests import applications
 from bot.service.requests.applications import Credentials
 from bot.service.requests.request_commands import Policy
-from bot.service.wire.answer_schemas import ErrorAnswer
 from tests.support.databases import POSTGRESQL, open_quick
 
 if TYPE_CHECKING:

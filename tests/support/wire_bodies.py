@@ -8,7 +8,10 @@ import pytest
 
 from bot.core import exact_json
 from bot.core.errors import InvalidBody
-from bot.service.wire import body_parsing
+from bot.interface import bodies, refusals
+from bot.service.http import call_inputs
+from bot.service.requests import changes
+from bot.service.wire import from_bodies
 from tests.support.service_harness import NEW
 
 NOW = 1_800_000_000_000
@@ -18,11 +21,21 @@ def body(**fields: Any) -> str:
     return exact_json.dumps(NEW | fields)
 
 
+def read_create(text: str) -> changes.Creation:
+    given = call_inputs.read_object(text)
+    return from_bodies.creation(refusals.checked(bodies.CreateBody, given), NOW)
+
+
+def read_edit(text: str) -> changes.Edit:
+    given = call_inputs.read_object(text)
+    return from_bodies.edit(refusals.checked(bodies.EditBody, given), NOW)
+
+
 def refused(text: str, *, edit: bool = False) -> dict[str, str]:
     """Read a body that must be refused; return the problems by field."""
-    read = body_parsing.read_edit if edit else body_parsing.read_create
+    read = read_edit if edit else read_create
     with pytest.raises(InvalidBody) as refusal:
-        read(text, NOW)
+        read(text)
     return {one.field: one.message for one in refusal.value.info}
 
 

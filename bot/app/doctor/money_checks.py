@@ -12,7 +12,7 @@ from bot import config
 from bot.app.doctor import finding
 from bot.app.rails import asks_sources, build_rails
 from bot.core import errors
-from bot.service.payouts import payout_account
+from bot.interface import vocabulary
 from bot.service.rails import exchange_rates, rates_job
 
 SAMPLE = ("USD", "EUR")
@@ -87,7 +87,7 @@ def _count(number: int) -> str:
 
 def _check_table(settings: config.Settings) -> list[finding.Finding]:
     """Check that no real money is converted at the made-up test rates."""
-    if set(settings.rails) == {payout_account.BANK} or settings.rates_urls != (config.RATES_TABLE,):
+    if set(settings.rails) == {vocabulary.BANK} or settings.rates_urls != (config.RATES_TABLE,):
         return []
     text = "real money is converted at made-up rates, which are for tests: delete this setting"
     return [finding.fix("RATES_URLS", text)]

@@ -14,7 +14,7 @@ from bot import config
 from bot.chat.model import queues, remote_request
 from bot.chat.payments import recording, webhook
 from bot.chat.store import link_rows, payment_rows
-from bot.core import errors, exact_json
+from bot.core import errors
 from bot.core.database import database, opening, snapshot, urls, vault
 from bot.core.money import amounts
 from bot.core.ops import audit
@@ -24,7 +24,7 @@ from bot.service.checkouts.opening import OPENINGS
 from bot.service.notifications import notification_queues, payer_letters
 from bot.service.payments import payment_reports
 from bot.service.requests import request_commands
-from bot.service.wire import json_answers
+from bot.service.wire import to_answers
 
 # Key files: the key to a database's secrets, next to its file, used if SECRET_KEY is not set.
 
@@ -165,7 +165,7 @@ def _payment(
     report: payment_reports.WebhookReport, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
     """Return the payment as the receiver would read it from a webhook's body."""
-    body = exact_json.loads(json_answers.event(report))
+    body = to_answers.event(report).to_json()
     paid = replace(remote_request.read_payment(body), oversold=report.oversold)
     payment = recording.payment_of(paid, report.request_id, link)
     return replace(payment, reserved_units=report.reserved_units or 0)

@@ -26,6 +26,7 @@ SERVICE = (
     #   webhook_events: the events that its application asks for, in JSON
     #   amount_choice: the amounts that a payer may choose, in JSON
     #   keep_url: the address at which a receipt can be kept
+    #   shop: what a HandCash client says about its shop, in JSON
     #   delivery: the goods: `text` (`delivery_text`), `file` (`delivery_file`) or `codes`
     #   codes_count: the last unit that has a code
     #   codes_skipped: units up to `codes_count` without a code, because their goods were different
@@ -67,6 +68,7 @@ SERVICE = (
         max_quantity INTEGER,
         thanks TEXT,
         keep_url TEXT,
+        shop TEXT,
         delivery TEXT,
         delivery_text TEXT,
         delivery_file TEXT,

@@ -7,19 +7,32 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, TypeAlias
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from bot.core import errors
 from bot.core.database import database
 from bot.core.net import request_body
+from bot.interface import answers, bodies, fields, refusals, vocabulary
 from bot.service.checkouts import checkout, checkout_rows, claiming, polling
-from bot.service.http import call_inputs, callers, documented_failures, openapi, responses
-from bot.service.payouts import payout_account
-from bot.service.requests import idempotency, request_commands
-from bot.service.wire import body_parsing, goods_and_payouts
+from bot.service.http import call_inputs, callers, openapi, responses
+from bot.service.payouts import payout_accounts
+from bot.service.requests import idempotency
+from bot.service.wire import to_answers
 
-router = APIRouter(prefix="/v3/checkouts", tags=["checkouts"])
+router = APIRouter(
+    prefix="/v3/checkouts", tags=["checkouts"], route_class=call_inputs.ApplicationRoute
+)
+
+CHECKOUT_FAILURES = (
+    refusals.Failure(
+        "The application has no such checkout (`notFound`).", errors.NotFound(claiming.UNKNOWN)
+    ),
+    refusals.Failure(
+        "The checkout is in a state that doesn't allow it (`wrongState`).",
+        errors.WrongState("opening", "Confirm it once it's open."),
+    ),
+)
 
 
 @router.get(
@@ -27,9 +40,9 @@ router = APIRouter(prefix="/v3/checkouts", tags=["checkouts"])
     **openapi.operation(
         "getCheckout",
         "Get a checkout",
-        goods_and_payouts.CheckoutAnswer,
+        answers.CheckoutAnswer,
         *(401, 404, 429),
-        overrides=documented_failures.CHECKOUT_FAILURES,
+        but=CHECKOUT_FAILURES,
     ),
 )
 async def get(
@@ -39,7 +52,7 @@ async def get(
     found = await checkout_rows.read_of_app(service.db, caller.app_id, checkout_id)
     if found is None:
         raise errors.NotFound(claiming.UNKNOWN)
-    return responses.json(goods_and_payouts.checkout_answer(found, caller.now))
+    return responses.json(to_answers.opened(found, caller.now))
 
 
 @router.post(
@@ -47,20 +60,18 @@ async def get(
     **openapi.operation(
         "confirmCheckout",
         "Confirm that the money came",
-        goods_and_payouts.CheckoutAnswer,
+        answers.CheckoutAnswer,
         *(401, 404, 409, 429),
-        overrides=documented_failures.CHECKOUT_FAILURES,
+        but=CHECKOUT_FAILURES,
         keyed=True,
     ),
 )
 async def confirm(
     checkout_id: call_inputs.RowId,
-    request: Request,
-    service: callers.ServiceDep,
-    caller: callers.CallerDep,
+    call: call_inputs.CallDep,
 ) -> Response:
     """Record the payment by the seller's word; safe to repeat."""
-    return await _decide(claiming.confirm, checkout_id, request, service, caller)
+    return await _decide(claiming.confirm, checkout_id, call)
 
 
 @router.post(
@@ -68,42 +79,78 @@ async def confirm(
     **openapi.operation(
         "rejectCheckout",
         "Say that the money didn't come",
-        goods_and_payouts.CheckoutAnswer,
+        answers.CheckoutAnswer,
         *(401, 404, 409, 429),
-        overrides=documented_failures.CHECKOUT_FAILURES,
+        but=CHECKOUT_FAILURES,
         keyed=True,
     ),
 )
 async def reject(
     checkout_id: call_inputs.RowId,
-    request: Request,
-    service: callers.ServiceDep,
-    caller: callers.CallerDep,
+    call: call_inputs.CallDep,
 ) -> Response:
     """End a claimed checkout, whose unit is for sale again; safe to repeat."""
-    return await _decide(claiming.reject, checkout_id, request, service, caller)
+    return await _decide(claiming.reject, checkout_id, call)
 
 
 async def _decide(
     decide: Callable[[database.Transaction, str, str, int], checkout.Checkout],
     checkout_id: str,
-    request: Request,
-    service: callers.Service,
-    caller: request_commands.Caller,
+    call: call_inputs.Call,
 ) -> Response:
-    key, own = call_inputs.call_key(request, caller), (caller.app_id, checkout_id, caller.now)
+    service, caller, key = call
+    own = (caller.app_id, checkout_id, caller.now)
     decided = await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: decide(tx, *own), lambda _: claiming.find_own(tx, *own)
         )
     )
-    return responses.json(goods_and_payouts.checkout_answer(decided, caller.now))
+    return responses.json(to_answers.opened(decided, caller.now))
 
 
 # `/v3/payoutAccounts`.
 
 
-payout_router = APIRouter(prefix="/v3/payoutAccounts", tags=["payout accounts"])
+payout_router = APIRouter(
+    prefix="/v3/payoutAccounts",
+    tags=["payout accounts"],
+    route_class=call_inputs.ApplicationRoute,
+)
+
+PAYOUT_FAILURES = (
+    refusals.Failure(
+        "A field is wrong, or the server takes test money, which goes to no account"
+        " (`invalidBody`).",
+        errors.InvalidBody.of_field("owner", "is required"),
+    ),
+    refusals.Failure(
+        "The account that the key made is gone (`notFound`).",
+        errors.NotFound(payout_accounts.UNKNOWN),
+    ),
+    refusals.Failure(
+        "Too many calls, or too many accounts at once (`rateLimited`): see Retry-After.",
+        errors.RateLimited(1),
+    ),
+)
+REMOVAL_FAILURES = (
+    refusals.Failure(
+        "The server takes test money, which goes to no account (`invalidBody`).",
+        errors.InvalidBody(payout_accounts.TEST_MONEY),
+    ),
+    refusals.Failure(
+        "The application has no such payout account (`notFound`).",
+        errors.NotFound(payout_accounts.UNKNOWN),
+    ),
+)
+
+
+async def _payouts_of(service: callers.ServiceDep) -> payout_accounts.Payouts:
+    """Return the accounts. Raises InvalidBody with test money, whatever is wrong with the body."""
+    service.payouts.check_real_money()
+    return service.payouts
+
+
+PayoutsDep: TypeAlias = Annotated[payout_accounts.Payouts, Depends(_payouts_of)]
 
 
 @payout_router.get(
@@ -111,22 +158,21 @@ payout_router = APIRouter(prefix="/v3/payoutAccounts", tags=["payout accounts"])
     **openapi.operation(
         "listPayoutAccounts",
         "List payout accounts",
-        goods_and_payouts.PayoutList,
+        answers.PayoutList,
         *(400, 401, 429),
-        overrides=documented_failures.PAYOUT_FAILURES,
+        but=PAYOUT_FAILURES,
     ),
 )
 @payout_router.get("/", include_in_schema=False)
 async def list_(
     service: callers.ServiceDep,
     caller: callers.CallerDep,
-    owner: Annotated[
-        str, Query(pattern=goods_and_payouts.OWNER_PATTERN, description="Whose accounts.")
-    ],
+    owner: Annotated[fields.Owner, Query(description="Whose accounts.")],
 ) -> Response:
     """List an owner's accounts in the order in which payers are offered their ways."""
     found = await service.payouts.list(caller.app_id, owner)
-    return responses.json({"items": [goods_and_payouts.payout_answer(one) for one in found]})
+    items = [to_answers.payout(one.owner, one) for one in found]
+    return responses.json(answers.PayoutList(items=items))
 
 
 @payout_router.post(
@@ -134,57 +180,53 @@ async def list_(
     **openapi.operation(
         "connectPayoutAccount",
         "Connect a payout account",
-        goods_and_payouts.PayoutAnswer,
+        answers.PayoutAnswer,
         *(400, 401, 413, 415, 429),
-        extra=openapi.body("PayoutBody"),
-        overrides=documented_failures.PAYOUT_FAILURES,
+        but=PAYOUT_FAILURES,
         keyed=True,
     ),
 )
 @payout_router.post("/", include_in_schema=False)
 async def connect(
-    request: Request, service: callers.ServiceDep, caller: callers.CallerDep
+    body: bodies.PayoutBody,
+    request: Request,
+    payouts: PayoutsDep,
+    call: call_inputs.CallDep,
 ) -> Response:
     """Check the details, ask the wallet where there is one, and store the account.
 
     It takes the place of the owner's account of the same kind, for banks of the same scheme.
     Payment links that are out already are paid to it from now on. A dry run stores nothing.
     """
-    service.payouts.check_real_money()
-    text = await call_inputs.read_text(request, call_inputs.JSON)
-    body, key = body_parsing.read_payout(text), call_inputs.call_key(request, caller, text)
-    if body.kind != payout_account.BANK:  # bank details are checked without asking a server
+    _, caller, key = call
+    if body.kind != vocabulary.BANK:  # bank details are checked without asking a server
         callers.state_of(request).limits.count_probe(caller.app_id, body.owner)
     if body.dry_run:
-        checked = await service.payouts.check(caller.app_id, body.kind, body.details)
-        return responses.json(goods_and_payouts.checked_answer(body.owner, checked))
-    account = await service.payouts.connect(caller.app_id, body.owner, body.kind, body.details, key)
-    return responses.json(goods_and_payouts.payout_answer(account))
+        checked = await payouts.check(caller.app_id, body.kind, body.details)
+        return responses.json(to_answers.payout(body.owner, checked))
+    account = await payouts.connect(caller.app_id, body.owner, body.kind, body.details, key)
+    return responses.json(to_answers.payout(account.owner, account))
 
 
 @payout_router.delete(
     "/{id}",
-    summary="Remove a payout account",
-    operation_id="removePayoutAccount",
-    response_class=Response,
-    responses={
-        200: {"description": "It is gone; the body is empty."},
-        **documented_failures.failures(
-            400, 401, 404, 429, overrides=documented_failures.REMOVAL_FAILURES, keyed=True
-        ),
-    },
-    openapi_extra=openapi.AUTHENTICATED | openapi.KEYED,
+    **openapi.operation(
+        "removePayoutAccount",
+        "Remove a payout account",
+        None,
+        *(400, 401, 404, 429),
+        but=REMOVAL_FAILURES,
+        keyed=True,
+    ),
 )
 async def remove(
     account_id: call_inputs.RowId,
-    request: Request,
-    service: callers.ServiceDep,
-    caller: callers.CallerDep,
+    call: call_inputs.CallDep,
 ) -> Response:
     """Remove an account: no new payment goes to it."""
-    key = call_inputs.call_key(request, caller)
+    service, caller, key = call
     await service.payouts.remove(caller.app_id, account_id, key)
-    return Response(status_code=200, headers=responses.HEADERS)
+    return responses.gone()
 
 
 # `/hints`: a wallet says that money has arrived, so that it is polled sooner.
@@ -201,6 +243,8 @@ HintToken: TypeAlias = Annotated[
 ]
 """The pattern is only documented: any other token is unknown (404), not malformed (400)."""
 
+NO_HINT = refusals.Failure("No checkout has this address (`notFound`).", errors.NoSuchAddress())
+
 
 @hint_router.post(
     f"{callers.HINT_PATH}/{{id}}/{{token}}",
@@ -209,7 +253,7 @@ HintToken: TypeAlias = Annotated[
     status_code=204,
     responses={
         204: {"description": "The wallet is asked at once."},
-        **documented_failures.failures(404, 413, 429, overrides=documented_failures.HINT_FAILURES),
+        **openapi.failures(404, 413, 429, but=(NO_HINT,)),
     },
     openapi_extra=openapi.OPEN,
 )

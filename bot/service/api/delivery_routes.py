@@ -2,15 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query
 from pydantic import AfterValidator
 from starlette.responses import Response
 
 from bot.core import errors
+from bot.interface import answers, fields, vocabulary
 from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.notifications import notification, notification_queues, notification_rows
 from bot.service.requests import idempotency
-from bot.service.wire import answer_schemas, field_types, json_answers
+from bot.service.wire import to_answers
 
 MESSAGE_DIGITS = 28
 """Digits in the id of a queued message, after the channel."""
@@ -21,9 +22,7 @@ router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])
 
 @router.get(
     "",
-    **openapi.operation(
-        "listDeliveries", "List deliveries", answer_schemas.DeliveryList, 400, 401, 429
-    ),
+    **openapi.operation("listDeliveries", "List deliveries", answers.DeliveryList, 400, 401, 429),
 )
 @router.get("/", include_in_schema=False)
 async def list_(
@@ -33,16 +32,16 @@ async def list_(
     limit: call_inputs.Limit = call_inputs.MAX_PAGE,
     cursor: call_inputs.Cursor = None,
     request_id: Annotated[
-        Annotated[str, AfterValidator(field_types.check_plain)] | None,
+        Annotated[str, AfterValidator(fields.check_plain)] | None,
         Query(
             alias="paymentRequestId",
             max_length=100,
             description="Only those of this request.",
-            json_schema_extra=field_types.NO_CONTROLS,
+            json_schema_extra=fields.NO_CONTROLS,
         ),
     ] = None,
     state: Annotated[
-        notification.NotificationState | None, Query(description="Only deliveries in this state.")
+        vocabulary.NotificationState | None, Query(description="Only deliveries in this state.")
     ] = None,
 ) -> Response:
     """List the application's deliveries, newest first.
@@ -52,7 +51,8 @@ async def list_(
     after = call_inputs.read_cursor(cursor, ID_LENGTHS)
     wanted = notification_rows.NotificationFilter(caller.app_id, request_id, state, after)
     rows, end = await notification_rows.page(service.db, wanted, limit)
-    return call_inputs.page_answer([json_answers.delivery_item(row) for row in rows], end)
+    items = [to_answers.delivery_item(row) for row in rows]
+    return call_inputs.page_answer(answers.DeliveryList, items, end)
 
 
 @router.get(
@@ -60,21 +60,19 @@ async def list_(
     **openapi.operation(
         "getDelivery",
         "Get a delivery with its attempts",
-        answer_schemas.DeliveryAnswer,
-        401,
-        404,
-        429,
+        answers.DeliveryAnswer,
+        *(401, 404, 429),
     ),
 )
 async def get(
-    delivery_id: call_inputs.RowId, service: callers.ServiceDep, caller: callers.CallerDep
+    delivery_id: call_inputs.DeliveryId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return one delivery of the application, with all its attempts."""
     found = await notification_rows.read(service.db, caller.app_id, delivery_id)
     if found is None:
         raise errors.NotFound(f"There is no delivery {delivery_id}.")
     attempts = await notification_rows.read_attempts(service.db, delivery_id)
-    return responses.json(json_answers.delivery(found, attempts))
+    return responses.json(to_answers.delivery(found, attempts))
 
 
 @router.post(
@@ -82,19 +80,18 @@ async def get(
     **openapi.operation(
         "retryDelivery",
         "Send a delivery again",
-        answer_schemas.DeliveryItem,
+        answers.DeliveryItem,
         *(401, 404, 429),
         keyed=True,
     ),
 )
 async def retry(
-    delivery_id: call_inputs.RowId,
-    request: Request,
-    service: callers.ServiceDep,
-    caller: callers.CallerDep,
+    delivery_id: call_inputs.DeliveryId,
+    call: call_inputs.CallDep,
 ) -> Response:
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
-    key, own = call_inputs.call_key(request, caller), (caller.app_id, delivery_id)
+    service, caller, key = call
+    own = (caller.app_id, delivery_id)
     again = await service.db.transaction(
         lambda tx: idempotency.once(
             tx,
@@ -103,4 +100,4 @@ async def retry(
             lambda _: notification_queues.find_own(tx, *own),
         )
     )
-    return responses.json(json_answers.delivery_item(again))
+    return responses.json(to_answers.delivery_item(again))

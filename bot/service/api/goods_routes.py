@@ -2,24 +2,29 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from bot.core import errors
 from bot.core.net import request_body
+from bot.interface import answers, bodies, fields, refusals
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import call_inputs, callers, documented_failures, openapi, responses
+from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.payments import payment_rows
-from bot.service.requests import changes, idempotency, request_commands, request_rows
+from bot.service.requests import idempotency, request_commands, request_rows
 from bot.service.requests.request import PaymentState
-from bot.service.wire import body_parsing, goods_and_payouts
-
-MAX_CODES_BODY = request_body.MIB
-"""Bytes."""
+from bot.service.wire import to_answers
 
 files_router = APIRouter(prefix="/v3/files", tags=["files"])
-router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
+router = APIRouter(
+    prefix="/v3/paymentRequests",
+    tags=["payment requests"],
+    route_class=call_inputs.ApplicationRoute,
+)
 public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
+
+# Files.
+
 
 FILE_BODY: dict[str, Any] = {
     "requestBody": {
@@ -32,6 +37,29 @@ FILE_BODY: dict[str, Any] = {
         },
     }
 }
+NO_FORM = errors.UnsupportedMediaType("Send the file itself as the body, not a form.")
+UPLOAD_FAILURES = (
+    refusals.Failure(
+        "The name is wrong, or the body is empty or broke off (`invalidBody`).",
+        errors.InvalidBody.of_field("name", "must be a name without a path"),
+    ),
+    refusals.Failure(
+        "The file that the key made is gone (`notFound`).", errors.NotFound(files.GONE)
+    ),
+    refusals.Failure(
+        "Files that no payment request delivers use up their room (`tooManyFiles`).",
+        errors.TooManyFiles(),
+    ),
+    refusals.Failure("The body is a form (`unsupportedMediaType`).", NO_FORM),
+    refusals.Failure(
+        "The file is larger than 20 MiB (`bodyTooLarge`).",
+        errors.BodyTooLarge("The body is larger than 20 MiB."),
+    ),
+    refusals.Failure(
+        "Too many calls, or more than 4 uploads at once (`rateLimited`): see Retry-After.",
+        errors.RateLimited(1),
+    ),
+)
 
 
 @files_router.post(
@@ -39,11 +67,11 @@ FILE_BODY: dict[str, Any] = {
     **openapi.operation(
         "uploadFile",
         "Upload a file",
-        goods_and_payouts.FileAnswer,
+        answers.FileAnswer,
         *(400, 401, 409, 413, 415, 429),
-        extra=FILE_BODY | openapi.KEYED_AND_OWNED,
-        overrides=documented_failures.UPLOAD_FAILURES,
+        but=UPLOAD_FAILURES,
         keyed=True,
+        extra=openapi.AUTHENTICATED | FILE_BODY,
     ),
 )
 @files_router.post("/", include_in_schema=False)
@@ -55,11 +83,13 @@ async def upload(
         str,
         Query(
             min_length=1,
-            max_length=contents.LONGEST_NAME,
+            max_length=fields.MAX_FILE_NAME,
             description="Its name, without a path.",
             examples=["album.zip"],
         ),
     ],
+    key: call_inputs.Key = None,
+    owner: call_inputs.Owner = None,
 ) -> Response:
     """Store a file of up to 20 MiB, to be delivered by a payment request.
 
@@ -67,25 +97,41 @@ async def upload(
     """
     media_type = request.headers.get("content-type", "")
     if media_type.lower().startswith("multipart/"):
-        raise errors.UnsupportedMediaType("Send the file itself as the body, not a form.")
-    owner = callers.owner_of(request)
+        raise errors.UnsupportedMediaType(NO_FORM.message)
     try:
         name = contents.check_name(name)
     except ValueError as error:
-        raise changes.invalid_field("name", str(error)) from None
+        raise errors.InvalidBody.of_field("name", str(error)) from None
     file = files.NewFile(
         id=request_commands.new_id(caller.now),
         app_id=caller.app_id,
-        owner=owner,
+        owner=owner or "",
         name=name,
         media_type=contents.read_media_type(media_type),
         size=request_body.announced(request, files.MOST_BYTES),
     )
-    key = call_inputs.call_key_of_value(request, caller, [file.name, file.media_type])
+    call = call_inputs.call_key(request, caller, key, [file.name, file.media_type])
     with callers.state_of(request).uploads.taken(caller.app_id):
         parts = request_body.parts(request, files.PART, files.MOST_BYTES)
-        stored = await files.store_upload(service.db, file, parts, service.now, key)
-    return responses.json(goods_and_payouts.file_answer(stored))
+        stored = await files.store_upload(service.db, file, parts, service.now, call)
+    return responses.json(to_answers.file(stored))
+
+
+# Codes.
+
+
+CODES_FAILURES = (
+    refusals.Failure(
+        "A code is wrong, or repeated (`invalidBody`).",
+        errors.InvalidBody.of_field("codes", "1 code is repeated: number 2"),
+    ),
+    refusals.Failure("There is nothing of this id (`notFound`).", errors.NotFound()),
+    refusals.Failure("The request delivers no codes (`noCodes`).", errors.NoCodes()),
+    refusals.Failure(
+        "The body is larger than 1 MiB (`bodyTooLarge`).",
+        errors.BodyTooLarge("The body is larger than 1 MiB."),
+    ),
+)
 
 
 @router.post(
@@ -93,25 +139,23 @@ async def upload(
     **openapi.operation(
         "addCodes",
         "Add codes for buyers",
-        goods_and_payouts.AddedCodesAnswer,
+        answers.AddedCodesAnswer,
         *(400, 401, 404, 409, 413, 415, 429),
-        extra=openapi.body("CodesBody"),
-        overrides=documented_failures.CODES_FAILURES,
+        but=CODES_FAILURES,
         keyed=True,
     ),
 )
 async def add_codes(
     request_id: call_inputs.RowId,
-    request: Request,
-    service: callers.ServiceDep,
-    caller: callers.CallerDep,
+    body: bodies.CodesBody,
+    call: call_inputs.CallDep,
 ) -> Response:
     """Add the codes that the request doesn't have yet, so that a repeat is safe.
 
     Buyers who wait for a code get theirs, in the order of their payments.
     """
-    text = await call_inputs.read_text(request, call_inputs.JSON, MAX_CODES_BODY)
-    listed, key = body_parsing.read_codes(text), call_inputs.call_key(request, caller, text)
+    service, caller, key = call
+    listed = tuple(body.codes)
     added = await service.db.bulk(
         lambda tx: idempotency.once(
             tx,
@@ -120,7 +164,13 @@ async def add_codes(
             lambda made: request_commands.count_added(tx, caller, request_id, int(made)),
         )
     )
-    return responses.json(goods_and_payouts.added_codes(added.counts, added.added))
+    return responses.json(to_answers.added_codes(added.counts, added.added))
+
+
+# Receipts.
+
+
+NO_RECEIPT = refusals.Failure("No payment has this address (`notFound`).", errors.NoSuchAddress())
 
 
 @public_router.get(
@@ -128,15 +178,15 @@ async def add_codes(
     **openapi.operation(
         "getReceipt",
         "The receipt of a payment, with what was delivered",
-        goods_and_payouts.ReceiptAnswer,
+        answers.ReceiptAnswer,
         *(404, 429),
+        but=(NO_RECEIPT,),
         extra=openapi.OPEN,
-        overrides=documented_failures.RECEIPT_FAILURES,
     ),
 )
 async def receipt(
     request_id: call_inputs.RowId,
-    transaction_id: Annotated[str, Path(alias="transactionId")],
+    transaction_id: call_inputs.TransactionId,
     service: callers.ReceiptReaderDep,
 ) -> Response:
     """Return a receipt to anyone who has its address, which is the payer's secret."""
@@ -145,5 +195,4 @@ async def receipt(
     if payment is None or found is None or payment.state is PaymentState.UNDERPAID:
         raise errors.NoSuchAddress
     received = await fulfillment.read_received(service.db, payment)
-    written = goods_and_payouts.receipt_answer(service.public_url, found, payment, received)
-    return responses.json(written)
+    return responses.json(to_answers.receipt(service.public_url, found, payment, received))

@@ -5,19 +5,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query
 from starlette.responses import Response, StreamingResponse
 
-from bot.core import errors, exact_json
+from bot.core import errors
 from bot.core.database import database
+from bot.interface import answers, bodies, code_lists, fields, refusals, vocabulary
 from bot.service.goods import contents, files, fulfillment
-from bot.service.http import call_inputs, callers, documented_failures, openapi, responses
+from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.payments import payment_marks, payment_rows
 from bot.service.requests import changes, idempotency, request_commands, request_rows
-from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
-from bot.service.wire import answer_schemas, body_parsing, json_answers
+from bot.service.requests.request import Payment, PaymentRequest
+from bot.service.wire import from_bodies, to_answers
 
-router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
+router = APIRouter(
+    prefix="/v3/paymentRequests",
+    tags=["payment requests"],
+    route_class=call_inputs.ApplicationRoute,
+)
 public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 """Calls without credentials."""
 
@@ -38,47 +43,50 @@ async def with_codes(db: database.Database, app_id: str, goods: T) -> T:
         return goods
     file = await files.read_of_app(db, app_id, goods.codes_file)
     if file is None:
-        raise changes.invalid_field(CODES_FILE, "is no file of this application")
+        raise errors.InvalidBody.of_field(CODES_FILE, "is no file of this application")
     try:
         return replace(goods, codes=await files.read_codes(db, file))
-    except contents.CodesProblem as problem:
-        raise changes.invalid_field(CODES_FILE, str(problem)) from None
+    except code_lists.CodesProblem as problem:
+        raise errors.InvalidBody.of_field(CODES_FILE, str(problem)) from None
 
 
 async def request_answer(service: callers.Service, request: PaymentRequest, now: int) -> Response:
     """Answer with a request and the file that it delivers."""
     delivered = await _files(service.db, [request])
-    answer = json_answers.request(service.public_url, request, now, delivered.get(request.id))
+    answer = to_answers.whole(service.public_url, request, now, delivered.get(request.id))
     return responses.json(answer)
 
 
 async def request_items(
     service: callers.Service, requests: list[PaymentRequest], *, now: int
-) -> list[json_answers.Json]:
-    """Write the items of a list of requests."""
+) -> list[answers.RequestItem]:
+    """Return the items of a list of requests."""
     delivered = await _files(service.db, requests)
     return [
-        json_answers.item(service.public_url, request, now, delivered.get(request.id))
+        to_answers.item(service.public_url, request, now, delivered.get(request.id))
         for request in requests
     ]
-
-
-async def payment_items(
-    db: database.Database, request_id: str, payments: list[Payment]
-) -> list[json_answers.Json]:
-    """Write payments of a request, each with its delivery progress."""
-    progress = await fulfillment.read_progress(db, request_id, payments)
-    return [json_answers.payment(*pair) for pair in zip(payments, progress, strict=True)]
 
 
 async def _files(
     db: database.Database, requests: list[PaymentRequest]
 ) -> dict[str, contents.StoredFile]:
-    ids = [one.id for one in requests if one.delivers is DeliveryKind.FILE]
+    ids = [one.id for one in requests if one.delivers is vocabulary.DeliveryKind.FILE]
     return await files.read_of_requests(db, ids) if ids else {}
 
 
+async def payment_items(
+    db: database.Database, request_id: str, payments: list[Payment]
+) -> list[answers.PaymentAnswer]:
+    """Return payments of a request, each with its delivery progress."""
+    progress = await fulfillment.read_progress(db, request_id, payments)
+    return [to_answers.payment(*pair) for pair in zip(payments, progress, strict=True)]
+
+
 # Calls of applications.
+
+
+WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
 
 
 @router.post(
@@ -86,22 +94,20 @@ async def _files(
     **openapi.operation(
         "createPaymentRequest",
         "Create a payment request",
-        answer_schemas.RequestAnswer,
-        *openapi.WRITE_STATUSES,
-        extra=openapi.body("CreateBody") | openapi.KEYED_AND_OWNED,
+        answers.RequestAnswer,
+        *WRITE_STATUSES,
         keyed=True,
     ),
 )
 @router.post("/", include_in_schema=False)
 async def create(
-    request: Request, service: callers.ServiceDep, caller: callers.CallerDep
+    body: bodies.CreateBody,
+    call: call_inputs.OwnedCallDep,
 ) -> Response:
     """Create a request with its pay page and QR code."""
-    text = await call_inputs.read_text(request, call_inputs.JSON)
-    creation = body_parsing.read_create(text, caller.now)
+    service, caller, key = call
+    creation = from_bodies.creation(body, caller.now)
     creation = replace(creation, goods=await with_codes(service.db, caller.app_id, creation.goods))
-    key = call_inputs.call_key(request, caller, text)
-    caller = replace(caller, owner=callers.owner_of(request))
     store = service.db.bulk if creation.goods else service.db.transaction
     made = await store(lambda tx: request_commands.create(tx, caller, creation, key))
     return await request_answer(service, made, caller.now)
@@ -110,7 +116,7 @@ async def create(
 @router.get(
     "",
     **openapi.operation(
-        "listPaymentRequests", "List payment requests", answer_schemas.RequestList, 400, 401, 429
+        "listPaymentRequests", "List payment requests", answers.RequestList, 400, 401, 429
     ),
 )
 @router.get("/", include_in_schema=False)
@@ -138,18 +144,18 @@ async def list_(
         chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, responses.HEADERS, "application/json")
     rows, end = call_inputs.cut_page(await read(limit=limit + 1, after=after), limit, _place)
-    return call_inputs.page_answer(await write(rows), end)
+    return call_inputs.page_answer(answers.RequestList, await write(rows), end)
 
 
 async def _everything(
     rows: list[PaymentRequest],
     read: Callable[..., Awaitable[list[PaymentRequest]]],
-    write: Callable[[list[PaymentRequest]], Awaitable[list[json_answers.Json]]],
+    write: Callable[[list[PaymentRequest]], Awaitable[list[answers.RequestItem]]],
 ) -> AsyncIterator[str]:
     """Yield the whole list page by page, which takes little memory."""
     opening = '{"items":['
     while rows:
-        yield opening + ",".join(exact_json.dumps(item) for item in await write(rows))
+        yield opening + ",".join(item.json_text() for item in await write(rows))
         opening = ","
         if len(rows) < call_inputs.MAX_PAGE:
             break
@@ -164,7 +170,7 @@ def _place(row: PaymentRequest) -> request_rows.Place:
 @router.get(
     "/{id}",
     **openapi.operation(
-        "getPaymentRequest", "Get a payment request", answer_schemas.RequestAnswer, 401, 404, 429
+        "getPaymentRequest", "Get a payment request", answers.RequestAnswer, 401, 404, 429
     ),
 )
 async def get(
@@ -180,28 +186,23 @@ async def get(
     **openapi.operation(
         "editPaymentRequest",
         "Edit a payment request",
-        answer_schemas.RequestAnswer,
-        *openapi.WRITE_STATUSES,
-        extra=openapi.body("EditBody"),
+        answers.RequestAnswer,
+        *WRITE_STATUSES,
         keyed=True,
     ),
 )
 async def edit(
     request_id: call_inputs.RowId,
-    request: Request,
-    service: callers.ServiceDep,
-    caller: callers.CallerDep,
+    body: bodies.EditBody,
+    call: call_inputs.CallDep,
 ) -> Response:
     """Change the fields that the body names, and keep the others.
 
     A text or a file that takes the place of another is what earlier payers get too. Codes that were
     given stay, and payers who wait for a code get what takes its place.
     """
-    text = await call_inputs.read_text(request, call_inputs.JSON)
-    change, key = (
-        body_parsing.read_edit(text, caller.now),
-        call_inputs.call_key(request, caller, text),
-    )
+    service, caller, key = call
+    change = from_bodies.edit(body, caller.now)
     change = replace(change, goods=await with_codes(service.db, caller.app_id, change.goods))
     edited = await service.db.bulk(
         lambda tx: idempotency.once(
@@ -216,29 +217,22 @@ async def edit(
 
 @router.delete(
     "/{id}",
-    summary="Delete a payment request",
-    operation_id="deletePaymentRequest",
-    response_class=Response,
-    responses={
-        200: {"description": "It is gone; the body is empty."},
-        **documented_failures.failures(401, 404, 429, keyed=True),
-    },
-    openapi_extra=openapi.AUTHENTICATED | openapi.KEYED,
+    **openapi.operation(
+        "deletePaymentRequest", "Delete a payment request", None, 401, 404, 429, keyed=True
+    ),
 )
 async def delete(
     request_id: call_inputs.RowId,
-    request: Request,
-    service: callers.ServiceDep,
-    caller: callers.CallerDep,
+    call: call_inputs.CallDep,
 ) -> Response:
     """Delete the request and its pay page for good."""
-    key = call_inputs.call_key(request, caller)
+    service, caller, key = call
     await service.db.transaction(
         lambda tx: idempotency.once(
             tx, key, lambda: request_commands.delete(tx, caller, request_id), lambda _: None
         )
     )
-    return Response(status_code=200, headers=responses.HEADERS)
+    return responses.gone()
 
 
 @router.get(
@@ -246,11 +240,8 @@ async def delete(
     **openapi.operation(
         "listPayments",
         "List the payments of a request",
-        answer_schemas.PaymentList,
-        400,
-        401,
-        404,
-        429,
+        answers.PaymentList,
+        *(400, 401, 404, 429),
     ),
 )
 async def payments(
@@ -269,18 +260,17 @@ async def payments(
     rows, end = call_inputs.cut_page(
         found, limit, lambda row: request_rows.Place(row.completed_at, row.id)
     )
-    return call_inputs.page_answer(await payment_items(service.db, request_id, rows), end)
+    items = await payment_items(service.db, request_id, rows)
+    return call_inputs.page_answer(answers.PaymentList, items, end)
 
 
 @router.get(
     "/{id}/payments/{transactionId}",
-    **openapi.operation(
-        "getPayment", "Verify one payment", answer_schemas.PaymentAnswer, 401, 404, 429
-    ),
+    **openapi.operation("getPayment", "Verify one payment", answers.PaymentAnswer, 401, 404, 429),
 )
 async def payment(
     request_id: call_inputs.RowId,
-    transaction_id: Annotated[str, Path(alias="transactionId")],
+    transaction_id: call_inputs.TransactionId,
     service: callers.ServiceDep,
     caller: callers.CallerDep,
 ) -> Response:
@@ -292,29 +282,38 @@ async def payment(
     return responses.json(written)
 
 
+MARK_FAILURES = (
+    refusals.Failure(
+        "A field is wrong (`invalidBody`).",
+        errors.InvalidBody.of_field("sent.note", f"has more than {fields.MAX_NOTE} characters"),
+    ),
+    refusals.Failure(
+        "The application has no such payment of such a request (`notFound`).",
+        errors.NotFound(payment_marks.UNKNOWN),
+    ),
+)
+
+
 @router.put(
     "/{id}/payments/{transactionId}",
     **openapi.operation(
         "markPayment",
         "Mark a payment as sent or paid back, or hide its message",
-        answer_schemas.MarkedPaymentAnswer,
+        answers.MarkedPaymentAnswer,
         *(400, 401, 404, 413, 415, 429),
-        extra=openapi.body("MarksBody"),
+        but=MARK_FAILURES,
         keyed=True,
-        overrides=documented_failures.MARK_FAILURES,
     ),
 )
 async def mark(
     request_id: call_inputs.RowId,
-    transaction_id: Annotated[str, Path(alias="transactionId")],
-    request: Request,
-    service: callers.ServiceDep,
-    caller: callers.CallerDep,
+    transaction_id: call_inputs.TransactionId,
+    body: bodies.MarksBody,
+    call: call_inputs.CallDep,
 ) -> Response:
     """Change the marks that the body names; safe to repeat."""
-    text = await call_inputs.read_text(request, call_inputs.JSON)
-    change, key = body_parsing.read_marks(text), call_inputs.call_key(request, caller, text)
-    ids = request_id, transaction_id
+    service, caller, key = call
+    change, ids = from_bodies.marks(body), (request_id, transaction_id)
     marked, notified = await service.db.transaction(
         lambda tx: idempotency.once(
             tx,
@@ -323,9 +322,8 @@ async def mark(
             lambda made: (payment_marks.find_own(tx, caller, *ids), bool(made)),
         )
     )
-    notification = {"payerNotified": "email"} if notified else {}
-    (written,) = await payment_items(service.db, request_id, [marked])
-    return responses.json(written | notification)
+    (progress,) = await fulfillment.read_progress(service.db, request_id, [marked])
+    return responses.json(to_answers.marked_payment(marked, progress, notified=notified))
 
 
 async def _read_own(
@@ -345,9 +343,8 @@ async def _read_own(
     **openapi.operation(
         "getPublicPaymentRequest",
         "What the pay page shows",
-        answer_schemas.PublicAnswer,
-        404,
-        429,
+        answers.PublicAnswer,
+        *(404, 429),
         extra=openapi.OPEN,
     ),
 )
@@ -357,7 +354,7 @@ async def public(request_id: call_inputs.RowId, service: callers.PayerDep) -> Re
     found = await request_rows.read(service.db, request_id, now)
     if found is None:
         raise errors.NotFound
-    return _readable_anywhere(json_answers.public(service.public_url, found, now))
+    return _readable_anywhere(to_answers.public(service.public_url, found, now))
 
 
 @public_router.get(
@@ -365,9 +362,8 @@ async def public(request_id: call_inputs.RowId, service: callers.PayerDep) -> Re
     **openapi.operation(
         "getPublicStats",
         "Figures of a request",
-        answer_schemas.StatsAnswer,
-        404,
-        429,
+        answers.StatsAnswer,
+        *(404, 429),
         extra=openapi.OPEN,
     ),
 )
@@ -377,11 +373,11 @@ async def stats(request_id: call_inputs.RowId, service: callers.PayerDep) -> Res
     if found is None:
         raise errors.NotFound
     return _readable_anywhere(
-        json_answers.stats(found, await payment_rows.count_payers(service.db, found.id))
+        to_answers.stats(found, await payment_rows.count_payers(service.db, found.id))
     )
 
 
-def _readable_anywhere(answer: json_answers.Json) -> Response:
+def _readable_anywhere(answer: answers.Answer) -> Response:
     """Allow scripts of any website to read the answer."""
     response = responses.json(answer)
     response.headers["Access-Control-Allow-Origin"] = "*"

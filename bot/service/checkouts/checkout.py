@@ -4,100 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Any
 
+from bot.interface import parts, vocabulary
 from bot.service.checkouts.order import Order
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
 from bot.service.requests import request
 
-
-class CheckoutState(StrEnum):
-    """State of a checkout; LATE and OVERSOLD are paid after it held no unit any more.
-
-    OPENING waits for the wallet's invoice, CLAIMED for the seller to confirm the payer's word; it
-    may hold no unit, and then is OVERSOLD where none is left once it's confirmed.
-    """
-
-    # The docstring is the description in the OpenAPI document.
-
-    OPENING = "opening"
-    """It waits for the wallet's invoice."""
-
-    OPEN = "open"
-
-    CLAIMED = "claimed"
-    """It waits for the seller to confirm the payer's word, with or without units."""
-
-    PAID = "paid"
-    LAPSED = "lapsed"
-    CANCELLED = "cancelled"
-    FAILED = "failed"
-    REJECTED = "rejected"
-
-    LATE = "late"
-    """Paid after its units were released; it got other units."""
-
-    OVERSOLD = "oversold"
-    """Paid after its units were released, when too few units were left."""
-
-    @property
-    def holds_unit(self) -> bool:
-        """Return whether units are reserved for it."""
-        return self in HOLDING
-
-    @property
-    def is_settled(self) -> bool:
-        """Return whether its money has arrived."""
-        return not NEXT[self]
-
-
-HOLDING = (CheckoutState.OPENING, CheckoutState.OPEN, CheckoutState.CLAIMED)
+HOLDING = (
+    vocabulary.CheckoutState.OPENING,
+    vocabulary.CheckoutState.OPEN,
+    vocabulary.CheckoutState.CLAIMED,
+)
 """The states in which units are reserved; a checkout that leaves them unpaid returns its units."""
 
-_TOO_LATE = frozenset({CheckoutState.LATE, CheckoutState.OVERSOLD})
+_TOO_LATE = frozenset({vocabulary.CheckoutState.LATE, vocabulary.CheckoutState.OVERSOLD})
 
-NEXT: Mapping[CheckoutState, frozenset[CheckoutState]] = {
-    CheckoutState.OPENING: frozenset(
-        {CheckoutState.OPEN, CheckoutState.FAILED, CheckoutState.LAPSED}
-    ),
-    CheckoutState.OPEN: frozenset(
+NEXT: Mapping[vocabulary.CheckoutState, frozenset[vocabulary.CheckoutState]] = {
+    vocabulary.CheckoutState.OPENING: frozenset(
         {
-            CheckoutState.PAID,
-            CheckoutState.CLAIMED,
-            CheckoutState.CANCELLED,
-            CheckoutState.LAPSED,
+            vocabulary.CheckoutState.OPEN,
+            vocabulary.CheckoutState.FAILED,
+            vocabulary.CheckoutState.LAPSED,
         }
     ),
-    CheckoutState.CLAIMED: frozenset(
+    vocabulary.CheckoutState.OPEN: frozenset(
         {
-            CheckoutState.PAID,
-            CheckoutState.REJECTED,
-            CheckoutState.LAPSED,
-            CheckoutState.OVERSOLD,
+            vocabulary.CheckoutState.PAID,
+            vocabulary.CheckoutState.CLAIMED,
+            vocabulary.CheckoutState.CANCELLED,
+            vocabulary.CheckoutState.LAPSED,
         }
     ),
-    CheckoutState.LAPSED: _TOO_LATE | {CheckoutState.CLAIMED},
-    CheckoutState.CANCELLED: _TOO_LATE,
-    CheckoutState.FAILED: _TOO_LATE,
-    CheckoutState.REJECTED: _TOO_LATE,
-    CheckoutState.PAID: frozenset(),
-    CheckoutState.LATE: frozenset(),
-    CheckoutState.OVERSOLD: frozenset(),
+    vocabulary.CheckoutState.CLAIMED: frozenset(
+        {
+            vocabulary.CheckoutState.PAID,
+            vocabulary.CheckoutState.REJECTED,
+            vocabulary.CheckoutState.LAPSED,
+            vocabulary.CheckoutState.OVERSOLD,
+        }
+    ),
+    vocabulary.CheckoutState.LAPSED: _TOO_LATE | {vocabulary.CheckoutState.CLAIMED},
+    vocabulary.CheckoutState.CANCELLED: _TOO_LATE,
+    vocabulary.CheckoutState.FAILED: _TOO_LATE,
+    vocabulary.CheckoutState.REJECTED: _TOO_LATE,
+    vocabulary.CheckoutState.PAID: frozenset(),
+    vocabulary.CheckoutState.LATE: frozenset(),
+    vocabulary.CheckoutState.OVERSOLD: frozenset(),
 }
 """The states that may follow each state."""
 
 ENDED = tuple(state for state, following in NEXT.items() if following and state not in HOLDING)
 """The states without units in which money may still arrive."""
 
+SETTLED = frozenset(state for state, following in NEXT.items() if not following)
+"""The states in which money has arrived."""
 
-def states_before(state: CheckoutState) -> tuple[CheckoutState, ...]:
+
+def states_before(state: vocabulary.CheckoutState) -> tuple[vocabulary.CheckoutState, ...]:
     """Return the states that this state may follow."""
     return tuple(one for one, following in NEXT.items() if state in following)
 
 
-def one_of(states: Iterable[CheckoutState]) -> str:
+def one_of(states: Iterable[vocabulary.CheckoutState]) -> str:
     """Return the SQL condition for these states, in the same form as in the indexes.
 
     SQLite builds a table for an `IN` of three or more values each time it examines the indexes of a
@@ -166,7 +136,7 @@ class Checkout:
     token: str
     """The token in the payer's form."""
 
-    user_data: dict[request.PayerField, str]
+    user_data: dict[vocabulary.PayerField, str]
 
     quote: request.Quote
     """What the payer pays."""
@@ -176,7 +146,7 @@ class Checkout:
     lapses_at: int
     """The end of the reservation of its units."""
 
-    stored_state: CheckoutState = CheckoutState.OPEN
+    stored_state: vocabulary.CheckoutState = vocabulary.CheckoutState.OPEN
 
     language: str | None = None
     """Language of the emailed receipt, None if the payer wants no receipt."""
@@ -231,12 +201,12 @@ class Checkout:
     """The price that the payer chose for one unit, None if the request's price applies."""
 
     quantity: int = 1
-    words: request.PayerWords = request.NO_WORDS
+    words: parts.PayerWords = parts.NO_WORDS
 
-    def state(self, now: int) -> CheckoutState:
+    def state(self, now: int) -> vocabulary.CheckoutState:
         """Return its state; a lapsed checkout may still be stored as holding its units."""
-        if self.stored_state.holds_unit and self.ends_at <= now:
-            return CheckoutState.LAPSED
+        if self.stored_state in HOLDING and self.ends_at <= now:
+            return vocabulary.CheckoutState.LAPSED
         return self.stored_state
 
     @property
@@ -288,7 +258,10 @@ class Checkout:
         return rail.Opened(self.settles_as, self.pay_with, self.expires_at, self.poll_details)
 
     def open(
-        self, opened: rail.Opened, now: int, state: CheckoutState = CheckoutState.OPEN
+        self,
+        opened: rail.Opened,
+        now: int,
+        state: vocabulary.CheckoutState = vocabulary.CheckoutState.OPEN,
     ) -> Checkout:
         """Return the opened checkout; it lapses with its invoice at the latest."""
         ends = opened.lapses_at or self.lapses_at

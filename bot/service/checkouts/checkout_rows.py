@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.core import exact_json
 from bot.core.database import database, tables
+from bot.interface import parts, vocabulary
 from bot.service.checkouts import order
 from bot.service.checkouts.checkout import (
     ENDED,
@@ -16,13 +17,12 @@ from bot.service.checkouts.checkout import (
     HOLDS,
     NETWORKS_OF_SITE,
     Checkout,
-    CheckoutState,
     Held,
     Holder,
     one_of,
 )
 from bot.service.rails import rail
-from bot.service.requests import request, request_rows
+from bot.service.requests import request_rows
 
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
@@ -168,7 +168,7 @@ def store_opened(tx: database.Transaction, checkout: Checkout, now: int) -> bool
     if not tx.execute(STORE_OPENED, id=checkout.id, **_opened(checkout)):
         return False
     if tx.execute(OPEN, id=checkout.id, lapses_at=checkout.lapses_at, now=now):
-        tx.count("checkouts", checkout.kind, CheckoutState.OPEN.value)
+        tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.OPEN.value)
     return True
 
 
@@ -184,7 +184,7 @@ def _opened(checkout: Checkout) -> dict[str, Any]:
     }
 
 
-def write_words(tx: database.Transaction, checkout_id: str, words: request.PayerWords) -> None:
+def write_words(tx: database.Transaction, checkout_id: str, words: parts.PayerWords) -> None:
     """Replace the payer's words to the seller."""
     sql = "UPDATE checkouts SET payer_name = :name, message = :message WHERE id = :id"
     tx.execute(sql, id=checkout_id, name=words.name, message=words.message)
@@ -325,7 +325,7 @@ def _found(row: database.Row | None) -> Checkout | None:
         quote=order.read_quote(row["quote"]),
         created_at=row["created_at"],
         lapses_at=row["lapses_at"],
-        stored_state=CheckoutState(row["state"]),
+        stored_state=vocabulary.CheckoutState(row["state"]),
         language=row["language"],
         kind=row["kind"],
         way=row["way"],
@@ -346,7 +346,7 @@ def _found(row: database.Row | None) -> Checkout | None:
         is_held=bool(row["held"]),
         price=row["price"],
         quantity=row["quantity"],
-        words=request.PayerWords(row["payer_name"], row["message"]),
+        words=parts.PayerWords(row["payer_name"], row["message"]),
     )
 
 

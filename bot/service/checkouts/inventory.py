@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bot.core.database import database, tables
+from bot.interface import vocabulary
 from bot.service.checkouts import order
 from bot.service.checkouts.checkout import (
     EARNED_FOR,
@@ -18,7 +19,6 @@ from bot.service.checkouts.checkout import (
     GIVEN_UP,
     HOLDS,
     Checkout,
-    CheckoutState,
     Claim,
     Holder,
     one_of,
@@ -50,10 +50,10 @@ def _counted(until: str, lasts: str = "1 = 0", known: str = "counted_until IS NO
 # lasts.
 _AS_LONG_AGAIN = "4 * :now - 3 * created_at"
 _ENDED_COUNTS = {
-    CheckoutState.CANCELLED: _counted(_AS_LONG_AGAIN),
-    CheckoutState.LAPSED: _counted(_AS_LONG_AGAIN),
-    CheckoutState.REJECTED: _counted(":now + claim_lapses_at - claimed_at"),
-    CheckoutState.FAILED: NOBODY,
+    vocabulary.CheckoutState.CANCELLED: _counted(_AS_LONG_AGAIN),
+    vocabulary.CheckoutState.LAPSED: _counted(_AS_LONG_AGAIN),
+    vocabulary.CheckoutState.REJECTED: _counted(":now + claim_lapses_at - claimed_at"),
+    vocabulary.CheckoutState.FAILED: NOBODY,
 }
 _EARNED = f":now + {EARNED_FOR}"
 _PAID_COUNTS = _counted(_EARNED)
@@ -131,7 +131,7 @@ RAISE = f"UPDATE payment_requests SET {_RAISE_BY} WHERE id = :id"  # noqa: S608 
 # more room for further checkouts.
 PAY = (
     f"UPDATE checkouts SET state = 'paid', {_PAID_COUNTS}"  # noqa: S608 - our own words
-    f" WHERE id = :id AND {one_of(states_before(CheckoutState.PAID))}"
+    f" WHERE id = :id AND {one_of(states_before(vocabulary.CheckoutState.PAID))}"
     f" AND held = 1 AND lapses_at > :now"
 )
 
@@ -318,7 +318,7 @@ def count_raised(tx: database.Transaction, payment: request.Payment, *, back: bo
 def end(
     tx: database.Transaction,
     checkout: Checkout,
-    state: CheckoutState,
+    state: vocabulary.CheckoutState,
     now: int,
     failure: str | None = None,
 ) -> bool:
@@ -390,7 +390,7 @@ def _claim(
         network=holder.network, site=holder.site, counted=0 if holder.is_counted else None,
     ):  # fmt: skip
         return False
-    tx.count("checkouts", checkout.kind, CheckoutState.CLAIMED.value)
+    tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.CLAIMED.value)
     return True
 
 
@@ -451,18 +451,20 @@ def take_units(tx: database.Transaction, checkout: Checkout, now: int) -> reques
     if tx.execute(PAY, id=checkout.id, now=now):
         if not tx.execute(TAKE_RESERVED, **sold):
             raise RuntimeError(f"checkout {checkout.id} had reserved nothing")
-        tx.count("checkouts", checkout.kind, CheckoutState.PAID.value)
+        tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.PAID.value)
         return request.PaymentState.PAID
     return_lapsed(tx, checkout.request_id, now)
     was = checkout.state(now)
     taken = tx.execute(TAKE_LATE, **sold, checkout=checkout.id)
-    if not taken and (was in ENDED or was is CheckoutState.CLAIMED):
+    if not taken and (was in ENDED or was is vocabulary.CheckoutState.CLAIMED):
         make_room(tx, checkout.request_id, checkout.quantity, is_proven=True)
         taken = tx.execute(TAKE_LATE, **sold, checkout=checkout.id)
     state = request.PaymentState.OVERSOLD
     if taken:
         state = (
-            request.PaymentState.PAID if was is CheckoutState.CLAIMED else request.PaymentState.LATE
+            request.PaymentState.PAID
+            if was is vocabulary.CheckoutState.CLAIMED
+            else request.PaymentState.LATE
         )
     if tx.execute(FINISH, id=checkout.id, state=state.value, now=now):
         tx.count("checkouts", checkout.kind, state.value)

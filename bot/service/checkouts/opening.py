@@ -13,8 +13,9 @@ import structlog
 
 from bot.core.database import database
 from bot.core.outbox import groups, host_budgets, outbox, payload_kinds, queue_policy, worker
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows, inventory, polling
-from bot.service.checkouts.checkout import Checkout, CheckoutState
+from bot.service.checkouts.checkout import Checkout
 from bot.service.payments import settling
 from bot.service.payouts import account_rows
 from bot.service.rails import host_calls, rail
@@ -99,7 +100,10 @@ class OpeningHandler:
         if after is None or answer is None:
             return
         state = after.state(self._now())
-        if not isinstance(answer, rail.Unavailable) and state is not CheckoutState.FAILED:
+        if (
+            not isinstance(answer, rail.Unavailable)
+            and state is not vocabulary.CheckoutState.FAILED
+        ):
             log.info("checkout opened", checkout=checkout_id, state=state.value)
             return
         if not isinstance(answer, rail.Unavailable):
@@ -114,7 +118,7 @@ class OpeningHandler:
         """Return the kind and the charge, or None if nobody is waiting for the checkout."""
         now = self._now()
         checkout = checkout_rows.find(tx, checkout_id)
-        if checkout is None or checkout.state(now) is not CheckoutState.OPENING:
+        if checkout is None or checkout.state(now) is not vocabulary.CheckoutState.OPENING:
             return None
         account = checkout.account_id and account_rows.find(tx, checkout.account_id)
         request = request_rows.find_ever(tx, checkout.request_id, now)
@@ -161,9 +165,9 @@ class OpeningHandler:
         checkout = checkout_rows.find(tx, message.body.checkout_id)
         if checkout is not None and checkout.opened_at is None and answer is not None:
             if isinstance(answer, rail.Unavailable):
-                inventory.end(tx, checkout, CheckoutState.FAILED, now, answer.reason)
+                inventory.end(tx, checkout, vocabulary.CheckoutState.FAILED, now, answer.reason)
             elif _is_used(tx, answer, now):
-                inventory.end(tx, checkout, CheckoutState.FAILED, now, "lied")
+                inventory.end(tx, checkout, vocabulary.CheckoutState.FAILED, now, "lied")
             else:
                 opened = checkout.open(answer, now)
                 checkout_rows.store_opened(tx, opened, now)

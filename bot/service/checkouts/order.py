@@ -10,6 +10,7 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_UP, Co
 from bot.core import errors, exact_json
 from bot.core.money import amounts
 from bot.core.text import contacts
+from bot.interface import vocabulary
 from bot.service.requests import request
 
 # The data of a payer.
@@ -20,15 +21,15 @@ SHORT_ZONES = ("+1", "+7")
 
 
 def check_payer_data(
-    asked: Sequence[request.PayerField], form: Mapping[str, str]
-) -> tuple[dict[request.PayerField, str], tuple[request.PayerField, ...]]:
+    asked: Sequence[vocabulary.PayerField], form: Mapping[str, str]
+) -> tuple[dict[vocabulary.PayerField, str], tuple[vocabulary.PayerField, ...]]:
     """Return the data to store and the malformed fields.
 
     A paymail and an email address are stored as they are sent, with the domain in ASCII, and a
     phone number as it is dialled.
     """
-    data: dict[request.PayerField, str] = {}
-    wrong: list[request.PayerField] = []
+    data: dict[vocabulary.PayerField, str] = {}
+    wrong: list[vocabulary.PayerField] = []
     for field in asked:
         text = form.get(field, "")
         value = contacts.dialled(text) if field == "phoneNumber" else _address(text)
@@ -39,13 +40,13 @@ def check_payer_data(
     return data, tuple(wrong)
 
 
-def payer_key(data: Mapping[request.PayerField, str]) -> str | None:
+def payer_key(data: Mapping[vocabulary.PayerField, str]) -> str | None:
     """Return the value that identifies a payer, or None if the payer entered nothing."""
     known = (data.get("paymail"), data.get("email"), data.get("phoneNumber"))
     return next((value.lower() for value in known if value), None)
 
 
-def masked(field: request.PayerField, value: str) -> str:
+def masked(field: vocabulary.PayerField, value: str) -> str:
     """Return payer data masked for a page that other people can open.
 
     `m•••@example.org`, `+49 ••• ••89`: payers recognize their own.

@@ -14,11 +14,11 @@ from typing import Any
 
 from bot.core import errors
 from bot.core.database import database
+from bot.interface import parts, vocabulary
 from bot.service.checkouts import checkout_rows, claiming, inventory, opening, polling
 from bot.service.checkouts.checkout import (
     UNKNOWN_HOLDER,
     Checkout,
-    CheckoutState,
     Holder,
     Settlement,
     is_capped_without_cookie,
@@ -29,17 +29,7 @@ from bot.service.payments import payment_rows, settling
 from bot.service.payouts import account_rows, payout_account
 from bot.service.rails import rail
 from bot.service.requests import request_commands, request_rows
-from bot.service.requests.request import (
-    NO_PAYOUT,
-    NO_WORDS,
-    TOO_FEW,
-    WAY_CLOSED,
-    PayerField,
-    PayerWords,
-    Payment,
-    PaymentRequest,
-    Quote,
-)
+from bot.service.requests.request import TOO_FEW, WAY_CLOSED, Payment, PaymentRequest, Quote
 
 UNKNOWN_WAY = "The form names no way to pay that this payment link has. Open the link again."
 
@@ -53,7 +43,7 @@ class PaymentForm:
     token: str
     """Two forms with one token are one payment."""
 
-    user_data: dict[PayerField, str]
+    user_data: dict[vocabulary.PayerField, str]
     scenario: rail.SandboxScenario = rail.SandboxScenario.AT_ONCE
     holder: Holder = UNKNOWN_HOLDER
 
@@ -82,9 +72,9 @@ class PaymentForm:
         return Order(self.price, self.quantity)
 
     @property
-    def words(self) -> PayerWords:
+    def words(self) -> parts.PayerWords:
         """Return the payer's words to the seller."""
-        return PayerWords(self.payer_name, self.message)
+        return parts.PayerWords(self.payer_name, self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +113,13 @@ def pay(
         if earlier := _posted_before(tx, form):
             return earlier
     held = checkout_rows.find_by_holder(tx, form.request_id, form.holder, now)
-    is_claimed = held is not None and held.stored_state is CheckoutState.CLAIMED
+    is_claimed = held is not None and held.stored_state is vocabulary.CheckoutState.CLAIMED
     if is_claimed and form.another:
         held = None
     if held and not _give_up(tx, held, form, now):
         if request is not None:
             inventory.give_back(tx, request, form.order, column)
-        if not is_claimed and form.words not in {NO_WORDS, held.words}:
+        if not is_claimed and form.words not in {parts.NO_WORDS, held.words}:
             checkout_rows.write_words(tx, held.id, form.words)
         return PaymentProgress(held.id, None, is_claimed=is_claimed)
     if held and request is not None:
@@ -164,10 +154,10 @@ def _give_up(tx: database.Transaction, held: Checkout, form: PaymentForm, now: i
     A checkout of the same order by the same way stays. A claimed checkout stays too, because the
     seller decides about it.
     """
-    if _is_same(held, form) or held.stored_state is CheckoutState.CLAIMED:
+    if _is_same(held, form) or held.stored_state is vocabulary.CheckoutState.CLAIMED:
         return False
-    is_open = held.stored_state is CheckoutState.OPEN
-    state = CheckoutState.CANCELLED if is_open else CheckoutState.LAPSED
+    is_open = held.stored_state is vocabulary.CheckoutState.OPEN
+    state = vocabulary.CheckoutState.CANCELLED if is_open else vocabulary.CheckoutState.LAPSED
     return inventory.end(tx, held, state, now)
 
 
@@ -246,7 +236,7 @@ def _begin(
         quote=context.quote(request, _payer_currency(request, account) if account else None, order),
         created_at=now,
         lapses_at=now + context.reservation,
-        stored_state=CheckoutState.OPENING,
+        stored_state=vocabulary.CheckoutState.OPENING,
         language=form.language,
         host=rail.host(details),
         price=order.price,
@@ -257,7 +247,7 @@ def _begin(
     opened = rail.open_offline(checkout.charge(request.terms.product.name, details, form.scenario))
     at_once = _is_at_once(context, form)
     if opened is not None:
-        state = CheckoutState.PAID if at_once else CheckoutState.OPEN
+        state = vocabulary.CheckoutState.PAID if at_once else vocabulary.CheckoutState.OPEN
         checkout = checkout.open(opened, now, state)
     if at_once:
         return _sold(tx, request, checkout, opened, now)
@@ -295,11 +285,11 @@ def _account(
         if account.takes(request.terms.currency)
     ]
     if not accounts:
-        raise errors.NotPayable(NO_PAYOUT)
+        raise errors.NotPayable(vocabulary.NO_PAYOUT)
     for account in accounts:
         if way is None or way == account.way:
             return account
-    if way and way.partition(":")[0] in payout_account.KINDS:
+    if way and way.partition(":")[0] in vocabulary.PAYOUT_KINDS:
         raise errors.NotPayable(WAY_CLOSED)
     raise errors.InvalidBody(UNKNOWN_WAY)
 

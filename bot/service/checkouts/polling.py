@@ -31,6 +31,7 @@ from bot.service.checkouts.checkout import (
     GRACE,
     MINUTE,
     PATIENCE,
+    SETTLED,
     Checkout,
     Settlement,
     next_poll,
@@ -206,7 +207,7 @@ async def hint_for_page(db: database.Database, checkout: Checkout, now: int) -> 
 
 
 def _may_poll(checkout: Checkout) -> bool:
-    return checkout.polled_at is not None and not checkout.stored_state.is_settled
+    return checkout.polled_at is not None and checkout.stored_state not in SETTLED
 
 
 def _key(checkout_id: str) -> str:

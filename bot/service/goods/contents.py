@@ -5,19 +5,17 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TypeAlias
 from urllib.parse import quote
 
 from bot.core.text import sanitize
-from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
+from bot.interface import code_lists, fields, vocabulary
+from bot.service.requests.request import Payment, PaymentRequest
 
 # Names and media types of files.
 
-LONGEST_NAME = 200
-"""Characters of a file's name."""
 
 UNKNOWN_TYPE = "application/octet-stream"
 
@@ -41,8 +39,8 @@ def check_name(name: str) -> str:
     stripped = name.strip()
     if not stripped:
         raise ValueError("is empty")
-    if len(stripped) > LONGEST_NAME:
-        raise ValueError(f"has more than {LONGEST_NAME} characters")
+    if len(stripped) > fields.MAX_FILE_NAME:
+        raise ValueError(f"has more than {fields.MAX_FILE_NAME} characters")
     if PATH_PARTS.intersection(stripped) or stripped in FOLDERS:
         raise ValueError("must be a name without a path")
     if any(unicodedata.category(char) in HIDING for char in stripped):
@@ -99,74 +97,14 @@ def read_range(header: str | None, size: int) -> range | None:
 # Lists of codes from sellers: one code per line, no repeats. Problems give line numbers and never a
 # code, because codes are worth money and refusals end up in logs.
 
-MOST_CODES = 10_000
-"""Codes in one list."""
-
-LONGEST_CODE = 500
-"""Characters of a code."""
-
-MOST_NAMED = 10
-"""Lines that a problem lists; further lines are only counted."""
-
-CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
-"""Characters that codes can't contain. Payers wait while a list of 5 MB is searched for them."""
 
 NOT_TEXT = "is not UTF-8 text"
-NO_CODES = "has no codes"
-TOO_MANY = f"has more than {MOST_CODES} codes"
-
-
-class CodesProblem(ValueError):
-    """A list of codes that is not accepted; the message never has a code."""
-
-
-def check_codes(numbered: Iterable[tuple[int, str]], named: str = "line") -> tuple[str, ...]:
-    """Return the codes of numbered lines, in their order, without the spaces around them.
-
-    Problems call a line `named`. Raises CodesProblem.
-    """
-    codes: dict[str, None] = {}
-    repeated: list[int] = []
-    for number, line in numbered:
-        code = line.strip()
-        _check_code(code, f"{named} {number}")
-        if code in codes:
-            repeated.append(number)
-        codes[code] = None
-        if len(codes) > MOST_CODES:
-            raise CodesProblem(TOO_MANY)
-    if repeated:
-        raise CodesProblem(_repeats(repeated, named))
-    if not codes:
-        raise CodesProblem(NO_CODES)
-    return tuple(codes)
-
-
-def _check_code(code: str, place: str) -> None:
-    if not code:
-        raise CodesProblem(f"{place} is empty")
-    if len(code) > LONGEST_CODE:
-        raise CodesProblem(f"{place} has more than {LONGEST_CODE} characters")
-    if CONTROLS.search(code):
-        raise CodesProblem(f"{place} has control characters")
-
-
-def _repeats(numbers: Sequence[int], named: str) -> str:
-    """Return how many codes are repeated, and in which lines."""
-    shown = [str(number) for number in numbers[:MOST_NAMED]]
-    more = len(numbers) - len(shown)
-    if more:
-        shown.append(f"{more} more")
-    places = ", ".join(shown[:-1]) + (" and " if len(shown) > 1 else "") + shown[-1]
-    if len(numbers) == 1:
-        return f"1 code is repeated: {named} {places}"
-    return f"{len(numbers)} codes are repeated: {named}s {places}"
 
 
 def _bounded(begun: str) -> str:
     """Return the start of a line, including the spaces that affect whether its code is valid."""
     code = begun.strip()
-    return code + begun[len(begun.rstrip()) :][: LONGEST_CODE + 1] if code else ""
+    return code + begun[len(begun.rstrip()) :][: code_lists.LONGEST_CODE + 1] if code else ""
 
 
 class CodeFile:
@@ -185,13 +123,13 @@ class CodeFile:
     def finish(self) -> tuple[str, ...]:
         """Return the codes of the whole file. Raises CodesProblem."""
         self._take(self._decode(b"", final=True), final=True)
-        return check_codes(self._lines)
+        return code_lists.check_codes(self._lines)
 
     def _decode(self, data: bytes, *, final: bool = False) -> str:
         try:
             return self._decoder.decode(data, final)
         except UnicodeDecodeError:
-            raise CodesProblem(NOT_TEXT) from None
+            raise code_lists.CodesProblem(NOT_TEXT) from None
 
     def _take(self, text: str, *, final: bool) -> None:
         text = self._rest + text
@@ -202,11 +140,11 @@ class CodeFile:
             self._number += 1
             if line.strip():
                 self._lines.append((self._number, line))
-        if len(self._lines) > MOST_CODES:
-            raise CodesProblem(TOO_MANY)
-        if len(self._rest.strip()) > LONGEST_CODE:
-            long = f"line {self._number + 1} has more than {LONGEST_CODE} characters"
-            raise CodesProblem(long)
+        if len(self._lines) > code_lists.MOST_CODES:
+            raise code_lists.CodesProblem(code_lists.TOO_MANY)
+        if len(self._rest.strip()) > code_lists.LONGEST_CODE:
+            long = f"line {self._number + 1} has more than {code_lists.LONGEST_CODE} characters"
+            raise code_lists.CodesProblem(long)
 
 
 # What a payer gets: text, a file, or the codes of the paid units.
@@ -221,15 +159,12 @@ MOST_CODES_OF_REQUEST = 100_000
 MOST_CODES_OF_SELLER = 1_000_000
 """Codes that all requests of a seller may have, including deleted requests."""
 
-LONGEST_TEXT = 4_000
-"""Characters of a delivered text."""
-
 
 @dataclass(frozen=True, slots=True)
 class Goods:
     """The goods that an application wants to deliver."""
 
-    kind: DeliveryKind
+    kind: vocabulary.DeliveryKind
     text: str | None = None
     file_id: str | None = None
     codes: tuple[str, ...] = ()
@@ -268,16 +203,9 @@ class Delivered:
     last_unit: int | None
     """The number of the last unit, None if all later units get the same."""
 
-    kind: DeliveryKind | None
+    kind: vocabulary.DeliveryKind | None
     text: str | None = None
     file_id: str | None = None
-
-
-class DeliveryProgress(StrEnum):
-    """Whether a payer has everything that was bought."""
-
-    DELIVERED = "delivered"
-    WAITING = "waiting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +220,12 @@ class Received:
     """Units that get their codes later."""
 
     @property
-    def progress(self) -> DeliveryProgress:
-        return DeliveryProgress.WAITING if self.waiting else DeliveryProgress.DELIVERED
+    def progress(self) -> vocabulary.DeliveryProgress:
+        return (
+            vocabulary.DeliveryProgress.WAITING
+            if self.waiting
+            else vocabulary.DeliveryProgress.DELIVERED
+        )
 
 
 Share: TypeAlias = tuple[range, Delivered]
@@ -319,18 +251,21 @@ def shares(payment: Payment, delivered: Sequence[Delivered]) -> list[Share]:
 
 def progress(
     payment: Payment, delivered: Sequence[Delivered], codes_count: int
-) -> DeliveryProgress | None:
+) -> vocabulary.DeliveryProgress | None:
     """Return whether a payer has received everything, None if nothing is delivered."""
     found = shares(payment, delivered)
     if not found:
         return None
-    waits = any(one.kind is DeliveryKind.CODES and units[-1] > codes_count for units, one in found)
-    return DeliveryProgress.WAITING if waits else DeliveryProgress.DELIVERED
+    waits = any(
+        one.kind is vocabulary.DeliveryKind.CODES and units[-1] > codes_count
+        for units, one in found
+    )
+    return vocabulary.DeliveryProgress.WAITING if waits else vocabulary.DeliveryProgress.DELIVERED
 
 
 def served(request: PaymentRequest) -> int:
     """Return the number of the last unit that has got its goods."""
-    if request.delivers is DeliveryKind.CODES:
+    if request.delivers is vocabulary.DeliveryKind.CODES:
         return min(request.paid_count, request.codes_count)
     return request.paid_count
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 from bot.core import errors
 from bot.core.database import database
+from bot.interface import vocabulary
 from bot.service.goods import contents, files
 from bot.service.payments import payment_rows
-from bot.service.requests.request import DeliveryKind, Payment, PaymentRequest
+from bot.service.requests.request import Payment, PaymentRequest
 
 # Codes.
 
@@ -87,7 +88,7 @@ def _named(codes: Sequence[str]) -> dict[str, str]:
 
 # What a request delivers now, and what it delivered before each edit.
 
-SAME_FOR_ALL = (DeliveryKind.TEXT, DeliveryKind.FILE)
+SAME_FOR_ALL = (vocabulary.DeliveryKind.TEXT, vocabulary.DeliveryKind.FILE)
 """Kinds that are the same for every buyer: a new text or file replaces the old one for everyone."""
 
 NOW = "SELECT delivery, delivery_text, delivery_file FROM payment_requests WHERE id = :id"
@@ -130,7 +131,7 @@ def begin(
 ) -> PaymentRequest:
     """Store the goods of a new request, and return the request with them. Raises InvalidBody."""
     _set(tx, request, goods)
-    if goods.kind is DeliveryKind.CODES:
+    if goods.kind is vocabulary.DeliveryKind.CODES:
         _append(tx, request, 0, goods.codes, skipped=0)
     return replace(request, delivers=goods.kind, codes_count=len(goods.codes))
 
@@ -152,18 +153,22 @@ def change(
         waiting = tx.one(WAITS, request_id=request.id, first=last + 1)
         if waiting is not None:
             raise errors.BuyersWait
-    if request.delivers is DeliveryKind.CODES:
+    if request.delivers is vocabulary.DeliveryKind.CODES:
         unsold = "DELETE FROM codes WHERE request_id = :request_id AND place > :last"
         tx.execute(unsold, request_id=request.id, last=last)
         set_counts(tx, request.id, last, request.codes_skipped)
         request = replace(request, codes_count=last)
-    if goods is None or goods.kind != before.kind or goods.kind is not DeliveryKind.CODES:
+    if (
+        goods is None
+        or goods.kind != before.kind
+        or goods.kind is not vocabulary.DeliveryKind.CODES
+    ):
         corrects = goods is not None and goods.kind in SAME_FOR_ALL and before.kind in SAME_FOR_ALL
         if not corrects:
             tx.execute(KEEP_FORMER, id=request.id, last=last)
         _set(tx, request, goods)
         files.release(tx, before.file_id, now + (files.AFTER_CORRECTION if last else 0))
-    if goods is not None and goods.kind is DeliveryKind.CODES:
+    if goods is not None and goods.kind is vocabulary.DeliveryKind.CODES:
         new = new_ones(tx, request.id, goods.codes)
         skipped = request.codes_skipped + last - request.codes_count
         _append(tx, request, last, new, skipped=skipped)
@@ -177,7 +182,7 @@ def add_codes(
 
     Raises NoCodes if the request doesn't deliver codes, and InvalidBody if there are too many.
     """
-    if request.delivers is not DeliveryKind.CODES:
+    if request.delivers is not vocabulary.DeliveryKind.CODES:
         raise errors.NoCodes
     new, last = new_ones(tx, request.id, listed), request.codes_count
     if new:
@@ -213,14 +218,14 @@ def _now(tx: database.Transaction, request_id: str) -> contents.Delivered:
 
 
 def _delivered(row: database.Row, last_unit: int | None) -> contents.Delivered:
-    kind = DeliveryKind(row["delivery"]) if row["delivery"] else None
+    kind = vocabulary.DeliveryKind(row["delivery"]) if row["delivery"] else None
     return contents.Delivered(last_unit, kind, row["delivery_text"], row["delivery_file"])
 
 
 def _is_same(before: contents.Delivered, goods: contents.Goods | None) -> bool:
     if goods is None or before.kind is None:
         return goods is None and before.kind is None
-    if goods.kind is DeliveryKind.CODES:
+    if goods.kind is vocabulary.DeliveryKind.CODES:
         return False
     return (before.kind, before.text, before.file_id) == (goods.kind, goods.text, goods.file_id)
 
@@ -273,7 +278,7 @@ async def read_received(db: database.Database, payment: Payment) -> contents.Rec
 
 async def read_progress(
     db: database.Database, request_id: str, payments: Sequence[Payment]
-) -> list[contents.DeliveryProgress | None]:
+) -> list[vocabulary.DeliveryProgress | None]:
     """Return for each payment of a request whether its payer has received everything."""
     if not payments:
         return []
@@ -289,7 +294,7 @@ def find_received(tx: database.Transaction, payment: Payment) -> contents.Receiv
     text, file, waiting = None, None, 0
     own: tuple[str, ...] = ()
     for units, one in found:
-        if one.kind is DeliveryKind.CODES:
+        if one.kind is vocabulary.DeliveryKind.CODES:
             place = {"first": units[0], "last": units[-1]}
             rows = tx.query(OF_UNITS, request_id=payment.request_id, **place)
             own += tuple(row["code"] for row in rows)

@@ -1,30 +1,31 @@
-"""Inputs of API calls other than credentials: bodies, idempotency keys, pages of lists."""
-
-from __future__ import annotations
+"""Inputs of API calls: bodies, idempotency keys, owners, pages of lists."""
 
 import base64
 import binascii
-from collections.abc import Callable, Container
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Container, Coroutine
+from dataclasses import replace
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
-from fastapi import Path, Query
+from fastapi import Depends, Header, Path, Query
+from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, WithJsonSchema
+from starlette.requests import Request
 from starlette.responses import Response
 
 from bot.core import errors, exact_json
 from bot.core.net import request_body
-from bot.service.http import documented_failures, openapi, responses
-from bot.service.requests import idempotency, request, request_commands, request_rows
-from bot.service.wire import body_parsing, json_answers
+from bot.interface import answers, fields, refusals, vocabulary
+from bot.service.http import callers, responses
+from bot.service.requests import idempotency, request_commands, request_rows
 
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-# Bodies and idempotency keys.
+# Bodies.
 
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
+
+MAX_DEPTH = 32
+"""Levels of nesting of a body: a webhook repeats customParameters deeper within its own."""
 
 
 async def read_text(request: Request, media_type: str, most: int = request_body.MAX_BODY) -> str:
@@ -41,35 +42,130 @@ async def read_text(request: Request, media_type: str, most: int = request_body.
         raise errors.InvalidBody("The body is not UTF-8.") from None
 
 
-def call_key(
-    request: Request, caller: request_commands.Caller, text: str | None = None
-) -> idempotency.CallKey | None:
-    """Return the Idempotency-Key of a call with this JSON body; white space doesn't matter.
+def read_object(text: str) -> dict[str, Any]:
+    """Read a JSON object, numbers as int and Decimal. Raises InvalidBody."""
+    try:
+        value = exact_json.loads(text, depth=MAX_DEPTH, strict=True)
+    except exact_json.JsonError as error:
+        raise errors.InvalidBody(str(error)) from None
+    if not isinstance(value, dict):
+        raise errors.InvalidBody("The body must be a JSON object.")
+    return value
 
-    Raises InvalidBody for a key that is empty or too long.
+
+class JsonRequest(Request):
+    """A request whose body was read already: FastAPI checks it against the route's model."""
+
+    def __init__(self, request: Request, value: dict[str, Any]) -> None:
+        super().__init__(request.scope, request.receive)
+        self.value = value
+
+    async def body(self) -> bytes:
+        """Return anything but an empty body."""
+        return b"{}"
+
+    async def json(self) -> dict[str, Any]:
+        """Return the object."""
+        return self.value
+
+
+class ApplicationRoute(APIRoute):
+    """A route of applications, which checks the credentials before it reads the body.
+
+    FastAPI itself reads a body of any size from anybody, and its numbers as floats.
     """
-    if openapi.IDEMPOTENCY_KEY not in request.headers:
-        return None
-    body = None if text is None else body_parsing.read_json(text)
-    return call_key_of_value(request, caller, body)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler of a request."""
+        answer, body = super().get_route_handler(), self.body_field
+        kind: Any = body and body.field_info.annotation
+
+        async def handle(request: Request) -> Response:
+            await callers.caller_of(request)
+            if kind is not None:
+                text = await read_text(request, JSON, kind.most_bytes)
+                request = JsonRequest(request, read_object(text))
+            return await answer(request)
+
+        return handle
 
 
-def call_key_of_value(
-    request: Request, caller: request_commands.Caller, body: Any
+# Headers of calls that change something.
+
+
+IDEMPOTENCY_KEY, MAX_KEY_LENGTH = "Idempotency-Key", 255
+OWNER = "Owner-Ref"
+
+Key: TypeAlias = Annotated[
+    str | None,
+    Header(
+        alias=IDEMPOTENCY_KEY,
+        min_length=1,
+        max_length=MAX_KEY_LENGTH,
+        description="Makes it safe to repeat the call after a lost answer: within 24 hours it is"
+        " made once under this key, and a repeat is answered with what it made, as that is now. The"
+        " same key with another call or body is refused (`idempotencyMismatch`). A refused call"
+        " keeps no key.",
+    ),
+]
+Owner: TypeAlias = Annotated[
+    fields.Owner | None,
+    Header(
+        alias=OWNER,
+        description="Whose it is, if an application has sellers of its own. A receiver"
+        " `account:REF` of a request has to name the same one.",
+    ),
+]
+"""The seller for whom an application calls."""
+
+
+class Call(NamedTuple):
+    """A call that changes something: one parameter of a route, because each costs it time."""
+
+    service: callers.Service
+    caller: request_commands.Caller
+    key: idempotency.CallKey | None
+
+
+async def call_of(request: Request, key: Key = None) -> Call:
+    """Return a call, and its Idempotency-Key with its JSON body; white space doesn't matter."""
+    service, caller = callers.state_of(request).service, await callers.caller_of(request)
+    body = request.value if isinstance(request, JsonRequest) else None
+    return Call(service, caller, call_key(request, caller, key, body))
+
+
+async def owned_call_of(request: Request, key: Key = None, owner: Owner = None) -> Call:
+    """Return a call that may name the seller for whom it is made."""
+    call = await call_of(request, key)
+    return call._replace(caller=replace(call.caller, owner=owner or ""))
+
+
+def call_key(
+    request: Request, caller: request_commands.Caller, key: str | None, body: Any
 ) -> idempotency.CallKey | None:
-    """Return the Idempotency-Key of a call with this parsed JSON body."""
-    key = request.headers.get(openapi.IDEMPOTENCY_KEY)
+    """Return the Idempotency-Key of a call with this body."""
     if key is None:
         return None
-    if not 1 <= len(key) <= openapi.MAX_KEY_LENGTH:
-        problem = errors.FieldProblem(
-            openapi.IDEMPOTENCY_KEY, f"must have 1 to {openapi.MAX_KEY_LENGTH} characters"
-        )
-        raise errors.InvalidBody(info=[problem])
-    path, owner = request.scope["path"].rstrip("/"), request.headers.get(openapi.OWNER)
+    path, owner = request.scope["path"].rstrip("/"), request.headers.get(OWNER)
     call = exact_json.canonical([request.method, path, owner, body])
     return idempotency.CallKey.of(caller.app_id, key, call, caller.now)
 
+
+CallDep: TypeAlias = Annotated[Call, Depends(call_of)]
+OwnedCallDep: TypeAlias = Annotated[Call, Depends(owned_call_of)]
+
+# Ids in paths. Their patterns are only documented: any other id is unknown, not malformed.
+
+
+RowId: TypeAlias = Annotated[
+    str, Path(alias="id", json_schema_extra={"pattern": fields.ID_PATTERN})
+]
+TransactionId: TypeAlias = Annotated[
+    str, Path(alias="transactionId", json_schema_extra={"pattern": fields.ID_PATTERN})
+]
+DeliveryId: TypeAlias = Annotated[
+    str, Path(alias="id", json_schema_extra={"pattern": fields.DELIVERY_ID_PATTERN})
+]
 
 # Pages of lists.
 
@@ -81,19 +177,17 @@ ID_DIGITS = 24
 TIME_LIMIT = 2**63
 """Times must fit into BIGINT columns."""
 
-PENDING = "pending"
-"""HandCash Cloud's name of the state `scheduled`."""
-
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=MAX_PAGE, description="How many to a page.")]
-RowId: TypeAlias = Annotated[str, Path(alias="id")]
 Cursor: TypeAlias = Annotated[
     str | None, Query(max_length=100, description="`nextCursor` of the page before.")
 ]
 StatusFilter: TypeAlias = Annotated[
     Annotated[
-        request.Status,
-        BeforeValidator(lambda value: request.Status.SCHEDULED if value == PENDING else value),
-        WithJsonSchema({"type": "string", "enum": [*request.Status, PENDING]}),
+        vocabulary.Status,
+        BeforeValidator(
+            lambda value: vocabulary.Status.SCHEDULED if value == vocabulary.PENDING else value
+        ),
+        WithJsonSchema({"type": "string", "enum": [*vocabulary.Status, vocabulary.PENDING]}),
     ]
     | None,
     Query(description="Only requests in this state; `pending` means `scheduled`."),
@@ -111,10 +205,13 @@ def cut_page(
     return page, place(page[-1]) if len(rows) > limit else None
 
 
-def page_answer(items: list[json_answers.Json], end: request_rows.Place | None) -> Response:
+def page_answer(
+    kind: type[answers.RequestList | answers.PaymentList | answers.DeliveryList],
+    items: list[Any],
+    end: request_rows.Place | None,
+) -> Response:
     """Answer with a page of a list, and with the cursor of the next page if there is one."""
-    page: json_answers.Json = {"items": items}
-    return responses.json(page if end is None else page | {"nextCursor": write_cursor(end)})
+    return responses.json(kind(items=items, next_cursor=end and write_cursor(end)))
 
 
 def read_cursor(
@@ -135,8 +232,7 @@ def read_cursor(
         place = request_rows.Place(int(at), row_id)
         if place.at < TIME_LIMIT and write_cursor(place) == cursor:
             return place
-    problem = documented_failures.NO_CURSOR
-    raise errors.InvalidBody(f"cursor: {problem}", [errors.FieldProblem("cursor", problem)])
+    raise errors.InvalidBody.of_field("cursor", refusals.NO_CURSOR)
 
 
 def write_cursor(end: request_rows.Place) -> str:

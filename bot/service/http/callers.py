@@ -19,11 +19,10 @@ from bot.core.database import database
 from bot.core.net import rates
 from bot.service.checkouts import checkout
 from bot.service.goods import files
-from bot.service.http import openapi, rate_limits
+from bot.service.http import rate_limits
 from bot.service.payments import settling
 from bot.service.payouts import payout_accounts
 from bot.service.requests import app_rows, applications, request_commands
-from bot.service.requests.request import OWNERS
 
 # Payers' cookies, and the addresses for wallets.
 
@@ -267,12 +266,20 @@ def _address(request: Request) -> str:
     return rates.subscriber_key(client[0] if client else "")
 
 
+CALLER = "payments.caller"
+"""Scope key of the calling application, once it is authenticated."""
+
+
 async def caller_of(request: Request) -> request_commands.Caller:
     """Return the calling application. Raises Unauthorized and RateLimited.
 
-    Failures are counted by address and never for the named application. So nobody can use up the
-    calls of others or lock out an application that logs in correctly from the same address.
+    Each call is authenticated and counted once. Failures are counted by address and never for the
+    named application. So nobody can use up the calls of others or lock out an application that logs
+    in correctly from the same address.
     """
+    if known := request.scope.get(CALLER):
+        found: request_commands.Caller = known
+        return found
     state = state_of(request)
     try:
         app = await _authenticate(request, state)
@@ -280,23 +287,11 @@ async def caller_of(request: Request) -> request_commands.Caller:
         state.limits.failed_logins.hit(_address(request))
         raise
     state.limits.applications.hit(app.id)
-    return request_commands.Caller(
+    caller = request_commands.Caller(
         app.id, state.service.now(), state.service.policy, confirms=bool(app.confirms)
     )
-
-
-def owner_of(request: Request) -> str:
-    """Return the reference of the seller for whom an application calls, '' if there is none.
-
-    Raises InvalidBody for a malformed reference.
-    """
-    owner = request.headers.get(openapi.OWNER)
-    if owner is None:
-        return ""
-    if not OWNERS.fullmatch(owner):
-        problem = errors.FieldProblem(openapi.OWNER, "must have 1 to 64 of A-Z, a-z, 0-9, _ and -")
-        raise errors.InvalidBody(info=[problem])
-    return owner
+    request.scope[CALLER] = caller
+    return caller
 
 
 async def _authenticate(request: Request, state: ServiceState) -> app_rows.App:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the declarations of the routes, plus bodies, links and webhooks."""
+"""The OpenAPI document: the declarations of the routes, plus links and webhooks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+from starlette.responses import Response
 
-from bot.core import exact_json
-from bot.service.http import documented_failures
-from bot.service.requests import request
-from bot.service.wire import answer_schemas, body_parsing, body_schemas, goods_and_payouts
+from bot.interface import answers, events, refusals, vocabulary
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
-    from pydantic_core.core_schema import WithDefaultSchema
 
 # Webhooks.
 
@@ -28,7 +25,7 @@ WEBHOOK_HEADERS: list[dict[str, Any]] = [
         "in": "header",
         "required": True,
         "description": "The delivery's id, the same at each attempt: ignore one that you know.",
-        "schema": TypeAdapter(answer_schemas.DeliveryId).json_schema(),
+        "schema": TypeAdapter(answers.DeliveryId).json_schema(),
     },
     {
         "name": "webhook-timestamp",
@@ -58,10 +55,13 @@ WEBHOOK_ANSWERS = {
         )
     },
 }
+SCHEMA_REF = "#/components/schemas/{model}"
 
 
-def _webhook(operation_id: str, summary: str, description: str, model: str) -> dict[str, Any]:
-    schema = {"$ref": f"#/components/schemas/{model}"}
+def _webhook(
+    operation_id: str, summary: str, description: str, model: type[BaseModel]
+) -> dict[str, Any]:
+    schema = {"$ref": SCHEMA_REF.format(model=model.__name__)}
     return {
         "post": {
             "operationId": operation_id,
@@ -76,65 +76,27 @@ def _webhook(operation_id: str, summary: str, description: str, model: str) -> d
 
 
 WEBHOOKS = {
-    request.WebhookEvent.PAYMENT.value: _webhook(
+    vocabulary.WebhookEvent.PAYMENT.value: _webhook(
         "onPayment",
         "A payment came",
         "Sent to the `webhookUrl` of a request for each payment; for one that is underpaid only if"
         " the request names `events`. Those of one request come one after the other, in the order"
         " of the payments; one that is sent again comes later. The body has no field `event`.",
-        "WebhookEvent",
+        events.WebhookEvent,
     ),
-    request.WebhookEvent.CLAIMED.value: _webhook(
+    vocabulary.WebhookEvent.CLAIMED.value: _webhook(
         "onClaim",
         "A payer says that the money was sent",
         "Sent to the `webhookUrl` of a request whose `events` name `checkout.claimed`. It is no"
         " payment yet: look for the money, then call `confirmCheckout` or `rejectCheckout`.",
-        "ClaimEvent",
+        events.ClaimEvent,
     ),
 }
 """Webhooks by the name of their event."""
 
-# Parameters, links and bodies of calls.
+# Links from the answers of calls to other calls, with the parameters that the answer provides.
 
 
-WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
-IDEMPOTENCY_KEY, MAX_KEY_LENGTH = "Idempotency-Key", 255
-OWNER = "Owner-Ref"
-"""Header that names the seller for whom an application creates a request."""
-
-_OWNER_PARAMETER: dict[str, Any] = {
-    "name": OWNER,
-    "in": "header",
-    "required": False,
-    "description": "Whose it is, if an application has sellers of its own. A receiver"
-    " `account:REF` of a request has to name the same one.",
-    "schema": {"type": "string", "pattern": f"^{request.OWNERS.pattern}$"},
-}
-_KEY_PARAMETER: dict[str, Any] = {
-    "name": IDEMPOTENCY_KEY,
-    "in": "header",
-    "required": False,
-    "description": "Makes it safe to repeat the call after a lost answer: within 24 hours it is"
-    " made once under this key, and a repeat is answered with what it made, as that is now. The"
-    " same key with another call or body is refused (`idempotencyMismatch`). A refused call keeps"
-    " no key.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH},
-}
-KEYED: dict[str, Any] = {"parameters": [_KEY_PARAMETER]}
-KEYED_AND_OWNED: dict[str, Any] = {"parameters": [_KEY_PARAMETER, _OWNER_PARAMETER]}
-"""Parameters of the calls that change something."""
-
-AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}
-OPEN: dict[str, Any] = {"security": []}
-SECURITY_SCHEMES = {
-    "appId": {"type": "apiKey", "in": "header", "name": "App-Id"},
-    "appSecret": {"type": "apiKey", "in": "header", "name": "App-Secret"},
-}
-SCHEMA_REF = "#/components/schemas/{model}"
-REQUEST_ID, DELIVERY_ID = (
-    TypeAdapter(answer_schemas.Id).json_schema(),
-    TypeAdapter(answer_schemas.DeliveryId).json_schema(),
-)
 NEW_ID, FIRST_ID, NEXT_CURSOR = (
     "$response.body#/id",
     "$response.body#/items/0/id",
@@ -200,109 +162,141 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
         "getPaymentRequest": {"id": "$response.body#/paymentRequestId"},
     },
 }
-"""Links from the answers of calls to other calls, with the parameters that the answer provides."""
 
-CALL_BODIES: tuple[type[BaseModel], ...] = (
-    body_schemas.CreateBody,
-    body_schemas.EditBody,
-    body_schemas.CodesBody,
-    body_parsing.MarksBody,
-    goods_and_payouts.PayoutBody,
-)
-"""Bodies that routes read themselves and so can't declare."""
+# Declarations of routes.
 
-WEBHOOK_BODIES: tuple[type[BaseModel], ...] = (
-    answer_schemas.WebhookEvent,
-    answer_schemas.ClaimEvent,
-)
 
-DESCRIPTION = (
-    "Payment requests with a hosted pay page: donations, one-offs and limited drops. Amounts are"
-    " exact JSON numbers. A webhook that is owed is sent until it is answered with 2xx, signed"
-    " by Standard Webhooks."
-)
+AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}
+OPEN: dict[str, Any] = {"security": []}
+SECURITY_SCHEMES = {
+    "appId": {"type": "apiKey", "in": "header", "name": "App-Id"},
+    "appSecret": {"type": "apiKey", "in": "header", "name": "App-Secret"},
+}
+EMPTY = {
+    "description": "It is gone; the body is empty.",
+    "content": {"text/plain": {"schema": {"type": "string", "maxLength": 0}}},
+}
+RETRIED_LATER = frozenset({429, 503})
+"""Statuses with a Retry-After header."""
+
+RETRY_AFTER = {
+    "Retry-After": {
+        "description": "Seconds to wait",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    }
+}
 
 
 def operation(
     operation_id: str,
     summary: str,
-    answer: Any,
+    answer: type[answers.Answer] | None,
     *codes: int,
-    extra: dict[str, Any] | None = None,
-    overrides: documented_failures.Failures = documented_failures.NO_OVERRIDES,
+    but: Sequence[refusals.Failure] = (),
     keyed: bool = False,
+    extra: dict[str, Any] = AUTHENTICATED,
 ) -> dict[str, Any]:
-    """Return the declaration of a route.
+    """Return the declaration of a route; without an `answer` its body is empty.
 
-    `extra` has further fields of OpenAPI; `overrides` replace the general failures. A `keyed` call
-    takes an Idempotency-Key.
+    The refusals with the statuses `codes` are the general ones, but those that `but` replaces. A
+    `keyed` call takes an Idempotency-Key. `extra` has further fields of OpenAPI.
     """
     return {
         "operation_id": operation_id,
         "summary": summary,
+        **({} if answer else {"response_class": Response}),
         "responses": {
-            200: {"model": answer},
-            **documented_failures.failures(*codes, overrides=overrides, keyed=keyed),
+            200: {"model": answer} if answer else EMPTY,
+            **failures(*codes, but=but, keyed=keyed),
         },
-        "openapi_extra": AUTHENTICATED | (KEYED if keyed else {}) | (extra or {}),
+        "openapi_extra": extra,
     }
 
 
-def body(model: str) -> dict[str, Any]:
-    """Return the declaration of a body that the route reads itself."""
-    schema = {"$ref": SCHEMA_REF.format(model=model)}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+def failures(
+    *codes: int, but: Sequence[refusals.Failure] = (), keyed: bool = False
+) -> dict[int | str, dict[str, Any]]:
+    """Return the declarations of a route's refusals."""
+    declared: dict[int | str, dict[str, Any]] = {}
+    for failure in refusals.documented(*codes, but=but, keyed=keyed):
+        example = refusals.answer(failure.error).to_json()
+        declared[failure.status] = {
+            "model": answers.ErrorAnswer,
+            "description": failure.when,
+            "content": {"application/json": {"example": example}},
+            **({"headers": RETRY_AFTER} if failure.status in RETRIED_LATER else {}),
+        }
+    return declared
 
 
-class _PlainSchemas(GenerateJsonSchema):
-    """Generate schemas without defaults: a field that an edit leaves out keeps its value."""
-
-    def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
-        return self.generate_inner(schema["schema"])
-
-    def field_title_should_be_set(self, _schema: Any) -> bool:
-        return False  # a title would only repeat the name of the field
+# The document.
 
 
+TITLE = "Payment requests"
+DESCRIPTION = (
+    "Payment requests with a hosted pay page: donations, one-offs and limited drops. Amounts are"
+    " exact JSON numbers. A webhook that is owed is sent until it is answered with 2xx, signed"
+    " by Standard Webhooks."
+)
+TAGS = {
+    "payment requests": "Requests of an application, their payments, and codes for buyers.",
+    "files": "Files that buyers get.",
+    "payout accounts": "Where the money of a seller's payments goes.",
+    "checkouts": "Attempts to pay, which a seller confirms or rejects if nothing else can.",
+    "wallets": "Calls of wallets.",
+    "deliveries": "Webhooks and letters about payments, with their attempts.",
+    "public": "Calls without credentials.",
+}
 PUBLISHED_NAMES = {"DetailError": "Wrong", "NotificationState": "DeliveryState"}
 """Published names of schemas whose classes have another name; generated clients use them."""
+
+PUBLISHED_REFS = {
+    SCHEMA_REF.format(model=ours): SCHEMA_REF.format(model=published)
+    for ours, published in PUBLISHED_NAMES.items()
+}
+
+UNUSED = ("HTTPValidationError", "Status", "ValidationError")
+"""Schemas that FastAPI adds."""
+
+
+class _Untitled(GenerateJsonSchema):
+    """Generate schemas without titles of fields, which would only repeat their names."""
+
+    def field_title_should_be_set(self, _schema: Any) -> bool:
+        return False
 
 
 def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
     """Build the document of these routes at a public address."""
     spec = _with_published_names(
         get_openapi(
-            title="Payment requests",
+            title=TITLE,
             version="3",
             description=DESCRIPTION,
             routes=[route for router in routers for route in router.routes],
             servers=[{"url": public_url}],
+            tags=[{"name": name, "description": words} for name, words in TAGS.items()],
         )
     )
     for operations in spec["paths"].values():
-        for operation in operations.values():
-            _complete(operation)
+        for call in operations.values():
+            _complete(call)
     components = spec["components"]
     components["securitySchemes"] = SECURITY_SCHEMES
     _, others = models_json_schema(
-        [
-            *((body, "validation") for body in CALL_BODIES),
-            *((sent, "serialization") for sent in WEBHOOK_BODIES),
-        ],
+        [(events.WebhookEvent, "serialization"), (events.ClaimEvent, "serialization")],
         ref_template=SCHEMA_REF,
-        schema_generator=_PlainSchemas,
+        schema_generator=_Untitled,
     )
     components["schemas"] |= others["$defs"]
-    for unused in ("HTTPValidationError", "Status", "ValidationError"):
-        components["schemas"].pop(unused, None)
+    for name in UNUSED:
+        components["schemas"].pop(name, None)
     return spec | {"webhooks": WEBHOOKS}
 
 
 def _with_published_names(spec: dict[str, Any]) -> dict[str, Any]:
-    text = exact_json.dumps(spec)
-    for ours, published in PUBLISHED_NAMES.items():
-        text = text.replace(f'"#/components/schemas/{ours}"', f'"#/components/schemas/{published}"')
-    renamed: dict[str, Any] = exact_json.loads(text)
+    renamed: dict[str, Any] = _renamed(spec)
     schemas = renamed["components"]["schemas"]
     for ours, published in PUBLISHED_NAMES.items():
         schemas[published] = schemas.pop(ours) | {"title": published}
@@ -310,15 +304,28 @@ def _with_published_names(spec: dict[str, Any]) -> dict[str, Any]:
     return renamed
 
 
-def _complete(operation: dict[str, Any]) -> None:
-    """Add the format of ids and the links from answers, which routes can't declare."""
-    operation["responses"].pop("422", None)
-    for parameter in operation.get("parameters", ()):
-        if parameter["in"] == "path" and "pattern" not in parameter["schema"]:
-            parameter["schema"] = DELIVERY_ID if "deliveries" in operation["tags"] else REQUEST_ID
+def _renamed(value: Any) -> Any:
+    """Return a part of the document with the published names in its references."""
+    if isinstance(value, dict):
+        return {name: _renamed(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [*map(_renamed, value)]
+    return PUBLISHED_REFS.get(value, value) if isinstance(value, str) else value
+
+
+def _complete(call: dict[str, Any]) -> None:
+    """Add the links from answers, and make the schemas of headers and paths plain."""
+    call["responses"].pop("422", None)
+    for parameter in call.get("parameters", ()):
+        if parameter["in"] != "query":
+            schema = parameter["schema"]
+            kinds = [kind for kind in schema.pop("anyOf", ()) if kind != {"type": "null"}]
+            schema.update(*kinds)  # a header that is left out is no null
+            for repeated in ("title", "description"):
+                schema.pop(repeated, None)
     links = {
         name: {"operationId": name, "parameters": parameters}
-        for name, parameters in LINKS.get(operation["operationId"], {}).items()
+        for name, parameters in LINKS.get(call["operationId"], {}).items()
     }
     if links:
-        operation["responses"]["200"]["links"] = links
+        call["responses"]["200"]["links"] = links

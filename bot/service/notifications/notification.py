@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bot.interface import vocabulary
+
 
 class Channel(StrEnum):
     """How a payment is reported."""
@@ -23,22 +25,6 @@ class Channel(StrEnum):
     """By email to the payer."""
 
 
-class NotificationState(StrEnum):
-    """State of a delivery. DEAD: given up; JOINED: sent in another delivery's letter.
-
-    ENDED: not sent, because the recipient wants or may get no letters.
-    """
-
-    # The docstring is the description in the OpenAPI document.
-
-    WAITING = "waiting"
-    SENDING = "sending"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-    JOINED = "joined"
-    ENDED = "ended"
-
-
 @dataclass(frozen=True, slots=True)
 class Notification:
     """A report about one payment or one claimed checkout by one channel; times in epoch ms."""
@@ -49,7 +35,7 @@ class Notification:
     transaction_id: str | None
     channel: Channel
     address: str
-    state: NotificationState
+    state: vocabulary.NotificationState
     attempts: int
     """The number of attempts since the start or since the operator's last retry."""
 
@@ -67,7 +53,7 @@ class ReceiptLetter:
     """The emailed receipt of a payment, as the payer's page may show it."""
 
     address: str
-    state: NotificationState
+    state: vocabulary.NotificationState
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,12 @@ from bot.core.database import database
 from bot.core.net import webhook_addresses
 from bot.core.ops import audit
 from bot.core.outbox import lanes, outbox, queue_policy
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout, checkout_rows
 from bot.service.notifications import notification, notification_rows, payer_letters, recipients
 from bot.service.payments import payment_reports
 from bot.service.requests import request_commands
-from bot.service.requests.request import (
-    Kind,
-    Payment,
-    PaymentRequest,
-    PaymentState,
-    Webhook,
-    WebhookEvent,
-)
+from bot.service.requests.request import Payment, PaymentRequest, PaymentState, Webhook
 
 
 def lane_of(url: str, request_id: str) -> str:
@@ -126,7 +120,7 @@ def queue_claim(
     Every address that receives letters about payments gets it, because an unanswered claim lapses.
     """
     webhook = request.terms.webhook
-    if webhook is not None and WebhookEvent.CLAIMED in (webhook.events or ()):
+    if webhook is not None and vocabulary.WebhookEvent.CLAIMED in (webhook.events or ()):
         _queue_claim_webhook(tx, request, checkout, webhook)
     recipient = recipients.find(tx, request.recipient.id) if request.recipient else None
     if request.terms.email and recipient:
@@ -226,7 +220,7 @@ def _queue_letter(
 
 def _facts(request: PaymentRequest, payment: Payment) -> dict[str, Any]:
     """Return the fields that webhooks and letters share."""
-    units = request.units if request.terms.kind is Kind.LIMIT else None
+    units = request.units if request.terms.kind is vocabulary.Kind.LIMIT else None
     return {
         **payment_reports.payment_facts(request.app_id, payment),
         "user_data": payment.user_data,

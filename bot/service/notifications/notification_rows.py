@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from bot.core.database import database, tables
 from bot.core.outbox import bulk_changes, outbox, payload_kinds, queries, queue_policy
+from bot.interface import vocabulary
 from bot.service.notifications import notification
 from bot.service.payments import payment_reports
 from bot.service.requests import request, request_rows
@@ -42,12 +43,12 @@ RECEIPT_PAYLOADS = payload_kinds.PayloadKinds(
 )
 
 STATES = {
-    "waiting": notification.NotificationState.WAITING,
-    "leased": notification.NotificationState.SENDING,
-    "done": notification.NotificationState.DELIVERED,
-    "dead": notification.NotificationState.DEAD,
-    "joined": notification.NotificationState.JOINED,
-    "ended": notification.NotificationState.ENDED,
+    "waiting": vocabulary.NotificationState.WAITING,
+    "leased": vocabulary.NotificationState.SENDING,
+    "done": vocabulary.NotificationState.DELIVERED,
+    "dead": vocabulary.NotificationState.DEAD,
+    "joined": vocabulary.NotificationState.JOINED,
+    "ended": vocabulary.NotificationState.ENDED,
 }
 """States of notifications by states of the outbox."""
 
@@ -116,7 +117,7 @@ class NotificationFilter:
 
     app_id: str
     request_id: str | None = None
-    state: notification.NotificationState | None = None
+    state: vocabulary.NotificationState | None = None
     after: request_rows.Place | None = None
     """Only notifications after this place in the list."""
 
@@ -234,7 +235,7 @@ def count_to_payer(tx: database.Transaction, payment_id: str) -> int:
 def list_all(
     tx: database.Transaction,
     limit: int = SHOWN,
-    state: notification.NotificationState | None = None,
+    state: vocabulary.NotificationState | None = None,
 ) -> list[notification.Notification]:
     """Return the notifications of every application, newest first."""
     narrowed = "AND o.state = :state" if state else ""

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from bot.core.database import database
 from bot.core.outbox import bulk_changes, outbox, payload_kinds, queue_policy, worker
 from bot.core.text import contacts
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout, checkout_rows
 from bot.service.goods import contents, fulfillment
 from bot.service.notifications import notification, notification_rows, recipients
 from bot.service.payments import payment_reports, payment_rows
 from bot.service.payouts import payout_account
 from bot.service.requests import request_rows
-from bot.service.requests.request import DeliveryKind, Kind, Payment, PaymentRequest
+from bot.service.requests.request import Payment, PaymentRequest
 
 
 def read_letter(
@@ -65,7 +66,11 @@ def _is_current(payment: Payment, news: payment_reports.News) -> bool:
 def _units(request: PaymentRequest, payment: Payment) -> notification.UnitNumbers | None:
     """Return the unit numbers of a payment, or None if it has none or was paid back."""
     first, total = payment.first_unit, request.units.offered if request.units else 0
-    if request.terms.kind is not Kind.LIMIT or first is None or payment.marks.paid_back_at:
+    if (
+        request.terms.kind is not vocabulary.Kind.LIMIT
+        or first is None
+        or payment.marks.paid_back_at
+    ):
         return None
     return notification.UnitNumbers(first, first + payment.quantity - 1, total)
 
@@ -302,7 +307,7 @@ def queue_served(
     if not served:
         return
     news = payment_reports.News.GOODS
-    if request.delivers is DeliveryKind.CODES:
+    if request.delivers is vocabulary.DeliveryKind.CODES:
         news = payment_reports.News.CODES
     _queue_batch(tx, request, ServedUnits(request.id, served[0], served[-1], news), now)
 

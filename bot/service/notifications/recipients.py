@@ -14,8 +14,8 @@ from bot.core import errors
 from bot.core.database import database, tables
 from bot.core.outbox import lanes, outbox, queries, queue_policy
 from bot.core.text import contacts
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows
-from bot.service.checkouts.checkout import CheckoutState
 from bot.service.notifications import notification, notification_rows
 from bot.service.payments import payment_reports, payment_rows
 from bot.service.requests import request, request_rows
@@ -311,7 +311,7 @@ def _is_answered(tx: database.Transaction, message: outbox.Message, now: int) ->
     if notification_rows.leader_of(tx, message.id) is not None:
         return False
     checkout = checkout_rows.find(tx, message.body.checkout_id)
-    return checkout is None or checkout.state(now) is not CheckoutState.CLAIMED
+    return checkout is None or checkout.state(now) is not vocabulary.CheckoutState.CLAIMED
 
 
 def _begin(

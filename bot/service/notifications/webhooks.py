@@ -17,7 +17,7 @@ from bot.core.net import guarded_transport, http_client, webhook_addresses
 from bot.core.outbox import outbox, queue_policy, worker
 from bot.service.notifications import notification, notification_queues, outcomes
 from bot.service.requests import app_rows, request_commands
-from bot.service.wire import json_answers
+from bot.service.wire import to_answers
 
 # Windows: how many webhooks are sent at once to one endpoint and to one host. As in TCP's slow
 # start, an unknown peer begins with a small window. Each quick success widens the window by one, so
@@ -173,7 +173,7 @@ class WebhookSender:
         sealed = await app_rows.read_webhook_secrets(self._db, message.body.app_id, self._now())
         if not sealed:
             return outcomes.AttemptOutcome(problem="the application is gone", final=True)
-        body = json_answers.event(message.body)
+        body = to_answers.event(message.body).json_text().encode()
         try:
             # Every valid secret signs, so that receivers can change their secrets one by one.
             secrets = [*map(self._open, sealed)]

@@ -6,8 +6,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
+from bot.interface import vocabulary
 from bot.service.checkouts import paying
-from bot.service.checkouts.checkout import ENDED, Checkout, CheckoutState
+from bot.service.checkouts.checkout import ENDED, Checkout
 from bot.service.http import callers
 from bot.service.pages import page_texts, page_values, render
 from bot.service.payouts import payout_account
@@ -19,7 +20,7 @@ from bot.service.requests.request import (
     may_lead_to,
     with_transaction,
 )
-from bot.service.wire import json_answers
+from bot.service.wire import to_answers
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -78,7 +79,7 @@ def outcome_page(
     The Content-Security-Policy always allows the redirect. If the goods are removed while the page
     is open, the form leads to the redirect instead of the receipt.
     """
-    url = json_answers.pay_url(service.public_url, request.id)
+    url = to_answers.pay_url(service.public_url, request.id)
     values = values | page_texts.layout_values(locale, request, url, service.operator_contact)
     rules = render.policy(render.pictures(request), request.terms.redirect_url, scripted=True)
     money = service.payment_context.rails.test_money
@@ -94,7 +95,9 @@ BANK_FIELDS = ("key", "id", "holder", "address", "city", "iban", "bic", "amount"
 GROUPED_FIELDS = frozenset({"iban"})
 """Fields that are shown in groups of four and copied without spaces."""
 
-PAYABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.CLAIMED})
+PAYABLE: frozenset[str] = frozenset(
+    {vocabulary.CheckoutState.OPEN, vocabulary.CheckoutState.CLAIMED}
+)
 """States in which the page shows what to pay with."""
 
 
@@ -126,10 +129,10 @@ def pay_with_values(
     fields = dict(given.fields)
     reference = fields.pop("reference", None)
     invoice, code = given.lightning_invoice, fields.pop("code", None)
-    is_claimed_later = checkout.kind == payout_account.BANK or not checkout.automatic
+    is_claimed_later = checkout.kind == vocabulary.BANK or not checkout.automatic
     return {
         "pay_with": {
-            "folded": page_state == CheckoutState.CLAIMED,
+            "folded": page_state == vocabulary.CheckoutState.CLAIMED,
             "picture": f"/pay/{checkout.request_id}/checkout/{checkout.id}/code.png",
             "picture_text": locale.t(f"page-code-{name}"),
             "link": _link(given),
@@ -189,56 +192,64 @@ UNCONFIRMED = "unconfirmed"
 OVER: frozenset[str] = frozenset({*ENDED, UNCONFIRMED})
 """The page's states of a checkout that was given up."""
 
-_BY_CONFIRMATION = ("why", page_values.TAP, payout_account.BANK)
-_BY_UNITS_AND_CONFIRMATION = ("free", payout_account.LIGHTNING, *_BY_CONFIRMATION)
+_BY_CONFIRMATION = ("why", page_values.TAP, vocabulary.BANK)
+_BY_UNITS_AND_CONFIRMATION = ("free", vocabulary.LIGHTNING, *_BY_CONFIRMATION)
 
 CASES: dict[str, tuple[str, ...]] = {
-    CheckoutState.OPENING: ("why",),
-    CheckoutState.OPEN: _BY_UNITS_AND_CONFIRMATION,
-    CheckoutState.CLAIMED: _BY_CONFIRMATION,
-    CheckoutState.LAPSED: _BY_UNITS_AND_CONFIRMATION,
-    CheckoutState.CANCELLED: _BY_UNITS_AND_CONFIRMATION,
-    CheckoutState.FAILED: ("slow", "refused", "lied", "tooSmall", "tooLarge"),
-    CheckoutState.REJECTED: _BY_CONFIRMATION,
-    CheckoutState.OVERSOLD: ("why", "free"),
+    vocabulary.CheckoutState.OPENING: ("why",),
+    vocabulary.CheckoutState.OPEN: _BY_UNITS_AND_CONFIRMATION,
+    vocabulary.CheckoutState.CLAIMED: _BY_CONFIRMATION,
+    vocabulary.CheckoutState.LAPSED: _BY_UNITS_AND_CONFIRMATION,
+    vocabulary.CheckoutState.CANCELLED: _BY_UNITS_AND_CONFIRMATION,
+    vocabulary.CheckoutState.FAILED: ("slow", "refused", "lied", "tooSmall", "tooLarge"),
+    vocabulary.CheckoutState.REJECTED: _BY_CONFIRMATION,
+    vocabulary.CheckoutState.OVERSOLD: ("why", "free"),
     UNDERPAID: ("why",),
     UNCONFIRMED: _BY_CONFIRMATION,
 }
 """Variants of a page state's texts: by failure, by confirmation method, by held units."""
 
-SENT_BUTTONS = {payout_account.BANK: "page-sent", page_values.TAP: "page-sent-tap"}
+SENT_BUTTONS = {vocabulary.BANK: "page-sent", page_values.TAP: "page-sent-tap"}
 """The button with which a payer reports that the money was sent, if the rail can't know it."""
 
 SIGNS: dict[str, str] = {
-    CheckoutState.CLAIMED: "waiting",
-    CheckoutState.LAPSED: "over",
-    CheckoutState.CANCELLED: "stopped",
-    **dict.fromkeys((CheckoutState.FAILED, CheckoutState.REJECTED), "trouble"),
-    **dict.fromkeys((CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED), "trouble"),
+    vocabulary.CheckoutState.CLAIMED: "waiting",
+    vocabulary.CheckoutState.LAPSED: "over",
+    vocabulary.CheckoutState.CANCELLED: "stopped",
+    **dict.fromkeys(
+        (vocabulary.CheckoutState.FAILED, vocabulary.CheckoutState.REJECTED), "trouble"
+    ),
+    **dict.fromkeys((vocabulary.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED), "trouble"),
 }
 """The macro of signs.html for each page state."""
 
-CLAIMABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.LAPSED, UNCONFIRMED})
+CLAIMABLE: frozenset[str] = frozenset(
+    {vocabulary.CheckoutState.OPEN, vocabulary.CheckoutState.LAPSED, UNCONFIRMED}
+)
 """Page states in which a payer may report that the money was sent, or repeat the report."""
 
 RESTART_LINKS: dict[tuple[str, str], str] = {
-    (CheckoutState.LAPSED, payout_account.LIGHTNING): "page-new-invoice",
-    (CheckoutState.LAPSED, page_values.TAP): "page-new-invoice",
-    (CheckoutState.FAILED, payout_account.LIGHTNING): "page-retry",
-    (CheckoutState.FAILED, page_values.TAP): "page-retry",
+    (vocabulary.CheckoutState.LAPSED, vocabulary.LIGHTNING): "page-new-invoice",
+    (vocabulary.CheckoutState.LAPSED, page_values.TAP): "page-new-invoice",
+    (vocabulary.CheckoutState.FAILED, vocabulary.LIGHTNING): "page-retry",
+    (vocabulary.CheckoutState.FAILED, page_values.TAP): "page-retry",
 }
 """Texts of the link to the pay page that differ from "Start again"."""
 
 ASK_SELLER: frozenset[str] = frozenset(
     {
-        *(CheckoutState.CLAIMED, CheckoutState.REJECTED, CheckoutState.FAILED),
-        *(CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED),
+        *(
+            vocabulary.CheckoutState.CLAIMED,
+            vocabulary.CheckoutState.REJECTED,
+            vocabulary.CheckoutState.FAILED,
+        ),
+        *(vocabulary.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED),
     }
 )
 """Page states in which the seller may have to help."""
 
 ONLY_SELLER_HELPS: frozenset[str] = frozenset(
-    {CheckoutState.REJECTED, CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED}
+    {vocabulary.CheckoutState.REJECTED, vocabulary.CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED}
 )
 
 LASTING_FAILURES = frozenset({"lied", "tooSmall", "tooLarge"})
@@ -254,12 +265,16 @@ def checkout_page(
 ) -> dict[str, Any]:
     """Return the values of a checkout's page; `payment` is underpaid or took no units."""
     state = checkout.state(now)
-    page_state = UNCONFIRMED if state is CheckoutState.LAPSED and checkout.claimed_at else state
+    page_state = (
+        UNCONFIRMED if state is vocabulary.CheckoutState.LAPSED and checkout.claimed_at else state
+    )
     if payment and payment.state is PaymentState.UNDERPAID:
         page_state = UNDERPAID
     title = _title(locale, request, checkout, payment, page_state)
-    is_opening = page_state == CheckoutState.OPENING
-    is_open_without_invoice = page_state == CheckoutState.OPEN and checkout.pay_with is None
+    is_opening = page_state == vocabulary.CheckoutState.OPENING
+    is_open_without_invoice = (
+        page_state == vocabulary.CheckoutState.OPEN and checkout.pay_with is None
+    )
     return {
         "name": request.terms.product.name,
         "title": title,
@@ -315,9 +330,9 @@ def _title(
     payment: Payment | None,
     page_state: str,
 ) -> str:
-    if page_state == CheckoutState.OPEN and checkout.pay_with:
+    if page_state == vocabulary.CheckoutState.OPEN and checkout.pay_with:
         return locale.t(f"page-by-{way_name(checkout)}")
-    if page_state == CheckoutState.LAPSED and RESTART_LINKS.get(
+    if page_state == vocabulary.CheckoutState.LAPSED and RESTART_LINKS.get(
         (page_state, _confirmed_by(checkout))
     ):
         return locale.t("page-checkout-ended")
@@ -349,7 +364,7 @@ def _why(
 def _case(request: PaymentRequest, checkout: Checkout, page_state: str) -> str:
     """Return the case in CASES that applies."""
     cases, confirmed_by = CASES[page_state], _confirmed_by(checkout)
-    if page_state == CheckoutState.FAILED:
+    if page_state == vocabulary.CheckoutState.FAILED:
         return checkout.failure if checkout.failure and checkout.failure in cases else cases[0]
     if confirmed_by in cases:
         return confirmed_by
@@ -358,20 +373,22 @@ def _case(request: PaymentRequest, checkout: Checkout, page_state: str) -> str:
 
 def _confirmed_by(checkout: Checkout) -> str:
     """Return the confirmation method of a payment: a wallet, taps or a bank; '' for test money."""
-    if checkout.kind in {payout_account.SANDBOX, payout_account.BANK}:
+    if checkout.kind in {payout_account.SANDBOX, vocabulary.BANK}:
         return checkout.kind.removeprefix(payout_account.SANDBOX)
-    return payout_account.LIGHTNING if checkout.automatic else page_values.TAP
+    return vocabulary.LIGHTNING if checkout.automatic else page_values.TAP
 
 
-def _reload_times(checkout: Checkout, state: CheckoutState, now: int) -> dict[str, float | None]:
+def _reload_times(
+    checkout: Checkout, state: vocabulary.CheckoutState, now: int
+) -> dict[str, float | None]:
     """Return the seconds until the script asks `again`, and until a page without script reloads."""
-    if state is CheckoutState.OPENING:
+    if state is vocabulary.CheckoutState.OPENING:
         return {"again": OPENING_RELOAD, "refresh": OPENING_RELOAD}
-    if state is CheckoutState.OPEN:
+    if state is vocabulary.CheckoutState.OPEN:
         refresh = NEW_RELOAD if now - checkout.created_at < NEW_FOR_MS else OPEN_RELOAD
-        is_polled = _confirmed_by(checkout) == payout_account.LIGHTNING
+        is_polled = _confirmed_by(checkout) == vocabulary.LIGHTNING
         return {"again": POLLED_RELOAD if is_polled else refresh, "refresh": refresh}
-    if state is CheckoutState.CLAIMED:
+    if state is vocabulary.CheckoutState.CLAIMED:
         return {"again": OPEN_RELOAD, "refresh": ENDED_RELOAD}
     has_just_ended = state in ENDED and now - checkout.lapses_at < ENDED_FOR_MS
     late = ENDED_RELOAD if has_just_ended else None
@@ -403,9 +420,12 @@ def _times(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, Any]:
     """Return the end of an open checkout, or the start and end of a claim."""
-    is_open, is_claimed = page_state == CheckoutState.OPEN, page_state == CheckoutState.CLAIMED
+    is_open, is_claimed = (
+        page_state == vocabulary.CheckoutState.OPEN,
+        page_state == vocabulary.CheckoutState.CLAIMED,
+    )
     ends = "page-held" if request.units else "page-awaited"
-    if _confirmed_by(checkout) == payout_account.LIGHTNING:
+    if _confirmed_by(checkout) == vocabulary.LIGHTNING:
         ends = "page-invoice-ends"
     values: dict[str, Any] = {
         "ends": locale.t(ends),
@@ -423,7 +443,7 @@ def _steps(
     locale: page_texts.Locale, request: PaymentRequest, checkout: Checkout, page_state: str
 ) -> dict[str, Any]:
     """Return the payer's next steps: text keys of buttons, and the link back to the pay page."""
-    confirmed_by, is_open = _confirmed_by(checkout), page_state == CheckoutState.OPEN
+    confirmed_by, is_open = _confirmed_by(checkout), page_state == vocabulary.CheckoutState.OPEN
     claim = SENT_BUTTONS.get(confirmed_by) if page_state in CLAIMABLE else None
     then = None
     if claim and is_open:
@@ -432,7 +452,9 @@ def _steps(
     restart = None
     if page_state in OVER:
         restart = RESTART_LINKS.get((page_state, confirmed_by), "page-restart")
-    may_have_paid = page_state == CheckoutState.CANCELLED and confirmed_by in SENT_BUTTONS
+    may_have_paid = (
+        page_state == vocabulary.CheckoutState.CANCELLED and confirmed_by in SENT_BUTTONS
+    )
     return {
         "claim": claim,
         "then": then,
@@ -451,7 +473,7 @@ def _claim_texts(
 ) -> dict[str, str | None]:
     """Return the texts for a payer whose claim is pending."""
     texts: dict[str, str | None] = {"kept": None, "help": None, "unheld": None}
-    if page_state != CheckoutState.CLAIMED:
+    if page_state != vocabulary.CheckoutState.CLAIMED:
         return texts
     emails = checkout.language is not None and "email" in checkout.user_data
     kept = "page-claimed-emailed" if emails else "page-claimed-kept"

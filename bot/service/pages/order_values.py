@@ -6,16 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.core.money import amounts
+from bot.interface import fields, parts
 from bot.service.pages import page_texts, payer_form
-from bot.service.requests.request import (
-    LONGEST_MESSAGE,
-    LONGEST_NAME,
-    AmountChoice,
-    PaymentRequest,
-    Terms,
-)
+from bot.service.requests.request import PaymentRequest, Terms
 
-WORDS = {"name": LONGEST_NAME, "message": LONGEST_MESSAGE}
+WORDS = {"name": fields.MAX_PAYER_NAME, "message": fields.MAX_PAYER_MESSAGE}
 """The fields of the payer's words, with their limits in characters."""
 
 
@@ -95,7 +90,7 @@ def _amount_problem(locale: page_texts.Locale, terms: Terms, order: payer_form.P
 def _choice(
     locale: page_texts.Locale,
     terms: Terms,
-    choice: AmountChoice,
+    choice: parts.AmountChoice[int],
     order: payer_form.PayerOrder | None,
 ) -> dict[str, Any]:
     offered = dict.fromkeys((*(order.chosen.readings if order else ()), *choice.suggested))
@@ -140,7 +135,7 @@ def _posted(
     return button or payer_form.OTHER, text
 
 
-def _bounds(locale: page_texts.Locale, terms: Terms, choice: AmountChoice) -> str:
+def _bounds(locale: page_texts.Locale, terms: Terms, choice: parts.AmountChoice[int]) -> str:
     minimum = page_texts.short_text(choice.minimum, terms.currency, locale.tag)
     if choice.maximum is None:
         return locale.t("page-amount-from", minimum=minimum)

@@ -8,12 +8,13 @@ from functools import lru_cache, partial
 from typing import Any
 
 from bot.core import errors
+from bot.interface import vocabulary
 from bot.service.checkouts import paying
 from bot.service.http import callers
 from bot.service.pages import page_texts, page_values, render
 from bot.service.requests import request_commands, request_rows
-from bot.service.requests.request import NO_PAYOUT, PaymentRequest, Quote
-from bot.service.wire import json_answers
+from bot.service.requests.request import PaymentRequest, Quote
+from bot.service.wire import to_answers
 
 # The offer to a payer.
 
@@ -92,7 +93,7 @@ async def write(
     state = None if way_gone else form.refused or offer.state
     values = page_values.pay_page(locale, request, now, replace(form, refused=state))
     # The text of NO_PAYOUT also says so, and a payer who claimed a payment may have paid.
-    uncharged = state is not None and state != NO_PAYOUT and not form.claimed
+    uncharged = state is not None and state != vocabulary.NO_PAYOUT and not form.claimed
     more = {"token": new_token(now), "uncharged": uncharged}
     if way_gone:
         more["problem"] = locale.t("page-way-gone")
@@ -106,7 +107,7 @@ def _render(
     offer: Offer,
     values: dict[str, Any],
 ) -> str:
-    url = json_answers.pay_url(service.public_url, request.id)
+    url = to_answers.pay_url(service.public_url, request.id)
     ways = page_values.way_values(locale, request, offer.ways, values["way"])
     more = page_texts.layout_values(locale, request, url, service.operator_contact) | {
         **ways,

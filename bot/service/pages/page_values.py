@@ -9,21 +9,17 @@ from typing import Any
 
 from bot.core.money import amounts
 from bot.core.text import phrases
+from bot.interface import vocabulary
 from bot.service.checkouts import paying
 from bot.service.pages import order_values, page_texts, payer_form
-from bot.service.payouts import payout_account
 from bot.service.requests.request import (
-    NO_PAYOUT,
     PAUSED,
     RESERVED,
     UNPRICED,
     WAY_CLOSED,
     ExchangeRate,
-    Kind,
-    PayerField,
     PaymentRequest,
     Quote,
-    Status,
     Terms,
     ascii_url,
 )
@@ -36,14 +32,21 @@ most if nothing changes.
 IDLE_MS = 30_000
 """The same if only the seller or the clock can end the request."""
 
-OPEN_STATES = frozenset({None, NO_PAYOUT, RESERVED, UNPRICED})
+OPEN_STATES = frozenset({None, vocabulary.NO_PAYOUT, RESERVED, UNPRICED})
 """States of an open request, whether or not it can be paid now."""
 
 PREVIEW_SIZE = (1200, 630)
 """Pixels of the picture that chats show for a shared link, as Open Graph recommends."""
 
 ASK_SELLER = frozenset(
-    {Status.EXPIRED, PAUSED, Status.COMPLETED, Status.SOLD_OUT, NO_PAYOUT, WAY_CLOSED}
+    {
+        vocabulary.Status.EXPIRED,
+        PAUSED,
+        vocabulary.Status.COMPLETED,
+        vocabulary.Status.SOLD_OUT,
+        vocabulary.NO_PAYOUT,
+        WAY_CLOSED,
+    }
 )
 """States in which a payer can only ask the seller."""
 
@@ -53,7 +56,7 @@ LONG_NAME = 66
 AMOUNT_SIZES = ((11, "large"), (16, "medium"))
 """Characters of an amount that fit into one line on a small phone, by text size."""
 
-INPUTS: dict[PayerField, tuple[str, str]] = {
+INPUTS: dict[vocabulary.PayerField, tuple[str, str]] = {
     "paymail": ("email", "on"),
     "email": ("email", "email"),
     "phoneNumber": ("tel", "tel"),
@@ -69,7 +72,7 @@ class PayerForm:
     """The payer's input and its problems."""
 
     typed: Mapping[str, str]
-    wrong: tuple[PayerField, ...] = ()
+    wrong: tuple[vocabulary.PayerField, ...] = ()
     stale: bool = False
     """True if the form came without its token."""
 
@@ -211,8 +214,8 @@ def _left(locale: page_texts.Locale, request: PaymentRequest, state: str | None)
     If no unit is for sale, the state says so and these values are empty.
     """
     units = request.units
-    for_sale = units and units.remaining and state in {*OPEN_STATES, Status.SCHEDULED}
-    if units is None or request.terms.kind is not Kind.LIMIT or not for_sale:
+    for_sale = units and units.remaining and state in {*OPEN_STATES, vocabulary.Status.SCHEDULED}
+    if units is None or request.terms.kind is not vocabulary.Kind.LIMIT or not for_sale:
         return {"left": None, "share": None, "reserved": None}
     total = units.offered
     return {
@@ -227,7 +230,7 @@ def _state(
 ) -> dict[str, Any] | None:
     if state is None:
         return None
-    if state == Status.EXPIRED and request.paused:
+    if state == vocabulary.Status.EXPIRED and request.paused:
         state = PAUSED
     title = locale.t("page-reserved-title" if state == RESERVED else f"page-{state}")
     units = request.units
@@ -252,7 +255,7 @@ def _time(
     locale: page_texts.Locale, request: PaymentRequest, state: str | None
 ) -> dict[str, Any] | None:
     """Return when the request opens or ends; None if neither is in the future."""
-    if state == Status.SCHEDULED:
+    if state == vocabulary.Status.SCHEDULED:
         label, at = locale.t("page-opens"), request.enabled_at
     elif state in OPEN_STATES:
         label, at = locale.t("page-ends"), request.expires_at
@@ -263,7 +266,7 @@ def _time(
     return {"label": label, "at": at, "moment": page_texts.moment(locale, at)}
 
 
-def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
+def _field(name: vocabulary.PayerField, form: PayerForm) -> dict[str, Any]:
     kind, autocomplete = INPUTS[name]
     return {
         "name": name,
@@ -355,7 +358,7 @@ def is_open(way: paying.Way) -> bool:
 
 def name_of(kind: str, scheme: str) -> str:
     """Return the name of a way: the bank's scheme, or `lightning` for any wallet."""
-    return scheme if kind == payout_account.BANK else "lightning"
+    return scheme if kind == vocabulary.BANK else "lightning"
 
 
 def way_values(

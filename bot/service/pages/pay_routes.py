@@ -12,8 +12,9 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from bot.core import errors
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows, claiming, paying, polling
-from bot.service.checkouts.checkout import ENDED, Checkout, CheckoutState
+from bot.service.checkouts.checkout import ENDED, SETTLED, Checkout
 from bot.service.checkouts.order import check_payer_data
 from bot.service.http import call_inputs, callers
 from bot.service.pages import (
@@ -27,8 +28,8 @@ from bot.service.pages import (
 from bot.service.payments import payment_rows, settling
 from bot.service.rails import rail
 from bot.service.requests import request_rows
-from bot.service.requests.request import PayerField, PaymentRequest
-from bot.service.wire import json_answers
+from bot.service.requests.request import PaymentRequest
+from bot.service.wire import to_answers
 
 log = structlog.get_logger()
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -92,7 +93,7 @@ def _payment_form(
     request: Request,
     request_id: str,
     form: dict[str, str],
-    data: dict[PayerField, str],
+    data: dict[vocabulary.PayerField, str],
     order: payer_form.PayerOrder,
 ) -> paying.PaymentForm:
     service = callers.state_of(request).service
@@ -233,11 +234,11 @@ async def show_checkout(
 
     The page's script asks with `live`, and waits for the wallet's answer.
     """
-    checkout = await _changed(service, checkout, CheckoutState.OPENING, OPENING_WAITS)
-    if checkout.state(service.now()) is CheckoutState.OPEN:
+    checkout = await _changed(service, checkout, vocabulary.CheckoutState.OPENING, OPENING_WAITS)
+    if checkout.state(service.now()) is vocabulary.CheckoutState.OPEN:
         is_asked = await polling.hint_for_page(service.db, checkout, service.now())
         if is_asked and live is not None:
-            checkout = await _changed(service, checkout, CheckoutState.OPEN, POLL_WAITS)
+            checkout = await _changed(service, checkout, vocabulary.CheckoutState.OPEN, POLL_WAITS)
     now = service.now()
     found = await request_rows.read_ever(service.db, checkout.request_id, now)
     if found is None:
@@ -248,7 +249,7 @@ async def show_checkout(
     locale = page_texts.locale_of(request)
     values = checkout_values.checkout_page(locale, found, checkout, payment, now)
     has_other_ways = False
-    if checkout.stored_state is CheckoutState.OPEN:
+    if checkout.stored_state is vocabulary.CheckoutState.OPEN:
         ways = await paying.read_ways(service.db, service.payment_context, found)
         has_other_ways = len(ways) > 1
     values |= {"others": has_other_ways, "link": _link(service, checkout)}
@@ -277,7 +278,7 @@ async def _is_promised(
 async def _changed(
     service: callers.Service,
     checkout: Checkout,
-    state: CheckoutState,
+    state: vocabulary.CheckoutState,
     waits: Sequence[float],
 ) -> Checkout:
     """Return the checkout when it has left a state, or unchanged after all waits."""
@@ -348,7 +349,7 @@ async def _claim(request: Request, service: callers.Service, checkout: Checkout)
     except (errors.NotFound, errors.NotPayable, errors.WrongState):
         # Another press or the seller may have been faster.
         checkout = await _reread(service, checkout)
-        if checkout.stored_state.is_settled:
+        if checkout.stored_state in SETTLED:
             return await _onward(service, checkout)
         return await _unclaimable(request, service, checkout, now)
     log.info("payment claimed", request=checkout.request_id, checkout=checkout.id)
@@ -376,7 +377,7 @@ async def _unclaimable(
     payment = await payment_rows.read_of_checkout(service.db, checkout.id)
     values = checkout_values.checkout_page(locale, found, checkout, payment, now)
     values |= {"others": False, "link": _link(service, checkout)}
-    if checkout.state(now) is CheckoutState.LAPSED and not checkout.automatic:
+    if checkout.state(now) is vocabulary.CheckoutState.LAPSED and not checkout.automatic:
         values |= checkout_values.unclaimable_values(locale, found, checkout)
     return checkout_values.outcome_page("checkout.html", service, locale, found, values, status=409)
 
@@ -416,7 +417,7 @@ async def picture(
     """Return the picture that chats show for a link to the page."""
     from bot.service.pages import preview_picture  # noqa: PLC0415 - rarely asked for, and its font takes memory
 
-    locale, url = page_texts.locale_of(request), json_answers.pay_url(service.public_url, found.id)
+    locale, url = page_texts.locale_of(request), to_answers.pay_url(service.public_url, found.id)
     shown = preview_picture.content(locale, found, url)
     drawn = await asyncio.to_thread(preview_picture.draw, shown)
     headers = PICTURE_HEADERS | {"Vary": "Accept-Language"}
@@ -425,13 +426,13 @@ async def picture(
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])
 async def png(service: callers.ServiceDep, found: ShownRequestDep) -> Response:
-    drawn = _png(json_answers.pay_url(service.public_url, found.id))
+    drawn = _png(to_answers.pay_url(service.public_url, found.id))
     return Response(drawn, headers=PICTURE_HEADERS, media_type="image/png")
 
 
 @router.api_route("/qr/{id}.svg", methods=["GET", "HEAD"])
 async def svg(service: callers.ServiceDep, found: ShownRequestDep) -> Response:
-    drawn = _svg(json_answers.pay_url(service.public_url, found.id))
+    drawn = _svg(to_answers.pay_url(service.public_url, found.id))
     headers = PICTURE_HEADERS | {"Content-Security-Policy": "default-src 'none'"}
     return Response(drawn, headers=headers, media_type="image/svg+xml")
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 from bot.core import errors
 from bot.core.money import amounts
 from bot.core.text import sanitize
+from bot.interface import fields, parts
 from bot.service.checkouts.order import AMOUNT, TOO_SMALL
 from bot.service.http import call_inputs
 from bot.service.requests import request
@@ -144,7 +145,7 @@ def _check_price(typed: Sequence[str], terms: request.Terms) -> ChosenAmount:
     return ChosenAmount()
 
 
-def _choose(readings: Sequence[_Reading], choice: request.AmountChoice) -> ChosenAmount:
+def _choose(readings: Sequence[_Reading], choice: parts.AmountChoice[int]) -> ChosenAmount:
     """Return the amount within the bounds that all values share, or the problem."""
     common = set(readings[0].amounts).intersection(*(one.amounts for one in readings))
     every = [one for reading in readings for one in reading.amounts]
@@ -216,7 +217,7 @@ class PayerOrder:
     quantity: int | None = 1
     """None if the form has no valid quantity."""
 
-    words: request.PayerWords = request.NO_WORDS
+    words: parts.PayerWords = parts.NO_WORDS
     too_long: Mapping[str, int] = field(default_factory=dict)
     """The lengths of the texts that are too long, by field."""
 
@@ -256,11 +257,11 @@ def read_order(terms: request.Terms, posted: Sequence[str], form: Mapping[str, s
     name = " ".join(sanitize.words(form.get("name", "")).split())
     message = sanitize.words(form.get("message", ""))
     lengths = {
-        "name": _excess(name, request.LONGEST_NAME),
-        "message": _excess(message, request.LONGEST_MESSAGE),
+        "name": _excess(name, fields.MAX_PAYER_NAME),
+        "message": _excess(message, fields.MAX_PAYER_MESSAGE),
     }
     too_long = {which: length for which, length in lengths.items() if length}
-    words = request.PayerWords(name or None, message or None)
+    words = parts.PayerWords(name or None, message or None)
     return PayerOrder(chosen, quantity, words, too_long, posted)
 
 

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from bot.core import errors
 from bot.core.database import database
 from bot.core.text import contacts, links, phrases
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout, checkout_rows, order
 from bot.service.goods import contents, files, fulfillment
 from bot.service.http import call_inputs, callers
@@ -19,8 +20,8 @@ from bot.service.pages import checkout_values, page_texts, page_values, render
 from bot.service.payments import payment_rows
 from bot.service.payouts import payout_account
 from bot.service.requests import request_rows
-from bot.service.requests.request import Kind, Payment, PaymentRequest, PaymentState, ascii_url
-from bot.service.wire import json_answers
+from bot.service.requests.request import Payment, PaymentRequest, PaymentState, ascii_url
+from bot.service.wire import to_answers
 
 # Web addresses in the seller's texts, as links.
 
@@ -130,7 +131,7 @@ def _file(locale: page_texts.Locale, file: contents.StoredFile, path: str) -> di
 def _units(locale: page_texts.Locale, request: PaymentRequest, payment: Payment) -> str | None:
     """Return the numbers of a payment's units in a drop, such as 7 of 100."""
     units, first = request.units, payment.first_unit
-    if request.terms.kind is not Kind.LIMIT or units is None or first is None:
+    if request.terms.kind is not vocabulary.Kind.LIMIT or units is None or first is None:
         return None
     if payment.marks.paid_back_at:
         return None
@@ -164,9 +165,9 @@ def _marks(locale: page_texts.Locale, request: PaymentRequest, payment: Payment)
 
 
 LETTER_TEXTS = {
-    notification.NotificationState.DELIVERED: "receipt-emailed",
-    notification.NotificationState.WAITING: "receipt-emailing",
-    notification.NotificationState.SENDING: "receipt-emailing",
+    vocabulary.NotificationState.DELIVERED: "receipt-emailed",
+    vocabulary.NotificationState.WAITING: "receipt-emailing",
+    vocabulary.NotificationState.SENDING: "receipt-emailing",
 }
 """What the page says about the emailed receipt in each state."""
 
@@ -242,7 +243,7 @@ def paid_by(locale: page_texts.Locale, held: checkout.Checkout) -> dict[str, Any
     return {
         "paid_by": locale.t(f"page-way-{checkout_values.way_name(held)}"),
         "reference": held.reference,
-        "hash": None if held.kind == payout_account.BANK else short,
+        "hash": None if held.kind == vocabulary.BANK else short,
     }
 
 
@@ -283,7 +284,7 @@ async def receipt(
         checkout = checkout_values.checkout_path(found.id, payment.checkout_id)
         return RedirectResponse(checkout, 303, render.HEADERS)
     locale = page_texts.locale_of(request)
-    url = json_answers.pay_url(service.public_url, found.id)
+    url = to_answers.pay_url(service.public_url, found.id)
     received = await fulfillment.read_received(service.db, payment)
     values = receipt_page(locale, found, payment, url, received)
     held = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import HTMLResponse
 
 from bot.core import brand, errors
+from bot.interface import refusals
 from bot.service.http import responses
 from bot.service.pages import page_texts
 from bot.service.requests.request import PaymentRequest, csp_source
@@ -169,10 +170,10 @@ def refused(
     If the payer was only `looking` at a page, the answer reloads when the refusal ends.
     """
     key = MISSING.get(type(refusal), f"page-{refusal.code}")
-    ends = isinstance(refusal, errors.RateLimited | responses.Unavailable)
+    ends = isinstance(refusal, errors.RateLimited | errors.Unavailable)
     seconds = int(responses.headers(refusal)["Retry-After"]) if ends else 0
     written = _refusal(replace(locale, tag=locale.language), key, seconds, looking=looking)
-    answer = _answer(written, locale, policy(scripted=looking and ends), responses.status(refusal))
+    answer = _answer(written, locale, policy(scripted=looking and ends), refusals.status(refusal))
     answer.headers.update(responses.headers(refusal, allow))
     return answer
 

@@ -12,9 +12,6 @@ from bot.service.notifications import payer_letters
 from bot.service.payments import payment_reports, payment_rows
 from bot.service.requests import changes, idempotency, request, request_commands, request_rows
 
-LONGEST_NOTE = 200
-"""Characters of a note, such as a tracking number."""
-
 
 @dataclass(frozen=True, slots=True)
 class MarkEdit:

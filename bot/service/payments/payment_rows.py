@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from bot.core import exact_json
 from bot.core.database import database, tables
+from bot.interface import parts
 from bot.service.checkouts import checkout, inventory, order
 from bot.service.requests import request, request_rows
 
@@ -210,7 +211,7 @@ def read_row(row: database.Row) -> request.Payment:
         quantity=row["quantity"],
         first_unit=row["first_unit"],
         of_units=row.get("of_units"),
-        words=request.PayerWords(row["payer_name"], row["message"]),
+        words=parts.PayerWords(row["payer_name"], row["message"]),
         marks=_marks(row),
     )
 

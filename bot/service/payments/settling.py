@@ -15,8 +15,9 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.money import amounts
 from bot.core.ops import log_setup
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows, inventory
-from bot.service.checkouts.checkout import Checkout, CheckoutState, Holder, Settlement
+from bot.service.checkouts.checkout import Checkout, Holder, Settlement
 from bot.service.checkouts.order import ONE, Order, quote, unconvertible, with_amount
 from bot.service.notifications import notification_queues, payer_letters
 from bot.service.payments import payment_rows
@@ -122,7 +123,7 @@ def record_at_once(
     now: int,
 ) -> Payment:
     """Record the payment of a checkout just stored as paid; `request` counts its units as sold."""
-    tx.count("checkouts", checkout.kind, CheckoutState.OPEN.value)
+    tx.count("checkouts", checkout.kind, vocabulary.CheckoutState.OPEN.value)
     payment = _payment(request, checkout, settlement, PaymentState.PAID, now)
     return _record(tx, request, checkout, settlement, payment)
 

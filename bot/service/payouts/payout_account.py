@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from bot.core import errors
 from bot.core.text import sanitize
+from bot.interface import vocabulary
 
-BANK = "bank"
-LIGHTNING = "lightning"
-LNBITS = "lnbits"
-NWC = "nwc"
 SANDBOX = "sandbox"
-KINDS = (BANK, LIGHTNING, LNBITS, NWC)
-"""The kinds of real money, in the order in which they are offered."""
-
-DESTINATION = "account:"
-"""Prefix of a receiver's destination that names an owner, whose accounts get the money."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ class PayoutAccount:
 
     def takes(self, currency: str) -> bool:
         """Return whether a price in this currency can be paid to it. Bank codes never convert."""
-        return self.kind != BANK or currency in self.currencies
+        return self.kind != vocabulary.BANK or currency in self.currencies
 
 
 # Refused details: each message has a code for machines.
@@ -74,77 +65,10 @@ LONGEST_NAME = 100
 MOST_PROBLEMS = 20
 
 
-class DetailError(StrEnum):
-    """What is wrong with a field; the chat has a text for each in every language."""
-
-    MISSING = "missing"
-    TOO_LONG = "tooLong"
-    INVISIBLE = "invisible"
-    NOT_LATIN = "notLatin"
-    SCHEME = "unknownScheme"
-    UNKNOWN_FIELD = "unknownField"
-
-    IBAN_FORM = "ibanForm"
-    IBAN_COUNTRY = "ibanCountry"
-    IBAN_LENGTH = "ibanLength"
-    IBAN_TYPO = "ibanTypo"
-    IBAN_LETTERS = "ibanLetters"
-    NOT_SEPA = "notSepa"
-    NOT_SWISS = "notSwiss"
-    QR_IBAN = "qrIban"
-    BIC_FORM = "bicForm"
-    PIX_KEY = "pixKey"
-    PIX_CPF = "pixCpf"
-    PIX_EMAIL = "pixEmail"
-    PIX_PHONE = "pixPhone"
-    UPI_FORM = "upiForm"
-    COUNTRY_FORM = "countryForm"
-
-    ADDRESS_FORM = "addressForm"
-    ADDRESS_PORT = "addressPort"
-    LNURL = "lnurl"
-    INVOICE = "invoice"
-    NO_SUCH_ADDRESS = "noSuchAddress"
-    NOT_LNURL = "notLnurl"
-    WRONG_INVOICE = "wrongInvoice"
-
-    URL_FORM = "urlForm"
-    KEY_FORM = "keyForm"
-    UNKNOWN_KEY = "unknownKey"
-    SPENDING_KEY = "spendingKey"
-    NOT_LNBITS = "notLnbits"
-    LNBITS_MOVED = "lnbitsMoved"
-
-    CONNECTION_FORM = "connectionForm"
-    RELAY_PRIVATE = "relayPrivate"
-    RELAY_PLAIN = "relayPlain"
-    SPENDING_CONNECTION = "spendingConnection"
-    RECEIVES_NOTHING = "receivesNothing"
-    RIGHTS_UNKNOWN = "rightsUnknown"
-    TEST_NETWORK = "testNetwork"
-    CONNECTION_ENDED = "connectionEnded"
-    WALLET_SILENT = "walletSilent"
-    WALLET_BUSY = "walletBusy"
-    WALLET_UNREADABLE = "walletUnreadable"
-    WALLET_FAILED = "walletFailed"
-
-    HOST_PRIVATE = "hostPrivate"
-    HOST_UNKNOWN = "hostUnknown"
-    HOST_UNSAFE = "hostUnsafe"
-    HOST_CLOSED = "hostClosed"
-    HOST_SILENT = "hostSilent"
-    HOST_BUSY = "hostBusy"
-    HOST_BROKEN = "hostBroken"
-    HOST_DENIES = "hostDenies"
-    HOST_MOVED = "hostMoved"
-    HOST_SAYS = "hostSays"
-    """Also show the message: it contains the words of the seller's wallet."""
-
-
 class BadDetail(errors.BotError):
     """A detail that can't be used; the message says how to correct it."""
 
-    def __init__(self, wrong: DetailError, message: str) -> None:
+    def __init__(self, wrong: vocabulary.DetailError, message: str) -> None:
         super().__init__(message)
         self.wrong = wrong
 
@@ -164,7 +88,7 @@ def unknown_fields(
         errors.FieldProblem(
             f"{path}.{sanitize.line(name, LONGEST_NAME)}",
             "is not a field of this kind of account",
-            DetailError.UNKNOWN_FIELD.value,
+            vocabulary.DetailError.UNKNOWN_FIELD.value,
         )
         for name in unknown
     ]

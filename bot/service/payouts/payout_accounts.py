@@ -15,10 +15,11 @@ from typing import Any
 from bot.core import errors, exact_json
 from bot.core.database import database, vault
 from bot.core.ops import audit
+from bot.interface import vocabulary
 from bot.service.checkouts import checkout
 from bot.service.payouts import account_rows, payout_account
 from bot.service.rails import rail
-from bot.service.requests import changes, idempotency, request_commands
+from bot.service.requests import idempotency, request_commands
 
 PROBES = 8
 """Simultaneous probes of sellers' wallets for one application."""
@@ -29,7 +30,7 @@ PROBE_SECONDS = 30
 TEST_MONEY = "This server takes test money, which needs no payout account: see its setting RAILS."
 UNKNOWN = "There is no such payout account."
 SLOW = errors.FieldProblem(
-    "details", "The wallet took too long to answer.", payout_account.DetailError.HOST_SILENT.value
+    "details", "The wallet took too long to answer.", vocabulary.DetailError.HOST_SILENT.value
 )
 
 
@@ -82,7 +83,9 @@ class Payouts:
         """
         self.check_real_money()
         if kind not in self._rails.kinds:
-            raise changes.invalid_field("kind", f"must be one of {', '.join(self._rails.kinds)}")
+            raise errors.InvalidBody.of_field(
+                "kind", f"must be one of {', '.join(self._rails.kinds)}"
+            )
         return await self._probe(app_id, kind, details)
 
     async def list(self, app_id: str, owner: str) -> list[payout_account.PayoutAccount]:

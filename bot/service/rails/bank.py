@@ -17,7 +17,7 @@ from urllib.parse import quote
 from stdnum.iso7064 import mod_97_10
 
 from bot.core.money import amounts
-from bot.service.payouts import payout_account
+from bot.interface import vocabulary
 from bot.service.rails import bank_accounts, rail
 
 REFERENCE_ALPHABET = "23456789CDFHJKMNPQRTVWXY"
@@ -155,7 +155,7 @@ _BUILDERS = {"sepa": _epc, "pix": _pix, "upi": _upi, "swiss": _swiss}
 class BankRail:
     """Bank transfers, which only the seller can confirm."""
 
-    kind = payout_account.BANK
+    kind = vocabulary.BANK
     test_money = False
 
     async def connect(self, details: Mapping[str, Any]) -> rail.Connected:

@@ -24,6 +24,7 @@ from stdnum.iso7064 import mod_97_10
 
 from bot.core import errors
 from bot.core.text import contacts, sanitize
+from bot.interface import vocabulary
 from bot.service.payouts import payout_account
 from bot.service.rails import rail
 
@@ -114,32 +115,32 @@ def check_iban(text: str) -> str:
     number = iban.compact(text)
     if not _FORM.fullmatch(number):
         raise payout_account.BadDetail(
-            payout_account.DetailError.IBAN_FORM,
+            vocabulary.DetailError.IBAN_FORM,
             "An IBAN starts with two letters and two digits: DE89 3704 0044 …",
         )
     form = numdb.get("iban").info(number)[0][1].get("bban")
     if not form:
         raise payout_account.BadDetail(
-            payout_account.DetailError.IBAN_COUNTRY,
+            vocabulary.DetailError.IBAN_COUNTRY,
             f"No country's IBANs start with {number[:2]}. {_TYPO}",
         )
     country = country_name(number)
     length = 4 + sum(map(int, _LENGTH_OF_PART.findall(form)))
     if len(number) != length:
         raise payout_account.BadDetail(
-            payout_account.DetailError.IBAN_LENGTH,
+            vocabulary.DetailError.IBAN_LENGTH,
             f"That IBAN has {len(number)} characters; IBANs from {country} have {length}. {_TYPO}",
         )
     if not mod_97_10.is_valid(number[4:] + number[:4]):
         raise payout_account.BadDetail(
-            payout_account.DetailError.IBAN_TYPO,
+            vocabulary.DetailError.IBAN_TYPO,
             f"That IBAN has a typo: its check digits don't match. {_TYPO}",
         )
     try:
         return iban.validate(number, check_country=False)
     except ValidationError:
         message = f"IBANs from {country} have letters and digits in other places. {_TYPO}"
-        raise payout_account.BadDetail(payout_account.DetailError.IBAN_LETTERS, message) from None
+        raise payout_account.BadDetail(vocabulary.DetailError.IBAN_LETTERS, message) from None
 
 
 def country_name(number: str) -> str:
@@ -195,23 +196,23 @@ def check_pix_key(text: str) -> tuple[KeyKind, str]:
         return KeyKind.CPF, number
     if number.isdecimal() and len(number) == _CPF_DIGITS:
         raise payout_account.BadDetail(
-            payout_account.DetailError.PIX_CPF,
+            vocabulary.DetailError.PIX_CPF,
             "That isn't a CPF: its check digits don't match. If it's a phone number, start it with"
             " +55.",
         )
-    raise payout_account.BadDetail(payout_account.DetailError.PIX_KEY, _PIX_KEY_KINDS)
+    raise payout_account.BadDetail(vocabulary.DetailError.PIX_KEY, _PIX_KEY_KINDS)
 
 
 def _email(text: str) -> str:
     address = contacts.ascii_address(text)
     if address is None:
         raise payout_account.BadDetail(
-            payout_account.DetailError.PIX_EMAIL,
+            vocabulary.DetailError.PIX_EMAIL,
             "That isn't an email address. Enter the key as your bank's app shows it.",
         )
     if len(address) > LONGEST_PIX_KEY:
         raise payout_account.BadDetail(
-            payout_account.DetailError.TOO_LONG,
+            vocabulary.DetailError.TOO_LONG,
             f"That's {len(address)} characters; the limit is {LONGEST_PIX_KEY}.",
         )
     return address.lower()
@@ -222,7 +223,7 @@ def _phone(text: str) -> str:
     national = number.removeprefix(_BRAZIL)
     if not number.startswith(_BRAZIL) or len(national) not in _NATIONAL_DIGITS:
         raise payout_account.BadDetail(
-            payout_account.DetailError.PIX_PHONE,
+            vocabulary.DetailError.PIX_PHONE,
             "Enter the phone number with +55, the area code and the number: +55 11 98765-4321.",
         )
     return f"+{number}"
@@ -290,15 +291,15 @@ class _Fields:
         line = sanitize.typed(typed, digits="@" not in typed) if code else " ".join(typed.split())
         if not line and (needed or value not in ("", None)):
             message = _NEEDED.get(name, "Send it as text, or leave it out.")
-            self.problem(name, payout_account.DetailError.MISSING, message)
+            self.problem(name, vocabulary.DetailError.MISSING, message)
         elif len(line) > most:
             message = f"That's {len(line)} characters; the limit is {most}."
-            self.problem(name, payout_account.DetailError.TOO_LONG, message)
+            self.problem(name, vocabulary.DetailError.TOO_LONG, message)
         elif line.isprintable():
             return line
         else:
             self.problem(
-                name, payout_account.DetailError.INVISIBLE, "Leave out the invisible characters."
+                name, vocabulary.DetailError.INVISIBLE, "Leave out the invisible characters."
             )
         return ""
 
@@ -306,7 +307,7 @@ class _Fields:
         """Return a text; add a problem if it can't be written in the characters of the format."""
         line = self.text(name, most, needed=needed)
         if line and fold(line, taken) is None:
-            self.problem(name, payout_account.DetailError.NOT_LATIN, _LATIN)
+            self.problem(name, vocabulary.DetailError.NOT_LATIN, _LATIN)
         return line
 
     def checked(self, name: str, check: Callable[[str], Any]) -> Any:
@@ -330,7 +331,7 @@ class _Fields:
         """Add a problem for each unknown field."""
         self.problems += payout_account.unknown_fields(self._details, self._known, self._path)
 
-    def problem(self, name: str, wrong: payout_account.DetailError, message: str) -> None:
+    def problem(self, name: str, wrong: vocabulary.DetailError, message: str) -> None:
         self.problems.append(errors.FieldProblem(f"{self._path}.{name}", message, wrong.value))
 
 
@@ -346,7 +347,7 @@ def connect(details: Mapping[str, Any]) -> rail.Connected:
     scheme = SCHEMES.get(name)
     if scheme is None:
         fields.problem(
-            "scheme", payout_account.DetailError.SCHEME, f"Must be one of {', '.join(SCHEMES)}."
+            "scheme", vocabulary.DetailError.SCHEME, f"Must be one of {', '.join(SCHEMES)}."
         )
         raise errors.InvalidBody(info=fields.problems)
     read = {"scheme": name, **scheme.read(fields)}
@@ -354,7 +355,7 @@ def connect(details: Mapping[str, Any]) -> rail.Connected:
     if fields.problems:
         raise errors.InvalidBody(info=fields.problems)
     return rail.Connected(
-        payout_account.BANK,
+        vocabulary.BANK,
         read,
         scheme.label(read),
         scheme.currencies,
@@ -371,7 +372,7 @@ def _read_sepa(fields: _Fields) -> dict[str, Any]:
     bic = fields.text("bic", LONGEST_ID, needed=False, code=True).replace(" ", "").upper()
     if bic and not _BIC.fullmatch(bic):
         message = "A BIC has 8 or 11 letters and digits. You can leave it out."
-        fields.problem("bic", payout_account.DetailError.BIC_FORM, message)
+        fields.problem("bic", vocabulary.DetailError.BIC_FORM, message)
     return read | ({"bic": bic} if bic else {})
 
 
@@ -380,7 +381,7 @@ def _sepa_iban(text: str) -> str:
     if number[:2] not in SEPA_COUNTRIES:
         country = country_name(number)
         raise payout_account.BadDetail(
-            payout_account.DetailError.NOT_SEPA,
+            vocabulary.DetailError.NOT_SEPA,
             f"Accounts in {country} can't receive SEPA transfers.",
         )
     return _no_qr_iban(number)
@@ -388,7 +389,7 @@ def _sepa_iban(text: str) -> str:
 
 def _no_qr_iban(number: str) -> str:
     if is_qr_iban(number):
-        raise payout_account.BadDetail(payout_account.DetailError.QR_IBAN, _QR_IBAN)
+        raise payout_account.BadDetail(vocabulary.DetailError.QR_IBAN, _QR_IBAN)
     return number
 
 
@@ -408,7 +409,7 @@ def _read_upi(fields: _Fields) -> dict[str, Any]:
 def _upi_id(text: str) -> str:
     if not _UPI_ID.fullmatch(text):
         raise payout_account.BadDetail(
-            payout_account.DetailError.UPI_FORM,
+            vocabulary.DetailError.UPI_FORM,
             "A UPI ID is a name, @ and the name of a bank or app: anna@okbank.",
         )
     return text
@@ -424,7 +425,7 @@ def _swiss_iban(text: str) -> str:
     number = check_iban(text)
     if number[:2] not in SWISS_COUNTRIES:
         raise payout_account.BadDetail(
-            payout_account.DetailError.NOT_SWISS,
+            vocabulary.DetailError.NOT_SWISS,
             "A Swiss QR-bill needs an account in Switzerland or Liechtenstein, whose IBAN starts"
             " with CH or LI.",
         )
@@ -442,7 +443,7 @@ def _address(fields: _Fields, number: str | None) -> dict[str, str]:
     if not _COUNTRY.fullmatch(country):
         fields.problem(
             "country",
-            payout_account.DetailError.COUNTRY_FORM,
+            vocabulary.DetailError.COUNTRY_FORM,
             "Use the two letters of the country: CH.",
         )
     fields.refuse_others()

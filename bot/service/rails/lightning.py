@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 
 from bot.core import errors
 from bot.core.text import sanitize
+from bot.interface import vocabulary
 from bot.service.payouts import payout_account
 from bot.service.rails import invoices, rail, wallet_http
 
@@ -60,11 +61,11 @@ def parse_address(text: str) -> LightningAddress:
     plain = _SCHEME.sub("", sanitize.typed(text).lower().removeprefix("⚡").strip(), count=1)
     if not plain:
         raise address_refusal(
-            payout_account.DetailError.MISSING, f"Enter the Lightning address. {_EXAMPLE}"
+            vocabulary.DetailError.MISSING, f"Enter the Lightning address. {_EXAMPLE}"
         )
     if len(plain) > LONGEST_ADDRESS:
         raise address_refusal(
-            payout_account.DetailError.TOO_LONG,
+            vocabulary.DetailError.TOO_LONG,
             f"That's {len(plain)} characters; the limit is {LONGEST_ADDRESS}.",
         )
     user, at, server = plain.rpartition("@")
@@ -73,23 +74,23 @@ def parse_address(text: str) -> LightningAddress:
     host = _HOST.fullmatch(server)
     if not host:
         raise address_refusal(
-            payout_account.DetailError.ADDRESS_FORM,
+            vocabulary.DetailError.ADDRESS_FORM,
             f"The part after the @ isn't a domain. {_EXAMPLE}",
         )
     if not _USER.fullmatch(user):
         raise address_refusal(
-            payout_account.DetailError.ADDRESS_FORM,
+            vocabulary.DetailError.ADDRESS_FORM,
             "The part before the @ can only have letters from a to z, digits and . _ - +",
         )
     port = None if host["port"] is None else int(host["port"])
     if port is not None and not 0 < port < 1 << 16:
         raise address_refusal(
-            payout_account.DetailError.ADDRESS_PORT, "The number after the colon isn't a port."
+            vocabulary.DetailError.ADDRESS_PORT, "The number after the colon isn't a port."
         )
     return LightningAddress(user, host["host"], port)
 
 
-def address_refusal(wrong: payout_account.DetailError, message: str) -> errors.InvalidBody:
+def address_refusal(wrong: vocabulary.DetailError, message: str) -> errors.InvalidBody:
     """Return the refusal of an address that can't be used."""
     return errors.InvalidBody(info=[errors.FieldProblem(FIELD, message, wrong.value)])
 
@@ -97,13 +98,13 @@ def address_refusal(wrong: payout_account.DetailError, message: str) -> errors.I
 def _without_at(plain: str) -> errors.InvalidBody:
     instead = f"Enter the Lightning address instead. {_EXAMPLE}"
     if plain.startswith("lnurl1"):
-        return address_refusal(payout_account.DetailError.LNURL, f"That's an LNURL code. {instead}")
+        return address_refusal(vocabulary.DetailError.LNURL, f"That's an LNURL code. {instead}")
     if plain.startswith(("lnbc", "lno1")):
         return address_refusal(
-            payout_account.DetailError.INVOICE, f"That's an invoice or an offer. {instead}"
+            vocabulary.DetailError.INVOICE, f"That's an invoice or an offer. {instead}"
         )
     return address_refusal(
-        payout_account.DetailError.ADDRESS_FORM, f"A Lightning address has an @. {_EXAMPLE}"
+        vocabulary.DetailError.ADDRESS_FORM, f"A Lightning address has an @. {_EXAMPLE}"
     )
 
 
@@ -232,7 +233,7 @@ class LightningAddressRail(wallet_http.HttpRail):
     confirms payments.
     """
 
-    kind = payout_account.LIGHTNING
+    kind = vocabulary.LIGHTNING
 
     async def connect(self, details: Mapping[str, Any]) -> rail.Connected:
         """Ask the wallet for its smallest invoice, which shows whether it reports payments.
@@ -244,7 +245,7 @@ class LightningAddressRail(wallet_http.HttpRail):
         wanted = parse_address(typed if isinstance(typed, str) else "")
         if wanted.port is not None and not self._http.permits(wanted.host):
             raise address_refusal(
-                payout_account.DetailError.ADDRESS_PORT,
+                vocabulary.DetailError.ADDRESS_PORT,
                 "Leave the port out: a Lightning address has none.",
             )
         offer = None
@@ -377,16 +378,16 @@ def _refusal(server: str, error: Exception, *, is_found: bool) -> errors.Invalid
     """Return the refusal to show the seller; `server` is a part of the seller's input."""
     match error:
         case errors.InvoiceError():
-            wrong = payout_account.DetailError.WRONG_INVOICE
+            wrong = vocabulary.DetailError.WRONG_INVOICE
             message = f"The test invoice from {server} was wrong: {error}."
         case wallet_http.Missing() if not is_found:
-            wrong = payout_account.DetailError.NO_SUCH_ADDRESS
+            wrong = vocabulary.DetailError.NO_SUCH_ADDRESS
             message = (
                 f"There's no Lightning address with this name at {server}. Check the spelling."
             )
         case _:
             wrong, message = wallet_http.host_problem(server, error) or (
-                payout_account.DetailError.NOT_LNURL,
+                vocabulary.DetailError.NOT_LNURL,
                 f"{server} doesn't answer as a Lightning wallet does. Check the part after the @.",
             )
     return address_refusal(wrong, message)

@@ -16,6 +16,7 @@ from typing import Any
 from bot.core import errors
 from bot.core.net import webhook_addresses
 from bot.core.text import links, sanitize
+from bot.interface import vocabulary
 from bot.service.payouts import payout_account
 from bot.service.rails import invoices, rail, wallet_http
 
@@ -41,7 +42,7 @@ _OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
 class LNbitsRail(wallet_http.HttpRail):
     """Asks sellers' LNbits wallets for invoices and payments; `allow` is RAIL_ALLOW."""
 
-    kind = payout_account.LNBITS
+    kind = vocabulary.LNBITS
 
     async def connect(self, details: Mapping[str, Any]) -> rail.Connected:
         """Check the wallet with calls that change nothing, and refuse a key that can spend.
@@ -79,7 +80,7 @@ class LNbitsRail(wallet_http.HttpRail):
             problems.append(
                 _problem(
                     "key",
-                    payout_account.DetailError.KEY_FORM,
+                    vocabulary.DetailError.KEY_FORM,
                     f"That isn't an LNbits key. {WHERE_THE_KEY_IS}",
                 )
             )
@@ -91,7 +92,7 @@ class LNbitsRail(wallet_http.HttpRail):
             self._http.check(plain)
         except errors.ForbiddenAddress:
             message = "Enter the public address of your LNbits, such as https://lnbits.example."
-            problems.append(_problem("url", payout_account.DetailError.URL_FORM, message))
+            problems.append(_problem("url", vocabulary.DetailError.URL_FORM, message))
         if problems:
             raise errors.InvalidBody(info=problems)
         return _base(plain), key
@@ -108,7 +109,7 @@ class LNbitsRail(wallet_http.HttpRail):
         if wallet.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
             message = f"LNbits doesn't know this key. {WHERE_THE_KEY_IS}"
             raise errors.InvalidBody(
-                info=[_problem("key", payout_account.DetailError.UNKNOWN_KEY, message)]
+                info=[_problem("key", vocabulary.DetailError.UNKNOWN_KEY, message)]
             )
         if "balance" not in _accepted(wallet):
             raise errors.BadAnswer("the answer is no wallet")
@@ -119,7 +120,7 @@ class LNbitsRail(wallet_http.HttpRail):
                 f"This key can spend your money. Enter the invoice key instead. {WHERE_THE_KEY_IS}"
             )
             raise errors.InvalidBody(
-                info=[_problem("key", payout_account.DetailError.SPENDING_KEY, message)]
+                info=[_problem("key", vocabulary.DetailError.SPENDING_KEY, message)]
             )
 
     async def _create(self, charge: rail.Charge) -> wallet_http.WalletReply:
@@ -236,7 +237,7 @@ def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> rail.PollAns
     return rail.Arrived(amount // invoices.MSAT)
 
 
-def _problem(name: str, wrong: payout_account.DetailError, message: str) -> errors.FieldProblem:
+def _problem(name: str, wrong: vocabulary.DetailError, message: str) -> errors.FieldProblem:
     return errors.FieldProblem(f"details.{name}", message, wrong.value)
 
 
@@ -246,14 +247,14 @@ def _refusal(where: str, error: Exception) -> errors.InvalidBody:
         case errors.InvoiceError():
             raise error
         case wallet_http.Moved():
-            wrong = payout_account.DetailError.LNBITS_MOVED
+            wrong = vocabulary.DetailError.LNBITS_MOVED
             message = (
                 f"{where} redirects to another address, where the key isn't sent. Open your LNbits"
                 " in a browser and enter the address that it shows there."
             )
         case _:
             wrong, message = wallet_http.host_problem(where, error) or (
-                payout_account.DetailError.NOT_LNBITS,
+                vocabulary.DetailError.NOT_LNBITS,
                 f"There's no LNbits at {where}. Check the address.",
             )
     return errors.InvalidBody(info=[_problem("url", wrong, message)])

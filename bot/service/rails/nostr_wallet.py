@@ -17,6 +17,7 @@ import nostr_sdk
 from bot.core import errors, exact_json
 from bot.core.net import webhook_addresses
 from bot.core.text import contacts, sanitize
+from bot.interface import vocabulary
 from bot.service.payouts import payout_account
 from bot.service.rails import nostr, relay_connection, relays
 
@@ -69,7 +70,7 @@ def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletCon
     scheme, _, rest = text.partition(":")
     if scheme.lower() not in _SCHEMES or len(text) > LONGEST_CONNECTION:
         raise BadConnection(
-            payout_account.DetailError.CONNECTION_FORM,
+            vocabulary.DetailError.CONNECTION_FORM,
             "This isn't a wallet connection. Copy the whole text that starts with "
             "nostr+walletconnect:// from your wallet.",
         )
@@ -78,7 +79,7 @@ def parse_connection(text: str, allow: webhook_addresses.AllowList) -> WalletCon
     wallet, values = wallet.strip("/").lower(), dict(fields)
     if not nostr.is_public_key(wallet):
         raise BadConnection(
-            payout_account.DetailError.CONNECTION_FORM,
+            vocabulary.DetailError.CONNECTION_FORM,
             "The wallet's key in this connection is damaged. Copy the whole text from your wallet.",
         )
     relays = [value for name, value in fields if name == "relay"]
@@ -92,7 +93,7 @@ def _read_key(secret: str) -> nostr.SecretKey:
         return nostr.SecretKey(secret.lower())
     except ValueError:
         raise BadConnection(
-            payout_account.DetailError.CONNECTION_FORM,
+            vocabulary.DetailError.CONNECTION_FORM,
             "The secret in this connection is missing or damaged. "
             "Copy the whole text from your wallet.",
         ) from None
@@ -102,7 +103,7 @@ def _read_relays(urls: list[str], allow: webhook_addresses.AllowList) -> tuple[s
     relays = tuple(dict.fromkeys(urls))[:MOST_RELAYS]
     if not relays:
         raise BadConnection(
-            payout_account.DetailError.CONNECTION_FORM,
+            vocabulary.DetailError.CONNECTION_FORM,
             "This connection names no relay. Copy the whole text from your wallet.",
         )
     for url in relays:
@@ -117,7 +118,7 @@ def _check_relay(url: str, allow: webhook_addresses.AllowList) -> None:
         host = webhook_addresses.check_url(f"{_HTTP.get(scheme, scheme)}://{rest}", allow)
     except errors.ForbiddenAddress:
         raise BadConnection(
-            payout_account.DetailError.RELAY_PRIVATE,
+            vocabulary.DetailError.RELAY_PRIVATE,
             "This connection names a relay that can't be reached from here. "
             "Use a wallet whose relay has a public address that starts with wss://.",
         ) from None
@@ -125,7 +126,7 @@ def _check_relay(url: str, allow: webhook_addresses.AllowList) -> None:
     listed = allow.permits_address(address) if address else allow.permits_host(host)
     if scheme != "wss" and not (scheme == "ws" and listed):
         raise BadConnection(
-            payout_account.DetailError.RELAY_PLAIN,
+            vocabulary.DetailError.RELAY_PLAIN,
             "This connection names a relay without encryption. "
             "Use a wallet whose relay address starts with wss://.",
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 from bot.core import errors
 from bot.core.net import guarded_transport, http_client, webhook_addresses
+from bot.interface import vocabulary
 from bot.service.payouts import payout_account
 from bot.service.rails import (
     host_calls,
@@ -56,33 +57,33 @@ _RECEIVE_ONLY = (
 )
 
 
-def wallet_problem(wrong: payout_account.DetailError, message: str) -> errors.FieldProblem:
+def wallet_problem(wrong: vocabulary.DetailError, message: str) -> errors.FieldProblem:
     """Return the problem of a connection."""
     return errors.FieldProblem("details.connection", message, wrong.value)
 
 
 MISSING = wallet_problem(
-    payout_account.DetailError.MISSING,
+    vocabulary.DetailError.MISSING,
     "is required: the text that your wallet shows for a connection",
 )
 SILENT = wallet_problem(
-    payout_account.DetailError.WALLET_SILENT,
+    vocabulary.DetailError.WALLET_SILENT,
     "Your wallet didn't answer. Check that it's online and that it still lists this connection, "
     "then try again.",
 )
 NONSENSE = wallet_problem(
-    payout_account.DetailError.WALLET_UNREADABLE,
+    vocabulary.DetailError.WALLET_UNREADABLE,
     "Your wallet's answer can't be read. Update the wallet, or use another one.",
 )
 _BUSY = wallet_problem(
-    payout_account.DetailError.WALLET_BUSY, "Your wallet is busy. Wait a minute, then try again."
+    vocabulary.DetailError.WALLET_BUSY, "Your wallet is busy. Wait a minute, then try again."
 )
 _NOT_VALID = wallet_problem(
-    payout_account.DetailError.CONNECTION_ENDED,
+    vocabulary.DetailError.CONNECTION_ENDED,
     "Your wallet says that this connection isn't valid. Make a new one and connect that.",
 )
 _TELLS_NOTHING = wallet_problem(
-    payout_account.DetailError.RIGHTS_UNKNOWN,
+    vocabulary.DetailError.RIGHTS_UNKNOWN,
     "Your wallet doesn't say what this connection may do. "
     "Allow it to read the wallet's info (get_info), then try again.",
 )
@@ -99,7 +100,7 @@ _REFUSALS = {
 def refusal_of(code: str) -> errors.FieldProblem:
     """Return the problem to show a seller for an error code of `get_info`."""
     failed = f"Your wallet answered with an error ({code}). Try again later."
-    return _REFUSALS.get(code, wallet_problem(payout_account.DetailError.WALLET_FAILED, failed))
+    return _REFUSALS.get(code, wallet_problem(vocabulary.DetailError.WALLET_FAILED, failed))
 
 
 def reason_of(error: errors.BotError) -> str:
@@ -121,18 +122,16 @@ def problem_of(info: dict[str, Any]) -> errors.FieldProblem | None:
     if spending:
         named = spending[0] if spending[0].replace("_", "").isalnum() else "an unknown method"
         return wallet_problem(
-            payout_account.DetailError.SPENDING_CONNECTION,
+            vocabulary.DetailError.SPENDING_CONNECTION,
             f"This connection can also spend ({named[:30]}), so it isn't safe to share. "
             f"Remove it in your wallet. {_RECEIVE_ONLY}",
         )
     if missing := [name for name in NEEDED if name not in methods]:
         message = f"This connection can't be paid to: it lacks {' and '.join(missing)}."
-        return wallet_problem(
-            payout_account.DetailError.RECEIVES_NOTHING, f"{message} {_RECEIVE_ONLY}"
-        )
+        return wallet_problem(vocabulary.DetailError.RECEIVES_NOTHING, f"{message} {_RECEIVE_ONLY}")
     if info.get("network") in _NO_MONEY:
         message = "This wallet is on a test network. Connect one that receives real bitcoin."
-        return wallet_problem(payout_account.DetailError.TEST_NETWORK, message)
+        return wallet_problem(vocabulary.DetailError.TEST_NETWORK, message)
     return None
 
 
@@ -208,7 +207,7 @@ LONGEST_MEMO = 300
 class NwcRail:
     """Asks wallets over relays; `now` in epoch ms, `calls` has the budgets of hosts."""
 
-    kind = payout_account.NWC
+    kind = vocabulary.NWC
     test_money = False
 
     def __init__(
@@ -253,9 +252,7 @@ class NwcRail:
         if problem := problem_of(info):
             raise _refusal(problem)
         sealed = {"connection": text.strip(), "encryption": scheme.value}
-        return rail.Connected(
-            payout_account.NWC, sealed, connection.label, ("SAT",), automatic=True
-        )
+        return rail.Connected(vocabulary.NWC, sealed, connection.label, ("SAT",), automatic=True)
 
     def open_offline(self, charge: rail.Charge) -> None:
         """Return None, because the wallet makes the invoice."""

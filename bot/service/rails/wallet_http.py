@@ -19,7 +19,7 @@ from urllib.parse import urljoin
 
 from bot.core import errors, exact_json
 from bot.core.net import guarded_transport, http_client, webhook_addresses
-from bot.service.payouts import payout_account
+from bot.interface import vocabulary
 from bot.service.rails import host_calls, rail
 
 SECONDS = 10.0
@@ -295,43 +295,43 @@ def unanswered(error: Exception) -> rail.Waiting:
     return rail.Waiting(str(error), again_in=again_in)
 
 
-_HOST_PROBLEMS: dict[type[Exception], tuple[payout_account.DetailError, str]] = {
+_HOST_PROBLEMS: dict[type[Exception], tuple[vocabulary.DetailError, str]] = {
     errors.ForbiddenAddress: (
-        payout_account.DetailError.HOST_PRIVATE,
+        vocabulary.DetailError.HOST_PRIVATE,
         "{server} can't be used: it isn't a public address.",
     ),
-    errors.PeerRefusal: (payout_account.DetailError.HOST_SAYS, "{server} says: {error}"),
+    errors.PeerRefusal: (vocabulary.DetailError.HOST_SAYS, "{server} says: {error}"),
     errors.NoSuchHost: (
-        payout_account.DetailError.HOST_UNKNOWN,
+        vocabulary.DetailError.HOST_UNKNOWN,
         "There's no server at {server}. Check the spelling.",
     ),
     errors.NotSecure: (
-        payout_account.DetailError.HOST_UNSAFE,
+        vocabulary.DetailError.HOST_UNSAFE,
         "{server} has no valid certificate, so it can't be trusted. Ask whoever runs it.",
     ),
     errors.NotReached: (
-        payout_account.DetailError.HOST_CLOSED,
+        vocabulary.DetailError.HOST_CLOSED,
         "{server} can't be reached: it takes no connections. Try again later.",
     ),
     errors.BrokenOff: (
-        payout_account.DetailError.HOST_BROKEN,
+        vocabulary.DetailError.HOST_BROKEN,
         "{server} ended the connection without an answer. Try again later.",
     ),
     errors.Unreachable: (
-        payout_account.DetailError.HOST_SILENT,
+        vocabulary.DetailError.HOST_SILENT,
         "{server} didn't answer in time. Try again later.",
     ),
     errors.Throttled: (
-        payout_account.DetailError.HOST_BUSY,
+        vocabulary.DetailError.HOST_BUSY,
         "{server} is busy. Wait a minute, then try again.",
     ),
     errors.Overloaded: (
-        payout_account.DetailError.HOST_BROKEN,
+        vocabulary.DetailError.HOST_BROKEN,
         "{server} has a problem of its own: {error}. Try again later.",
     ),
-    Denied: (payout_account.DetailError.HOST_DENIES, "{server} lets nobody ask for it: {error}."),
+    Denied: (vocabulary.DetailError.HOST_DENIES, "{server} lets nobody ask for it: {error}."),
     Moved: (
-        payout_account.DetailError.HOST_MOVED,
+        vocabulary.DetailError.HOST_MOVED,
         (
             "{server} redirects to an address that can't be used."
             " Ask your wallet for your current address."
@@ -341,7 +341,7 @@ _HOST_PROBLEMS: dict[type[Exception], tuple[payout_account.DetailError, str]] = 
 """The first matching class counts, so subclasses come first."""
 
 
-def host_problem(server: str, error: Exception) -> tuple[payout_account.DetailError, str] | None:
+def host_problem(server: str, error: Exception) -> tuple[vocabulary.DetailError, str] | None:
     """Return what a seller can do about an error of a wallet's server, or None if unknown."""
     for kind, (problem, message) in _HOST_PROBLEMS.items():
         if isinstance(error, kind):

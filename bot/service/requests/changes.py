@@ -9,17 +9,15 @@ from typing import TypeVar
 
 from bot.core import errors
 from bot.core.money import amounts
+from bot.interface import parts, vocabulary
 from bot.service.goods import contents
 from bot.service.requests.request import (
-    AmountChoice,
-    Kind,
     PaymentRequest,
     Product,
     SellerProfile,
     Terms,
     Units,
     Webhook,
-    WebhookEvent,
 )
 
 T = TypeVar("T")
@@ -80,7 +78,7 @@ class Edit:
     goods: contents.Goods | Keep | None = KEEP
     webhook_url: str | Keep | None = KEEP
     custom_parameters: str | Keep | None = KEEP
-    webhook_events: tuple[WebhookEvent, ...] | Keep | None = KEEP
+    webhook_events: tuple[vocabulary.WebhookEvent, ...] | Keep | None = KEEP
     email: str | Keep | None = KEEP
     seller: SellerEdit | Keep | None = KEEP
     expires_at: int | Keep | None = KEEP
@@ -96,11 +94,13 @@ def create(creation: Creation, request_id: str, app_id: str, now: int) -> Paymen
     """
     kind, total = creation.terms.kind, creation.total_units
     _check_extras(creation.terms)
-    if kind is Kind.LIMIT and total is None:
-        raise invalid_field("totalUnits", "is required with expirationType limit")
-    if kind is not Kind.LIMIT and total is not None:
-        raise invalid_field("totalUnits", f"goes with expirationType limit, not with {kind}")
-    if kind is Kind.ONCE:
+    if kind is vocabulary.Kind.LIMIT and total is None:
+        raise errors.InvalidBody.of_field("totalUnits", "is required with expirationType limit")
+    if kind is not vocabulary.Kind.LIMIT and total is not None:
+        raise errors.InvalidBody.of_field(
+            "totalUnits", f"goes with expirationType limit, not with {kind}"
+        )
+    if kind is vocabulary.Kind.ONCE:
         total = 1
     return PaymentRequest(
         id=request_id,
@@ -114,29 +114,37 @@ def create(creation: Creation, request_id: str, app_id: str, now: int) -> Paymen
 
 
 def _check_extras(terms: Terms) -> None:
-    if terms.goal is not None and terms.kind is not Kind.NEVER:
-        raise invalid_field("goal", f"goes with expirationType never, not with {terms.kind}")
-    if terms.max_quantity is not None and terms.kind is not Kind.LIMIT:
-        raise invalid_field("maxQuantity", f"goes with expirationType limit, not with {terms.kind}")
+    if terms.goal is not None and terms.kind is not vocabulary.Kind.NEVER:
+        raise errors.InvalidBody.of_field(
+            "goal", f"goes with expirationType never, not with {terms.kind}"
+        )
+    if terms.max_quantity is not None and terms.kind is not vocabulary.Kind.LIMIT:
+        raise errors.InvalidBody.of_field(
+            "maxQuantity", f"goes with expirationType limit, not with {terms.kind}"
+        )
     if terms.amount * (terms.max_quantity or 1) > amounts.most_minor(terms.currency):
         message = f"of this price come to more than {amounts.MAX_AMOUNT} {terms.currency}"
-        raise invalid_field("maxQuantity", message)
+        raise errors.InvalidBody.of_field("maxQuantity", message)
     if terms.choice:
         _check_choice(terms, terms.choice)
 
 
-def _check_choice(terms: Terms, choice: AmountChoice) -> None:
+def _check_choice(terms: Terms, choice: parts.AmountChoice[int]) -> None:
     if terms.price_before_discount is not None:
-        raise invalid_field("priceBeforeDiscount", "does not go together with amountChoice")
+        raise errors.InvalidBody.of_field(
+            "priceBeforeDiscount", "does not go together with amountChoice"
+        )
     if choice.maximum is not None and choice.maximum < choice.minimum:
-        raise invalid_field("amountChoice.maximum", "is less than the minimum")
+        raise errors.InvalidBody.of_field("amountChoice.maximum", "is less than the minimum")
     for place, amount in enumerate(choice.suggested):
         if not choice.allows(amount):
             field = f"amountChoice.suggested.{place}"
-            raise invalid_field(field, "does not lie between the minimum and the maximum")
+            raise errors.InvalidBody.of_field(
+                field, "does not lie between the minimum and the maximum"
+            )
     if terms.amount != choice.first:
         meant = "the first suggestion" if choice.suggested else "the minimum"
-        raise invalid_field("receivers", f"must add up to {meant} of amountChoice")
+        raise errors.InvalidBody.of_field("receivers", f"must add up to {meant} of amountChoice")
 
 
 def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
@@ -185,7 +193,7 @@ def edit_seller(seller: SellerProfile | None, change: SellerEdit) -> SellerProfi
     """Return the profile after an edit. Raises InvalidBody if a new profile has no name."""
     name = _or(change.name, seller.name if seller else "")
     if not name:
-        raise invalid_field("seller.name", "is required: there is none yet")
+        raise errors.InvalidBody.of_field("seller.name", "is required: there is none yet")
     kept = seller or SellerProfile(name)
     return SellerProfile(
         name=name,
@@ -219,7 +227,7 @@ def minor(amount: Decimal, currency: str, field: str) -> int:
     try:
         return amounts.to_minor(amount, currency)
     except errors.MoneyError as error:
-        raise invalid_field(field, str(error)) from None
+        raise errors.InvalidBody.of_field(field, str(error)) from None
 
 
 def _webhook(webhook: Webhook | None, change: Edit) -> Webhook | None:
@@ -229,7 +237,9 @@ def _webhook(webhook: Webhook | None, change: Edit) -> Webhook | None:
     if url is None:
         if change.custom_parameters is change.webhook_events is KEEP:
             return None
-        raise invalid_field("notifications.webhook.webhookUrl", "is required: there is none yet")
+        raise errors.InvalidBody.of_field(
+            "notifications.webhook.webhookUrl", "is required: there is none yet"
+        )
     kept = webhook or Webhook(url)
     return Webhook(
         url,
@@ -242,14 +252,9 @@ def _decreased(request: PaymentRequest, count: int) -> Units | None:
     units = request.units
     if not count:
         return units
-    if units is None or request.terms.kind is not Kind.LIMIT:
+    if units is None or request.terms.kind is not vocabulary.Kind.LIMIT:
         raise errors.NotLimited
     if count > units.remaining:
         message = f"{units.remaining} units remain, {count} were to be taken out."
         raise errors.NotEnoughUnits(message)
     return replace(units, remaining=units.remaining - count, decreased=units.decreased + count)
-
-
-def invalid_field(field: str, message: str) -> errors.InvalidBody:
-    """Return an InvalidBody about one field."""
-    return errors.InvalidBody(info=[errors.FieldProblem(field, message)])

@@ -6,66 +6,20 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Literal, TypeAlias
 from urllib.parse import quote
 
-from bot.core import brand
 from bot.core.text import contacts, links
+from bot.interface import parts, vocabulary
 from bot.service.notifications import notification
 from bot.service.payouts import payout_account
 
 # The payer's words to the seller.
 
-LONGEST_NAME, LONGEST_MESSAGE = 80, 280
-"""Characters."""
-
-
-@dataclass(frozen=True, slots=True)
-class PayerWords:
-    """A payer's name and message; None for an empty field."""
-
-    name: str | None = None
-    message: str | None = None
-
-
-NO_WORDS = PayerWords()
-
 
 # Amounts that a payer may choose.
 
-SUGGESTIONS = 4
-"""Maximum number of suggested amounts of a request."""
-
-
-@dataclass(frozen=True, slots=True)
-class AmountChoice:
-    """The amounts that a payer may pay for one unit, in minor units of the request's currency."""
-
-    minimum: int
-
-    suggested: tuple[int, ...] = ()
-    """Amounts from `minimum` to `maximum`."""
-
-    maximum: int | None = None
-    """None for the largest amount of the currency."""
-
-    @property
-    def first(self) -> int:
-        """Return the price: the first suggestion, or the minimum without suggestions."""
-        return self.suggested[0] if self.suggested else self.minimum
-
-    def allows(self, amount: int) -> bool:
-        """Return whether a payer may pay an amount."""
-        return self.minimum <= amount and (self.maximum is None or amount <= self.maximum)
-
 
 # The seller: the profile that pages and letters show with the product.
-
-OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""References by which an application tells its sellers apart."""
-
-LONGEST_ABOUT = 160
-"""Characters of the line about a seller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +42,6 @@ class SellerProfile:
     def contact_url(self) -> str | None:
         """Return the URL to contact the seller, or None if there is no contact."""
         return self.contact and contacts.contact_link(self.contact)
-
-
-def check_accent(name: str) -> str:
-    """Return the name of an accent colour. Raises ValueError for an unknown one."""
-    if name not in brand.COLOURS:
-        raise ValueError(f"must be one of {', '.join(brand.COLOURS)}")
-    return name
 
 
 # The URLs of a request as headers and the Content-Security-Policy need them.
@@ -139,25 +86,9 @@ def ascii_url(url: str) -> str:
 
 # The terms of an application.
 
-PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
-PAYOUT = re.compile(f"{payout_account.DESTINATION}({OWNERS.pattern})")
+PAYOUT = re.compile(f"{vocabulary.DESTINATION}({vocabulary.OWNERS.pattern})")
 """The destination of a receiver that names an owner of payout accounts."""
-
-
-class WebhookEvent(StrEnum):
-    """What a webhook may report; it always reports payments."""
-
-    PAYMENT = "payment"
-    CLAIMED = "checkout.claimed"
-
-
-class Kind(StrEnum):
-    """`expirationType`: how often the request can be paid."""
-
-    NEVER = "never"
-    ONCE = "onPaymentCompleted"
-    LIMIT = "limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +119,7 @@ class Webhook:
     custom_parameters: str | None = None
     """A JSON text."""
 
-    events: tuple[WebhookEvent, ...] | None = None
+    events: tuple[vocabulary.WebhookEvent, ...] | None = None
     """The events that the application wants; None if it knows only the published interface."""
 
 
@@ -216,7 +147,7 @@ class Units:
 class Terms:
     """The application's terms; some of them can be edited later."""
 
-    kind: Kind
+    kind: vocabulary.Kind
     product: Product
 
     receivers: tuple[Receiver, ...]
@@ -231,7 +162,7 @@ class Terms:
     price_before_discount: int | None = None
     """In minor units of `currency`, like the goal."""
 
-    requested_user_data: tuple[PayerField, ...] = ()
+    requested_user_data: tuple[vocabulary.PayerField, ...] = ()
     redirect_url: str | None = None
     webhook: Webhook | None = None
 
@@ -241,7 +172,7 @@ class Terms:
     seller: SellerProfile | None = None
     """The request's own profile."""
 
-    choice: AmountChoice | None = None
+    choice: parts.AmountChoice[int] | None = None
     """None if the payer can't choose the amount."""
 
     goal: int | None = None
@@ -254,6 +185,9 @@ class Terms:
 
     keep_url: str | None = None
     """Where the payer can keep the receipt."""
+
+    shop: str | None = None
+    """A JSON text of the application, which answers repeat."""
 
     @property
     def currency(self) -> str:
@@ -272,25 +206,7 @@ class Terms:
         return named[1] if named else None
 
 
-class DeliveryKind(StrEnum):
-    """What a payer gets after payment."""
-
-    TEXT = "text"
-    FILE = "file"
-    CODES = "codes"
-
-
 # The request and its status.
-
-
-class Status(StrEnum):
-    """State of a request in the interface."""
-
-    SCHEDULED = "scheduled"
-    ACTIVE = "active"
-    EXPIRED = "expired"
-    COMPLETED = "completed"
-    SOLD_OUT = "soldOut"
 
 
 # Reasons why a request can't be paid, in addition to its status.
@@ -307,8 +223,6 @@ PAUSED = "paused"
 UNPRICED = "unpriced"
 """The exchange rate is unknown."""
 
-NO_PAYOUT = "noPayoutAccount"
-"""Its seller has no account that takes real money in its currency."""
 
 WAY_CLOSED = "wayClosed"
 """The seller has removed the chosen way to pay since the payer opened the page."""
@@ -359,7 +273,7 @@ class PaymentRequest:
     raised: int = 0
     """The same without payments that took no units or were paid back."""
 
-    delivers: DeliveryKind | None = None
+    delivers: vocabulary.DeliveryKind | None = None
     """The kind of goods that payers get."""
 
     codes_count: int = 0
@@ -391,24 +305,32 @@ class PaymentRequest:
     @property
     def codes_waiting(self) -> int:
         """Return how many sold units wait for their codes."""
-        if self.delivers is not DeliveryKind.CODES:
+        if self.delivers is not vocabulary.DeliveryKind.CODES:
             return 0
         return max(0, self.paid_count - self.codes_count)
 
-    def status(self, now: int) -> Status:
+    def status(self, now: int) -> vocabulary.Status:
         """Return its status; sold out and completed come before the times."""
         if self.units and self.units.remaining == self.units.reserved == 0:
-            return Status.SOLD_OUT if self.terms.kind is Kind.LIMIT else Status.COMPLETED
+            return (
+                vocabulary.Status.SOLD_OUT
+                if self.terms.kind is vocabulary.Kind.LIMIT
+                else vocabulary.Status.COMPLETED
+            )
         if self.expires_at is not None and self.expires_at <= now:
-            return Status.EXPIRED
+            return vocabulary.Status.EXPIRED
         if self.enabled_at is not None and self.enabled_at > now:
-            return Status.SCHEDULED
-        return Status.ACTIVE
+            return vocabulary.Status.SCHEDULED
+        return vocabulary.Status.ACTIVE
 
     def public_status(self, now: int) -> str:
         """Return its status, or NO_PAYOUT if it is active but no account can take the money."""
         status = self.status(now)
-        return status if self.payable or status is not Status.ACTIVE else NO_PAYOUT
+        return (
+            status
+            if self.payable or status is not vocabulary.Status.ACTIVE
+            else vocabulary.NO_PAYOUT
+        )
 
     def is_enabled(self, now: int) -> bool:
         """Return whether it can be paid at this moment."""
@@ -417,7 +339,7 @@ class PaymentRequest:
     def hindrance(self, now: int) -> str | None:
         """Return why it can't be paid now (a status, NO_PAYOUT or RESERVED), None if it can."""
         status = self.public_status(now)
-        if status is not Status.ACTIVE:
+        if status is not vocabulary.Status.ACTIVE:
             return status
         return RESERVED if self.units and self.units.remaining == 0 else None
 
@@ -490,7 +412,7 @@ class Payment:
 
     currency: str
     receivers: tuple[Receiver, ...]
-    user_data: dict[PayerField, str]
+    user_data: dict[vocabulary.PayerField, str]
 
     completed_at: int
     """In epoch ms."""
@@ -513,7 +435,7 @@ class Payment:
     of_units: int | None = None
     """The number of units of its drop, None if it wasn't read."""
 
-    words: PayerWords = NO_WORDS
+    words: parts.PayerWords = parts.NO_WORDS
     marks: Marks = NO_MARKS
 
     @property

@@ -14,6 +14,7 @@ from bot.core.money import amounts
 from bot.core.net import webhook_addresses
 from bot.core.ops import audit
 from bot.core.text import links
+from bot.interface import parts
 from bot.service.checkouts import inventory, order
 from bot.service.goods import contents, fulfillment
 from bot.service.notifications import payer_letters, recipients
@@ -213,17 +214,17 @@ def _check_webhook(caller: Caller, url: str) -> None:
     try:
         host = webhook_addresses.check_url(url, caller.policy.allow)
     except errors.ForbiddenAddress as error:
-        raise changes.invalid_field(WEBHOOK_FIELD, str(error)) from None
+        raise errors.InvalidBody.of_field(WEBHOOK_FIELD, str(error)) from None
     if host == INTERNAL_HOST and caller.app_id != caller.policy.embedded_app_id:
         message = f"Webhooks may not go to {INTERNAL_HOST}: it is the bot's own"
-        raise changes.invalid_field(WEBHOOK_FIELD, message)
+        raise errors.InvalidBody.of_field(WEBHOOK_FIELD, message)
 
 
 def _check_redirect(caller: Caller, url: str) -> None:
     try:
         links.check_app(url, caller.policy.schemes)
     except ValueError as error:
-        raise changes.invalid_field("redirectUrl", str(error)) from None
+        raise errors.InvalidBody.of_field("redirectUrl", str(error)) from None
 
 
 def _check_owner(caller: Caller, terms: request.Terms) -> None:
@@ -236,7 +237,7 @@ def _check_owner(caller: Caller, terms: request.Terms) -> None:
         named = request.PAYOUT.fullmatch(receiver.destination)
         if named and named[1] != caller.owner and (caller.owner or caller.confirms):
             field = f"receivers.{place}.destination"
-            raise changes.invalid_field(field, "names the payout accounts of another owner")
+            raise errors.InvalidBody.of_field(field, "names the payout accounts of another owner")
 
 
 def _check_price(exchange: exchange_rates.Exchange, terms: request.Terms) -> None:
@@ -252,10 +253,10 @@ def _check_price(exchange: exchange_rates.Exchange, terms: request.Terms) -> Non
         if terms.choice and len(shares) > 1:
             place = order.unsure_share(terms, least.amount, rate)
     except errors.MoneyError as error:
-        raise changes.invalid_field("denominationCurrencyCode", str(error)) from None
+        raise errors.InvalidBody.of_field("denominationCurrencyCode", str(error)) from None
     if place is not None:
         field = f"receivers.{place}.sendAmount"
-        raise changes.invalid_field(field, f"comes to nothing in {terms.instrument}")
+        raise errors.InvalidBody.of_field(field, f"comes to nothing in {terms.instrument}")
 
 
 def _check_real_money(terms: request.Terms) -> None:
@@ -264,10 +265,12 @@ def _check_real_money(terms: request.Terms) -> None:
     The price is not converted here, so that no request fails because a rate is unknown now.
     """
     if len(terms.receivers) > 1:
-        raise changes.invalid_field("receivers", "must be one: real money goes to one account")
+        raise errors.InvalidBody.of_field(
+            "receivers", "must be one: real money goes to one account"
+        )
     if terms.instrument not in {terms.currency, *CONVERTED}:
         others = ", ".join((terms.currency, *CONVERTED))
-        raise changes.invalid_field("instrumentCurrencyCode", f"must be one of {others}")
+        raise errors.InvalidBody.of_field("instrumentCurrencyCode", f"must be one of {others}")
 
 
 def _with_recipient(
@@ -383,7 +386,7 @@ def _webhook(old: request.Terms, new: request.Terms) -> Iterator[tuple[str, Any]
         yield "webhook", CHANGED
 
 
-def _choice(terms: request.Terms, choice: request.AmountChoice) -> dict[str, Any]:
+def _choice(terms: request.Terms, choice: parts.AmountChoice[int]) -> dict[str, Any]:
     return {
         "minimum": _price(terms, choice.minimum),
         "suggested": [_price(terms, amount) for amount in choice.suggested],

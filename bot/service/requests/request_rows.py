@@ -14,6 +14,7 @@ from typing import Any
 
 from bot.core import exact_json
 from bot.core.database import database, tables
+from bot.interface import parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.notifications import notification
 from bot.service.payouts import account_rows
@@ -25,13 +26,13 @@ INSERT = """
       price_before_discount, requested_user_data, redirect_url, webhook_url, custom_parameters,
       email, expiration_type, total_units, remaining_units, enabled_at, expires_at, owner,
       recipient_id, seller, payout, webhook_events, amount_choice, goal, max_quantity, thanks,
-      keep_url)
+      keep_url, shop)
     VALUES (:id, :app_id, :created_at, :name, :description, :long_description,
       :image_url, :instrument_currency, :denomination_currency, :receivers, :amount,
       :price_before_discount, :requested_user_data, :redirect_url, :webhook_url, :custom_parameters,
       :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
       :recipient_id, :seller, :payout, :webhook_events, :amount_choice, :goal, :max_quantity,
-      :thanks, :keep_url)
+      :thanks, :keep_url, :shop)
 """
 COLUMNS = (
     "id, app_id, created_at, name, description, long_description, image_url, instrument_currency,"
@@ -39,8 +40,8 @@ COLUMNS = (
     " redirect_url, webhook_url, custom_parameters, email, expiration_type, total_units,"
     " remaining_units, reserved_units, decreased_units, paid_count, oversold_count, enabled_at,"
     " expires_at, owner, recipient_id, paused, seller, webhook_events, deleted_at, amount_choice,"
-    " goal, max_quantity, thanks, keep_url, delivery, codes_count, codes_skipped, raised_billions,"
-    " raised_rest, sales_count, volume_billions, volume_rest"
+    " goal, max_quantity, thanks, keep_url, shop, delivery, codes_count, codes_skipped,"
+    " raised_billions, raised_rest, sales_count, volume_billions, volume_rest"
 )
 """Columns that `read_row` and exports need."""
 
@@ -48,7 +49,7 @@ TERMS = (
     "expiration_type", "name", "description", "long_description", "image_url", "receivers",
     "instrument_currency", "denomination_currency", "price_before_discount", "requested_user_data",
     "redirect_url", "webhook_url", "custom_parameters", "webhook_events", "email", "seller",
-    "amount_choice", "goal", "max_quantity", "thanks", "keep_url",
+    "amount_choice", "goal", "max_quantity", "thanks", "keep_url", "shop",
 )  # fmt: skip
 """The columns that no payment changes."""
 
@@ -143,7 +144,7 @@ async def page(
     *,
     limit: int,
     after: Place | None = None,
-    status: request.Status | None = None,
+    status: vocabulary.Status | None = None,
 ) -> list[request.PaymentRequest]:
     """Return the application's requests, newest first, after a place.
 
@@ -156,7 +157,7 @@ async def page(
     return [read_row(row) for row in rows]
 
 
-def page_sql(after: Place | None, status: request.Status | None) -> str:
+def page_sql(after: Place | None, status: vocabulary.Status | None) -> str:
     """Return the statement of a page."""
     sql = f"{SELECT} AND r.app_id = :app_id"
     if after:
@@ -221,7 +222,7 @@ def read_row(row: database.Row) -> request.PaymentRequest:
         payable=bool(row["payable"]),
         volume=row["volume_billions"] * tables.BILLION + row["volume_rest"],
         raised=row["raised_billions"] * tables.BILLION + row["raised_rest"],
-        delivers=request.DeliveryKind(row["delivery"]) if row["delivery"] else None,
+        delivers=vocabulary.DeliveryKind(row["delivery"]) if row["delivery"] else None,
         codes_count=row["codes_count"],
         codes_skipped=row["codes_skipped"],
     )
@@ -254,7 +255,7 @@ def _terms_of(*values: Any) -> request.Terms:
     row = dict(zip(TERMS, values, strict=True))
     url = row["webhook_url"]
     return request.Terms(
-        kind=request.Kind(row["expiration_type"]),
+        kind=vocabulary.Kind(row["expiration_type"]),
         product=request.Product(
             row["name"], row["description"], row["long_description"], row["image_url"]
         ),
@@ -272,6 +273,7 @@ def _terms_of(*values: Any) -> request.Terms:
         max_quantity=row["max_quantity"],
         thanks=row["thanks"],
         keep_url=row["keep_url"],
+        shop=row["shop"],
     )
 
 
@@ -326,20 +328,21 @@ def _row(request: request.PaymentRequest) -> dict[str, Any]:
         "max_quantity": terms.max_quantity,
         "thanks": terms.thanks,
         "keep_url": terms.keep_url,
+        "shop": terms.shop,
     }
 
 
-def _read_choice(text: str | None) -> request.AmountChoice | None:
+def _read_choice(text: str | None) -> parts.AmountChoice[int] | None:
     """Read the amounts to choose from JSON."""
     if text is None:
         return None
     kept = exact_json.loads(text)
-    return request.AmountChoice(kept["minimum"], tuple(kept["suggested"]), kept["maximum"])
+    return parts.AmountChoice(kept["minimum"], tuple(kept["suggested"]), kept["maximum"])
 
 
-def _events(row: database.Row) -> tuple[request.WebhookEvent, ...] | None:
+def _events(row: database.Row) -> tuple[vocabulary.WebhookEvent, ...] | None:
     text = row["webhook_events"]
-    return None if text is None else tuple(map(request.WebhookEvent, exact_json.loads(text)))
+    return None if text is None else tuple(map(vocabulary.WebhookEvent, exact_json.loads(text)))
 
 
 def write_receivers(receivers: Iterable[request.Receiver]) -> str:
@@ -380,11 +383,11 @@ def _seller(text: str) -> request.SellerProfile:
 # The same rule as `PaymentRequest.status`: a test compares the two.
 STATUS = f"""
     CASE WHEN r.remaining_units = 0 AND r.reserved_units = 0
-              THEN CASE r.expiration_type WHEN 'limit' THEN '{request.Status.SOLD_OUT}'
-                   ELSE '{request.Status.COMPLETED}' END
-         WHEN r.expires_at <= :now THEN '{request.Status.EXPIRED}'
-         WHEN r.enabled_at > :now THEN '{request.Status.SCHEDULED}'
-         ELSE '{request.Status.ACTIVE}' END
+              THEN CASE r.expiration_type WHEN 'limit' THEN '{vocabulary.Status.SOLD_OUT}'
+                   ELSE '{vocabulary.Status.COMPLETED}' END
+         WHEN r.expires_at <= :now THEN '{vocabulary.Status.EXPIRED}'
+         WHEN r.enabled_at > :now THEN '{vocabulary.Status.SCHEDULED}'
+         ELSE '{vocabulary.Status.ACTIVE}' END
 """
 # It has no condition on times, because SQLite would then use the index by time.
 IN_STATUS = f"r.stage = :status AND {STATUS} = :status"

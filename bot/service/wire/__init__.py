@@ -1,1 +1,1 @@
-"""The interface's JSON: bodies into the model, the model into answers."""
+"""Between the interface and the service's types: from its bodies, to its answers."""

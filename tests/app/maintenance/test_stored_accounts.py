@@ -10,7 +10,7 @@ from bot.chat.store import seller_rows
 from bot.core.database.database import Transaction
 from bot.core.database.vault import Vault
 from bot.core.errors import BotError
-from bot.service.payouts.payout_account import BANK, LIGHTNING
+from bot.interface.vocabulary import BANK, LIGHTNING
 from tests.support.real_rails import SECRET, TO_ANNA, connect
 from tests.support.service_harness import KEY, NOON, ServiceHarness
 

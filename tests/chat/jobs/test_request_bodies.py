@@ -14,7 +14,7 @@ from bot.chat.model.request_spec import AmountChoice, RequestSpec, Share
 from bot.chat.store.link_rows import CREATING, PaymentLink
 from bot.core import exact_json
 from bot.core.net.request_body import MAX_BODY
-from bot.service.wire.body_schemas import CreateBody
+from bot.interface.bodies import CreateBody
 
 NOW = 1_800_000_000_000
 ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")

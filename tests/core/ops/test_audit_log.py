@@ -21,10 +21,10 @@ from bot.core.database.database import Database, Transaction
 from bot.core.database.vault import Vault
 from bot.core.ops import audit
 from bot.core.ops.audit import Line
+from bot.interface.bodies import EditBody
 from bot.service.notifications import notification_queues
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.requests import applications
-from bot.service.wire.body_schemas import EditBody
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.databases import SQLITE
 from tests.support.machine_faults import locked

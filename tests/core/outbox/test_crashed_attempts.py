@@ -18,8 +18,8 @@ from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import CRASHED, QueueHandler, Worker
 from bot.core.text.translations import t
+from bot.interface.vocabulary import NotificationState
 from bot.service.notifications import notification_rows
-from bot.service.notifications.notification import NotificationState
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.webhooks import WebhookSender
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer

@@ -13,8 +13,8 @@ from bot.chat.forms.typed_text import read_email
 from bot.core.errors import ConfigProblem, MailRefused
 from bot.core.net.mail import parse_sender
 from bot.core.text.contacts import ascii_address, check_contact
+from bot.interface.fields import Email
 from bot.service.checkouts.order import check_payer_data
-from bot.service.wire.field_types import Email
 from tests.support.letters import letter
 
 SENT = {

@@ -36,8 +36,8 @@ BEYOND = tuple(
         r"receivers: must add up to (the first suggestion|the minimum) of amountChoice",
         r"priceBeforeDiscount: does not go together with amountChoice",
         # Bytes, and keys at any depth.
-        r"notifications\.webhook\.customParameters: is larger than 8192 bytes",
-        r"notifications\.webhook\.customParameters: has control characters in a key",
+        r"(notifications\.webhook\.customParameters|shop): is larger than 8192 bytes",
+        r"(notifications\.webhook\.customParameters|shop): has control characters in a key",
         # RFC 3986 takes hosts that DNS does not; addresses may have characters beyond its ASCII.
         r"[\w.]+: (The webhook address )?has no valid host( or port)?",
         r"(seller\.contact|keepUrl): (is no address.*|may not carry a user name or password)",

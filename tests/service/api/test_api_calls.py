@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from bot.core import exact_json
-from bot.service.requests import applications
-from bot.service.wire.answer_schemas import (
+from bot.interface.answers import (
     PaymentList,
     PublicAnswer,
     RequestAnswer,
     RequestList,
     StatsAnswer,
 )
+from bot.service.requests import applications
 from tests.support.service_harness import (
     DROP,
     HOOK,

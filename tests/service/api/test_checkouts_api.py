@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.ops import audit
+from bot.interface.answers import CheckoutAnswer
 from bot.service.requests import applications
-from bot.service.wire.goods_and_payouts import CheckoutAnswer
 from tests.support.service_harness import ServiceHarness, headers_of, refusal_code
 
 if TYPE_CHECKING:

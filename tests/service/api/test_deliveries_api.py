@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from bot.core.outbox import outbox
+from bot.interface.answers import DeliveryAnswer, DeliveryItem, DeliveryList
 from bot.service.notifications import notification_rows
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.requests import applications
-from bot.service.wire.answer_schemas import DeliveryAnswer, DeliveryItem, DeliveryList
 from tests.support.databases import SQLITE
 from tests.support.service_harness import (
     LOOPBACK,

@@ -198,9 +198,9 @@ async def test_it_lists_updates_and_deletes(sdk: Sdk, service: ServiceHarness) -
     for request_id in (drop, gift):
         answer = await sdk.delete(request_id)
         assert (answer.status_code, answer.content) == (200, b"")
-        # It takes an empty answer for `{}` by this header alone, and parses by the content type.
+        # It takes an empty answer for `{}` by this header alone; others go by its type.
         assert answer.headers["content-length"] == "0"
-        assert "content-type" not in answer.headers
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert (await sdk.list()).json() == {"items": []}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.service.payouts.payout_account import BANK
+from bot.interface.vocabulary import BANK
 from bot.service.requests import applications, idempotency
 from tests.support.goods import ALBUM, FILES_PATH
 from tests.support.real_rails import (

@@ -10,10 +10,9 @@ import jsonschema_rs
 import pytest
 from starlette.requests import Request
 
-from bot.core.errors import StorageError
+from bot.core.errors import Internal, StorageError
 from bot.core.ops import readiness
 from bot.service.http import responses
-from bot.service.http.responses import Internal
 from bot.service.pages.site_routes import brief
 from tests.support.service_harness import NEW, ServiceHarness
 
@@ -43,6 +42,7 @@ async def test_states_and_kinds_keep_their_published_names_and_descriptions(
             " word; it\nmay hold no unit, and then is OVERSOLD where none is left once it's"
             " confirmed."
         ),
+        "Currency": "Codes of ISO 4217 that are in use, and others that sellers price in.",
         "DeliveryKind": "What a payer gets after payment.",
         "DeliveryProgress": "Whether a payer has everything that was bought.",
         "DeliveryState": (
@@ -122,12 +122,43 @@ async def test_answers_leave_out_what_was_not_given(service: ServiceHarness) -> 
     assert shapes["RequestItem"]["properties"]["expiresAt"]["type"] == "integer"
 
 
-async def test_an_empty_answer_has_no_content(service: ServiceHarness) -> None:
+async def test_an_empty_answer_has_a_type_that_may_be_empty(service: ServiceHarness) -> None:
     made = await service.create()
     gone = await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
-    assert (gone.content, "content-type" in gone.headers) == (b"", False)
-    said = operations_of(await document(service))["deletePaymentRequest"]["responses"]["200"]
-    assert set(said) == {"description"}
+    assert (gone.content, gone.headers["content-type"]) == (b"", "text/plain; charset=utf-8")
+    calls = operations_of(await document(service))
+    for name in ("deletePaymentRequest", "removePayoutAccount"):
+        said = calls[name]["responses"]["200"]["content"]
+        assert said == {"text/plain": {"schema": {"type": "string", "maxLength": 0}}}
+
+
+async def test_no_schema_is_a_bare_choice(service: ServiceHarness) -> None:
+    """Generators of clients make a class without fields of one."""
+    for name, shape in (await document(service))["components"]["schemas"].items():
+        assert not {"anyOf", "oneOf"} & shape.keys(), name
+
+
+async def test_currencies_are_listed_once(service: ServiceHarness) -> None:
+    spec = await document(service)
+    assert json.dumps(spec).count('"KWD"') == 1
+    create = spec["components"]["schemas"]["CreateBody"]["properties"]
+    fields = [name for name in create if name.startswith("currency") or "Currency" in name]
+    for name in (*fields, "denominatedIn"):
+        assert create[name]["anyOf"][0] == {"$ref": "#/components/schemas/Currency"}
+
+
+async def test_every_tag_is_declared_and_described(service: ServiceHarness) -> None:
+    spec = await document(service)
+    used = {tag for call in operations_of(spec).values() for tag in call["tags"]}
+    assert {one["name"] for one in spec["tags"]} == used
+    assert all(one["description"] for one in spec["tags"])
+
+
+@pytest.mark.parametrize("path", ["/docs", "/openapi.json"])
+async def test_the_document_answers_head(service: ServiceHarness, path: str) -> None:
+    whole, head = await service.anyone.get(path), await service.anyone.head(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == whole.headers["content-type"]
 
 
 async def test_answers_that_ask_to_wait_have_retry_after(service: ServiceHarness) -> None:

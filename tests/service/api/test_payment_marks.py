@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.ops import audit
+from bot.interface.answers import MarkedPaymentAnswer
 from bot.service.requests import applications
-from bot.service.wire.answer_schemas import MarkedPaymentAnswer
 from tests.support.service_harness import (
     DROP,
     NOON_ISO,

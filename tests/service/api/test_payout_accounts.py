@@ -11,9 +11,9 @@ import pytest
 
 from bot.core.database.vault import Vault
 from bot.core.ops import audit
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.http import rate_limits
 from bot.service.payouts import account_rows, payout_accounts
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from bot.service.payouts.payout_accounts import Payouts
 from bot.service.rails.rail import Rails
 from bot.service.requests import applications

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import claiming
 from bot.service.checkouts.checkout import Settlement
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.payments import settling
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from tests.service.rails.test_accounts import SEPA
 from tests.support.http_messages import HttpRequest
 from tests.support.real_rails import (
@@ -66,7 +66,9 @@ def check_answer(spec: dict[str, Any], answer: httpx.Response) -> str:
     ]
     operation, status = spec["paths"][path][method], str(answer.status_code)
     documented = operation["responses"][status]
-    assert bool(answer.content) == ("content" in documented)
+    (kind,) = documented.get("content", {"": None})
+    assert answer.headers.get("content-type", "").partition(";")[0] == kind
+    assert bool(answer.content) == (kind == "application/json")
     if answer.content:
         check(spec, documented["content"], answer.json())
     return f"{operation['operationId']} {status}"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.payouts import account_rows
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from bot.service.requests import applications
 from tests.support.real_rails import ACCOUNTS_PATH, TO_ANNA, connect
 from tests.support.service_harness import (

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bot.core.errors import NotFound, NotPayable, WrongState
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import checkout_rows, claiming, inventory
 from bot.service.checkouts.checkout import UNKNOWN_HOLDER, Checkout, Holder
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from bot.service.rails.rail import Arrived, SandboxScenario, Unavailable
 from tests.support.checkout_steps import begin, found, hear, open_due, units
 from tests.support.real_rails import CLAIMS, EUROS, RESERVATION, ScriptedRail, open_annas_service

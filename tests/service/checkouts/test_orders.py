@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from bot.core.errors import InvalidBody
 from bot.core.money import amounts
+from bot.interface.parts import AmountChoice
+from bot.interface.vocabulary import Kind
 from bot.service.checkouts.order import (
     ONE,
     Order,
@@ -21,7 +23,7 @@ from bot.service.checkouts.order import (
     split_amount,
     unsure_share,
 )
-from bot.service.requests.request import AmountChoice, Kind, Product, Receiver, Terms
+from bot.service.requests.request import Product, Receiver, Terms
 
 BILLION_USD = 100_000_000_000
 terms_of = partial(Terms, Kind.LIMIT, Product("Coffee"))

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_MINOR, exponent
+from bot.interface.vocabulary import Kind
 from bot.service.checkouts import order
-from bot.service.requests.request import ExchangeRate, Kind, Product, Quote, Receiver, Terms
+from bot.service.requests.request import ExchangeRate, Product, Quote, Receiver, Terms
 from tests.support.paths import ROOT
 
 AT = 1_800_000_000_000

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bot.core.errors import WrongState
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import claiming
 from bot.service.checkouts.checkout import Checkout
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from bot.service.rails.rail import Arrived
 from tests.support.checkout_steps import begin, found, hear, open_due, state_of, units
 from tests.support.real_rails import EUROS, ScriptedRail, open_annas_service

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from bot.service.goods.contents import LONGEST_CODE, MOST_CODES, CodeFile, CodesProblem, check_codes
+from bot.interface.code_lists import LONGEST_CODE, MOST_CODES, CodesProblem, check_codes
+from bot.service.goods.contents import CodeFile
 
 SECRET = "AAAA-1111"
 

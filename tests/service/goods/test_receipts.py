@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.net.rates import Rate
+from bot.interface.answers import ReceiptAnswer
 from bot.service.goods import files
-from bot.service.wire.goods_and_payouts import ReceiptAnswer
 from tests.support.goods import buy, buy_units, delivered, random_bytes, receipt, upload, uploaded
 from tests.support.service_harness import (
     DROP,

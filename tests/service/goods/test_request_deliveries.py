@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.interface.answers import PublicAnswer, RequestAnswer, RequestList
 from bot.service.goods import contents
-from bot.service.http.openapi import OWNER
+from bot.service.http.call_inputs import OWNER
 from bot.service.requests import applications
-from bot.service.wire.answer_schemas import PublicAnswer, RequestAnswer, RequestList
 from tests.support.goods import ALBUM, buy, delivered, uploaded
 from tests.support.service_harness import (
     DROP,

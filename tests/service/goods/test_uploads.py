@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bot.core.net import request_body
+from bot.interface.answers import FileAnswer
 from bot.service.goods import files
 from bot.service.goods.files import AT_ONCE, MOST_BYTES
-from bot.service.http.openapi import OWNER
+from bot.service.http.call_inputs import OWNER
 from bot.service.requests import applications
-from bot.service.wire.goods_and_payouts import FileAnswer
 from tests.support.goods import ALBUM, FILES_PATH, random_bytes, upload, uploaded
 from tests.support.service_harness import (
     NEW,

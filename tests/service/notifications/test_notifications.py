@@ -12,9 +12,10 @@ from bot.core import exact_json
 from bot.core.database.database import Row, Transaction
 from bot.core.errors import NotFound
 from bot.core.outbox import outbox
+from bot.interface.vocabulary import NotificationState
 from bot.service.checkouts.checkout import Settlement
 from bot.service.notifications import notification_queues, notification_rows
-from bot.service.notifications.notification import Attempt, NotificationState
+from bot.service.notifications.notification import Attempt
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.recipients import MAILS
 from bot.service.notifications.webhooks import WebhookSender

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core import exact_json
+from bot.interface.events import WebhookEvent
 from bot.service.notifications.letter_texts import LetterOrigin, LetterTarget, payment_letter
-from bot.service.wire import json_answers
-from bot.service.wire.answer_schemas import WebhookEvent
+from bot.service.wire import to_answers
 from tests.support.letters import PAY, SENDER, letter
 from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
 
@@ -119,7 +119,7 @@ def test_a_summary_has_orders_on_one_line_and_asks_once_for_codes() -> None:
 
 def event(**changes: Any) -> dict[str, Any]:
     report = replace(WEBHOOK_REPORT, transaction_id="0" * 24, **changes)
-    body: dict[str, Any] = exact_json.loads(json_answers.event(report).decode())
+    body: dict[str, Any] = exact_json.loads(to_answers.event(report).json_text())
     WebhookEvent.model_validate(body)
     return body
 

@@ -9,6 +9,7 @@ import pytest
 
 from bot.core.database.database import Transaction
 from bot.core.text import contacts
+from bot.interface.vocabulary import PayerField
 from bot.service.notifications import (
     notification,
     notification_queues,
@@ -19,7 +20,7 @@ from bot.service.notifications.payer_letters import DAY, OF_TEST_MONEY, TO_ALL, 
 from bot.service.notifications.recipients import UNSUBSCRIBED
 from bot.service.rails.sandbox import DELAY
 from bot.service.requests import request_rows
-from bot.service.requests.request import PayerField, Payment, Quote
+from bot.service.requests.request import Payment, Quote
 from tests.support.checkout_steps import ONE, RESERVATION, hear
 from tests.support.consent_letters import link, plain
 from tests.support.payer_receipts import KEY, PAYER, WORDS, ReceiptHarness, open_receipt_harness

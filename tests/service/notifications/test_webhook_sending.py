@@ -15,11 +15,11 @@ from bot.core.database.database import Transaction
 from bot.core.database.vault import Vault
 from bot.core.net.http_client import AppTransport, HttpClient
 from bot.core.net.webhook_addresses import AllowList
+from bot.interface.events import WebhookEvent
 from bot.service.app import create_app
 from bot.service.notifications import notification_queues, outcomes, webhooks
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.requests import applications
-from bot.service.wire.answer_schemas import WebhookEvent
 from tests.support.http_messages import HttpRequest
 from tests.support.service_harness import (
     DROP,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bot.service.checkouts.checkout import Checkout, CheckoutState
+from bot.interface.vocabulary import CheckoutState
+from bot.service.checkouts.checkout import SETTLED, Checkout
 from bot.service.pages import checkout_values
 from bot.service.pages.page_texts import Locale, TimedText
 from bot.service.requests.request import PaymentState
@@ -151,7 +152,7 @@ def test_too_little_money_is_said_and_nothing_more_is_asked_for() -> None:
         (tap(**PAST), "page-sent-tap"),
         (lightning(), None),
         (lightning(**PAST), None),
-        *((bank(state), None) for state in CheckoutState if state.is_settled),
+        *((bank(state), None) for state in SETTLED),
         (bank(CheckoutState.CLAIMED), None),
         (bank(CheckoutState.CANCELLED), None),
     ],

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.errors import FieldProblem, InvalidBody
+from bot.interface.parts import AmountChoice
+from bot.interface.vocabulary import Kind
 from bot.service.checkouts.order import AMOUNT, TOO_LARGE, TOO_SMALL
 from bot.service.pages.payer_form import (
     AmountProblem,
@@ -18,7 +20,7 @@ from bot.service.pages.payer_form import (
     with_amount_problem,
     write_amount,
 )
-from bot.service.requests.request import AmountChoice, Kind, Product, Receiver, Terms
+from bot.service.requests.request import Product, Receiver, Terms
 from tests.support.real_rails import OWNER, ScriptedRail, connect, open_real_service
 from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, form_token, only_problem
 
@@ -33,7 +35,7 @@ CHOICE: dict[str, Any] = {
 EUROS = AmountChoice(300, (500, 1000, 2000), 200_000)
 
 
-def terms(choice: AmountChoice | None = EUROS, currency: str = "EUR", **more: Any) -> Terms:
+def terms(choice: AmountChoice[int] | None = EUROS, currency: str = "EUR", **more: Any) -> Terms:
     price = choice.first if choice else 500
     return Terms(
         Kind.NEVER, Product("Tea"), (Receiver("a", price),), currency, choice=choice, **more

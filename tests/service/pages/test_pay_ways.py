@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from bot.interface.parts import AmountChoice
 from bot.service.checkouts.paying import Way
 from bot.service.pages import page_values
 from bot.service.pages.page_texts import Locale
-from bot.service.requests.request import UNPRICED, AmountChoice, Units
+from bot.service.requests.request import UNPRICED, Units
 from tests.support.drawn_checkouts import request, way
 
 ENGLISH = Locale("en", "en")

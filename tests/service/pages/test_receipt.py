@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bot.interface.vocabulary import PayerField
 from bot.service.checkouts import order
-from bot.service.requests.request import PayerField
 from tests.support.service_harness import REQUESTS_PATH, URL, ServiceHarness
 
 ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}

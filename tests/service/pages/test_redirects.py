@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import claiming
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from bot.service.rails.rail import Arrived
 from tests.support.checkout_steps import begun, hear
 from tests.support.goods import uploaded

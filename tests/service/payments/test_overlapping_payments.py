@@ -12,8 +12,9 @@ import pytest
 from bot.core.database.database import Transaction
 from bot.core.errors import NotFound, NotPayable
 from bot.core.net.webhook_addresses import AllowList
+from bot.interface.vocabulary import CheckoutState
 from bot.service.checkouts import checkout_rows, claiming, inventory, paying
-from bot.service.checkouts.checkout import CheckoutState, Holder, Settlement
+from bot.service.checkouts.checkout import Holder, Settlement
 from bot.service.checkouts.paying import PaymentForm
 from bot.service.payments import settling
 from bot.service.payouts import account_rows, payout_accounts

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from bot.core import exact_json
+from bot.interface.answers import DeliveryItem, PaymentAnswer
+from bot.interface.events import ClaimEvent, WebhookEvent
+from bot.interface.vocabulary import BANK
 from bot.service.checkouts import checkout_rows, claiming
 from bot.service.checkouts.checkout import Holder, Settlement
 from bot.service.notifications.notification_queues import WEBHOOKS
 from bot.service.notifications.webhooks import WebhookSender
 from bot.service.payments import settling
-from bot.service.payouts.payout_account import BANK
 from bot.service.rails.rail import SandboxScenario
-from bot.service.wire import json_answers
-from bot.service.wire.answer_schemas import ClaimEvent, DeliveryItem, PaymentAnswer, WebhookEvent
+from bot.service.wire import to_answers
 from tests.support.checkout_steps import begin
 from tests.support.real_rails import TO_ANNA, connect, make_bank, open_real_service
 from tests.support.service_harness import (
@@ -71,7 +72,7 @@ async def bodies(service: ServiceHarness) -> list[dict[str, Any]]:
     """Return the bodies of the queued webhooks as they will be sent."""
     rows = await service.db.query("SELECT body FROM outbox WHERE queue = 'webhooks' ORDER BY id")
     return [
-        exact_json.loads(json_answers.event(WEBHOOKS.decode(row["body"])).decode()) for row in rows
+        exact_json.loads(to_answers.event(WEBHOOKS.decode(row["body"])).json_text()) for row in rows
     ]
 
 

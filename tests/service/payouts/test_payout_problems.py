@@ -8,8 +8,8 @@ from pathlib import Path
 from bot.chat.forms.seller_texts import refusal_text
 from bot.core.errors import FieldProblem
 from bot.core.text import translations
+from bot.interface.vocabulary import DetailError
 from bot.service.payouts import payout_account
-from bot.service.payouts.payout_account import DetailError
 
 SERVICE = Path(payout_account.__file__).parents[1]
 WORDS = "words of the service"

@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import checkout, inventory
 from bot.service.payouts import payout_accounts
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from tests.support.real_rails import ACCOUNTS_PATH, TO_ANNA, connect
 from tests.support.service_harness import ServiceHarness
 

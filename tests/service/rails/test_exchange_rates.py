@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from bot.core.errors import MoneyError
 from bot.core.money import amounts
+from bot.interface.vocabulary import Kind
 from bot.service.checkouts import order
 from bot.service.rails import exchange_rates
 from bot.service.rails.exchange_rates import Exchange, SandboxExchange
-from bot.service.requests.request import ExchangeRate, Kind, Product, Receiver, Terms
+from bot.service.requests.request import ExchangeRate, Product, Receiver, Terms
 
 FILE = Path(exchange_rates.__file__).with_name("rates.json")
 TABLE = json.loads(FILE.read_text("utf-8"))

@@ -10,9 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bot.core.money import amounts
+from bot.interface.vocabulary import Kind
 from bot.service.checkouts import order
 from bot.service.rails.exchange_rates import StoredRates
-from bot.service.requests.request import Kind, Product, Receiver, Terms
+from bot.service.requests.request import Product, Receiver, Terms
 
 PRICES = st.decimals(Decimal("0.01"), Decimal(10) ** 12, places=6)
 

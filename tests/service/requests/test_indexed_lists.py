@@ -15,11 +15,11 @@ from bench import million
 from bot.core.database.database import Database
 from bot.core.database.opening import open_database
 from bot.core.database.vault import Vault
+from bot.interface.vocabulary import Status
 from bot.service.app import create_app
 from bot.service.goods import fulfillment
 from bot.service.payments import payment_rows
 from bot.service.requests import applications, request_rows
-from bot.service.requests.request import Status
 from tests.support.databases import SQLITE
 from tests.support.empty_database import open_in
 from tests.support.list_indexes import indexes_of

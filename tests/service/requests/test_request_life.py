@@ -11,16 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.errors import InvalidBody, NotEnoughUnits, NotLimited
+from bot.interface.vocabulary import Kind, Status
 from bot.service.checkouts import order
 from bot.service.requests import changes
 from bot.service.requests.changes import Creation, Edit
 from bot.service.requests.request import (
     RESERVED,
-    Kind,
     PaymentRequest,
     Product,
     Receiver,
-    Status,
     Terms,
     Units,
     Webhook,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from bot.core.database.vault import Vault
+from bot.interface.vocabulary import Status
 from bot.service.requests import applications, request_rows
-from bot.service.requests.request import Status
 from tests.support.empty_database import open_in
 from tests.support.service_harness import NOON
 from tests.support.service_rows import insert_every_combination

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.service.requests.request import AmountChoice
-from bot.service.wire import body_parsing
-from bot.service.wire.answer_schemas import PublicAnswer, RequestAnswer, RequestList
+from bot.interface.answers import PublicAnswer, RequestAnswer, RequestList
+from bot.interface.parts import AmountChoice
 from tests.support.service_harness import (
     NEW,
     REQUESTS_PATH,
@@ -17,7 +16,7 @@ from tests.support.service_harness import (
     refusal_code,
     refused_fields,
 )
-from tests.support.wire_bodies import NOW, body, refused
+from tests.support.wire_bodies import body, read_create, refused
 
 TO_ALICE_AND_BOB = [
     {"sendAmount": 6, "destination": "alice"},
@@ -42,10 +41,10 @@ TO_ALICE_AND_BOB = [
     ],
 )
 def test_a_choice_is_read_with_the_smallest_suggestion_as_its_minimum(
-    choice: dict[str, Any], read: AmountChoice
+    choice: dict[str, Any], read: AmountChoice[int]
 ) -> None:
     """The suggestions keep their order: the first one is the price."""
-    assert body_parsing.read_create(body(amountChoice=choice), NOW).terms.choice == read
+    assert read_create(body(amountChoice=choice)).terms.choice == read
 
 
 @pytest.mark.parametrize(

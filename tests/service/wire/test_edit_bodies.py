@@ -7,8 +7,7 @@ from decimal import Decimal
 import pytest
 
 from bot.service.requests.changes import Edit
-from bot.service.wire import body_parsing
-from tests.support.wire_bodies import NOW, refused
+from tests.support.wire_bodies import NOW, read_edit, refused
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,7 @@ from tests.support.wire_bodies import NOW, refused
     ],
 )
 def test_an_edit_has_only_the_fields_of_its_body(text: str, edit: Edit) -> None:
-    assert body_parsing.read_edit(text, NOW) == edit
+    assert read_edit(text) == edit
 
 
 @pytest.mark.parametrize(

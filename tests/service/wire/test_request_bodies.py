@@ -14,16 +14,17 @@ from hypothesis import strategies as st
 from bot.core import exact_json
 from bot.core.errors import InvalidBody
 from bot.core.exact_json import canonical
-from bot.service.requests.request import Kind, Product, Receiver, Webhook
-from bot.service.wire import body_parsing
-from bot.service.wire.body_parsing import read_json
-from bot.service.wire.field_types import iso
+from bot.interface import refusals
+from bot.interface.fields import iso
+from bot.interface.vocabulary import Kind
+from bot.service.http.call_inputs import read_object
+from bot.service.requests.request import Product, Receiver, Webhook
 from tests.support.service_harness import NEW
-from tests.support.wire_bodies import NOW, body, refused, webhook
+from tests.support.wire_bodies import NOW, body, read_create, read_edit, refused, webhook
 
 
 def test_every_field_of_create_is_read() -> None:
-    creation = body_parsing.read_create(
+    creation = read_create(
         body(
             product={
                 "name": "Coffee",
@@ -51,7 +52,6 @@ def test_every_field_of_create_is_read() -> None:
             expirationInSeconds=60,
             enabledAt="2027-01-15T10:00:00+02:00",
         ),
-        NOW,
     )
     terms = creation.terms
     assert terms.kind is Kind.LIMIT
@@ -73,13 +73,13 @@ def test_every_spelling_of_the_currencies_is_the_same() -> None:
     for denomination in ("denominationCurrencyCode", "denominatedIn", "currency"):
         for instrument in ("instrumentCurrencyCode", "currencyCode"):
             spelled = exact_json.dumps(other | {instrument: "BSV", denomination: "USD"})
-            terms = body_parsing.read_create(spelled, NOW).terms
+            terms = read_create(spelled).terms
             assert (terms.instrument, terms.denomination) == ("BSV", "USD")
     assert refused(exact_json.dumps(other)) == {"instrumentCurrencyCode": "is required"}
     assert refused(exact_json.dumps(other | {"currency": "USD"})) == {
         "instrumentCurrencyCode": "is required"
     }
-    assert body_parsing.read_create(body(currencyCode="USD"), NOW).terms.instrument == "USD"
+    assert read_create(body(currencyCode="USD")).terms.instrument == "USD"
 
 
 def test_spellings_that_differ_are_refused_by_the_later_ones_name() -> None:
@@ -98,9 +98,9 @@ def test_spellings_that_differ_are_refused_by_the_later_ones_name() -> None:
 
 
 def test_only_the_default_payment_method_of_handcash_is_taken() -> None:
-    plain = body_parsing.read_create(body(), NOW)
-    assert body_parsing.read_create(body(paymentMethods=["onChain"]), NOW) == plain
-    assert body_parsing.read_create(body(paymentMethods=None), NOW) == plain
+    plain = read_create(body())
+    assert read_create(body(paymentMethods=["onChain"])) == plain
+    assert read_create(body(paymentMethods=None)) == plain
     assert refused(body(paymentMethods=["externalPaymentProcessor"])) == {
         "paymentMethods.0": "must be onChain: 'externalPaymentProcessor' is no payment method"
         " of this service"
@@ -110,7 +110,7 @@ def test_only_the_default_payment_method_of_handcash_is_taken() -> None:
 @pytest.mark.parametrize("text", ["one\ntwo", "one\r\n\r\ntwo\n"])
 def test_descriptions_keep_their_line_breaks(text: str) -> None:
     product = {"name": "x", "description": text, "longDescription": text}
-    terms = body_parsing.read_create(body(product=product), NOW).terms
+    terms = read_create(body(product=product)).terms
     assert (terms.product.description, terms.product.long_description) == (text, text)
 
 
@@ -118,7 +118,7 @@ def test_null_for_an_optional_field_means_that_it_is_left_out() -> None:
     nulls = dict.fromkeys(
         ("redirectUrl", "notifications", "requestedUserData", "totalUnits", "enabledAt")
     )
-    assert body_parsing.read_create(body(**nulls), NOW) == body_parsing.read_create(body(), NOW)
+    assert read_create(body(**nulls)) == read_create(body())
 
 
 RECEIVER = {"sendAmount": 5, "destination": "alice"}
@@ -260,24 +260,24 @@ def test_an_absurd_amount_is_refused_quickly(number: str) -> None:
 @pytest.mark.parametrize(("number", "minor"), [("5.00", 500), ("5e0", 500), ("0.29", 29)])
 def test_amounts_are_exact(number: str, minor: int) -> None:
     text = body().replace('"sendAmount":5', f'"sendAmount":{number}')
-    assert body_parsing.read_create(text, NOW).terms.amount == minor
+    assert read_create(text).terms.amount == minor
 
 
 def test_json_has_one_kind_of_number() -> None:
     text = body(expirationType="limit")[:-1] + ',"totalUnits":5.0}'
-    assert body_parsing.read_create(text, NOW).total_units == 5
+    assert read_create(text).total_units == 5
 
 
 def test_a_refusal_names_many_fields_but_not_thousands() -> None:
     unknown = {f"x{number}": 1 for number in range(3000)}
-    assert len(refused(body(**unknown))) == body_parsing.MAX_PROBLEMS
-    assert max(map(len, refused(body(**{"y" * 9000: 1})))) == body_parsing.MAX_NAME
+    assert len(refused(body(**unknown))) == refusals.MAX_PROBLEMS
+    assert max(map(len, refused(body(**{"y" * 9000: 1})))) == refusals.MAX_FIELD
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=9))
 def test_any_json_of_custom_parameters_comes_back_as_it_was(value: Any) -> None:
     parameters = {"value": value}
-    read = body_parsing.read_create(body(notifications=webhook(parameters)), NOW).terms.webhook
+    read = read_create(body(notifications=webhook(parameters))).terms.webhook
     assert read is not None
     assert json.loads(read.custom_parameters or "") == parameters
 
@@ -310,7 +310,7 @@ def test_no_body_is_a_bug(fields: dict[str, Any], edit: bool) -> None:  # noqa: 
     text = exact_json.dumps(fields if edit else NEW | fields)
     named = None
     try:
-        body_parsing.read_edit(text, NOW) if edit else body_parsing.read_create(text, NOW)
+        read_edit(text) if edit else read_create(text)
     except InvalidBody as refusal:
         named = [one.field for one in refusal.info]
     assert named != []
@@ -318,7 +318,7 @@ def test_no_body_is_a_bug(fields: dict[str, Any], edit: bool) -> None:  # noqa: 
 
 def test_equal_bodies_have_one_canonical_text() -> None:
     one, other = '{"a": [1.0, {"c": 1, "b": 2}], "d": null}', '{"d":null,"a":[1.0,{"b":2,"c":1}]}'
-    assert canonical(read_json(one)) == canonical(read_json(other))
+    assert canonical(read_object(one)) == canonical(read_object(other))
 
 
 def test_times_are_written_as_javascript_writes_them() -> None:
@@ -331,5 +331,5 @@ def test_duplicate_names_are_found_in_linear_time() -> None:
     names = [*map(str, range(30_000)), "29999"]
     began = time.process_time()
     with pytest.raises(InvalidBody, match="The field '29999' is given twice"):
-        read_json("{" + ",".join(f'"{name}":1' for name in names) + "}")
+        read_object("{" + ",".join(f'"{name}":1' for name in names) + "}")
     assert time.process_time() - began < 1

@@ -10,8 +10,7 @@ from bot.core import exact_json
 from bot.core.brand import COLOURS
 from bot.service.requests.changes import Edit, SellerEdit
 from bot.service.requests.request import SellerProfile
-from bot.service.wire import body_parsing
-from tests.support.wire_bodies import NOW, body, refused
+from tests.support.wire_bodies import body, read_create, read_edit, refused
 
 WHOLE = {
     "name": "Anna's Bakery",
@@ -23,11 +22,11 @@ WHOLE = {
 
 
 def seller_of(**fields: Any) -> SellerProfile | None:
-    return body_parsing.read_create(body(seller={"name": "Anna"} | fields), NOW).terms.seller
+    return read_create(body(seller={"name": "Anna"} | fields)).terms.seller
 
 
 def edit_of(seller: Any) -> Any:
-    return body_parsing.read_edit(exact_json.dumps({"seller": seller}), NOW).seller
+    return read_edit(exact_json.dumps({"seller": seller})).seller
 
 
 def test_every_field_is_read() -> None:
@@ -42,8 +41,8 @@ def test_every_field_is_read() -> None:
 
 def test_only_the_name_is_needed() -> None:
     assert seller_of(contact=None, imageUrl=None) == SellerProfile("Anna")
-    assert body_parsing.read_create(body(seller=None), NOW).terms.seller is None
-    assert body_parsing.read_create(body(), NOW).terms.seller is None
+    assert read_create(body(seller=None)).terms.seller is None
+    assert read_create(body()).terms.seller is None
 
 
 @pytest.mark.parametrize(
@@ -134,8 +133,8 @@ def test_the_longest_values_are_taken() -> None:
 
 
 def test_an_edit_has_only_the_fields_of_its_body() -> None:
-    assert body_parsing.read_edit('{"seller":null}', NOW) == Edit(seller=None)
-    assert body_parsing.read_edit('{"seller":{}}', NOW) == Edit(seller=SellerEdit())
+    assert read_edit('{"seller":null}') == Edit(seller=None)
+    assert read_edit('{"seller":{}}') == Edit(seller=SellerEdit())
     assert edit_of({"name": "Anna"}) == SellerEdit(name="Anna")
     assert edit_of({"accentColor": "red", "contact": None}) == SellerEdit(
         accent="red", contact=None

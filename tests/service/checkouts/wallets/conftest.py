@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.service.payouts.payout_account import BANK, LIGHTNING
+from bot.interface.vocabulary import BANK, LIGHTNING
 from tests.support.real_rails import ScriptedRail, open_annas_service
 from tests.support.service_harness import ServiceHarness
 

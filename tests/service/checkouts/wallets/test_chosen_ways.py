@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bot.core.errors import InvalidBody, NotPayable, Refused
+from bot.interface.vocabulary import LIGHTNING
 from bot.service.checkouts import claiming, paying
 from bot.service.checkouts.checkout import Holder
-from bot.service.payouts.payout_account import LIGHTNING
 from bot.service.rails.rail import Unavailable
 from bot.service.requests import request_rows
 from tests.support.checkout_steps import begin, found, open_due, state_of, units

@@ -8,8 +8,8 @@ import pytest
 
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
+from bot.interface.vocabulary import BANK, LIGHTNING
 from bot.service.checkouts import polling
-from bot.service.payouts.payout_account import BANK, LIGHTNING
 from bot.service.rails.rail import Arrived, Waiting
 from tests.support.checkout_steps import begun, found, hear, settled, state_of
 from tests.support.real_rails import RESERVATION, ScriptedRail, open_annas_service

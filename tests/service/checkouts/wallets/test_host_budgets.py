@@ -19,12 +19,12 @@ from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.core.outbox.host_budgets import ASKED, HostBudget
 from bot.core.outbox.worker import QueueHandler
+from bot.interface.vocabulary import LNBITS, CheckoutState
 from bot.service.checkouts import polling
-from bot.service.checkouts.checkout import CheckoutState, Holder
+from bot.service.checkouts.checkout import Holder
 from bot.service.checkouts.opening import OpeningHandler
 from bot.service.checkouts.polling import POLLS, DuePoll, PaymentPoller, WalletLane
 from bot.service.payouts import account_rows
-from bot.service.payouts.payout_account import LNBITS
 from bot.service.rails.host_calls import HostCalls
 from bot.service.rails.lnbits import LNbitsRail
 from bot.service.rails.rail import Rails

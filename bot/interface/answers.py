@@ -1,8 +1,9 @@
-"""Schemas of the service's answers, for the OpenAPI document.
+"""Answers of calls, and the bodies of webhooks.
 
-Where the interface and HandCash Cloud name a field differently, an answer has both names.
-Amounts are Decimals that `exact_json` writes as numbers.
+If the interface and HandCash Cloud name a field differently, an answer has both names.
 """
+
+from __future__ import annotations
 
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
@@ -10,19 +11,27 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from bot.core import brand
-from bot.service.goods import contents
-from bot.service.notifications import notification
-from bot.service.payouts import payout_account
-from bot.service.requests import request
+from bot.core import brand, exact_json
+from bot.interface import fields, vocabulary
 
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 Time: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-Event: TypeAlias = Annotated[
-    str, Field(json_schema_extra={"enum": ["payment", "checkout.claimed"]})
+Id: TypeAlias = Annotated[str, Field(json_schema_extra={"pattern": fields.ID_PATTERN})]
+DeliveryId: TypeAlias = Annotated[
+    str, Field(json_schema_extra={"pattern": fields.DELIVERY_ID_PATTERN})
 ]
-Id: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{24}$")]
-DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{28}$")]
+Owner: TypeAlias = Annotated[str, Field(json_schema_extra={"pattern": fields.OWNER_PATTERN})]
+AccentColor: TypeAlias = Annotated[str, Field(json_schema_extra={"enum": [*brand.COLOURS]})]
+EmailState: TypeAlias = Annotated[
+    str, Field(json_schema_extra={"enum": ["unconfirmed", "confirmed", "ended"]})
+]
+PayoutKind: TypeAlias = Annotated[
+    str, Field(json_schema_extra={"enum": [*vocabulary.PAYOUT_KINDS]})
+]
+Event: TypeAlias = Annotated[str, Field(json_schema_extra={"enum": [*vocabulary.WebhookEvent]})]
+Status: TypeAlias = Annotated[
+    str, Field(json_schema_extra={"enum": [*vocabulary.Status, vocabulary.NO_PAYOUT]})
+]
 
 
 def _never_null(schema: dict[str, Any]) -> None:
@@ -33,8 +42,11 @@ def _never_null(schema: dict[str, Any]) -> None:
         field.update(*kinds)
 
 
-class AnswerModel(BaseModel):
-    """JSON that the service writes; fields without a value are left out."""
+class Answer(BaseModel):
+    """JSON that the service writes; fields without a value are left out.
+
+    Amounts are Decimals, never floats, and are written as numbers with all their digits.
+    """
 
     model_config = ConfigDict(
         defer_build=True,
@@ -45,8 +57,19 @@ class AnswerModel(BaseModel):
         json_schema_extra=_never_null,
     )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object, for `exact_json`."""
+        return self.model_dump(by_alias=True, exclude_none=True)
 
-class ProductAnswer(AnswerModel):
+    def json_text(self) -> str:
+        """Return the JSON text."""
+        return exact_json.dumps(self.to_json())
+
+
+# Parts of requests.
+
+
+class ProductAnswer(Answer):
     """The product that is paid for."""
 
     name: str
@@ -55,17 +78,17 @@ class ProductAnswer(AnswerModel):
     image_url: str | None = None
 
 
-class SellerAnswer(AnswerModel):
+class SellerAnswer(Answer):
     """Who sells: `accentColor` is the colour of their pages."""
 
     name: str
     image_url: str | None = None
     contact: str | None = None
-    accent_color: Annotated[str, Field(json_schema_extra={"enum": [*brand.COLOURS]})] | None = None
+    accent_color: AccentColor | None = None
     description: str | None = None
 
 
-class ReceiverAnswer(AnswerModel):
+class ReceiverAnswer(Answer):
     """A receiver and its share, in `currencyCode`."""
 
     send_amount: Number
@@ -74,7 +97,7 @@ class ReceiverAnswer(AnswerModel):
     tags: list[str] | None = None
 
 
-class WebhookAnswer(AnswerModel):
+class WebhookAnswer(Answer):
     """Where payments are reported."""
 
     webhook_url: str
@@ -82,7 +105,7 @@ class WebhookAnswer(AnswerModel):
     events: list[Event] | None = None
 
 
-class NotificationsAnswer(AnswerModel):
+class NotificationsAnswer(Answer):
     """Who gets reports of payments.
 
     `emailState`: the address is `unconfirmed` and gets no letters yet, was `confirmed` at
@@ -91,11 +114,11 @@ class NotificationsAnswer(AnswerModel):
 
     webhook: WebhookAnswer | None = None
     email: str | None = None
-    email_state: Literal["unconfirmed", "confirmed", "ended"] | None = None
+    email_state: EmailState | None = None
     email_confirmed_at: Time | None = None
 
 
-class PaymentAmount(AnswerModel):
+class PaymentAmount(Answer):
     """What a payer pays: `amount` in `denominatedIn`, paid in `currencyCode`."""
 
     currency_code: str
@@ -103,7 +126,7 @@ class PaymentAmount(AnswerModel):
     denominated_in: str
 
 
-class AmountChoiceAnswer(AnswerModel):
+class AmountChoiceAnswer(Answer):
     """Amounts that a payer may choose; `paymentAmount` is the first suggestion, or the minimum."""
 
     minimum: Number
@@ -111,7 +134,7 @@ class AmountChoiceAnswer(AnswerModel):
     maximum: Number | None = None
 
 
-class DeliveredFile(AnswerModel):
+class DeliveredFile(Answer):
     """A file that payers get; `size` in bytes."""
 
     name: str
@@ -119,7 +142,7 @@ class DeliveredFile(AnswerModel):
     size: int
 
 
-class CodesAnswer(AnswerModel):
+class CodesAnswer(Answer):
     """Codes of a request: all, those of units that are sold, and sold units that wait for one."""
 
     total: int
@@ -127,26 +150,29 @@ class CodesAnswer(AnswerModel):
     waiting: int
 
 
-class DeliveryAnswerOfRequest(AnswerModel):
+class DeliveryAnswerOfRequest(Answer):
     """What payers get, without its content."""
 
-    kind: request.DeliveryKind
+    kind: vocabulary.DeliveryKind
     file: DeliveredFile | None = None
     codes: CodesAnswer | None = None
 
 
-class _PublicFields(AnswerModel):
+# Requests.
+
+
+class _PublicFields(Answer):
     id: Id
     payment_request_url: str
     payment_request_qr_code_url: str
     is_enabled: bool
-    status: Annotated[str, Field(json_schema_extra={"enum": [*request.Status, request.NO_PAYOUT]})]
+    status: Status
     product: ProductAnswer
     payment_amount: PaymentAmount
     price_before_discount: Number | None = None
-    requested_user_data: list[request.PayerField]
+    requested_user_data: list[vocabulary.PayerField]
     redirect_url: str | None = None
-    expiration_type: request.Kind
+    expiration_type: vocabulary.Kind
     total_units: int | None = None
     remaining_units: int | None = None
     reserved_units: int | None = None
@@ -156,7 +182,7 @@ class _PublicFields(AnswerModel):
     goal: Number | None = None
     amount_raised: Number | None = None
     max_quantity: int | None = None
-    delivers: request.DeliveryKind | None = None
+    delivers: vocabulary.DeliveryKind | None = None
 
 
 class PublicAnswer(_PublicFields):
@@ -176,6 +202,7 @@ class _Request(_PublicFields):
     custom_parameters: dict[str, Any]
     created_at: Time
     seller: SellerAnswer | None = None
+    shop: dict[str, Any] | None = None
     thanks: str | None = None
     keep_url: str | None = None
     delivery: DeliveryAnswerOfRequest | None = None
@@ -193,14 +220,29 @@ class RequestItem(_Request):
     expires_at: int | None = None
 
 
-class RequestList(AnswerModel):
+class RequestList(Answer):
     """Requests of the application, newest first."""
 
     items: list[RequestItem]
     next_cursor: str | None = None
 
 
-class PaidAnswer(AnswerModel):
+class StatsAnswer(Answer):
+    """Totals of a request; `totalVolume` is the sum of all payments, oversold ones too.
+
+    `uniqueUsers` counts payers who entered who they are.
+    """
+
+    total_payments: int
+    total_volume: Number
+    currency_code: str
+    unique_users: int
+
+
+# Payments.
+
+
+class PaidAnswer(Answer):
     """What the payer paid, if in another currency than the price.
 
     `shares` are those of the receivers in their order; their sum is `amount`. One unit of the
@@ -215,7 +257,7 @@ class PaidAnswer(AnswerModel):
     rated_at: Time
 
 
-class PaidByAnswer(AnswerModel):
+class PaidByAnswer(Answer):
     """How money came: `amount` in `currencyCode`, the payer's.
 
     `reference` is that of the bank transfer, or the invoice. The rate is left out if the price is
@@ -231,7 +273,7 @@ class PaidByAnswer(AnswerModel):
     rated_at: Time | None = None
 
 
-class PaymentAnswer(AnswerModel):
+class PaymentAnswer(Answer):
     """A payment; amounts in `currencyCode`.
 
     `settlement` is set for money that came `late`, after its reservation had lapsed, that is
@@ -247,10 +289,10 @@ class PaymentAnswer(AnswerModel):
     amount: Number
     currency_code: str
     receivers: list[ReceiverAnswer]
-    user_data: dict[request.PayerField, str]
+    user_data: dict[vocabulary.PayerField, str]
     completed_at: Time
     paid: PaidAnswer | None = None
-    settlement: Literal["late", "oversold", "underpaid"] | None = None
+    settlement: vocabulary.Settlement | None = None
     checkout_id: Id | None = None
     paid_by: PaidByAnswer | None = None
     quantity: int | None = None
@@ -258,7 +300,7 @@ class PaymentAnswer(AnswerModel):
     total_units: int | None = None
     name: str | None = None
     message: str | None = None
-    delivery: contents.DeliveryProgress | None = None
+    delivery: vocabulary.DeliveryProgress | None = None
     message_hidden: Literal[True] | None = None
     sent_at: Time | None = None
     sent_note: str | None = None
@@ -272,77 +314,142 @@ class MarkedPaymentAnswer(PaymentAnswer):
     payer_notified: Literal["email"] | None = None
 
 
-class PaymentList(AnswerModel):
+class PaymentList(Answer):
     """Payments of one request, newest first."""
 
     items: list[PaymentAnswer]
     next_cursor: str | None = None
 
 
-class StatsAnswer(AnswerModel):
-    """Totals of a request; `totalVolume` is the sum of all payments, oversold ones too.
-
-    `uniqueUsers` counts payers who entered who they are.
-    """
-
-    total_payments: int
-    total_volume: Number
-    currency_code: str
-    unique_users: int
+# Receipts, files and codes.
 
 
-class WebhookEvent(AnswerModel):
-    """Body of the webhook of a payment; `oversold` if too few units were left for it.
+class UnitsAnswer(Answer):
+    """The numbers of the units that were bought, of how many in all."""
 
-    `amount` is the sum of `quantity` pieces, which is left out where it is one. `name` and
-    `message` are the payer's words, left out where there are none, and `codesWaiting` counts the
-    units sold whose codes are still to come.
+    first: int
+    last: int
+    total: int
 
-    `underpaid`, `checkoutId` and `paidBy` are for requests that name `events`. A payment that was
-    `underpaid` is reported again under its `transactionId` when more of it arrives, and without
-    `underpaid` once it is whole or confirmed. The amount is the sum of `quantity` pieces, 1 where
-    it is left out; `name` and `message` are the payer's words, for nobody to trust.
-    """
 
-    payment_request_id: Id
-    transaction_id: Id
-    custom_parameters: dict[str, Any]
-    user_data: dict[request.PayerField, str]
+class ReceivedFile(DeliveredFile):
+    """A file to download at `url`."""
+
+    url: str
+
+
+class ReceivedAnswer(Answer):
+    """What was bought; `waiting` while a code is still to come."""
+
+    state: vocabulary.DeliveryProgress
+    text: str | None = None
+    file: ReceivedFile | None = None
+    codes: list[str] | None = None
+
+
+class ReceiptAnswer(Answer):
+    """A payer's receipt; the amount is the sum of `quantity` pieces, in `currencyCode`."""
+
+    product: ProductAnswer
+    seller: SellerAnswer | None = None
     amount: Number
     currency_code: str
-    remaining_units: int | None = None
-    reserved_units: int | None = None
-    oversold: Literal[True] | None = None
+    quantity: int
+    units: UnitsAnswer | None = None
     completed_at: Time
-    underpaid: Literal[True] | None = None
-    checkout_id: Id | None = None
-    paid_by: PaidByAnswer | None = None
-    quantity: Annotated[int, Field(ge=2)] | None = None
-    name: str | None = None
-    message: str | None = None
-    codes_waiting: Annotated[int, Field(ge=1)] | None = None
+    status: vocabulary.ReceiptStatus
+    thanks: str | None = None
+    sent_at: Time | None = None
+    sent_note: str | None = None
+    paid_back_at: Time | None = None
+    paid_back_note: str | None = None
+    receipt_url: Annotated[str, Field(examples=["https://pay.example/pay/…/receipt/…"])]
+    delivery: ReceivedAnswer | None = None
 
 
-class ClaimEvent(AnswerModel):
-    """Body of the webhook of a claim: its payer says that the money was sent.
+class FileAnswer(Answer):
+    """An uploaded file; deleted after 7 days unless a payment request delivers it."""
 
-    The payer's network has `unprovenClaims` of this request that were not confirmed, this one among
-    them; 1 where it is left out. Many of them are likely not to be honest.
+    id: Id
+    name: str
+    media_type: str
+    size: int
+
+
+class AddedCodesAnswer(CodesAnswer):
+    """The same after codes were added; `added` of them are new."""
+
+    added: int
+
+
+# Payout accounts and checkouts.
+
+
+class PayoutAnswer(Answer):
+    """An owner's account; its secrets are never shown.
+
+    `automatic`: payments are reported by themselves; otherwise the seller confirms each. `label`
+    names it to people. `currency` is that of its money, the first of `currencies`. After a dry run
+    there is neither an `id` nor a time.
     """
 
-    event: Literal["checkout.claimed"]
-    checkout_id: Id
+    id: Id | None = None
+    owner: Owner
+    kind: PayoutKind
+    scheme: str | None = None
+    automatic: bool
+    currency: str
+    currencies: list[str]
+    label: str
+    created_at: Time | None = None
+
+
+class PayoutList(Answer):
+    """The owner's accounts; payers are offered the first way first."""
+
+    items: list[PayoutAnswer]
+
+
+class PayWithAnswer(Answer):
+    """What the payer pays with: an invoice, or the text of a bank code's picture."""
+
+    lightning_invoice: str | None = None
+    qr_text: str | None = None
+
+
+class CheckoutAnswer(Answer):
+    """An attempt to pay; `amount` in `currencyCode`, the payer's.
+
+    `opening`: the wallet is asked for an invoice, and `payWith` is null until then. `claimed`: its
+    payer says that the money was sent, under `reference`; the seller confirms or rejects it. It
+    ends at `expiresAt`, and may hold no unit until then.
+    """
+
+    id: Id
     payment_request_id: Id
     kind: str
+    state: vocabulary.CheckoutState
     amount: Number
     currency_code: str
+    expires_at: Time
     reference: str | None = None
-    custom_parameters: dict[str, Any]
-    claimed_at: Time
-    unproven_claims: Annotated[int, Field(ge=2)] | None = None
+    pay_with: Annotated[
+        PayWithAnswer | None,
+        WithJsonSchema(
+            {"oneOf": [{"$ref": "#/components/schemas/PayWithAnswer"}, {"type": "null"}]}
+        ),
+    ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object; `payWith` is the only field of an answer that may be null."""
+        written = super().to_json()
+        return written | {"payWith": written.get("payWith")}
 
 
-class DeliveryItem(AnswerModel):
+# Deliveries of webhooks and letters.
+
+
+class DeliveryItem(Answer):
     """A report of a payment, or of the claim of a checkout.
 
     `attempts` counts from the first, or from the last retry.
@@ -356,7 +463,7 @@ class DeliveryItem(AnswerModel):
     checkout_id: Id | None = None
     channel: Literal["webhook", "email"]
     address: str
-    state: notification.NotificationState
+    state: vocabulary.NotificationState
     attempts: int
     created_at: Time
     next_at: Time | None = None
@@ -364,7 +471,7 @@ class DeliveryItem(AnswerModel):
     note: str | None = None
 
 
-class AttemptAnswer(AnswerModel):
+class AttemptAnswer(Answer):
     """One attempt: `status` and the first KiB of `answer`, or the `trouble` without an answer."""
 
     at: Time
@@ -380,22 +487,25 @@ class DeliveryAnswer(DeliveryItem):
     log: list[AttemptAnswer]
 
 
-class DeliveryList(AnswerModel):
+class DeliveryList(Answer):
     """Deliveries of the application, newest first."""
 
     items: list[DeliveryItem]
     next_cursor: str | None = None
 
 
-class FieldProblemAnswer(AnswerModel):
+# Refusals.
+
+
+class FieldProblemAnswer(Answer):
     """A problem of one field; `code` only where it is about the details of a payout account."""
 
     field: str
     message: str
-    code: payout_account.DetailError | None = None
+    code: vocabulary.DetailError | None = None
 
 
-class ErrorAnswer(AnswerModel):
+class ErrorAnswer(Answer):
     """An error: `code` for machines, `message` for people."""
 
     code: str

@@ -1,0 +1,1 @@
+"""The published interface as data: bodies, answers, webhooks, refusals, bounds of fields."""
