@@ -151,6 +151,14 @@ def test_a_photo_is_rotated_upright(orientation: int, expected: str) -> None:
     assert found == expected.split()
 
 
+def test_a_photo_with_a_tag_of_the_wrong_kind_is_rotated_upright() -> None:
+    """Pillow can read such tags, but not write them."""
+    exif = Image.Exif()
+    exif[0x0112], exif[0x011A] = 6, 72.0
+    damaged = exif.tobytes().replace(b"\x01\x1a\x00\x05", b"\x01\x1a\x00\x02")
+    assert opened(prepare(saved(corners(), exif=damaged))).size == (200, 300)
+
+
 @pytest.mark.parametrize("profiled", [True, False])
 def test_all_metadata_is_removed(*, profiled: bool) -> None:
     """The place, comments, the profile, and the embedded thumbnail."""
