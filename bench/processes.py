@@ -52,7 +52,7 @@ class Place:
     async def start(self, *arguments: str, **more: Any) -> Process:
         """Run Python there, with nobody's settings but these."""
         for name in _only_the_tests():
-            (Path(self.folder) / f"{name}.py").write_text("raise ImportError")
+            (Path(self.folder) / f"{name}.py").write_text("raise ModuleNotFoundError")
         env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **self.settings}
         python = [sys.executable]
         if self.files is not None:

@@ -266,7 +266,7 @@ class Application:
 
     def _make_inside(self) -> http_client.HttpClient:
         """Return the client for our own calls, which need no socket and wait behind no stranger."""
-        return http_client.HttpClient(http_client.AppTransport(self._receive))
+        return http_client.app_client(self._receive)
 
     async def _sweep(self, chat: telegram_side.TelegramLead | None) -> None:
         while True:

@@ -100,7 +100,7 @@ async def _check_name(settings: config.Settings) -> finding.Finding | None:
 async def _check_server(settings: config.Settings, deployment: str | None) -> list[finding.Finding]:
     """Check that PUBLIC_URL leads to the bot, if the bot is running."""
     inside = settings.local_url
-    async with http_client.HttpClient(http_client.web_transport()) as http:
+    async with http_client.web_client() as http:
         near, far = await asyncio.gather(
             _ask_address(http, inside), _ask_address(http, settings.url)
         )
@@ -236,8 +236,7 @@ async def check_telegram(
     if root == config.TELEGRAM and not TOKEN.fullmatch(token):
         text = "too short or too long: a token has 35 characters after the colon; copy it again"
         return [finding.fix("BOT_TOKEN", text)]
-    transport = http_client.web_transport(http_client.proxy_for(root))
-    async with http_client.HttpClient(transport) as http:
+    async with http_client.web_client(http_client.proxy_for(root)) as http:
         try:
             me, hook = (
                 await _ask_telegram(http, root, token, "getMe"),

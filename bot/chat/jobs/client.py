@@ -67,9 +67,8 @@ class Client:
         self._read = partial(remote_request.read_request, is_embedded=owners)
         self._base_url = base_url
         self._headers = {"App-Id": app_id, "App-Secret": app_secret, "Accept": "application/json"}
-        self._http = http or http_client.HttpClient(
-            http_client.web_transport(http_client.proxy_for(base_url)),
-            connect_seconds=CONNECT_SECONDS,
+        self._http = http or http_client.web_client(
+            http_client.proxy_for(base_url), connect_seconds=CONNECT_SECONDS
         )
 
     def keyed(self, job: str) -> Client:

@@ -63,7 +63,7 @@ class Downloads:
         self._bot = bot
         self._now = now
         self._base = f"{root}/file/bot{bot.token}/"
-        self._http = http_client.HttpClient(http_client.web_transport(http_client.proxy_for(root)))
+        self._http = http_client.web_client(http_client.proxy_for(root))
 
     async def fetch(self, file_id: str, max_bytes: int) -> bytearray:
         """Return the bytes of a file.

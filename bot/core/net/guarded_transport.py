@@ -16,6 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Semaphore, Thread
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
@@ -287,9 +288,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 class GuardedTransport(httpx.AsyncHTTPTransport):
     """A transport to addresses that webhooks may reach; the others raise ForbiddenAddress.
 
-    Proxies from the environment are ignored, because a proxy would resolve the name again. At most
-    `connections` are open. Idle ones are reused while at most `kept` are open: not many, because
-    httpcore looks at each pair of idle connections at each call.
+    Proxies from the environment are ignored, because a proxy would resolve the name again.
     """
 
     def __init__(
@@ -298,15 +297,12 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         *,
         resolver: Resolver | None = None,
         verify: ssl.SSLContext | None = None,
-        connections: int = 100,
-        kept: int = 20,
     ) -> None:
         context = verify or http_client.ssl_context()
         super().__init__(verify=context)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=context,
-            max_connections=connections,
-            max_keepalive_connections=kept,
+            max_connections=http_client.MOST_CONNECTIONS,
             keepalive_expiry=http_client.KEPT_SECONDS,
             network_backend=GuardedBackend(GuardedDialler(allow, resolver)),
         )
@@ -319,3 +315,16 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
             await response.aclose()
             raise httpx.RemoteProtocolError("an answer that nobody asked for")
         return response
+
+
+def guarded_client(
+    allow: webhook_addresses.AllowList,
+    *,
+    resolver: Resolver | None = None,
+    verify: ssl.SSLContext | None = None,
+) -> http_client.HttpClient:
+    """Return a client that reaches only addresses that webhooks may reach."""
+    resolver = resolver or SystemResolver()
+    return http_client.HttpClient(
+        partial(GuardedTransport, allow, resolver=resolver, verify=verify)
+    )

@@ -95,7 +95,6 @@ class EndpointWindows:
 TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer together
 BODY_TIMEOUT = 2  # seconds for the body of the answer, which doesn't affect the outcome
 CONCURRENCY = 256  # eight hanging hosts use it all, seven delay no other host
-KEPT = 64  # connections, as many as two hosts with wide windows use
 OWN_CONCURRENCY = 64  # as many as the writer commits together: more would wait for each other
 CLAIM_PAUSE = 0.005  # seconds between two claims; a claim costs as much as three webhooks
 SECRETS_KNOWN = 256  # unsealed secrets to cache: unsealing takes as long as sending a webhook
@@ -124,9 +123,7 @@ class WebhookSender:
         self._open = lru_cache(maxsize=SECRETS_KNOWN)(vault.open)
         self._now = now
         self._embedded_app_id = embedded_app_id
-        self._outside = http_client.HttpClient(
-            guarded_transport.GuardedTransport(allow, connections=CONCURRENCY, kept=KEPT)
-        )
+        self._outside = guarded_transport.guarded_client(allow)
         self._inside = inside
         self._windows = EndpointWindows()
         self.queue_handler = self._queue_handler(

@@ -145,7 +145,7 @@ async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
 
 async def fetch_prices(url: str) -> dict[str, Decimal]:
     """Return a source's price of one bitcoin by currency. Raises PeerError."""
-    client = http_client.HttpClient(http_client.web_transport(http_client.proxy_for(url)))
+    client = http_client.web_client(http_client.proxy_for(url))
     headers = HEADERS | _login(url)
     try:
         # A new client, because a connection would not last from minute to minute.

@@ -38,11 +38,6 @@ LONGEST_URL = 2_000
 DEPTH = 20
 """Nesting of an answer's JSON."""
 
-CONNECTIONS = 600
-"""More than the maximum number of simultaneous openings, polls and probes, which have their own
-bounds. With fewer connections, silent wallets would block calls to other wallets.
-"""
-
 HEADERS = {"Accept": "application/json"}
 UNNAMED_SECONDS = 15
 """Seconds without a call after a 429 that names no time."""
@@ -88,9 +83,7 @@ class WalletHttp:
     ) -> None:
         self._allow = allow
         self._calls = calls
-        self._http = http_client.HttpClient(
-            guarded_transport.GuardedTransport(allow, connections=CONNECTIONS)
-        )
+        self._http = guarded_transport.guarded_client(allow)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.app import connections
-from bot.core.net.http_client import AppTransport, HttpClient
+from bot.core.net.http_client import app_client
 from tests.support.raw_http import (
     SECONDS,
     RunningServer,
@@ -135,7 +135,7 @@ async def test_our_own_calls_never_queue_behind_strangers() -> None:
         strangers = [await site.connect() for _ in range(3 * ROOM)]
         for caller in strangers:
             await caller.send(get("/slow"))
-        async with HttpClient(AppTransport(shop)) as us:
+        async with app_client(shop) as us:
             reply = await us.call("GET", "http://bot.internal/", {}, seconds=SECONDS)
         assert (reply.status, reply.body) == (200, b"ok")
         shop.open.set()

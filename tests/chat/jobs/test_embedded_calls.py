@@ -10,7 +10,7 @@ from bot.chat.jobs.client import Client
 from bot.core import errors
 from bot.core.database.database import Database
 from bot.core.database.vault import Vault
-from bot.core.net.http_client import AppTransport, HttpClient
+from bot.core.net.http_client import app_client
 from bot.service.app import create_app
 from bot.service.requests import applications
 from tests.support.asgi_server import serve_asgi
@@ -26,7 +26,7 @@ async def with_service(
     service = make_service(db, clock, "http://pay.test", allow=LOOPBACK)
     app = create_app(service)
     if inside:
-        http = HttpClient(AppTransport(app))
+        http = app_client(app)
         await act(Client("http://bot.internal", made.app_id, made.app_secret, http=http))
         return
     async with serve_asgi(app) as root:

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from structlog.testing import capture_logs
 
 from bot.core import errors
-from bot.core.net.http_client import App, AppTransport, HttpClient
+from bot.core.net.http_client import App, HttpClient, app_client
 from bot.core.ops.readiness import EndCancelled
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ PLACE: ContextVar[str] = ContextVar("place", default="outside")
 
 
 def inside(app: App) -> HttpClient:
-    return HttpClient(AppTransport(app))
+    return app_client(app)
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from bot.core import errors
 from bot.core.net import http_client
-from bot.core.net.guarded_transport import MOST_READ, GuardedTransport
+from bot.core.net.guarded_transport import MOST_READ, guarded_client
 from bot.core.net.http_client import HttpClient
 from bot.core.net.webhook_addresses import AllowList
 from tests.support.certificates import make_tls
@@ -34,7 +34,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 async def open_client(
     allow: AllowList = LOOPBACK, context: ssl.SSLContext | None = None
 ) -> AsyncIterator[HttpClient]:
-    async with HttpClient(GuardedTransport(allow, verify=context, kept=64)) as it:
+    async with guarded_client(allow, verify=context) as it:
         yield it
 
 
@@ -294,7 +294,7 @@ async def test_a_name_without_an_address_is_an_error_of_its_own() -> None:
     async def unknown(_host: str, _port: int) -> list[str]:
         raise OSError("[Errno -2] Name or service not known")
 
-    async with HttpClient(GuardedTransport(LOOPBACK, resolver=unknown)) as client:
+    async with guarded_client(LOOPBACK, resolver=unknown) as client:
         with pytest.raises(errors.NoSuchHost) as raised:
             await post(client, "http://pay.example/")
     text = "ConnectError: pay.example: [Errno -2] Name or service not known"

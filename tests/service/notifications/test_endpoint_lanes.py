@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.core import exact_json
-from bot.core.net.http_client import AppTransport, HttpClient
+from bot.core.net.http_client import app_client
 from bot.core.net.webhook_addresses import LONGEST_ENDPOINT, AllowList
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
@@ -67,7 +67,7 @@ async def working_inside(service: ServiceHarness, receiver: Receiver) -> AsyncIt
             service.vault,
             service.clock,
             AllowList(),
-            HttpClient(AppTransport(receiver.app)),
+            app_client(receiver.app),
             embedded_app_id=service.credentials.app_id,
         ) as bots,
         working(service, bots.own_queue_handler, receiver),

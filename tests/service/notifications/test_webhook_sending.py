@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from bot.core import exact_json, signing
 from bot.core.database.database import Transaction
 from bot.core.database.vault import Vault
-from bot.core.net.http_client import AppTransport, HttpClient
+from bot.core.net.http_client import app_client
 from bot.core.net.webhook_addresses import AllowList
 from bot.interface.events import WebhookEvent
 from bot.service.app import create_app
@@ -277,7 +277,7 @@ async def test_a_bug_of_the_bots_receiver_is_a_failed_attempt(service: ServiceHa
 
     await service.pay(await request_with_own_webhook(service))
     async with WebhookSender(
-        service.db, service.vault, service.clock, AllowList(), HttpClient(AppTransport(broken)),
+        service.db, service.vault, service.clock, AllowList(), app_client(broken),
         embedded_app_id=service.credentials.app_id,
     ) as bots:  # fmt: skip
         with capture_logs() as lines:
@@ -304,7 +304,7 @@ def listening_inside(
     """Return a notifier whose own receiver is this one."""
     return WebhookSender(
         service.db, service.vault, service.clock, AllowList(),
-        HttpClient(AppTransport(receiver.app)),
+        app_client(receiver.app),
         embedded_app_id=embedded,
     )  # fmt: skip
 

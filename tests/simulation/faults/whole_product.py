@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import AsyncExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,7 +35,7 @@ class _Whole(Application):
         super().__init__(settings, now=now)
 
     def _make_inside(self) -> HttpClient:
-        return HttpClient(ReroutedCalls(self._port))
+        return HttpClient(partial(ReroutedCalls, self._port))
 
 
 class WholeProduct(SimulatedProduct):
