@@ -15,17 +15,14 @@ class PooledConnection:
         self._pool = pool
         self._held: Connection | None = None
 
-    def command(self, sql: bytes) -> Any:
+    def execute(self, sql: str, **how: Any) -> Any:
         connection = self._held or self._pool.pop()
-        self._held = connection if sql.startswith(b"BEGIN") else self._held
+        self._held = connection if sql.startswith("BEGIN") else self._held
         try:
-            return connection.command(sql)
+            return connection.execute(sql, **how)
         finally:
             if self._held is None:
                 self._pool.append(connection)
-
-    def rows(self, result: Any) -> Any:
-        return self._pool[0].rows(result)
 
     def roll_back(self) -> None:
         if self._held is not None:

@@ -1,5 +1,5 @@
 """PostgreSQL, imported only if DATABASE_URL names a server; psycopg is used only here.
 
-Connections use psycopg's libpq layer. Each connection belongs to one thread, keeps its prepared
-statements, and is shut by a watcher if an answer doesn't arrive.
+Each connection is psycopg's own, is used by one thread at a time, and is shut by a watcher if an
+answer doesn't arrive.
 """

@@ -6,14 +6,14 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+
+import psycopg
 
 from bot.core import errors
 from bot.core.database import database, urls
-from bot.core.database.postgres.connection import Connection, NotConnected, SqlError
-from bot.core.database.postgres.server import Server, advise
+from bot.core.database.postgres import connection, server
 
 PROVEN_SECONDS = 1.0
 """How long a result is reused, so that frequent checks cost nothing."""
@@ -73,7 +73,7 @@ def _fill(tx: database.Transaction) -> None:
     raise _FoundRoomError
 
 
-SETTINGS = b"""
+SETTINGS = """
     SELECT current_setting('server_version') AS version,
         current_setting('max_connections')::int AS max_connections,
         current_setting('superuser_reserved_connections')::int
@@ -88,15 +88,14 @@ SETTINGS = b"""
         current_setting('fsync') AS fsync,
         current_setting('synchronous_commit') AS synchronous_commit
 """
-COLUMNS = b"""
+COLUMNS = """
     SELECT table_name || '.' || column_name AS name FROM information_schema.columns
     WHERE table_schema = current_schema() AND data_type = 'text'
     AND COALESCE(collation_name, '') <> 'C'
     ORDER BY 1
 """
-CLOCK = b"SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now"
-TIMELINE = b"SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline"
-BACKEND = b"SELECT pg_backend_pid() AS pid"
+CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now"
+BACKEND = "SELECT pg_backend_pid() AS pid"
 
 CLOCK_LOOKS = 3
 """How often the clock is read; the fastest answer is the most accurate."""
@@ -127,61 +126,55 @@ class ServerFacts:
 
 def read_facts(url: str, now: Callable[[], int]) -> ServerFacts:
     """Ask the server of a DATABASE_URL; `now` returns epoch ms. Raises StorageError."""
-    server = Server(urls.Address(urls.postgres_address(url).url, is_pooled=True))
+    asked = server.Server(urls.Address(urls.postgres_address(url).url, is_pooled=True))
     try:
-        with closing(server.connect()) as one, closing(server.connect()) as other:
+        with closing(asked.connect()) as one, closing(asked.connect()) as other:
             return _read(one, other, now)
-    except (SqlError, NotConnected) as error:
-        raise errors.StorageError(advise(str(error))) from None
+    except (psycopg.Error, server.NotConnected) as error:
+        raise errors.StorageError(server.advise(connection.describe(error))) from None
     finally:
-        server.close()
+        asked.close()
 
 
-def _read(connection: Connection, other: Connection, now: Callable[[], int]) -> ServerFacts:
-    found = _one(connection, SETTINGS)
+def _read(
+    one: connection.Connection, other: connection.Connection, now: Callable[[], int]
+) -> ServerFacts:
+    (found,) = one.execute(SETTINGS).fetchall()
     limits = [found["max_connections"] - found["reserved"]]
-    limits += [one for one in (found["role_limit"], found["database_limit"]) if one >= 0]
-    timeline = None
-    with suppress(SqlError):
-        timeline = int(_one(connection, TIMELINE)["timeline"], 16)
-    looks = [_read_skew(connection, now) for _ in range(CLOCK_LOOKS)]
+    limits += [limit for limit in (found["role_limit"], found["database_limit"]) if limit >= 0]
+    looks = [_read_skew(one, now) for _ in range(CLOCK_LOOKS)]
     return ServerFacts(
         version=found["version"],
-        timeline=timeline,
+        timeline=int(one.timeline, 16) if one.timeline else None,
         usable=min(limits),
         used=found["used"],
         encoding=found["encoding"],
-        columns=tuple(row["name"] for row in connection.rows(connection.command(COLUMNS))),
+        columns=tuple(row["name"] for row in one.execute(COLUMNS)),
         may_create=bool(found["may_create"]),
         fsync=found["fsync"] == "on",
         synchronous_commit=found["synchronous_commit"] != "off",
         skew=round(min(looks)[1]),
-        is_pooled=is_pooled(connection, other),
+        is_pooled=is_pooled(one, other),
     )
 
 
-def _one(connection: Connection, sql: bytes) -> dict[str, Any]:
-    (row,) = connection.rows(connection.command(sql))
-    return row
-
-
-def _read_skew(connection: Connection, now: Callable[[], int]) -> tuple[int, float]:
+def _read_skew(one: connection.Connection, now: Callable[[], int]) -> tuple[int, float]:
     """Return the round-trip time of a clock query, and how far our clock is ahead, in ms."""
     began = now()
-    theirs = _one(connection, CLOCK)["now"]
+    (row,) = one.execute(CLOCK).fetchall()
     ended = now()
-    return ended - began, (began + ended) / 2 - theirs
+    return ended - began, (began + ended) / 2 - row["now"]
 
 
-def is_pooled(connection: Connection, other: Connection) -> bool:
+def is_pooled(one: connection.Connection, other: connection.Connection) -> bool:
     """Return whether one of our connections reaches two different connections of the server.
 
     A pooler hands out the most recently freed connection: while another client holds that
     connection, we get a second one.
     """
-    before = _one(connection, BACKEND)["pid"]
-    other.command(b"BEGIN; SELECT 1")
+    before = one.execute(BACKEND).fetchall()
+    other.execute("BEGIN; SELECT 1", prepare=False)
     try:
-        return bool(_one(connection, BACKEND)["pid"] != before)
+        return one.execute(BACKEND).fetchall() != before
     finally:
         other.roll_back()

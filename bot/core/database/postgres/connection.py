@@ -1,8 +1,4 @@
-"""One connection to the server: its statements, values, rows and errors.
-
-Errors are classified by their SQLSTATE (postgresql.org/docs/current/errcodes-appendix.html), never
-by their text, which is in the server's language.
-"""
+"""One connection to the server: its errors, the types of its values, its statements."""
 
 from __future__ import annotations
 
@@ -10,95 +6,94 @@ import os
 import re
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any, TypeVar
 
 import psycopg
-from psycopg.adapt import AdaptersMap, Loader, Transformer
-from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
+from psycopg.abc import Buffer
+from psycopg.adapt import AdaptersMap, Loader
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+from psycopg.types import none, numeric, string
 
 from bot.core import errors
 from bot.core.database import database
+from bot.core.text import sanitize
 
-if TYPE_CHECKING:
-    from psycopg.abc import Buffer
-    from psycopg.pq.abc import PGresult
+T = TypeVar("T")
 
-
-# Classes of server errors: retry, unusable now, a broken rule, or a bug.
-
-
-CONFLICTS = frozenset({"40001", "40P01"})
-"""Serialization failure and deadlock: the server rolled back one of several transactions that
-blocked each other."""
-
-OVERTAKEN = frozenset({"23505", "23503", "0A000", "26000", "42P05"})
-"""A duplicate key, a missing row, an outdated prepared statement: another transaction may have been
-faster, and the next run sees its changes."""
-
-OUT_OF_DATE = frozenset({"0A000", "26000", "42P05"})
-"""The subset of errors after which a connection discards its prepared statements."""
-
-ABORTED = "25P02"
-"""A statement in a transaction that an error has already ended."""
-
-READ_ONLY = "25006"
-"""A change at a standby, or at a primary that no longer accepts changes."""
-
-UNUSABLE = frozenset({"55P03", READ_ONLY, "25P03", "25P04", "57014", "58030", "08P01"})
-"""Lock not available, read-only, idle or open for too long, cancelled, an I/O error, and a pooler
-without a free connection."""
-
-UNUSABLE_CLASSES = frozenset({"08", "53", "57", "XX"})
-"""Connection lost; out of disk, memory or connections; shut down; damaged."""
+# Classes of errors: retry, unusable now, a broken rule, or a bug. The class follows from the
+# SQLSTATE, never from the text, which is in the server's language.
 
 
-class NotConnected(errors.StorageError):
-    """No connection to the server can be made now."""
+CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
+"""The server rolled back one of several transactions that blocked each other."""
+
+OUT_OF_DATE = (
+    psycopg.errors.FeatureNotSupported,  # "cached plan must not change result type"
+    psycopg.errors.InvalidSqlStatementName,
+    psycopg.errors.DuplicatePreparedStatement,
+)
+"""Errors after which the prepared statements of a connection can't be used any more."""
+
+OVERTAKEN = (psycopg.errors.UniqueViolation, psycopg.errors.ForeignKeyViolation, *OUT_OF_DATE)
+"""Another transaction may have been faster, and the next run sees its changes."""
+
+UNUSABLE = (
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.ReadOnlySqlTransaction,  # a standby, or a primary that no longer accepts changes
+    psycopg.errors.IdleInTransactionSessionTimeout,
+    psycopg.errors.TransactionTimeout,
+    psycopg.errors.IoError,
+)
+UNUSABLE_STATES = ("08", "53", "57", "XX")
+"""SQLSTATE classes: connection lost; out of disk, memory or connections; cancelled or shut down;
+damaged."""
+
+FATAL = ("FATAL", "PANIC")
+"""Errors after which the server ends the connection."""
 
 
 class SqlError(Exception):
-    """An error that the server returned, or a lost connection (without `sqlstate`).
+    """A bug in a statement. The message has no details of the server, which quote row values."""
 
-    The message is the server's, without the details, which quote row values.
+
+def is_lost(error: psycopg.Error) -> bool:
+    """True if the connection is lost: the server ended it, or libpq has no answer and no SQLSTATE.
+
+    Wrong statements and values that psycopg refuses have no SQLSTATE either.
     """
-
-    def __init__(self, message: str, sqlstate: str | None = None, *, is_lost: bool = False) -> None:
-        super().__init__(f"{message} ({sqlstate})" if sqlstate else message)
-        self.sqlstate = sqlstate
-        self.is_lost = is_lost
-
-    @property
-    def is_storage(self) -> bool:
-        """True if the machine failed, not the statement."""
-        state = self.sqlstate or ""
-        return self.is_lost or state in UNUSABLE or state[:2] in UNUSABLE_CLASSES
+    if error.sqlstate is None:
+        return not isinstance(error, psycopg.ProgrammingError | psycopg.DataError)
+    return error.diag.severity_nonlocalized in FATAL
 
 
-def translated(error: SqlError) -> errors.BotError | SqlError:
-    """Return the error that callers of the database know; a bug stays a SqlError."""
-    if error.is_storage or error.sqlstate in CONFLICTS:
-        return errors.StorageError(str(error))
-    if (error.sqlstate or "")[:2] == "23":
-        return errors.ConstraintError(str(error))
-    return error
+def is_storage(error: psycopg.Error) -> bool:
+    """True if the machine failed, not the statement."""
+    is_unusable = isinstance(error, UNUSABLE) or (error.sqlstate or "").startswith(UNUSABLE_STATES)
+    return is_unusable or is_lost(error)
 
 
-# Loaders that return the same values as SQLite.
+def describe(error: Exception) -> str:
+    """Return the text of an error in one line, without the server's details, which quote rows."""
+    if not isinstance(error, psycopg.Error):
+        return str(error)
+    text = sanitize.line(error.diag.message_primary or str(error))
+    return f"{text} ({error.sqlstate})" if error.sqlstate else text
 
 
-class NumberLoader(Loader):
-    """Loads a whole numeric as an int, because the SUM of bigints is a numeric."""
+def translated(error: psycopg.Error) -> errors.BotError | SqlError:
+    """Return the error that callers of the database know; a bug is a SqlError."""
+    if is_storage(error) or isinstance(error, CONFLICTS):
+        return errors.StorageError(describe(error))
+    if isinstance(error, psycopg.IntegrityError):
+        return errors.ConstraintError(describe(error))
+    return SqlError(describe(error))
 
-    def load(self, data: Buffer) -> int | float:
-        text = bytes(data).decode()
-        try:
-            return int(text)
-        except ValueError:
-            return float(text)
+
+# The types of our columns, which have the same values as on SQLite.
 
 
 class BoolLoader(Loader):
@@ -108,13 +103,33 @@ class BoolLoader(Loader):
         return int(bytes(data) == b"t")
 
 
-def register_loaders(adapters: AdaptersMap) -> None:
-    """Make a connection use these loaders."""
-    adapters.register_loader("numeric", NumberLoader)
-    adapters.register_loader("bool", BoolLoader)
+def _known_types() -> AdaptersMap:
+    """Return only the types that SQLite has too, so that any other value is an error.
+
+    A whole number is a bigint, whatever its size: each size would be another prepared statement.
+    """
+    known = AdaptersMap(types=psycopg.adapters.types)
+    known.register_dumper(type(None), none.NoneDumper)
+    known.register_dumper(str, string.StrDumper)
+    known.register_dumper(int, numeric.Int8Dumper)
+    known.register_dumper(float, numeric.FloatDumper)
+    for kind in (bytes, bytearray, memoryview):
+        known.register_dumper(kind, string.BytesDumper)
+        known.register_dumper(kind, string.BytesBinaryDumper)
+    known.register_loader(0, string.TextLoader)  # of all other types
+    for name in ("int2", "int4", "int8", "numeric"):  # a SUM of bigints is a numeric
+        known.register_loader(name, numeric.IntLoader)
+    for name in ("float4", "float8"):
+        known.register_loader(name, numeric.FloatLoader)
+    known.register_loader("bool", BoolLoader)
+    known.register_loader("bytea", string.ByteaLoader)
+    return known
 
 
-# Statements and their parameters as PostgreSQL takes them: `$1` for `:name`, typed values.
+TYPES = _known_types()
+
+
+# Statements and the connection.
 
 
 TOKEN = re.compile(
@@ -126,86 +141,17 @@ TOKEN = re.compile(
 MOST_KNOWN = 2000
 """The most cached translations: the program has about 400 statements, some of varying length."""
 
-BYTEA, BIGINT, TEXT, DOUBLE = 17, 20, 25, 701
-UNKNOWN = 0
-"""Type numbers from the catalogue pg_type; the server infers the type of a NULL."""
-
-AS_TEXT, AS_BYTES = 0, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement as PostgreSQL takes it."""
-
-    text: bytes
-    names: tuple[str, ...]
-    """The parameters, in the order of their numbers."""
-    is_read: bool
-    """True if the statement changes nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """The values of a statement's parameters."""
-
-    values: list[bytes | None]
-    types: tuple[int, ...]
-    formats: list[int] | None
-    """None if all values are text."""
-
 
 @lru_cache(MOST_KNOWN)
-def translate(sql: str) -> Statement:
-    """Return a statement with `$1`, `$2`, … instead of `:name` parameters."""
-    names: list[str] = []
+def translate(sql: str) -> tuple[str, tuple[str, ...]]:
+    """Return a statement with `$1`, `$2`, … instead of `:name`, and the names in this order."""
+    names: dict[str, str] = {}
 
     def number(found: re.Match[str]) -> str:
         name = found[1]
-        if name is None:
-            return found[0]
-        if name not in names:
-            names.append(name)
-        return f"${names.index(name) + 1}"
+        return names.setdefault(name, f"${len(names) + 1}") if name else found[0]
 
-    text = TOKEN.sub(number, sql)
-    return Statement(text.encode(), tuple(names), sql.lstrip()[:6].upper() == "SELECT")
-
-
-def bind(names: tuple[str, ...], params: Mapping[str, object]) -> Values:
-    """Return the values of the named parameters; `params` may contain others.
-
-    Raises ValueError for text with a NUL character, which PostgreSQL can't store.
-    """
-    values: list[bytes | None] = []
-    types: list[int] = []
-    has_bytes = False
-    for name in names:
-        value = params[name]
-        if isinstance(value, str):
-            if "\0" in value:
-                raise ValueError(f"the text of :{name} contains NUL")
-            values.append(value.encode())
-            types.append(TEXT)
-        elif isinstance(value, int):
-            values.append(b"%d" % value)
-            types.append(BIGINT)
-        elif value is None:
-            values.append(None)
-            types.append(UNKNOWN)
-        elif isinstance(value, float):
-            values.append(repr(value).encode())
-            types.append(DOUBLE)
-        elif isinstance(value, bytes | bytearray | memoryview):
-            values.append(bytes(value))
-            types.append(BYTEA)
-            has_bytes = True
-        else:
-            raise TypeError(f":{name} can't be a {type(value).__name__}")
-    formats = [AS_BYTES if one == BYTEA else AS_TEXT for one in types] if has_bytes else None
-    return Values(values, tuple(types), formats)
-
-
-# The connection.
+    return TOKEN.sub(number, sql), tuple(names)
 
 
 ANSWER_SECONDS = 12.0
@@ -214,30 +160,17 @@ ANSWER_SECONDS = 12.0
 A suspended server or a hanging proxy still acknowledges packets, so no TCP time-out ends the wait.
 """
 
-MOST_PREPARED = 1000
-"""Prepared statements per connection, each for one combination of parameter types."""
-
-ANSWERED = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK, ExecStatus.EMPTY_QUERY)
-FATAL = (b"FATAL", b"PANIC")
-"""Errors after which the server ends the connection; libpq's own errors have no SQLSTATE."""
-
 NEVER = float("inf")
 
 
 class Connection:
-    """A connection that one thread uses; another thread may `shut` it.
+    """A connection that one thread uses, with a time limit for answers; another may `shut` it."""
 
-    Prepared statements are kept until the connection is closed, even after a rollback. Behind a
-    pooler, no statements are prepared.
-    """
-
-    def __init__(
-        self, conn: psycopg.Connection, *, prepares: bool = True, patience: float = ANSWER_SECONDS
-    ) -> None:
-        self._conn, self._libpq = conn, conn.pgconn
-        self._transformer = Transformer(conn)
-        self._prepares, self._patience = prepares, patience
-        self._prepared: dict[tuple[bytes, tuple[int, ...]], bytes] = {}
+    def __init__(self, conn: psycopg.Connection[Any], patience: float = ANSWER_SECONDS) -> None:
+        self.conn, self._patience = conn, patience
+        self._cursor = psycopg.RawCursor(conn, row_factory=dict_row)
+        self.begin = ""
+        """The statements that begin a transaction."""
         self.until = NEVER
         """The time (monotonic) by which the awaited answer must arrive."""
         self.timeline: str | None = None
@@ -245,122 +178,47 @@ class Connection:
         self.generation = 0
         """Once a connection is lost, other connections of its generation are no longer trusted."""
 
-    @property
-    def is_lost(self) -> bool:
-        return self._libpq.status != ConnStatus.OK
+    def execute(
+        self, sql: str, params: Mapping[str, object] | None = None, *, prepare: bool | None = None
+    ) -> psycopg.RawCursor[database.Row]:
+        """Run a statement, or without `params` and unprepared several in one round trip.
 
-    @property
-    def backend(self) -> int:
-        """Return the process id of the server's process for this connection."""
-        return self._libpq.backend_pid
+        The rows must be read before the next statement. Raises psycopg.Error.
+        """
+        values = None
+        if params is not None:
+            sql, names = translate(sql)
+            values = [params[name] for name in names]
+        return self._answer(lambda: self._cursor.execute(sql, values, prepare=prepare))
 
-    def fileno(self) -> int:
-        """Return the socket's file handle."""
-        return self._conn.fileno()
-
-    def notifications(self) -> list[tuple[int, str]]:
-        """Return the payloads of received NOTIFYs with the senders' pids. Raises SqlError."""
-        found = []
-        try:
-            self._libpq.consume_input()
-            while received := self._libpq.notifies():
-                found.append((received.be_pid, received.extra.decode()))
-        except psycopg.Error as error:
-            raise self._lost(error) from None
-        return found
-
-    @property
-    def server_version(self) -> int:
-        """Return the server's version as a number, such as 180004."""
-        return self._libpq.server_version
-
-    def command(self, sql: bytes) -> PGresult:
-        """Run statements without parameters in one round trip; return the last result."""
-        self.until = time.monotonic() + self._patience
-        try:
-            return self._checked(self._libpq.exec_(sql))
-        except psycopg.Error as error:
-            raise self._lost(error) from None
-        finally:
-            self.until = NEVER
-
-    def execute(self, sql: str, params: Mapping[str, object]) -> PGresult:
-        """Run a statement. Raises SqlError."""
-        statement = translate(sql)
-        bound = bind(statement.names, params)
-        self.until = time.monotonic() + self._patience
-        try:
-            if self._prepares:
-                name = self._prepared_name(statement.text, bound.types)
-                result = self._libpq.exec_prepared(name, bound.values, bound.formats)  # type: ignore[arg-type] # None is NULL
-            else:
-                result = self._libpq.exec_params(
-                    statement.text, bound.values, bound.types, bound.formats
-                )
-            return self._checked(result)
-        except psycopg.Error as error:
-            raise self._lost(error) from None
-        finally:
-            self.until = NEVER
-
-    def rows(self, result: PGresult) -> list[database.Row]:
-        number = result.ntuples
-        if not number:
-            return []
-        names = [(result.fname(column) or b"").decode() for column in range(result.nfields)]
-        self._transformer.set_pgresult(result)
-        found = self._transformer.load_rows(0, number, tuple)
-        return [dict(zip(names, row, strict=True)) for row in found]
+    def commit(self) -> None:
+        """Commit the transaction. Raises psycopg.Error."""
+        if self.conn.info.transaction_status == TransactionStatus.INERROR:
+            raise psycopg.errors.InFailedSqlTransaction(
+                "a transaction went on after an error, and was rolled back"
+            )
+        self._answer(self.conn.commit)
 
     def roll_back(self) -> None:
         """Roll back the transaction, if there is one."""
-        if self._libpq.transaction_status != TransactionStatus.IDLE:
-            with suppress(SqlError):
-                self.command(b"ROLLBACK")
-
-    def forget_statements(self) -> None:
-        """Delete all prepared statements, because their plans are out of date."""
-        self._prepared.clear()
-        with suppress(SqlError):
-            self.command(b"DEALLOCATE ALL")
+        with suppress(psycopg.Error):
+            self._answer(self.conn.rollback)
 
     def shut(self) -> None:
         """Stop the connection's thread from waiting for an answer; call it from any thread."""
         with (
             suppress(OSError, psycopg.Error),
-            socket.socket(fileno=os.dup(self._conn.fileno())) as line,
+            socket.socket(fileno=os.dup(self.conn.fileno())) as line,
         ):
             line.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection, and roll back its transaction."""
-        self._conn.close()
+        self.conn.close()
 
-    def _prepared_name(self, text: bytes, types: tuple[int, ...]) -> bytes:
-        name = self._prepared.get((text, types))
-        if name is None:
-            if len(self._prepared) >= MOST_PREPARED:
-                self.forget_statements()
-            name = b"s%d" % len(self._prepared)
-            self._checked(self._libpq.prepare(name, text, types))
-            self._prepared[text, types] = name
-        return name
-
-    def _checked(self, result: PGresult) -> PGresult:
-        if result.status in ANSWERED:
-            return result
-        message = result.error_field(DiagnosticField.MESSAGE_PRIMARY)
-        state = result.error_field(DiagnosticField.SQLSTATE)
-        severity = result.error_field(DiagnosticField.SEVERITY_NONLOCALIZED)
-        raise SqlError(
-            _text(message or result.error_message or b"no answer"),
-            state.decode() if state else None,
-            is_lost=state is None or severity in FATAL,
-        )
-
-    def _lost(self, error: psycopg.Error) -> SqlError:
-        return SqlError(str(error).strip() or type(error).__name__, is_lost=True)
-
-
-def _text(message: bytes) -> str:
-    return " ".join(message.decode(errors="replace").split())
+    def _answer(self, ask: Callable[[], T]) -> T:
+        self.until = time.monotonic() + self._patience
+        try:
+            return ask()
+        finally:
+            self.until = NEVER

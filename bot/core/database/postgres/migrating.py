@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
+
+import psycopg
 
 from bot.core import errors
 from bot.core.database import database, migrations
-from bot.core.database.postgres import server
-from bot.core.database.postgres.connection import NEVER, Connection, SqlError
+from bot.core.database.postgres import connection, server
 
 # Replicas that are alive: some commands and removals can't run at the same time.
 #
@@ -31,49 +33,42 @@ Beats = dict[str, int]
 """The beat of each replica, by its owner id."""
 
 
-def find_beating(
-    seen: Beats, look: Callable[[], Beats], sleep: Callable[[float], object] = time.sleep
-) -> tuple[Beats, Beats]:
-    """Return replicas whose beat changes, as soon as there are any, and replicas that are gone.
+class InUse(errors.BotError):
+    """Replicas are alive."""
 
-    `seen` has the beats of the first read.
+    def __init__(self, alive: Beats) -> None:
+        super().__init__(
+            f"the database is in use by {len(alive)} running"
+            f" {'replica' if len(alive) == 1 else 'replicas'} ({', '.join(sorted(alive))}):"
+            " stop the bot everywhere first"
+        )
+        self.alive = alive
+
+
+def refuse_while_beating(
+    look: Callable[[], Beats],
+    sleep: Callable[[float], object] = time.sleep,
+    seen: Beats | None = None,
+) -> Beats:
+    """Return the beats of replicas that are gone. Raises InUse as soon as a beat changes.
+
+    `seen` has the beats of an earlier read, if there was one.
     """
+    seen = look() if seen is None else seen
     for _ in range(LOOKS):
         if not seen:  # replicas that were stopped have deleted their rows
             break
         sleep(LOOK_SECONDS)
         now = look()
-        if alive := _changed(seen, now):
-            return alive, {}
+        refuse_changed(seen, now)
         seen = now
-    return {}, seen
-
-
-def refuse_while_beating(
-    look: Callable[[], Beats], sleep: Callable[[float], object] = time.sleep
-) -> Beats:
-    """Return the beats of replicas that are gone. Raises BotError as soon as a beat changes."""
-    alive, gone = find_beating(look(), look, sleep)
-    _refuse(alive)
-    return gone
+    return seen
 
 
 def refuse_changed(seen: Beats, now: Beats) -> None:
-    """Raise BotError if a replica joined or sent a beat between two reads."""
-    _refuse(_changed(seen, now))
-
-
-def _changed(seen: Beats, now: Beats) -> Beats:
-    return {owner: beat for owner, beat in now.items() if seen.get(owner) != beat}
-
-
-def _refuse(alive: Beats) -> None:
-    if alive:
-        raise errors.BotError(
-            f"the database is in use by {len(alive)} running"
-            f" {'replica' if len(alive) == 1 else 'replicas'} ({', '.join(sorted(alive))}):"
-            " stop the bot everywhere first"
-        )
+    """Raise InUse if a replica joined or sent a beat between two reads."""
+    if alive := {owner: beat for owner, beat in now.items() if seen.get(owner) != beat}:
+        raise InUse(alive)
 
 
 # Missing migrations, in one transaction.
@@ -89,8 +84,8 @@ SELECT set_config(name, '0', true) FROM pg_settings
 WHERE name IN ('lock_timeout', 'statement_timeout', 'transaction_timeout')
 """
 HAS_TABLES = "SELECT 1 AS one WHERE to_regclass('replicas') IS NOT NULL"
-IN_USE = frozenset({"55P03", "40P01"})
-"""Lock not available, and deadlock: a transaction holds a table and waits for one of our locks."""
+IN_USE = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+"""A transaction holds a table, and perhaps waits for one of our locks."""
 
 SHORT_LOCKS = "SELECT set_config('lock_timeout', '500ms', true)"
 """Below the server's `deadlock_timeout` (1 s), so that we give way first in a deadlock."""
@@ -138,7 +133,10 @@ def migrate(tx: database.Transaction) -> bool:
         if migrations.removes(number) and not is_new:
             _refuse_older(tx, number)
         for statement in migrations.select(migrations.MIGRATIONS[number - 1], "postgresql"):
-            _change(tx, adapted(statement))
+            try:
+                tx.execute(adapted(statement))
+            except IN_USE:
+                raise TableBusy from None
         note(tx, number)
         ran += 1
     return bool(ran)
@@ -180,15 +178,6 @@ def note(tx: database.Transaction, number: int) -> None:
     tx.execute(migrations.NOTE, number=number, needs=migrations.needs(number))
 
 
-def _change(tx: database.Transaction, statement: str) -> None:
-    try:
-        tx.execute(statement)
-    except SqlError as error:
-        if error.sqlstate in IN_USE:
-            raise TableBusy from None
-        raise
-
-
 def find_missing(tx: database.Transaction) -> list[int]:
     """Return the numbers of the migrations that have not run."""
     seen = {row["number"] for row in tx.query("SELECT number FROM migrations")}
@@ -209,10 +198,9 @@ def adapted(statement: str) -> str:
 ATTEMPTS, PAUSE_SECONDS = 60, 1.0
 """How often a migration tries to lock a table that is in use."""
 
-ONE_BUILDER = b"SELECT pg_try_advisory_lock(7264893022)"
+ONE_BUILDER = "SELECT pg_try_advisory_lock(7264893022) AS ours"
 INDEX = re.compile(r"CREATE (UNIQUE )?INDEX (\w+)")
-INVALID = "SELECT 1 AS one FROM pg_index WHERE indexrelid = to_regclass(:name) AND NOT indisvalid"
-IS_BUILT = "SELECT 1 AS one FROM pg_index WHERE indexrelid = to_regclass(:name) AND indisvalid"
+IS_VALID = "SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass(:name)"
 
 
 def upgrade(
@@ -224,26 +212,16 @@ def upgrade(
     """
     ran = _persist(run, sleep)
     while run(_next_concurrent):
-        connection = server.connect(patience=NEVER)
-        try:
-            _build_next(run, connection, sleep)
-        finally:
-            connection.close()
+        with closing(server.connect(patience=connection.NEVER)) as opened:
+            # Don't wait inside the statement: an index build would wait for the statement to end.
+            while not opened.execute(ONE_BUILDER).fetchall()[0]["ours"]:
+                sleep(PAUSE_SECONDS)
+            if number := run(_next_concurrent):  # no other process has just built it
+                for statement in migrations.MIGRATIONS[number - 1]:
+                    _build(opened, statement)
+                run(partial(note, number=number))
         ran = _persist(run, sleep) or True
     return ran
-
-
-def _build_next(
-    run: database.Run, connection: Connection, sleep: Callable[[float], object]
-) -> None:
-    """Build the indexes of the next migration, unless another process has just built them."""
-    # Don't wait inside the statement: an index build would wait for the statement to end.
-    while connection.command(ONE_BUILDER).get_value(0, 0) != b"t":
-        sleep(PAUSE_SECONDS)
-    if number := run(_next_concurrent):
-        for statement in migrations.MIGRATIONS[number - 1]:
-            _build(run, connection, statement)
-        run(partial(note, number=number))
 
 
 def _persist(run: database.Run, sleep: Callable[[float], object]) -> bool:
@@ -254,21 +232,20 @@ def _persist(run: database.Run, sleep: Callable[[float], object]) -> bool:
         except TableBusy:
             sleep(PAUSE_SECONDS)
         except OlderReplicas as older:
-            _wait_until_gone(run, older, sleep)
+            _wait_until_gone(run, older.beats, sleep)
     raise TableBusy
 
 
-def _wait_until_gone(
-    run: database.Run, older: OlderReplicas, sleep: Callable[[float], object]
-) -> None:
+def _wait_until_gone(run: database.Run, older: Beats, sleep: Callable[[float], object]) -> None:
     """Delete replicas whose beats stay the same. Raises OlderReplicas if a beat changes."""
 
     def look() -> Beats:
-        return {owner: beat for owner, beat in run(_beats).items() if owner in older.beats}
+        return {owner: beat for owner, beat in run(_beats).items() if owner in older}
 
-    alive, gone = find_beating(older.beats, look, sleep)
-    if alive:
-        raise OlderReplicas(alive)
+    try:
+        gone = refuse_while_beating(look, sleep, older)
+    except InUse as error:
+        raise OlderReplicas(error.alive) from None
     for owner, beat in gone.items():
         run(partial(_delete, owner=owner, beat=beat))
 
@@ -277,7 +254,7 @@ def _delete(tx: database.Transaction, owner: str, beat: int) -> None:
     tx.execute("DELETE FROM replicas WHERE owner = :owner AND beat = :beat", owner=owner, beat=beat)
 
 
-def _beats(tx: database.Transaction) -> dict[str, int]:
+def _beats(tx: database.Transaction) -> Beats:
     return {row["owner"]: row["beat"] for row in tx.query("SELECT owner, beat FROM replicas")}
 
 
@@ -286,16 +263,15 @@ def _next_concurrent(tx: database.Transaction) -> int | None:
     return missing[0] if missing and migrations.is_concurrent(missing[0]) else None
 
 
-def _build(run: database.Run, connection: Connection, statement: str) -> None:
+def _build(opened: connection.Connection, statement: str) -> None:
     """Build an index; first drop an unfinished index of an earlier attempt."""
     found = INDEX.match(statement)
     assert found, statement
     name = found[2]
-    if run(lambda tx: tx.one(IS_BUILT, name=name)):
+    built = opened.execute(IS_VALID, {"name": name}).fetchone()
+    if built and built["valid"]:
         return
-    connection.command(b"SET lock_timeout = 0")
-    connection.command(b"SET statement_timeout = 0")
-    if run(lambda tx: tx.one(INVALID, name=name)):
-        connection.command(f"DROP INDEX CONCURRENTLY {name}".encode())
-    text = INDEX.sub(rf"CREATE \1INDEX CONCURRENTLY IF NOT EXISTS {name}", statement)
-    connection.command(text.encode())
+    opened.execute("SET lock_timeout = 0; SET statement_timeout = 0", prepare=False)
+    if built:
+        opened.execute(f"DROP INDEX CONCURRENTLY {name}")
+    opened.execute(INDEX.sub(rf"CREATE \1INDEX CONCURRENTLY IF NOT EXISTS {name}", statement))

@@ -7,21 +7,21 @@ look for work anyway. Notifications don't work behind a pooler.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterable
+from contextlib import closing, suppress
 
+import psycopg
 import structlog
 
 from bot.core.database import database
-from bot.core.database.postgres import server
-from bot.core.database.postgres.connection import Connection, NotConnected, SqlError
+from bot.core.database.postgres import connection, server
 
 log = structlog.get_logger()
 
-LISTEN = b"LISTEN bot_wake"
 NOTIFY = "SELECT pg_notify('bot_wake', :topics)"
 
 COALESCING_SECONDS = 0.02
@@ -33,14 +33,17 @@ RECONNECT_SECONDS = 1.0
 class Notifications:
     """Sends the topics of our commits to other replicas, and receives theirs.
 
-    It connects at the first use, because most commands neither send nor listen.
+    It connects at the first use, because most commands neither send nor listen; behind a pooler
+    never.
     """
 
     def __init__(
         self, server: server.Server, received: Callable[[Iterable[str] | None], None]
     ) -> None:
-        """`received` is called in the connection's thread; with None if topics may be missing."""
+        """`received` is called on the `loop`; with None if topics may be missing."""
         self._server, self._received = server, received
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The event loop of the listeners, once it runs."""
         self._lock = threading.Lock()
         self._unsent: set[str] = set()
         self._closing = threading.Event()
@@ -50,14 +53,16 @@ class Notifications:
     def start(self) -> None:
         """Connect if not yet connected; may be called from any thread."""
         with self._lock:
-            if self._thread is None:
+            if self._thread is None and not self._server.is_pooled:
                 self._thread = threading.Thread(
                     target=self._serve, name="db-notifications", daemon=True
                 )
                 self._thread.start()
 
-    def send(self, topics: Iterable[str]) -> None:
-        """Send topics soon; may be called from any thread."""
+    def send(self, topics: Collection[str]) -> None:
+        """Send topics soon, if there are any; may be called from any thread."""
+        if not topics or self._server.is_pooled:
+            return
         self.start()
         with self._lock:
             is_asleep = not self._unsent
@@ -82,30 +87,35 @@ class Notifications:
         is_closing = False
         while not is_closing:
             try:
-                with closing(self._server.connect()) as connection:
-                    connection.command(LISTEN)
-                    self._received(None)
-                    self._exchange(connection)
-            except (NotConnected, SqlError) as error:
-                log.debug("replicas not notified", reason=str(error))
+                with closing(self._server.connect()) as opened:
+                    opened.execute("LISTEN bot_wake")
+                    self._receive(None)
+                    self._exchange(opened)
+            except (server.NotConnected, psycopg.Error) as error:
+                log.debug("replicas not notified", reason=connection.describe(error))
             except Exception:
                 log.exception("replicas not notified")
             is_closing = self._closing.wait(database.jittered(RECONNECT_SECONDS))
 
-    def _exchange(self, connection: Connection) -> None:
+    def _exchange(self, opened: connection.Connection) -> None:
         while not self._closing.is_set():
-            ready, _, _ = select.select([connection.fileno(), self._awake], [], [])
+            ready, _, _ = select.select([opened.conn.fileno(), self._awake], [], [])
             if self._awake in ready:
                 os.read(self._awake, 1024)
-                self._send_unsent(connection)
-            for sender, text in connection.notifications():
-                if sender != connection.backend:
-                    self._received(text.split())
-        self._send_unsent(connection)
+                self._send_unsent(opened)
+            for notification in opened.conn.notifies(timeout=0):
+                if notification.pid != opened.conn.info.backend_pid:
+                    self._receive(notification.payload.split())
+        self._send_unsent(opened)
 
-    def _send_unsent(self, connection: Connection) -> None:
+    def _send_unsent(self, opened: connection.Connection) -> None:
         with self._lock:
             topics, self._unsent = self._unsent, set()
         if topics:
-            connection.execute(NOTIFY, {"topics": " ".join(sorted(topics))})
+            opened.execute(NOTIFY, {"topics": " ".join(sorted(topics))})
             self._closing.wait(COALESCING_SECONDS)
+
+    def _receive(self, topics: Iterable[str] | None) -> None:
+        if self.loop is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                self.loop.call_soon_threadsafe(self._received, topics)

@@ -12,17 +12,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from bot.core.database import database, urls
-from bot.core.database.postgres.connection import (
-    ANSWER_SECONDS,
-    Connection,
-    NotConnected,
-    SqlError,
-    register_loaders,
-)
+from bot.core import errors
+from bot.core.database import database, timelines, urls
+from bot.core.database.postgres import connection
 
 ADVICE = {
     "password authentication failed": "it refuses the user or the password: check both",
@@ -47,12 +44,12 @@ ADVICE = {
     'role ".*" does not exist': (
         "there is no such user (role): create it (CREATE ROLE … LOGIN), or check its name"
     ),
-    "resolve host": "its host is not known: check the name",
-    "translate host name": "its host is not known: check the name",
+    "resolve host|translate host name": "its host is not known: check the name",
     "connection refused": "nothing answers at its host and port: start the server, or check both",
     "no such file or directory": "nothing answers there: start the server, or check the path",
-    "no route to host": "its host can't be reached: check the address and the network",
-    "network is unreachable": "its host can't be reached: check the address and the network",
+    "no route to host|network is unreachable": (
+        "its host can't be reached: check the address and the network"
+    ),
     "timeout expired": (
         "no answer came in time: the server stands still, or a firewall drops the packets"
     ),
@@ -64,8 +61,9 @@ ADVICE = {
     "does not support ssl": "the server has no TLS: enable it there, or set sslmode=prefer",
     "certificate": "its TLS certificate can't be checked: see sslmode and sslrootcert",
     "invalid port number": "its port is not a number from 1 to 65535",
-    "connection slots": "all its connections are in use: raise max_connections, or use a pooler",
-    "too many clients": "all its connections are in use: raise max_connections, or use a pooler",
+    "connection slots|too many clients": (
+        "all its connections are in use: raise max_connections, or use a pooler"
+    ),
     "too many connections": "all its connections are in use: raise the user's or database's limit",
     "starting up": "the server is starting: try again in a moment",
     "shutting down": "the server is stopping: start it again",
@@ -86,7 +84,17 @@ def advise(reason: str) -> str:
     return " ".join(reason.split())
 
 
-CONNECTING = {
+def unusable(url: str, reason: str) -> errors.ConfigProblem:
+    """Return the error for a DATABASE_URL whose server can't be used."""
+    return errors.ConfigProblem(
+        f"DATABASE_URL: {urls.safe_url(url)} can't be used: {advise(reason)}"
+    )
+
+
+# Connections.
+
+
+CONNECTING: dict[str, Any] = {
     "connect_timeout": 3,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -102,23 +110,24 @@ OLDEST = 160_000
 """The oldest tested version (PostgreSQL 16), as servers report it; version 15 rejects some of our
 statements."""
 
-BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"
-BEGIN_READING = BEGIN + b" READ ONLY"
+MOST_PREPARED = 1000
+"""Prepared statements per connection, each for one combination of parameter types."""
+
+BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 LIMITS = {
     "lock_timeout": "5s",
     "statement_timeout": "10s",
     "idle_in_transaction_session_timeout": "3s",
+    "client_connection_check_interval": "2s",
+    "transaction_timeout": "10s",
 }
 """Limits that the server enforces, to free the locks of a hanging replica."""
 
-NEWER_LIMITS = {
-    140000: ("client_connection_check_interval", "2s"),
-    170000: ("transaction_timeout", "10s"),
-}
-"""Limits by the version that introduced them."""
+WITH_TRANSACTION_TIMEOUT = 170_000
+"""The version that introduced it."""
 
-PLAN_ONCE = "SET plan_cache_mode = 'force_generic_plan'"
+ONE_PLAN = {"plan_cache_mode": "force_generic_plan"}
 """One plan for each statement, whatever its parameters: the plan that the tests check."""
 
 DURABLE = (
@@ -133,12 +142,23 @@ AWAY_SECONDS = 3.0
 WATCH_SECONDS = 0.5
 """The time between two checks for late answers."""
 
-IDENTITY = (
-    b"SELECT (SELECT system_identifier FROM pg_control_system())::text,"
-    b" CASE WHEN NOT pg_is_in_recovery()"
-    b" THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END"
-)
-"""The id of the database cluster, and its hexadecimal timeline; null at a standby."""
+
+class NotConnected(errors.StorageError):
+    """No connection to the server can be made now."""
+
+
+def connect(url: str) -> psycopg.Connection[Any]:
+    """Open a connection in autocommit mode. Raises psycopg.Error and NotConnected."""
+    params = make_conninfo(**(CONNECTING | conninfo_to_dict(url)))
+    made = psycopg.connect(params, autocommit=True, context=connection.TYPES)
+    made.prepared_max = MOST_PREPARED
+    if (version := made.info.server_version) < OLDEST:
+        made.close()
+        raise NotConnected(
+            f"PostgreSQL {version // 10_000} is too old: upgrade the server to"
+            f" {OLDEST // 10_000} or later"
+        )
+    return made
 
 
 class Server:
@@ -147,85 +167,71 @@ class Server:
     def __init__(self, address: urls.Address) -> None:
         """Raise ConfigProblem if libpq can't read the address; the error doesn't quote it."""
         try:
-            given = psycopg.conninfo.conninfo_to_dict(address.url)
+            conninfo_to_dict(address.url)
         except psycopg.ProgrammingError:
             raise urls.unreadable() from None
-        self._address = address
-        self._missing = {name: value for name, value in CONNECTING.items() if name not in given}
+        self._url = address.url
         self.is_pooled = address.is_pooled
         self.count: Callable[..., None] = database.count_nothing
         """Counts opened, lost and refused connections."""
         self._generation = 0
         self._timelines: dict[str, str] = {}
         self._refused_at, self._refusal = float("-inf"), ""
-        self._open: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._open: weakref.WeakSet[connection.Connection] = weakref.WeakSet()
         self._lock = threading.Lock()
         self.closing = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, name="db-watcher", daemon=True)
-        self._watcher.start()
+        threading.Thread(target=self._watch, name="db-watcher", daemon=True).start()
 
-    def connect(self, *, reads: bool = False, patience: float = ANSWER_SECONDS) -> Connection:
+    def connect(
+        self, *, reads: bool = False, patience: float = connection.ANSWER_SECONDS
+    ) -> connection.Connection:
         """Return a new connection that waits `patience` s for answers. Raises NotConnected."""
         if self.closing.is_set():
             raise RuntimeError("the database is closed")
+        made = None
         try:
-            made = psycopg.connect(self._address.url, autocommit=True, **self._missing)  # type: ignore[arg-type]
-        except psycopg.Error as error:
-            raise self._refused(" ".join(str(error).split())) from None
-        register_loaders(made.adapters)
-        connection = Connection(made, prepares=not self.is_pooled, patience=patience)
-        with self._lock:
-            connection.generation = self._generation
-            self._open.add(connection)
-        try:
-            refuse_old(connection.server_version)
-            self._check_timeline(connection)
-            if not self.is_pooled:
-                connection.command(self._settings(connection, "", reads=reads))
-        except (SqlError, NotConnected) as error:
-            connection.close()
-            raise self._refused(str(error)) from None
+            made = connect(self._url)
+            if self.is_pooled:
+                made.prepare_threshold = None
+            opened = connection.Connection(made, patience)
+            with self._lock:
+                opened.generation = self._generation
+                self._open.add(opened)
+            self._check_timeline(opened)
+            self._limit(opened, reads=reads)
+        except (psycopg.Error, NotConnected) as error:
+            if made is not None:
+                made.close()
+            self._refused_at, self._refusal = time.monotonic(), connection.describe(error)
+            self.count("database_connections", "refused")
+            raise NotConnected(self._refusal) from None
         self._refused_at = float("-inf")
         self.count("database_connections", "opened")
-        return connection
-
-    def opening(self, connection: Connection, *, reads: bool = False) -> bytes:
-        """Return the statements that begin a transaction, in one round trip."""
-        begin = BEGIN_READING if reads else BEGIN
-        if not self.is_pooled:
-            return begin
-        return begin + b"; " + self._settings(connection, "LOCAL ", reads=False)
+        return opened
 
     def check_presence(self) -> None:
         """Raise NotConnected if the last attempt failed recently."""
         if time.monotonic() - self._refused_at < AWAY_SECONDS:
             raise NotConnected(self._refusal)
 
-    def lost(self, connection: Connection) -> None:
-        """Record a lost connection: connections of its generation are no longer trusted."""
+    def lost(self, lost: connection.Connection) -> None:
+        """Close a lost connection: connections of its generation are no longer trusted."""
+        lost.close()
         with self._lock:
-            self._generation = max(self._generation, connection.generation + 1)
+            self._generation = max(self._generation, lost.generation + 1)
         self.count("database_connections", "lost")
 
-    def trusts(self, connection: Connection) -> bool:
+    def trusts(self, opened: connection.Connection) -> bool:
         """Return whether a connection can be used, as far as we know."""
-        return not connection.is_lost and connection.generation == self._generation
+        return not opened.conn.closed and opened.generation == self._generation
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching, refuse new connections, and end every wait for an answer."""
         self.closing.set()
-
-    def shut_all(self) -> None:
-        """End every wait for an answer."""
         with self._lock:
             waiting = list(self._open)
         for one in waiting:
             one.shut()
-
-    def _refused(self, reason: str) -> NotConnected:
-        self._refused_at, self._refusal = time.monotonic(), reason
-        self.count("database_connections", "refused")
-        return NotConnected(reason)
 
     def _watch(self) -> None:
         while not self.closing.wait(WATCH_SECONDS):
@@ -234,18 +240,15 @@ class Server:
             for one in late:
                 one.shut()
 
-    def _check_timeline(self, connection: Connection) -> None:
+    def _check_timeline(self, opened: connection.Connection) -> None:
         try:
-            result = connection.command(IDENTITY)
-        except SqlError as error:
-            if error.is_storage:
+            (row,) = opened.execute(timelines.ASK).fetchall()
+        except psycopg.Error as error:
+            if connection.is_storage(error):
                 raise
-            return  # the provider forbids the query
-        cluster, timeline = result.get_value(0, 0), result.get_value(0, 1)
-        if cluster is None or timeline is None:
-            return
-        name, number = cluster.decode(), timeline.decode()
-        connection.timeline = number
+            return  # the provider forbids the query, or the server is a standby
+        name, number = row["system"], row["timeline"]
+        opened.timeline = number
         with self._lock:
             highest = self._timelines.get(name, "")
             self._timelines[name] = max(highest, number)
@@ -255,27 +258,17 @@ class Server:
                 " before: this is a former primary"
             )
 
-    def _settings(self, connection: Connection, scope: str, *, reads: bool) -> bytes:
-        limits = dict(LIMITS)
-        limits |= {
-            name: value
-            for version, (name, value) in NEWER_LIMITS.items()
-            if connection.server_version >= version
-        }
-        if reads:
-            limits.pop("transaction_timeout", None)
-            limits["default_transaction_read_only"] = "on"
-        commands = [f"SET {scope}{name} = '{value}'" for name, value in limits.items()]
+    def _limit(self, opened: connection.Connection, *, reads: bool) -> None:
+        """Limit what a connection may do: behind a pooler at the beginning of each transaction."""
+        opened.begin = f"{BEGIN} READ ONLY" if reads else BEGIN
+        settings, scope = dict(LIMITS), "LOCAL " if self.is_pooled else ""
+        if reads or opened.conn.info.server_version < WITH_TRANSACTION_TIMEOUT:
+            del settings["transaction_timeout"]
         if not self.is_pooled:
-            commands.append(PLAN_ONCE)
-        commands.append(DURABLE.format(is_local="true" if scope else "false"))
-        return "; ".join(commands).encode()
-
-
-def refuse_old(version: int) -> None:
-    """Raise NotConnected for a version of PostgreSQL that this program doesn't support."""
-    if version < OLDEST:
-        oldest = OLDEST // 10_000
-        raise NotConnected(
-            f"PostgreSQL {version // 10_000} is too old: upgrade the server to {oldest} or later"
-        )
+            settings |= ONE_PLAN | ({"default_transaction_read_only": "on"} if reads else {})
+        commands = [f"SET {scope}{name} = '{value}'" for name, value in settings.items()]
+        commands.append(DURABLE.format(is_local="true" if self.is_pooled else "false"))
+        if self.is_pooled:
+            opened.begin = "; ".join([opened.begin, *commands])
+        else:
+            opened.execute("; ".join(commands), prepare=False)

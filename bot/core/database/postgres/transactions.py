@@ -1,4 +1,4 @@
-"""Run a transaction on its thread's connection, retry after conflicts, and verify the commit.
+"""Run a transaction on a connection, retry after conflicts, and verify the commit.
 
 If a transaction conflicts with others, or its connection is lost before the commit, it is rolled
 back and its function runs again. If the answer to the COMMIT is lost, the server is asked whether
@@ -13,22 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import psycopg
+from psycopg import sql
+
 from bot.core import errors
 from bot.core.database import database
-from bot.core.database.postgres import server
-from bot.core.database.postgres.connection import (
-    ABORTED,
-    ANSWER_SECONDS,
-    CONFLICTS,
-    OUT_OF_DATE,
-    OVERTAKEN,
-    READ_ONLY,
-    Connection,
-    NotConnected,
-    SqlError,
-    translate,
-    translated,
-)
+from bot.core.database.postgres import connection, server
 
 OVERTAKEN_RUNS = 3
 """Runs of a transaction that meets an existing key: if it violates the rule itself, runs don't
@@ -41,48 +31,50 @@ UNKNOWN_SECONDS = 6.0
 """The longest time to ask for the outcome of a commit: the server ends a transaction three seconds
 after its client is gone."""
 
-XID = b"SELECT pg_current_xact_id_if_assigned()"
+XID = "SELECT pg_current_xact_id_if_assigned() AS xid"
 """The transaction's number, by which the server reports its outcome."""
 
-STATUS = b"SELECT pg_xact_status('%s')"
+STATUS = "SELECT pg_xact_status(CAST(:xid AS xid8)) AS status"
 
-LOCK_SCOPE = (
-    b"SELECT owner, term, pg_current_xact_id() FROM slices WHERE name = '%s' FOR NO KEY UPDATE"
+LOCK_SCOPE = sql.SQL(
+    "SELECT owner, term, pg_current_xact_id() AS xid FROM slices WHERE name = {} FOR NO KEY UPDATE"
 )
-CREATE_SCOPE = b"INSERT INTO slices (name) VALUES ('%s') ON CONFLICT DO NOTHING"
-"""Both statements are sent together with others, so they can't have parameters."""
+"""It is sent together with other statements, so it can't have parameters."""
+
+CREATE_SCOPE = "INSERT INTO slices (name) VALUES (:name) ON CONFLICT DO NOTHING"
 
 
 class PostgresTransaction(database.Transaction):
-    """A transaction on a thread's connection."""
+    """A transaction on a connection."""
 
     engine: database.Engine = "postgresql"
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, opened: connection.Connection) -> None:
         super().__init__()
-        self._connection = connection
+        self._opened = opened
         self._locked: set[tuple[object, ...]] = set()
         self.writes = False
         """True if a statement may have changed rows."""
-        self.changes = False
-        """True if it has changed or locked rows; set when it ends."""
+        self.xid: str | None = None
+        """Its number, once it has changed or locked rows; set when it begins or ends."""
 
     def query(self, sql: str, **params: object) -> list[database.Row]:
-        return self._connection.rows(self._run(sql, params))
+        return self._run(sql, params).fetchall()
 
     def execute(self, sql: str, **params: object) -> int:
-        return self._run(sql, params).command_tuples or 0
+        return self._run(sql, params).rowcount
 
     def lock(self, sql: str, **params: object) -> None:
         """Lock rows; rows that this transaction has already locked cost no statement."""
         lock = (sql, *params.items())
         if lock not in self._locked:
-            self._connection.execute(sql, params)
+            self._opened.execute(sql, params)
             self._locked.add(lock)
 
-    def _run(self, sql: str, params: dict[str, object]) -> Any:
-        self.writes = self.writes or not translate(sql).is_read
-        return self._connection.execute(sql, params)
+    def _run(self, sql: str, params: dict[str, object]) -> psycopg.RawCursor[database.Row]:
+        done = self._opened.execute(sql, params)
+        self.writes = self.writes or not (done.statusmessage or "").startswith("SELECT")
+        return done
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +84,19 @@ class WriteScope:
     name: str
     lead: database.WriteLease | None = None
 
-    def __post_init__(self) -> None:
-        if not self.name.isidentifier():
-            raise ValueError(f"{self.name!r} can't name a write scope")
-
-    @property
-    def lock(self) -> bytes:
-        return LOCK_SCOPE % self.name.encode()
-
-    @property
-    def creation(self) -> bytes:
-        return CREATE_SCOPE % self.name.encode()
-
 
 class Runner:
-    """Runs the transactions or reads of one thread on the thread's own connection."""
+    """Runs transactions or reads, one at a time, on a connection that it replaces if necessary."""
 
     def __init__(
-        self, server: server.Server, *, reads: bool = False, patience: float = ANSWER_SECONDS
+        self,
+        server: server.Server,
+        *,
+        reads: bool = False,
+        patience: float = connection.ANSWER_SECONDS,
     ) -> None:
         self._server, self._reads, self._patience = server, reads, patience
-        self._connection: Connection | None = None
+        self._connection: connection.Connection | None = None
 
     def perform(
         self, work: Callable[[database.Transaction], Any], scope: WriteScope | None, deadline: float
@@ -120,7 +104,7 @@ class Runner:
         """Run `work` until it is committed; return its result and its last transaction.
 
         It is repeated after conflicts and lost connections until the `deadline` (monotonic). Raises
-        StorageError, ConstraintError, NoLongerLead, and the exceptions of `work`.
+        StorageError, ConstraintError, NoLongerLead, SqlError, and the exceptions of `work`.
         """
         pause, runs = FIRST_PAUSE, 0
         while True:
@@ -129,11 +113,11 @@ class Runner:
                 if time.monotonic() >= deadline:
                     self._server.check_presence()
                 return self._attempt(work, scope)
-            except SqlError as error:
+            except psycopg.Error as error:
                 if not _may_repeat(error, runs, deadline):
-                    raise translated(error) from None
+                    raise connection.translated(error) from None
                 self._server.count("database_retries", error.sqlstate or "lost")
-            except NotConnected:
+            except server.NotConnected:
                 if self._server.closing.is_set() or time.monotonic() + pause >= deadline:
                     raise
             self._server.closing.wait(database.jittered(pause))
@@ -148,79 +132,73 @@ class Runner:
     def _attempt(
         self, work: Callable[[database.Transaction], Any], scope: WriteScope | None
     ) -> tuple[Any, PostgresTransaction]:
-        connection = self._connected()
-        tx = PostgresTransaction(connection)
+        opened = self._connected()
+        tx = PostgresTransaction(opened)
+        is_committing = False
         try:
             if self._reads and not self._server.is_pooled:
                 return work(tx), tx  # each statement is a transaction
-            xid = self._begin(connection, scope)
+            self._begin(tx, opened, scope)
             result = work(tx)
-            if tx.writes and xid is None:
-                xid = connection.command(XID).get_value(0, 0)
-            tx.changes = xid is not None
+            if tx.writes and tx.xid is None:
+                (row,) = opened.execute(XID).fetchall()
+                tx.xid = row["xid"]
+            is_committing = True
+            opened.commit()
         except BaseException as error:
-            self._give_up(connection, error)
-            raise
-        self._commit(connection, xid)
+            self._give_up(opened, error)
+            is_unanswered = (
+                is_committing and isinstance(error, psycopg.Error) and (connection.is_lost(error))
+            )
+            if not is_unanswered or (tx.xid and not self._was_committed(tx.xid, opened.timeline)):
+                raise
         return result, tx
 
-    def _connected(self) -> Connection:
-        """Return the thread's connection; replace it if any connection has been lost since."""
+    def _connected(self) -> connection.Connection:
+        """Return the connection; replace it if any connection has been lost since."""
         if self._connection is None or not self._server.trusts(self._connection):
             self.close()
             self._connection = self._server.connect(reads=self._reads, patience=self._patience)
         return self._connection
 
-    def _begin(self, connection: Connection, scope: WriteScope | None) -> bytes | None:
-        """Begin in the write scope; return the transaction's number, None if not assigned."""
-        opening = self._server.opening(connection, reads=self._reads)
+    def _begin(
+        self, tx: PostgresTransaction, opened: connection.Connection, scope: WriteScope | None
+    ) -> None:
+        """Begin, and lock the write scope in the same round trip. Raises NoLongerLead."""
         if scope is None:
-            connection.command(opening)
-            return None
-        result = connection.command(opening + b"; " + scope.lock)
-        if not result.ntuples:
-            result = connection.command(scope.creation + b"; " + scope.lock)
-        owner, term, xid = (result.get_value(0, column) or b"" for column in range(3))
-        if scope.lead is not None and scope.lead != database.WriteLease(owner.decode(), int(term)):
+            opened.execute(opened.begin, prepare=False)
+            return
+        lock = LOCK_SCOPE.format(scope.name).as_string()
+        begun = opened.execute(f"{opened.begin}; {lock}", prepare=False).set_result(-1)
+        row = begun.fetchone()
+        if row is None:
+            opened.execute(CREATE_SCOPE, {"name": scope.name})
+            (row,) = opened.execute(lock).fetchall()
+        tx.xid = row["xid"]
+        if scope.lead and scope.lead != database.WriteLease(row["owner"], row["term"]):
             raise errors.NoLongerLead(scope.name)
-        return xid
 
-    def _give_up(self, connection: Connection, error: BaseException) -> None:
+    def _give_up(self, opened: connection.Connection, error: BaseException) -> None:
         """End a transaction that an error stopped."""
-        connection.roll_back()
-        if isinstance(error, SqlError) and error.sqlstate in OUT_OF_DATE:
-            connection.forget_statements()
-        if isinstance(error, SqlError) and error.sqlstate == READ_ONLY:
-            connection.close()  # the next connection may reach a server that accepts changes
-        if connection.is_lost:
-            self._server.lost(connection)
+        opened.roll_back()
+        is_refused = isinstance(error, psycopg.errors.ReadOnlySqlTransaction)
+        if is_refused or opened.conn.closed:  # another server may accept changes
+            self._server.lost(opened)
+        elif isinstance(error, connection.OUT_OF_DATE):
+            self.close()
 
-    def _commit(self, connection: Connection, xid: bytes | None) -> None:
-        """Commit. Raises SqlError if the commit failed, CommitUnknown if its outcome is unknown."""
-        try:
-            result = connection.command(b"COMMIT")
-        except SqlError as error:
-            self._give_up(connection, error)
-            if not error.is_lost:
-                raise
-            if xid is not None and not self._was_committed(xid, connection.timeline):
-                raise
-        else:
-            if result.command_status == b"ROLLBACK":
-                raise SqlError("a transaction went on after an error, and was rolled back", ABORTED)
-
-    def _was_committed(self, xid: bytes, timeline: str | None) -> bool:
+    def _was_committed(self, xid: str, timeline: str | None) -> bool:
         """Ask whether a commit whose answer was lost succeeded. Raises CommitUnknown."""
         until = time.monotonic() + UNKNOWN_SECONDS
         while time.monotonic() < until:
-            with suppress(NotConnected, SqlError):
-                connection = self._connected()
-                if connection.timeline != timeline:
+            with suppress(server.NotConnected, psycopg.Error):
+                opened = self._connected()
+                if opened.timeline != timeline:
                     break
-                status = connection.command(STATUS % xid).get_value(0, 0)
-                if status in {b"committed", b"aborted"}:
-                    self._server.count("database_commits_unknown", status.decode())
-                    return status == b"committed"
+                (row,) = opened.execute(STATUS, {"xid": xid}).fetchall()
+                if row["status"] in {"committed", "aborted"}:
+                    self._server.count("database_commits_unknown", row["status"])
+                    return bool(row["status"] == "committed")
             time.sleep(LONGEST_PAUSE)
         self._server.count("database_commits_unknown", "unknown")
         raise errors.CommitUnknown(
@@ -228,8 +206,8 @@ class Runner:
         )
 
 
-def _may_repeat(error: SqlError, runs: int, deadline: float) -> bool:
+def _may_repeat(error: psycopg.Error, runs: int, deadline: float) -> bool:
     if time.monotonic() >= deadline:
         return False
-    is_overtaken = error.sqlstate in OVERTAKEN and runs < OVERTAKEN_RUNS
-    return error.is_lost or error.sqlstate in CONFLICTS or is_overtaken
+    is_overtaken = isinstance(error, connection.OVERTAKEN) and runs < OVERTAKEN_RUNS
+    return is_overtaken or isinstance(error, connection.CONFLICTS) or connection.is_lost(error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -38,23 +39,18 @@ class Digest:
     rows: int = 0
     total: int = 0
 
-    def add(self, row: tuple[object, ...]) -> None:
-        """Add a row of integers, texts, bytes and nulls."""
-        found = blake2b(repr(row).encode(), digest_size=HASH_BYTES).digest()
-        self.rows += 1
-        self.total = (self.total + int.from_bytes(found)) % (1 << 8 * HASH_BYTES)
-
     def count(self, rows: Iterable[tuple[object, ...]]) -> Iterator[tuple[object, ...]]:
-        """Yield the rows, and add each of them."""
+        """Yield the rows, which consist of integers, texts, bytes and nulls, and add each."""
         for row in rows:
-            self.add(row)
+            hashed = blake2b(repr(row).encode(), digest_size=HASH_BYTES).digest()
+            self.rows += 1
+            self.total = (self.total + int.from_bytes(hashed)) % (1 << 8 * HASH_BYTES)
             yield row
 
 
 def digest(rows: Iterable[tuple[object, ...]]) -> Digest:
     found = Digest()
-    for row in rows:
-        found.add(row)
+    deque(found.count(rows), maxlen=0)
     return found
 
 
@@ -79,23 +75,13 @@ def check_rows(
     table: tables.Table, rows: Iterable[tuple[object, ...]]
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows. Raises Unreadable at the first value that its column can't hold."""
-    checks = [FITS[column.type] for column in table.columns]
+    checks = [(column, FITS[column.type]) for column in table.columns]
     for row in rows:
-        for value, fits in zip(row, checks, strict=True):
+        for value, (column, fits) in zip(row, checks, strict=True):
             if value is not None and not fits(value):
-                raise errors.Unreadable(_describe(table, row, checks))
+                kind = _kind(column, value)  # not the value, which may be payer data
+                raise errors.Unreadable(f"{table.name}.{column.name} holds {kind}")
         yield row
-
-
-def _describe(
-    table: tables.Table, row: tuple[object, ...], checks: list[Callable[[object], bool]]
-) -> str:
-    """Describe the column and the kind of value, but not the value, which may be payer data."""
-    fields = zip(table.columns, row, checks, strict=True)
-    column, value = next(
-        (column, value) for column, value, fits in fields if value is not None and not fits(value)
-    )
-    return f"{table.name}.{column.name} holds {_kind(column, value)}"
 
 
 def _kind(column: tables.Column, value: object) -> str:
@@ -151,8 +137,6 @@ def _rows(file: sqlite3.Connection, table: tables.Table) -> sqlite3.Cursor:
 CHUNK, CHUNK_OF_BYTES = 1_000, 16
 """Rows that a reader holds at a time; fewer if a table has bytes, such as parts of files."""
 
-TYPES = {"INTEGER": "int4", "BIGINT": "int8", "TEXT": "text", "BYTEA": "bytea"}
-
 
 def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Table, ...]) -> int:
     """Copy the rows of `tables` in this order, and verify the copy; return the number of rows.
@@ -176,9 +160,8 @@ def _copy(
 ) -> Digest:
     found = Digest()
     rows = _rows(file, table)
-    copy_rows = f"COPY {table.name} ({table.names}) FROM STDIN (FORMAT BINARY)"
+    copy_rows = f"COPY {table.name} ({table.names}) FROM STDIN"
     with closing(rows), conn.cursor() as cursor, cursor.copy(copy_rows) as copy:
-        copy.set_types([TYPES[column.type] for column in table.columns])
         for row in found.count(check_rows(table, rows)):
             copy.write_row(row)
     return found
@@ -187,7 +170,7 @@ def _copy(
 def stream(conn: transfer_target.Connection, table: tables.Table) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a server's table in any order, with constant memory."""
     sql = f"SELECT {table.names} FROM {table.name}"  # noqa: S608 - our own names
-    with conn.cursor(binary=True) as cursor:
+    with conn.cursor() as cursor:
         has_bytes = any(column.type == "BYTEA" for column in table.columns)
         yield from cursor.stream(sql, size=CHUNK_OF_BYTES if has_bytes else CHUNK)
 

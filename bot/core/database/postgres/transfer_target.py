@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, LiteralString
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -17,20 +17,17 @@ from bot.core import errors
 from bot.core.database import database, migrations, urls
 from bot.core.database.postgres import connection, server, transactions
 from bot.core.database.tables import FILLED_BY_A_START, NUMBERS, list_tables
-from bot.core.text import sanitize
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-UNLIMITED = ("statement_timeout", "idle_in_transaction_session_timeout", "transaction_timeout")
+NO_LIMITS = """
+SELECT set_config(name, '0', true) FROM pg_settings
+WHERE name IN ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')
+"""
 """Limits for the running bot's transactions, which a copy of a whole database would exceed."""
 
-LOCK_TIMEOUT = "2s"
+LOCK_TIMEOUT = "SET LOCAL lock_timeout = '2s'"
 """If a lock isn't free by then, a process that should have been stopped holds it."""
-
-ROW_CLASSES = ("22", "23")
-"""SQLSTATE classes for values and rows that violate the schema."""
-
-LOCKED, FORBIDDEN = "55P03", "42501"
 
 
 @contextmanager
@@ -39,24 +36,12 @@ def open_session(url: str) -> Iterator[Connection]:
 
     Raises ConfigProblem if the URL or the server can't be used.
     """
-    address = urls.postgres_address(url).url
     try:
-        given = psycopg.conninfo.conninfo_to_dict(address)
-        missing = {name: value for name, value in server.CONNECTING.items() if name not in given}
-        conn = psycopg.connect(address, autocommit=True, prepare_threshold=None, **missing)  # type: ignore[arg-type]
-    except psycopg.Error as error:
-        text = server.advise(sanitize.line(str(error)))
-        raise errors.ConfigProblem(
-            f"DATABASE_URL: {urls.safe_url(url)} can't be used: {text}"
-        ) from None
-    connection.register_loaders(conn.adapters)
+        conn = server.connect(urls.postgres_address(url).url)
+    except (psycopg.Error, server.NotConnected) as error:
+        raise server.unusable(url, connection.describe(error)) from None
+    conn.prepare_threshold = None  # a pooler may stand between
     with conn:
-        try:
-            server.refuse_old(conn.info.server_version)
-        except connection.NotConnected as error:
-            raise errors.ConfigProblem(
-                f"DATABASE_URL: {urls.safe_url(url)} can't be used: {error}"
-            ) from None
         yield conn
 
 
@@ -80,12 +65,9 @@ def session_transaction(
     conn.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ if read_only else None
     conn.read_only = read_only
     with _naming_errors(), conn.transaction():
-        for name in UNLIMITED:  # lists only settings that the server knows
-            conn.execute(
-                "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = %s", [name]
-            )
-        conn.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
-        yield transactions.PostgresTransaction(connection.Connection(conn, prepares=False))
+        conn.execute(NO_LIMITS)
+        conn.execute(LOCK_TIMEOUT)
+        yield transactions.PostgresTransaction(connection.Connection(conn))
 
 
 @contextmanager
@@ -93,20 +75,18 @@ def _naming_errors() -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise _named(error.sqlstate, error.diag.message_primary or str(error)) from None
-    except connection.SqlError as error:
-        raise _named(error.sqlstate, str(error)) from None
-
-
-def _named(state: str | None, message: str) -> errors.BotError:
-    text = sanitize.line(message)
-    if (state or "").startswith(ROW_CLASSES):
-        return errors.Unreadable(f"holds data that this program never wrote: {text}")
-    if state == LOCKED:
-        return errors.BotError("the database is in use: stop the bot everywhere first")
-    if state == FORBIDDEN:
-        return errors.ConfigProblem(f"DATABASE_URL: its user lacks a right: {text}")
-    return errors.StorageError(f"the database can't be used: {text}")
+        text = connection.describe(error)
+        if isinstance(error, psycopg.DataError | psycopg.IntegrityError):
+            named: errors.BotError = errors.Unreadable(
+                f"holds data that this program never wrote: {text}"
+            )
+        elif isinstance(error, psycopg.errors.LockNotAvailable):
+            named = errors.BotError("the database is in use: stop the bot everywhere first")
+        elif isinstance(error, psycopg.errors.InsufficientPrivilege):
+            named = errors.ConfigProblem(f"DATABASE_URL: its user lacks a right: {text}")
+        else:
+            named = errors.StorageError(f"the database can't be used: {text}")
+        raise named from None
 
 
 # The schema: its content, and moving its tables away.
@@ -134,12 +114,6 @@ class Target:
         """True if a newer version of this program created the tables."""
         return (self.version or 0) > len(migrations.MIGRATIONS)
 
-    @property
-    def strangers(self) -> list[str]:
-        """Return the tables that no migration known to this version creates."""
-        known = list_tables(self.version) if self.version else frozenset()
-        return [] if self.is_newer else sorted(self.tables - known - {NUMBERS})
-
 
 def examine_target(conn: Connection) -> Target:
     """Read the content of the schema. Raises ConfigProblem if there is no schema."""
@@ -155,10 +129,12 @@ def examine_target(conn: Connection) -> Target:
 
 def refuse_strangers(found: Target) -> None:
     """Raise BotError if the schema has tables of another program, which would be moved too."""
-    if found.strangers:
+    known = list_tables(found.version) if found.version else frozenset()
+    strangers = sorted(found.tables - known - {NUMBERS})
+    if strangers and not found.is_newer:
         raise errors.BotError(
-            f"the table {found.schema}.{found.strangers[0]} is not ours: give the bot a database"
-            " or a schema of its own"
+            f"the table {found.schema}.{strangers[0]} is not ours: give the bot a database or a"
+            " schema of its own"
         )
 
 
@@ -185,8 +161,9 @@ def holds_data(conn: Connection, target: Target, embedded: str) -> bool:
 
 def lock_target(conn: Connection, target: Target) -> None:
     """Lock the tables against every other session until the transaction ends."""
-    for name in sorted(target.tables):
-        conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(sql.Identifier(name)))
+    if target.tables:
+        names = sql.SQL(", ").join(map(sql.Identifier, sorted(target.tables)))
+        conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(names))
 
 
 def clear_target(conn: Connection, target: Target, stamp: str, *, keeps: bool) -> str | None:
@@ -205,5 +182,5 @@ def clear_target(conn: Connection, target: Target, stamp: str, *, keeps: bool) -
     return aside
 
 
-def _one(conn: Connection, statement: LiteralString, *given: object) -> tuple[Any, ...]:
+def _one(conn: Connection, statement: str, *given: object) -> tuple[Any, ...]:
     return conn.execute(statement, given).fetchone() or ()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.database.database import Database, Row
-from bot.core.database.postgres.connection import bind, translate
+from bot.core.database.database import Database, Row, Transaction
+from bot.core.database.postgres.connection import SqlError, translate
 from bot.core.database.sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
@@ -64,21 +66,26 @@ def test_both_engines_return_the_same(
 
 def test_a_colon_in_text_names_and_comments_is_no_parameter() -> None:
     sql = "SELECT ':a', \":b\", x::text, :c -- :d\n, :e, :c /* :f */"
-    statement = translate(sql)
-    assert statement.text == b"SELECT ':a', \":b\", x::text, $1 -- :d\n, $2, $1 /* :f */"
-    assert statement.names == ("c", "e")
+    text = "SELECT ':a', \":b\", x::text, $1 -- :d\n, $2, $1 /* :f */"
+    assert translate(sql) == (text, ("c", "e"))
 
 
-def test_a_missing_parameter_is_an_error() -> None:
+def test_a_missing_parameter_is_an_error(db: PostgresDatabase) -> None:
     with pytest.raises(KeyError, match="x"):
-        bind(("x",), {"y": 1})
+        db.run(lambda tx: tx.query("SELECT :x AS x", y=1))
 
 
-def test_a_type_that_no_column_has_is_an_error() -> None:
-    with pytest.raises(TypeError, match="can't be a list"):
-        bind(("x",), {"x": []})
+@pytest.mark.parametrize("value", [[], {}, Decimal("0.5"), date(2026, 1, 1)])
+def test_a_type_that_no_column_has_is_an_error(db: PostgresDatabase, value: object) -> None:
+    with pytest.raises(SqlError, match=f"cannot adapt type .{type(value).__name__}."):
+        db.run(lambda tx: tx.query("SELECT :x AS x", x=value))
 
 
-def test_a_whole_number_has_one_type_whatever_its_size() -> None:
+def test_a_whole_number_has_one_type_whatever_its_size(db: PostgresDatabase) -> None:
     """Else each size would be a prepared statement of its own."""
-    assert {bind(("x",), {"x": number}).types for number in (1, 2**40, True)} == {(20,)}
+    kind = "SELECT pg_typeof(:x)::text AS kind"
+
+    def ask(tx: Transaction) -> list[Row]:
+        return [row for number in (1, 2**40, True) for row in tx.query(kind, x=number)]
+
+    assert db.run(ask) == [{"kind": "bigint"}] * 3
