@@ -21,6 +21,7 @@ from typing import Any
 
 from bench import million
 from bench.million import KINDS, MILLION, PAYERS, SHARE, SHOP, YEAR
+from bot.core import stored_json
 from bot.core.database import vault
 from bot.core.database.database import Row, Transaction
 from bot.core.database.sqlite import open_sqlite
@@ -30,13 +31,13 @@ from bot.core.database.vault import Vault
 from bot.core.outbox import outbox
 from bot.interface.vocabulary import Kind, Status
 from bot.service.checkouts import paying
-from bot.service.checkouts.order import quote, write_quote
+from bot.service.checkouts.order import quote
 from bot.service.notifications import notification_rows
 from bot.service.notifications.notification import Attempt
 from bot.service.notifications.notification_queues import WEBHOOKS, lane_of
 from bot.service.requests import request_commands, request_rows
 from bot.service.requests.applications import Credentials
-from bot.service.requests.request import PaymentRequest, Webhook
+from bot.service.requests.request import PaymentRequest, Quote, Webhook
 from bot.service.requests.request_commands import new_id
 
 PAYMENTS = 10
@@ -271,7 +272,14 @@ def _literal(value: Any) -> str:
 def _sale(request: PaymentRequest, sold: int, until: int) -> Sale:
     paid = quote(request.terms, None)
     receivers = request_rows.write_receivers(request.terms.receivers)
-    return Sale(request, sold, until, write_quote(paid), receivers, json.dumps(paid.shares))
+    return Sale(
+        request,
+        sold,
+        until,
+        stored_json.write(Quote, paid),
+        receivers,
+        stored_json.write(tuple[int, ...], paid.shares),
+    )
 
 
 def _sold_out(request: PaymentRequest) -> int:

@@ -41,6 +41,7 @@ from bot.core.database import database, vault
 from bot.core.ops import readiness
 from bot.core.outbox import lanes, worker
 from bot.core.text import translations
+from bot.interface import vocabulary
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -230,7 +231,7 @@ If a new lead's clock is ahead of the former lead's, the last messages seem olde
 the next messages would be sent too early.
 """
 
-EVENTS = ("payment", "checkout.claimed")
+EVENTS = tuple(vocabulary.WebhookEvent)
 """Events that the embedded service reports to the receiver; other servers may not know events."""
 
 

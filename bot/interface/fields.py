@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 from pydantic.config import JsonDict
 from typing_extensions import TypeAliasType
 
@@ -337,7 +337,10 @@ def iso_or_none(at: int | None) -> str | None:
 
 
 Moment: TypeAlias = Annotated[
-    int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})
+    int,
+    BeforeValidator(_moment),
+    PlainSerializer(iso_or_none),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
 
 # Lists and objects.

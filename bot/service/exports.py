@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database, tables
 from bot.core.money import amounts
 from bot.interface import fields
@@ -122,12 +122,12 @@ def payment_record(row: database.Row, *, payers: bool) -> dict[str, Any]:
         "paidBackAt": fields.iso_or_none(row["paid_back_at"]),
         "messageHidden": bool(row["message_hidden"]),
         "receivers": [
-            {"destination": to, "amount": amounts.from_minor(share, currency)}
-            for to, share, *_ in exact_json.loads(row["receivers"])
+            {"destination": one.destination, "amount": amounts.from_minor(one.amount, currency)}
+            for one in request_rows.read_receivers(row["receivers"])
         ],
     }
     if payers:
-        data = exact_json.loads(row["user_data"])
+        data = stored_json.read(dict, row["user_data"])
         record |= {name: data.get(name) for name in PAYER}
         record |= {
             "name": None if row["message_hidden"] else row["payer_name"],

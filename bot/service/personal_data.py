@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from bot.core import erasure, errors, exact_json
+from bot.core import erasure, errors, stored_json
 from bot.core.database import database
 from bot.core.ops import audit
 from bot.core.outbox import bulk_changes, queries
@@ -114,7 +114,7 @@ def _table(
 def values_of_payer(row: database.Row) -> list[object]:
     """Return everything that a payer entered or the seller noted about the payment."""
     words = [row[column] for column in (*WORDS, *NOTES) if row.get(column) is not None]
-    return [exact_json.loads(row["user_data"]), *words]
+    return [stored_json.read(dict, row["user_data"]), *words]
 
 
 def find_recipients(tx: database.Transaction, scope: erasure.Scope) -> list[database.Row]:
@@ -155,7 +155,7 @@ def is_request(tx: database.Transaction, request_id: str) -> bool:
 def data_of(tx: database.Transaction, payment_id: str) -> dict[str, str] | None:
     """Return the data that a payment's payer entered; None for an unknown payment."""
     row = tx.one("SELECT user_data FROM payments WHERE id = :id", id=payment_id)
-    return dict(exact_json.loads(row["user_data"])) if row else None
+    return stored_json.read(dict, row["user_data"]) if row else None
 
 
 def numbers_of(tx: database.Transaction, payment_id: str) -> frozenset[str]:
@@ -166,7 +166,7 @@ def numbers_of(tx: database.Transaction, payment_id: str) -> frozenset[str]:
 
 def _erase_notifications(tx: database.Transaction, row: database.Row) -> None:
     """Erase the payer from a payment's notifications, and erase all answers of endpoints."""
-    gone = erasure.ErasedValues.of(erasure.find_texts(exact_json.loads(row["user_data"])))
+    gone = erasure.ErasedValues.of(erasure.find_texts(stored_json.read(dict, row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
         if owed["channel"] == notification.Channel.RECEIPT:
             # This ends a letter that is still waiting.

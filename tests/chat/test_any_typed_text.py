@@ -43,7 +43,7 @@ from bot.chat.forms.typed_text import (
 from bot.chat.model.drafts import Draft, Seller
 from bot.chat.model.payloads import Alert, AlertPayment, TextMessage
 from bot.chat.model.replies import Problem, Reply, escaped, markup, plain
-from bot.chat.model.request_spec import PAYER_FIELDS, AmountChoice
+from bot.chat.model.request_spec import PAYER_FIELDS
 from bot.chat.pictures import card_picture, poster, square
 from bot.chat.pictures.canvas import PictureContent
 from bot.chat.store.link_lists import ListedPayment
@@ -53,6 +53,7 @@ from bot.core.database.database import Transaction
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import LOCALES, languages, t
+from bot.interface.parts import AmountChoice
 from bot.sandbox.world.formatting import blank, cleaned
 from tests.support.chat_harness import COFFEE, URL, VAULT, ChatHarness
 from tests.support.form_harness import BERLIN, FORM, NOW

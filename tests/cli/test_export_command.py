@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.model.payment import PayerWords
 from bot.chat.store import payment_rows, seller_rows
 from bot.chat.store.payment_rows import Payment
 from bot.cli.console import Csv, JsonLines
 from bot.core.database.database import Transaction
 from bot.core.database.opening import open_database
 from bot.core.money import amounts
+from bot.interface.parts import PayerWords
 from bot.service import exports
 from bot.service.exports import ExportFilter
 from tests.support import databases
@@ -94,7 +94,8 @@ def add_many(tx: Transaction) -> None:
             " VALUES (:id, :request, 'c', 'sandbox', :external, 'paid', :minor, :currency,"
             " :receivers, :minor, :currency, '[]', '{}', :at)",
             id=f"{dice.getrandbits(96):024x}", request=f"r{kind}", external=f"x{number}",
-            minor=minor, currency=currency, receivers=f'[["anna",{minor}]]',
+            minor=minor, currency=currency,
+            receivers=f'[{{"destination":"anna","amount":{minor}}}]',
             at=NOON + dice.randrange(50),
         )  # fmt: skip
 

@@ -307,7 +307,7 @@ class Shop(RuleBasedStateMachine):
         for row in self.db.run(lambda tx: tx.query("SELECT * FROM payments")):
             shares = [int(share) for share in row["instrument_shares"].strip("[]").split(",")]
             assert sum(shares) == row["instrument_amount"] > 0
-            assert sum(share for _, share, *_ in json.loads(row["receivers"])) == row["amount"]
+            assert sum(one["amount"] for one in json.loads(row["receivers"])) == row["amount"]
             converted = row["instrument_currency"] != row["currency"]
             assert bool(row["rate_source"]) is bool(row["rated_at"]) is converted
 

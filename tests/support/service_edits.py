@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.forms.flow import Change
 from bot.chat.jobs import request_changes
 from bot.chat.model.jobs import ReplyTo
-from bot.chat.model.request_spec import RequestSpec
+from bot.chat.model.request_spec import Goods, RequestSpec
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json
 from bot.core.text.translations import t
@@ -27,7 +27,9 @@ async def made(
     return chat.link(link.id)
 
 
-def put(calling: RequestJobs, link: PaymentLink, field: str, value: str | int | None) -> None:
+def put(
+    calling: RequestJobs, link: PaymentLink, field: str, value: str | int | Goods | None
+) -> None:
     change = Change(link.id, field, value)
     calling.put_job(request_changes.job_of(change, ReplyTo(link.chat_id, "en")))
 

@@ -11,7 +11,7 @@ ROW = """
     INSERT INTO payment_requests (
         id, app_id, created_at, name, instrument_currency, receivers, amount, requested_user_data,
         expiration_type, total_units, remaining_units, reserved_units, enabled_at, expires_at)
-    VALUES (:id, :app_id, 0, 'Coffee', 'USD', '[["alice", 500]]', 500, '[]',
+    VALUES (:id, :app_id, 0, 'Coffee', 'USD', '[{"destination":"alice","amount":500}]', 500, '[]',
         :kind, :total, :remaining, :reserved, :enabled_at, :expires_at)
 """
 TIMES = (None, NOON - 1, NOON, NOON + 1)

@@ -14,11 +14,11 @@ from bot import config
 from bot.chat.model import queues, remote_request
 from bot.chat.payments import recording, webhook
 from bot.chat.store import link_rows, payment_rows
-from bot.core import errors
+from bot.core import errors, stored_json
 from bot.core.database import database, opening, snapshot, urls, vault
 from bot.core.money import amounts
 from bot.core.ops import audit
-from bot.core.outbox import bulk_changes, payload_kinds, queries
+from bot.core.outbox import bulk_changes, queries
 from bot.service.checkouts import polling
 from bot.service.checkouts.opening import OPENINGS
 from bot.service.notifications import notification_queues, payer_letters
@@ -165,8 +165,7 @@ def _payment(
     report: payment_reports.WebhookReport, link: link_rows.PaymentLink
 ) -> payment_rows.Payment:
     """Return the payment as the receiver would read it from a webhook's body."""
-    body = to_answers.event(report).to_json()
-    paid = replace(remote_request.read_payment(body), oversold=report.oversold)
+    paid = remote_request.read_payment(to_answers.event(report).to_json())
     payment = recording.payment_of(paid, report.request_id, link)
     return replace(payment, reserved_units=report.reserved_units or 0)
 
@@ -185,14 +184,14 @@ def dead_letter_unreadable(tx: database.Transaction, now: int) -> int:
 def _is_readable(name: str, text: str) -> bool:
     queue = QUEUES.get(name)
     try:
-        body = payload_kinds.read_object(text)
+        body = stored_json.read_object(text)
         payload = queue.decode(text) if queue else None
     except errors.Unreadable:
         return False
     if queue is None:
         return True
     # A value of a wrong type is written differently.
-    fields = payload_kinds.read_object(queue.encode(payload))
+    fields = stored_json.read_object(queue.encode(payload))
     is_exact = all(body[name] == value for name, value in fields.items())
     return is_exact and (
         not isinstance(payload, payment_reports.PaymentReport) or _is_possible(payload)

@@ -12,9 +12,10 @@ from itertools import islice
 
 from bot.chat.cards import card_text, claim_cards, payment_lines, request_card
 from bot.chat.model import payloads, replies
-from bot.chat.model.payment import NO_WORDS, TEST_MONEY, PaymentKey
+from bot.chat.model.payment import TEST_MONEY, PaymentKey
 from bot.core.money import amounts
 from bot.core.text import translations
+from bot.interface import parts
 
 _BUTTON_NAME = 24  # UTF-16 units
 _MAX_BUTTONS = 8
@@ -211,7 +212,7 @@ def _limit_words(
     for payment in payments:
         said += bool(payment.words)
         shown.append(
-            payment if said <= payment_lines.MAX_HIDES else replace(payment, words=NO_WORDS)
+            payment if said <= payment_lines.MAX_HIDES else replace(payment, words=parts.NO_WORDS)
         )
     return shown, max(0, said - payment_lines.MAX_HIDES)
 

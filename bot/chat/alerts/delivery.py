@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from bot.chat.alerts import alert_text
-from bot.chat.model import drafts, local_time, payloads, payment, queues, replies, zones
+from bot.chat.model import drafts, local_time, payloads, queues, replies, zones
 from bot.chat.store import (
     link_rows,
     message_rows,
@@ -23,6 +23,7 @@ from bot.chat.store import (
 from bot.core.database import database
 from bot.core.outbox import outbox, queries, queue_policy
 from bot.core.text import translations
+from bot.interface import parts
 
 MAX_LISTED = 20
 """Maximum messages of each kind that `/alerts` lists; nobody reads more."""
@@ -196,7 +197,7 @@ def current_alert(tx: database.Transaction, alert: payloads.Alert) -> payloads.A
     return replace(
         alert,
         payments=tuple(
-            replace(one, words=payment.NO_WORDS)
+            replace(one, words=parts.NO_WORDS)
             if one.words and message_rows.is_hidden(tx, one)
             else one
             for one in alert.payments

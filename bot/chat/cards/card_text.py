@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.chat.cards import request_card
-from bot.chat.model import moments, remote_request, replies, zones
+from bot.chat.model import moments, replies, zones
 from bot.chat.store import revenue
 from bot.core.money.amounts import format_money
 from bot.core.text import translations
+from bot.interface import vocabulary
 
 # Limits in UTF-16 units: texts from other servers may have any length.
 _NAME = 200  # at most 100 characters of two units each
@@ -33,7 +34,7 @@ EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
 """The states of an email address that its owner must confirm."""
 
 _CAN_PAY = frozenset(["active", "scheduled"])
-_CAN_STOP = _CAN_PAY | {remote_request.NO_PAYOUT}
+_CAN_STOP = _CAN_PAY | {vocabulary.NO_PAYOUT}
 _REVIVALS = {
     **dict.fromkeys(["stopped", "expired"], "resume"),
     **dict.fromkeys(["soldOut", "completed", request_card.OUTDATED], "duplicate"),  # ended for good
@@ -303,7 +304,7 @@ def _status(card: request_card.Card, language: str) -> str:
     if card.status == "soldOut" and card.total_units is not None:
         return translations.t(language, "status-sold-out-of", total=card.total_units)
     status = translations.t(language, f"status-{card.status}")
-    is_sentence = card.status in (remote_request.NO_PAYOUT, request_card.OUTDATED)
+    is_sentence = card.status in (vocabulary.NO_PAYOUT, request_card.OUTDATED)
     return ("\n" if is_sentence else " · ").join(filter(None, [status, left]))
 
 
@@ -324,7 +325,7 @@ def _public_state(card: request_card.Card, language: str) -> str:
         return "\n".join(
             filter(None, [soon, _units_left(card, language), _start_or_end(card, language)])
         )
-    is_closed = card.status in ("stopped", remote_request.NO_PAYOUT, request_card.OUTDATED)
+    is_closed = card.status in ("stopped", vocabulary.NO_PAYOUT, request_card.OUTDATED)
     return translations.t(language, "public-closed" if is_closed else f"status-{card.status}")
 
 
@@ -353,7 +354,7 @@ def _card_rows(card: request_card.Card, language: str) -> replies.Rows:
     copy_link = replies.Button(translations.t(language, "button-copy"), copy=card.url)
     share = replies.Button(translations.t(language, "button-share"), share=card.link_id)
     rows = ((open_page, copy_link), (share, act("edit")), last_row)
-    if card.status != remote_request.NO_PAYOUT:
+    if card.status != vocabulary.NO_PAYOUT:
         return rows
     return (
         (replies.Button(translations.t(language, "button-payout-connect"), action=("getpaid",)),),

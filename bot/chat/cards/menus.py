@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from bot.chat.cards import card_text, request_card
 from bot.chat.forms import field_texts, flow, request_fields
-from bot.chat.model import drafts, remote_request, replies, request_spec
+from bot.chat.model import drafts, replies, request_spec
 from bot.core.text import translations
+from bot.interface import vocabulary
 
 DESIGNS = ("print-light", "print-dark", "square-light", "square-dark")
 """The poster designs: for print, and square for stories."""
@@ -23,7 +24,7 @@ _MAX_LINK = 300
 
 
 _CHANGES = {
-    **dict.fromkeys(["active", "scheduled", remote_request.NO_PAYOUT], "stop"),
+    **dict.fromkeys(["active", "scheduled", vocabulary.NO_PAYOUT], "stop"),
     **dict.fromkeys(["stopped", "expired"], "resume"),
 }
 """The possible change of state, by status."""
@@ -180,12 +181,14 @@ def _codes_for_units(card: request_card.Card, change: object, language: str) -> 
 
     None if buyers are waiting for codes: the card then shows how many are missing.
     """
-    goods, left = request_spec.Goods.from_json(change), card.remaining_units
-    if goods is None or goods.kind != request_spec.CODES or card.kind != "drop" or left is None:
+    left = card.remaining_units
+    if not isinstance(change, request_spec.Goods) or change.kind != request_spec.CODES:
+        return None
+    if card.kind != "drop" or left is None:
         return None
     if card.codes and card.codes.waiting:
         return None
-    return field_texts.fit_line(goods, left + card.reserved_units, language)
+    return field_texts.fit_line(change, left + card.reserved_units, language)
 
 
 def unsaved_reply(card: request_card.Card, why: str, language: str) -> replies.Reply:

@@ -9,10 +9,11 @@ from bot.chat.model import payment, replies
 from bot.chat.store import payment_marks
 from bot.core.money import amounts
 from bot.core.text import phrases, translations
+from bot.interface import fields, parts
 
 # Limits in UTF-16 units; an emoji has two.
-_PAYER = 2 * payment.LONGEST_NAME
-_MESSAGE = 2 * payment.LONGEST_MESSAGE
+_PAYER = 2 * fields.MAX_PAYER_NAME
+_MESSAGE = 2 * fields.MAX_PAYER_MESSAGE
 _BUTTON = 20
 _REFERENCE = 80
 _KIND = 24
@@ -37,7 +38,7 @@ def item_text(name: str, quantity: int, language: str, limit: int) -> str:
     return translations.t(language, "pieces-of", pieces=quantity, name=replies.escaped(name, limit))
 
 
-def words_head(words: payment.PayerWords, amount: str, name: str, language: str) -> str:
+def words_head(words: parts.PayerWords, amount: str, name: str, language: str) -> str:
     """Return the heading of an alert with the payer's words; amount and name must be escaped."""
     given = {"amount": amount, "name": name}
     if words.name is not None:
@@ -50,7 +51,7 @@ def words_head(words: payment.PayerWords, amount: str, name: str, language: str)
     )
 
 
-def words_line(words: payment.PayerWords, language: str, most: int = _MESSAGE) -> list[str]:
+def words_line(words: parts.PayerWords, language: str, most: int = _MESSAGE) -> list[str]:
     """Return the payer's words on one line, at most `most` units of each; [] if there are none."""
     if not words:
         return []
@@ -63,7 +64,7 @@ def words_line(words: payment.PayerWords, language: str, most: int = _MESSAGE) -
     return [translations.t(language, "words-line", payer=name, message=message)]
 
 
-def words_in_full(words: payment.PayerWords, language: str) -> list[str]:
+def words_in_full(words: parts.PayerWords, language: str) -> list[str]:
     """Return the payer's words as a quotation, with the message's line breaks."""
     if words.message is None:
         return words_line(words, language)
@@ -90,7 +91,7 @@ def typed_for(found: payment_marks.FoundPayment, place: str) -> str:
 
 
 def hide_rows(
-    said: Sequence[tuple[payment.PayerWords, payment.PaymentKey]], language: str, place: str = ""
+    said: Sequence[tuple[parts.PayerWords, payment.PaymentKey]], language: str, place: str = ""
 ) -> replies.Rows:
     """Return at most MAX_HIDES buttons that hide payers' words, two in a row."""
     shown = [(words, key) for words, key in said if words][:MAX_HIDES]
@@ -101,7 +102,7 @@ def hide_rows(
 
 
 def hide_button(
-    words: payment.PayerWords,
+    words: parts.PayerWords,
     key: payment.PaymentKey,
     language: str,
     place: str = "",

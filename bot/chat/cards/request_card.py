@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from bot.chat.model import drafts, payout, remote_request, replies, request_spec
+from bot.chat.model import drafts, payout, replies, request_spec
 from bot.chat.store import link_rows, revenue
 from bot.core.database import database
 from bot.core.money import amounts
 from bot.core.text import translations
+from bot.interface import parts, vocabulary
 
 OUTDATED = "outdated"
 """The status of a request that was made for test money, if the bot now takes real money."""
@@ -55,7 +56,7 @@ class Card:
     """The codes that buyers get."""
     is_embedded: bool = True
     """True if the request is at the embedded service."""
-    choice: request_spec.AmountChoice[int] | None = None
+    choice: parts.AmountChoice[int] | None = None
     """The amounts that payers can choose from."""
     goal: int | None = None
     """In minor units, like `raised`."""
@@ -151,7 +152,7 @@ def status_of(link: link_rows.PaymentLink, now: int) -> str:
     if answer is None or not answer.lacks_account:
         return "active"
     spec, own = link.spec, payout.account_destination(link.seller_id)
-    return remote_request.NO_PAYOUT if spec.destination == own and not spec.receivers else OUTDATED
+    return vocabulary.NO_PAYOUT if spec.destination == own and not spec.receivers else OUTDATED
 
 
 STEPS = 10

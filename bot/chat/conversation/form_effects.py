@@ -80,7 +80,7 @@ def receive_photo(
         image = seller_images.add_image(tx, seller_id, photo, context.now)
     else:
         problem = f"photo-{photo}"
-    spec = request_spec.RequestSpec.from_json(wanted.spec) if wanted.spec else None
+    spec = wanted.spec
     if spec is None:
         result = form.take_picture(draft, wanted.draft_id, image, problem, context.seller)
     else:
@@ -133,9 +133,7 @@ def _fetch_photo(
     draft, spec, seller_id = result.draft, result.spec, context.person.id
     if spec is not None:
         name, made_id = context.seller.hints.name, link_rows.short_id(6)
-        body = payloads.PhotoDownload(
-            file_id, made_id, seller_id, spec=spec.to_json(), seller_name=name
-        )
+        body = payloads.PhotoDownload(file_id, made_id, seller_id, spec=spec, seller_name=name)
     elif draft is not None:
         body = payloads.PhotoDownload(
             file_id, draft.id, seller_id, draft.step == seller_forms.PHOTO_STEP

@@ -10,7 +10,7 @@ from bot.chat.forms import flow, seller_forms, seller_texts, typed_text
 from bot.chat.jobs import audit_trail
 from bot.chat.model import drafts, jobs, payloads, payout, queues, replies
 from bot.chat.store import link_rows, seller_rows
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database, vault
 from bot.core.outbox import outbox
 
@@ -66,7 +66,7 @@ def connect(context: event_context.EventContext, draft: drafts.Draft, how: str) 
         context.person.id,
         context.reply_to(),
         draft.way or "",
-        context.vault.seal(exact_json.dumps(values)),
+        context.vault.seal(stored_json.write(dict, values)),
         draft.id,
         seller_forms.connection_token(draft),
         dry_run=how == flow.PROBE,

@@ -56,9 +56,6 @@ class Wire:
     """The field's path in the body of create (`product.name`); "" if another field's value includes
     it."""
 
-    send: Callable[[request_spec.RequestSpec, str, int], object] | None = None
-    """Converts the value; also takes the address of sellers' pictures and the time (epoch ms)."""
-
     refused_as: str = ""
     """A pattern of other paths for the field in refusals."""
 
@@ -224,12 +221,6 @@ class Field:
             return self.display.value(draft, seller)
         value = getattr(draft, self.attribute)
         return (value, draft.currency) if self.is_money and value is not None else value
-
-    def sent(self, spec: request_spec.RequestSpec, images: str, now: int) -> object:
-        """Return the value for a create's body; `images` is the address of sellers' pictures."""
-        if self.wire and self.wire.send:
-            return self.wire.send(spec, images, now)
-        return getattr(spec, self.attribute)
 
     def is_refused_by(self, path: str) -> bool:
         """True if a refusal with this path concerns the field."""

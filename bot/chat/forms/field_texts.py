@@ -9,6 +9,7 @@ from bot.chat.forms import shares_and_amounts, typed_text
 from bot.chat.model import drafts, payout, replies, request_spec
 from bot.core.money import amounts
 from bot.core.text import translations
+from bot.interface import fields, parts
 
 # Buttons with answers, below a field's question.
 
@@ -191,7 +192,7 @@ def shown_amount(amount: Decimal | None, currency: str | None, seller: drafts.Se
     return amounts.format_money(amounts.to_minor(amount, currency), currency, seller.language)
 
 
-def choice_words(choice: request_spec.AmountChoice[int], currency: str, language: str) -> str:
+def choice_words(choice: parts.AmountChoice[int], currency: str, language: str) -> str:
     """Return the amounts that payers choose from: `From €3 · suggested €5, €10, €20`.
 
     The amounts of `choice` are in minor units. The result is plain text.
@@ -307,7 +308,7 @@ def goods_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
         return translations.t(seller.language, "ask-whole-goods")
     key = "ask-which-goods" if len(draft.readings) > 1 else "ask-long-goods"
     question = translations.t(
-        seller.language, key, count=lists[0].count or 0, most=request_spec.MAX_TEXT
+        seller.language, key, count=lists[0].count or 0, most=fields.MAX_DELIVERED_TEXT
     )
     return "\n".join(filter(None, [question, ends_line(lists[0], seller.language)]))
 
@@ -450,11 +451,8 @@ def units_of(draft: drafts.Draft) -> int | None:
     return 1 if draft.kind == "oneoff" else draft.units
 
 
-def goods_words(value: object, seller: drafts.Seller, _now: int | None = None) -> str:
+def goods_words(goods: request_spec.Goods, seller: drafts.Seller, _now: int | None = None) -> str:
     """Return what buyers get, as one line of plain text."""
-    goods = value if isinstance(value, request_spec.Goods) else request_spec.Goods.from_json(value)
-    if goods is None:
-        return ""
     if goods.kind == request_spec.CODES:
         return translations.t(seller.language, "goods-codes", count=goods.count or 0)
     return (

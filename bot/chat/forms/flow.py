@@ -27,9 +27,9 @@ class Change:
     field: str
     """One of EDITS."""
 
-    value: str | int | None
+    value: str | int | request_spec.Goods | None
     """None clears the field. An `end` is in epoch ms, `units` is the number to remove, a `picture`
-    is an id, `goods` are JSON."""
+    is an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def take_typed(
 def take_value(
     draft: drafts.Draft,
     field: Field,
-    value: str | int | None,
+    value: str | int | request_spec.Goods | None,
     seller: drafts.Seller,
     now: int | None = None,
 ) -> FormResult:

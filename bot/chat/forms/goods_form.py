@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from bot.chat.forms import flow, questions, request_fields
 from bot.chat.model import drafts, replies, request_spec
 from bot.core.text import sanitize, translations
+from bot.interface import code_lists, fields
 
 # Parsing of messages and files from sellers.
 
@@ -67,7 +68,7 @@ def read_message(text: str) -> tuple[request_spec.Goods, ...] | replies.Problem:
     if not words:
         return replies.Problem("problem-goods-nothing")
     found: tuple[request_spec.Goods, ...] = ()
-    if len(words) <= request_spec.MAX_TEXT:
+    if len(words) <= fields.MAX_DELIVERED_TEXT:
         found = (request_spec.Goods(request_spec.TEXT, text=words),)
     codes = read_codes(words)
     if isinstance(codes, CodeList) and len(words.splitlines()) > 1:
@@ -76,7 +77,7 @@ def read_message(text: str) -> tuple[request_spec.Goods, ...] | replies.Problem:
         found = (*found, replace(codes.as_goods(), text=codes.text))
     if not found:
         return replies.Problem(
-            "problem-goods-long", {"length": len(words), "most": request_spec.MAX_TEXT}
+            "problem-goods-long", {"length": len(words), "most": fields.MAX_DELIVERED_TEXT}
         )
     return found
 
@@ -88,18 +89,18 @@ def read_codes(text: str) -> CodeList | replies.Problem:
     if not counts:
         return replies.Problem("problem-goods-empty")
     for number, line in enumerate(lines, 1):
-        if len(line) > request_spec.MAX_CODE:
+        if len(line) > code_lists.LONGEST_CODE:
             given: dict[str, object] = {
                 "line": number,
                 "length": len(line),
-                "most": request_spec.MAX_CODE,
+                "most": code_lists.LONGEST_CODE,
             }
             return replies.Problem("problem-goods-code-long", given)
         if any(unicodedata.category(char) in ("Cc", "Cs") for char in line if char != "\t"):
             return replies.Problem("problem-goods-code-control", {"line": number})
-    if len(counts) > request_spec.MAX_CODES:
+    if len(counts) > code_lists.MOST_CODES:
         return replies.Problem(
-            "problem-goods-many", {"count": len(counts), "most": request_spec.MAX_CODES}
+            "problem-goods-many", {"count": len(counts), "most": code_lists.MOST_CODES}
         )
     doubled = tuple(code for code, times in counts.items() if times > 1)
     return CodeList(tuple(counts), doubled)
@@ -285,7 +286,7 @@ def _ask(
 def _set(draft: drafts.Draft, goods: request_spec.Goods, seller: drafts.Seller) -> flow.FormResult:
     draft = replace(draft, readings=())
     if draft.form == "edit":
-        return flow.take_value(draft, request_fields.GOODS, goods.to_json(), seller)
+        return flow.take_value(draft, request_fields.GOODS, goods, seller)
     return flow.accept(request_fields.GOODS.set(draft, goods), request_fields.GOODS, seller)
 
 

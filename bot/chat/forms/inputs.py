@@ -18,15 +18,13 @@ from bot.chat.forms import (
 from bot.chat.model import drafts, payment, replies, request_spec
 from bot.core.money import amounts
 from bot.core.text import translations
+from bot.interface import fields
 
 NOTE_FORM = "payback"
 """The form that asks the seller for a note on a marked payment."""
 
 NOTE_STEPS = {payment.SENT: "sent", payment.PAID_BACK: "paidback"}
 """The step of the note's form for each mark."""
-
-MAX_NOTE = 200
-"""Characters of a note."""
 
 _FORM_VERBS = {
     "new": frozenset(
@@ -178,7 +176,7 @@ def _destination_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) ->
 
 
 def _note_typed(draft: drafts.Draft, text: str, seller: drafts.Seller) -> flow.FormResult:
-    note = typed_text.read_line(text, draft.step, MAX_NOTE)
+    note = typed_text.read_line(text, draft.step, fields.MAX_NOTE)
     if isinstance(note, replies.Problem):
         return flow.ask_again(draft, note, seller)
     return _end_note(draft, seller, "claims-note-saved", note)
@@ -288,8 +286,8 @@ def _ask_pressed(
         return flow.go_on(draft, seller)
     asked, wanted = words
     kept = {*draft.payer_fields, asked} if wanted == "on" else {*draft.payer_fields} - {asked}
-    fields = tuple(each for each in request_spec.PAYER_FIELDS if each in kept)
-    return flow.ask_step(request_fields.ASKS.set(draft, fields), request_fields.ASKS.name, seller)
+    chosen = tuple(each for each in request_spec.PAYER_FIELDS if each in kept)
+    return flow.ask_step(request_fields.ASKS.set(draft, chosen), request_fields.ASKS.name, seller)
 
 
 def _kind_pressed(

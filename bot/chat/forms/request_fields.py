@@ -1,17 +1,16 @@
 """The fields of a request, which determine the form, the review, the edit menu and the wire.
 
-A new field is an attribute of `model.request_spec.RequestOptions`, an entry here and its texts.
+A new field is an attribute of `model.request_spec.RequestOptions`, an entry here, a line in
+`jobs.request_bodies.create_body` and its texts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from bot.chat.forms import field, field_texts, shares_and_amounts, typed_text
-from bot.chat.model import drafts, moments, payout, replies, request_spec, zones
+from bot.chat.model import drafts, moments, payout, replies, zones
 from bot.core.money import amounts
 from bot.core.text import translations
 
@@ -23,64 +22,6 @@ _SHORTENED = 300
 
 _RECEIVER = r"receivers(\W*[0-9]+\W*)?"
 """Paths of refusals about receivers."""
-
-# Functions that convert a value for sending (`Wire.send`). Each takes the spec, the address of
-# sellers' pictures and the time (epoch ms).
-
-_EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
-
-
-def expiration(spec: request_spec.RequestSpec, _images: str, _now: int) -> str:
-    """Return the event that ends a request of this kind."""
-    return _EXPIRATION[spec.kind]
-
-
-def receivers(spec: request_spec.RequestSpec, _images: str, _now: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "sendAmount": amounts.from_minor(share.amount, spec.currency),
-            "destination": share.destination,
-        }
-        for share in spec.shares
-    ]
-
-
-def amount_choice(spec: request_spec.RequestSpec, _images: str, _now: int) -> dict[str, Any] | None:
-    """Return the amounts that payers choose from; None if the price is fixed."""
-    choice = request_spec.in_major(spec.choice, spec.currency)
-    if choice is None:
-        return None
-    body = {"minimum": choice.minimum, "suggested": [*choice.suggested], "maximum": choice.maximum}
-    return {name: value for name, value in body.items() if value not in (None, [])}
-
-
-def goal_amount(spec: request_spec.RequestSpec, _images: str, _now: int) -> Decimal | None:
-    return None if spec.goal is None else amounts.from_minor(spec.goal, spec.currency)
-
-
-def start_time(spec: request_spec.RequestSpec, _images: str, now: int) -> str | None:
-    """Return when the request opens, as ISO 8601 in UTC; None if it is open already."""
-    at = spec.starts_at
-    if at is None or at <= now:
-        return None
-    moment = datetime.fromtimestamp(at // 1000, UTC) + timedelta(milliseconds=at % 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def end_time(spec: request_spec.RequestSpec, _images: str, now: int) -> int | None:
-    return None if spec.ends_at is None else request_spec.seconds_until(spec.ends_at, now)
-
-
-def sent_goods(goods: request_spec.Goods | None) -> dict[str, object] | None:
-    """Return the goods in the form of the interface."""
-    if goods is None:
-        return None
-    if goods.kind == request_spec.FILE:
-        return {"fileId": goods.file_id}
-    if goods.kind == request_spec.TEXT:
-        return {"text": goods.text}
-    return {"codesFileId": goods.file_id} if goods.file_id else {"codes": [*goods.codes]}
-
 
 # How texts are parsed, checked and applied as edits.
 
@@ -136,11 +77,6 @@ def _units_after(units: int | None, removed: int) -> int:
     return max(1, (units or 0) - removed)
 
 
-def _goods_after(_before: object, change: object) -> request_spec.Goods | None:
-    """Parse the goods in an edit's JSON."""
-    return request_spec.Goods.from_json(change)
-
-
 # How times are shown.
 
 
@@ -164,11 +100,7 @@ AMOUNT = field.Field(
     display=field.FieldDisplay(
         value=field_texts.price_of, words=field_texts.price_words, brief=field_texts.price_brief
     ),
-    wire=field.Wire(
-        path="amountChoice",
-        send=amount_choice,
-        refused_as=rf"{_RECEIVER}sendAmount|amountChoice.*",
-    ),
+    wire=field.Wire(path="amountChoice", refused_as=rf"{_RECEIVER}sendAmount|amountChoice.*"),
 )
 INSTRUMENT = field.Field(
     name="instrument",
@@ -211,7 +143,7 @@ GOAL = field.Field(
     read=_read_goal,
     ask=field_texts.goal_question,
     display=field.FieldDisplay(words=field_texts.goal_words),
-    wire=field.Wire(path="goal", send=goal_amount),
+    wire=field.Wire(path="goal"),
     edit=field.Edit(place=10),
 )
 PICTURE = field.Field(
@@ -223,10 +155,7 @@ PICTURE = field.Field(
     display=field.FieldDisplay(
         brief=lambda _image, seller: translations.t(seller.language, "option-picture-set")
     ),
-    wire=field.Wire(
-        path="product.imageUrl",
-        send=lambda spec, images, _now: spec.image and f"{images}/{spec.image}",
-    ),
+    wire=field.Wire(path="product.imageUrl"),
     edit=field.Edit(place=3),
 )
 RECEIVERS = field.Field(
@@ -244,7 +173,7 @@ RECEIVERS = field.Field(
     display=field.FieldDisplay(
         line=field_texts.receivers_line, brief=lambda receivers, _seller: len(receivers)
     ),
-    wire=field.Wire(path="receivers", send=receivers),
+    wire=field.Wire(path="receivers"),
 )
 ENDS = field.Field(
     name="ends",
@@ -255,7 +184,7 @@ ENDS = field.Field(
     read=_moment(end=True),
     check=_check_end,
     display=_MOMENT,
-    wire=field.Wire(path="expirationInSeconds", send=end_time, refused_as="expiresAt"),
+    wire=field.Wire(path="expirationInSeconds", refused_as="expiresAt"),
     edit=field.Edit(place=6, name="end", decides_status=True),
 )
 ASKS = field.Field(
@@ -270,11 +199,7 @@ ASKS = field.Field(
             translations.t(seller.language, f"payer-{each}") for each in asked
         )
     ),
-    wire=field.Wire(
-        path="requestedUserData",
-        send=lambda spec, _images, _now: [*spec.payer_fields],
-        refused_as="requestedUserData.*",
-    ),
+    wire=field.Wire(path="requestedUserData", refused_as="requestedUserData.*"),
 )
 GOODS = field.Field(
     name="goods",
@@ -287,12 +212,8 @@ GOODS = field.Field(
     display=field.FieldDisplay(
         words=field_texts.goods_words, brief=field_texts.goods_brief, line=field_texts.goods_line
     ),
-    wire=field.Wire(
-        path="delivery",
-        send=lambda spec, _images, _now: sent_goods(spec.goods),
-        refused_as=r"delivery(\..*)?",
-    ),
-    edit=field.Edit(place=9, apply=_goods_after),
+    wire=field.Wire(path="delivery", refused_as=r"delivery(\..*)?"),
+    edit=field.Edit(place=9),
 )
 POSTER_TEXT = field.Field(
     name="postertext",
@@ -327,7 +248,7 @@ FIELDS = (
             words=lambda kind, seller, _now: translations.t(seller.language, f"kind-{kind}"),
             brief=lambda _kind, _seller: None,  # its buttons tick the current kind
         ),
-        wire=field.Wire(path="expirationType", send=expiration),
+        wire=field.Wire(path="expirationType"),
     ),
     AMOUNT,
     INSTRUMENT,
@@ -383,7 +304,7 @@ FIELDS = (
         read=_moment(end=False),
         check=_check_start,
         display=_MOMENT,
-        wire=field.Wire(path="enabledAt", send=start_time),
+        wire=field.Wire(path="enabledAt"),
     ),
     ENDS,
     ASKS,

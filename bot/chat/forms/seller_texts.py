@@ -10,6 +10,7 @@ from bot.chat.forms import field_texts, typed_text
 from bot.chat.model import drafts, payout, replies, zones
 from bot.core import errors
 from bot.core.text import contacts, links, translations
+from bot.interface.fields import MAX_ABOUT, MAX_NAME
 
 # Payout accounts.
 
@@ -416,12 +417,12 @@ def offer_key(value: str) -> str:
 
 def read_name(text: str) -> str | replies.Problem:
     """Parse the name that payers see: one line, 1 to 100 characters, at least one visible."""
-    return typed_text.read_line(text, "sellername", typed_text.MAX_NAME)
+    return typed_text.read_line(text, "sellername", MAX_NAME)
 
 
 def read_about(text: str) -> str | replies.Problem:
     """Parse the line about a seller: up to 160 characters."""
-    return typed_text.read_line(text, "sellerabout", drafts.MAX_ABOUT)
+    return typed_text.read_line(text, "sellerabout", MAX_ABOUT)
 
 
 def read_contact(text: str) -> str | replies.Problem:

@@ -18,6 +18,7 @@ from bot.chat.model import drafts, payout, replies, request_spec
 from bot.core import errors
 from bot.core.money import amounts
 from bot.core.text import sanitize, translations
+from bot.interface import fields, parts
 
 _QUOTED = 32
 """UTF-16 units of an amount that a problem quotes."""
@@ -93,7 +94,7 @@ def joined_marks(words: list[str]) -> list[str]:
     return words
 
 
-def usual_choice(currency: str) -> request_spec.AmountChoice[Decimal]:
+def usual_choice(currency: str) -> parts.AmountChoice[Decimal]:
     """Return the amounts of the button "Payers choose": for EUR, from 1, suggested 5, 10, 20."""
     step = Decimal(amounts.example(currency))
     least = Decimal(f"{step / 5:f}")
@@ -101,7 +102,7 @@ def usual_choice(currency: str) -> request_spec.AmountChoice[Decimal]:
         amounts.to_minor(least, currency)
     except errors.MoneyError:  # the currency has fewer decimals
         least = step
-    return request_spec.AmountChoice(least, (step, step * 2, step * 4))
+    return parts.AmountChoice(least, (step, step * 2, step * 4))
 
 
 def _continues(word: str, following: str, third: str = "") -> bool:
@@ -181,12 +182,12 @@ def _checked(
     """Return the choice as a price, or the Problem if the amounts don't go together."""
     minimum = bounds[0] if bounds else min(suggested)
     maximum = bounds[1] if bounds[1:] else None
-    if len(suggested) > request_spec.MOST_SUGGESTIONS:
-        fewer = "/".join(f"{amount:f}" for amount in suggested[: request_spec.MOST_SUGGESTIONS])
+    if len(suggested) > fields.MAX_SUGGESTIONS:
+        fewer = "/".join(f"{amount:f}" for amount in suggested[: fields.MAX_SUGGESTIONS])
         example = " ".join(filter(None, (fewer, currency)))
         values = {
             "count": len(suggested),
-            "most": request_spec.MOST_SUGGESTIONS,
+            "most": fields.MAX_SUGGESTIONS,
             "several": example,
         }
         return replies.Problem("problem-choice-many", values)
@@ -199,7 +200,7 @@ def _checked(
         return replies.Problem("problem-choice-low", _quoted(typed=low, minimum=minimum))
     if maximum is not None and (high := max(suggested, default=minimum)) > maximum:
         return replies.Problem("problem-choice-high", _quoted(typed=high, maximum=maximum))
-    choice = request_spec.AmountChoice(minimum, (*suggested,), maximum)
+    choice = parts.AmountChoice(minimum, (*suggested,), maximum)
     return typed_text.Price(choice.first, currency, choice)
 
 
@@ -216,9 +217,6 @@ def _examples(currency: str | None) -> dict[str, object]:
 
 
 # The receivers of a price, and their shares.
-
-MAX_RECEIVERS = 1000
-"""The service's limit."""
 
 WHOLE = 100
 """Per cent."""
@@ -273,9 +271,9 @@ def read_portions(
     lines = [*filter(None, map(sanitize.typed, _BETWEEN.split(sanitize.lines(text))))]
     if len(lines) < 2:  # noqa: PLR2004 - several means at least two
         return replies.Problem("problem-receivers-few")
-    if len(lines) > MAX_RECEIVERS:
+    if len(lines) > fields.MAX_RECEIVERS:
         return replies.Problem(
-            "problem-receivers-many", {"count": len(lines), "most": MAX_RECEIVERS}
+            "problem-receivers-many", {"count": len(lines), "most": fields.MAX_RECEIVERS}
         )
     portions: dict[str, drafts.Portion] = {}
     twice = None

@@ -8,22 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from bot.chat.model import drafts, payout, replies, request_spec
+from bot.chat.model import drafts, payout, replies
 from bot.core import errors
 from bot.core.money import amounts
 from bot.core.text import contacts, links, sanitize
+from bot.interface import fields, parts
 
 FINEST = "BTC"
 """The currency with the most decimals: if it refuses an amount, all currencies do."""
 
-# The service's bounds, if the interface does not publish any (section 8).
-MAX_NAME = 100
-MAX_DESCRIPTION = 500
-MAX_DESTINATION = 512  # some wallet identifiers are long
-MAX_UNITS = 1_000_000
 MAX_POSTER_TEXT = 300
-MAX_THANKS = 500
-MAX_QUANTITY = 100
 
 USUAL = "USD"
 """The currency of examples if none is known."""
@@ -52,7 +46,7 @@ class Price:
     currency: str | None
     """None if no currency was named and no currency is usual."""
 
-    choice: request_spec.AmountChoice[Decimal] | None = None
+    choice: parts.AmountChoice[Decimal] | None = None
     """The amounts that payers choose from."""
 
 
@@ -66,12 +60,12 @@ class AmbiguousAmount:
 
 def read_name(text: str) -> str | replies.Problem:
     """Parse the name of a request: one line, 1 to 100 characters, at least one visible."""
-    return read_line(text, "name", MAX_NAME)
+    return read_line(text, "name", fields.MAX_NAME)
 
 
 def read_description(text: str) -> str | replies.Problem:
     """Parse the description of a request: folded to one line, up to 500 characters."""
-    return read_line(text, "description", MAX_DESCRIPTION)
+    return read_line(text, "description", fields.MAX_TEXT)
 
 
 def read_destination(
@@ -84,7 +78,7 @@ def read_destination(
     plain = sanitize.typed(text)
     if payout.names_accounts(plain):
         return replies.Problem("problem-destination-account")
-    line = read_line(plain, "destination", MAX_DESTINATION)
+    line = read_line(plain, "destination", fields.MAX_DESTINATION)
     if isinstance(line, replies.Problem):
         return line
     if " " in line:
@@ -101,7 +95,7 @@ def read_poster_text(text: str) -> str | replies.Problem:
 
 def read_thanks(text: str) -> str | replies.Problem:
     """Parse a thank-you message: up to 500 characters, with line breaks."""
-    return _read_lines(text, "thanks", MAX_THANKS)
+    return _read_lines(text, "thanks", fields.MAX_TEXT)
 
 
 def _read_lines(text: str, field: str, most: int) -> str | replies.Problem:
@@ -174,8 +168,8 @@ def read_units(text: str) -> int | replies.Problem:
         number, currency = error.choices[-1], amounts.read_currency(text, None)
     if currency is not None or number != number.to_integral_value() or number < 1:
         return replies.Problem("problem-units")
-    if number > MAX_UNITS:
-        return replies.Problem("problem-units-many", {"most": MAX_UNITS})
+    if number > fields.MAX_TOTAL_UNITS:
+        return replies.Problem("problem-units-many", {"most": fields.MAX_TOTAL_UNITS})
     return int(number)
 
 
@@ -184,8 +178,8 @@ def read_quantity(text: str) -> int | replies.Problem | None:
     units = read_units(text)
     if isinstance(units, replies.Problem) and units.key != "problem-units-many":
         return replies.Problem("problem-perbuyer")
-    if isinstance(units, replies.Problem) or units > MAX_QUANTITY:
-        return replies.Problem("problem-perbuyer-many", {"most": MAX_QUANTITY})
+    if isinstance(units, replies.Problem) or units > fields.MAX_QUANTITY:
+        return replies.Problem("problem-perbuyer-many", {"most": fields.MAX_QUANTITY})
     return None if units == 1 else units
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.chat.cards import request_card
-from bot.chat.jobs import answers, client, job_outcomes, request_changes
-from bot.chat.model import jobs, remote_request
+from bot.chat.jobs import client, job_outcomes, request_changes
+from bot.chat.model import jobs, remote_request, request_spec
 from bot.chat.store import link_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import outbox
+from bot.interface import answers
 
 
 class ChangeHandler:
@@ -112,7 +113,7 @@ CODES_AT_ONCE = 150
 class Added:
     """The service's state after the calls."""
 
-    counts: answers.AddedCodes
+    counts: answers.AddedCodesAnswer
     new: int
     """Number of new codes."""
     answer: remote_request.RemoteRequest | None
@@ -181,7 +182,9 @@ class CodesHandler:
         self._outcomes.save_answer(tx, job.link_id, added.answer, brings_goods=True)
         before = link_rows.get_link(tx, job.link_id).answer
         if added.answer is None and before is not None:
-            counted = replace(before, codes=added.counts.in_all)
+            total = added.counts
+            codes = request_spec.CodeCounts(total.total, total.assigned, total.waiting)
+            counted = replace(before, codes=codes)
             link_rows.set_answer(tx, job.link_id, counted)
         self._outcomes.refresh(tx, job.link_id)
         link = link_rows.get_link(tx, job.link_id)

@@ -14,16 +14,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing, suppress
 from copy import copy
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 import structlog
 
-from bot.chat.jobs import answers
-from bot.chat.model import payout, remote_request
+from bot.chat.jobs import responses
+from bot.chat.model import lenient, payout, remote_request
 from bot.chat.model.receipt import Receipt, ReceiptKey, read_receipt
 from bot.core import errors, exact_json
 from bot.core.net import http_client
+from bot.interface import answers, bodies, fields
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -36,8 +38,6 @@ SECONDS = 15.0
 CONNECT_SECONDS = 5.0
 WALLET_SECONDS = 40.0
 """The time limit if the service asks a wallet before it answers."""
-LONGEST_EXPIRATION = 315_360_000
-"""Seconds; used instead of null for "no end" on servers that refuse null."""
 CLOCKS_APART = 24 * 3600 * 1000
 """Milliseconds that a server's clock may be behind ours."""
 PAGE = 100
@@ -110,7 +110,7 @@ class Client:
             async with aclosing(self._pages(PATH)) as pages:
                 async for page in pages:
                     for item in page:
-                        if _matches(item, lambda item: item.get("id") == request_id):
+                        if isinstance(item, dict) and item.get("id") == request_id:
                             return self._read(item), item
             raise errors.NotFound from None
 
@@ -147,16 +147,18 @@ class Client:
         There are several only if the server repeated a create whose answer was lost. None is older
         than `since` (epoch ms), so a list with the newest first is read only up to that time.
         """
-        found = []
+        found: list[tuple[int, Any]] = []
         async with aclosing(self._pages(PATH)) as pages:
             async for page in pages:
+                items = [remote_request.read_item(data) for data in page]
                 found += [
-                    item for item in page
-                    if _matches(item, lambda item: remote_request.link_id_of(item) == link_id)
-                ]  # fmt: skip
-                if remote_request.reaches_before(page, since - CLOCKS_APART):
+                    (item.created_at or 0, data)
+                    for item, data in zip(items, page, strict=True)
+                    if item.link_id == link_id
+                ]
+                if remote_request.reaches_before(items, since - CLOCKS_APART):
                     break
-        return [self._read(item) for item in sorted(found, key=remote_request.created_at)]
+        return [self._read(data) for _, data in sorted(found, key=itemgetter(0))]
 
     async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
         """Yield a list page by page; a list that is sent as a whole is cut into pages."""
@@ -202,11 +204,15 @@ class Client:
 
     async def pause(self, request_id: str) -> None:
         """Pause a request with an edit that ends it now (interface 4.3)."""
-        await self.edit(request_id, {"expirationInSeconds": 1})
+        await self._end(request_id, 1)
 
     async def resume(self, request_id: str, seconds: int | None) -> None:
         """Resume a paused request for `seconds`, without an end if None (interface 4.3)."""
-        await self.edit(request_id, {"expirationInSeconds": seconds})
+        await self._end(request_id, seconds)
+
+    async def _end(self, request_id: str, seconds: int | None) -> None:
+        body = bodies.EditBody.model_construct(expiration_in_seconds=seconds)
+        await self.edit(request_id, written(body))
 
     async def delete(self, request_id: str) -> None:
         """Delete a request (interface 4.4), unless it is already deleted."""
@@ -228,7 +234,7 @@ class Client:
 
     async def checkout_state(self, checkout_id: str) -> str:
         """Return a checkout's state; raises NotFound."""
-        return remote_request.read_checkout(await self._call("GET", _checkout_path(checkout_id)))
+        return _state(await self._call("GET", _checkout_path(checkout_id)))
 
     async def receipt(self, key: ReceiptKey) -> Receipt:
         """Fetch a payer's receipt; raises NotFound.
@@ -245,10 +251,10 @@ class Client:
 
     async def _decide(self, checkout_id: str, word: str) -> str:
         path = f"{_checkout_path(checkout_id)}/{word}"
-        return remote_request.read_checkout(await self._call("POST", path))
+        return _state(await self._call("POST", path))
 
     async def mark_payment(
-        self, request_id: str, transaction_id: str, body: Mapping[str, Any]
+        self, request_id: str, transaction_id: str, body: bodies.MarksBody
     ) -> bool:
         """Set the marks of a payment; return True if its payer gets an email. Safe to repeat.
 
@@ -257,31 +263,31 @@ class Client:
         """
         path = f"{_path(request_id)}/payments/{quote(transaction_id, safe='')}"
         try:
-            data = await self._call("PUT", path, body)
+            data = await self._call("PUT", path, written(body))
         except errors.Unreachable as error:
             raise type(error)("no answer about the marks of a payment") from None
-        return isinstance(data, dict) and data.get("payerNotified") == "email"
+        sent = lenient.read_or_none(SentMark, data)
+        return sent is not None and sent.payer_notified == "email"
 
     async def connect_account(
-        self, owner: str, kind: str, details: Mapping[str, Any], *, dry_run: bool = False
+        self, owner: str, kind: str, details: dict[str, Any], *, dry_run: bool = False
     ) -> payout.PayoutAccount:
         """Connect a payout account, which replaces the owner's account of the same kind.
 
         With `dry_run`, the account is only checked. Raises InvalidBody, whose `info` names fields
         of `details`.
         """
-        body: dict[str, Any] = {"owner": owner, "kind": kind, "details": details}
-        if dry_run:
-            body["dryRun"] = True
-        return payout.read_account(await self._call("POST", ACCOUNTS, body, seconds=WALLET_SECONDS))
+        probe: dict[str, Any] = {"dry_run": True} if dry_run else {}
+        body = bodies.PayoutBody.model_construct(owner=owner, kind=kind, details=details, **probe)
+        return payout.read_account(
+            await self._call("POST", ACCOUNTS, written(body), seconds=WALLET_SECONDS)
+        )
 
     async def payout_accounts(self, owner: str) -> list[payout.PayoutAccount]:
         """Return an owner's payout accounts in the order in which they are used."""
         data = await self._call("GET", f"{ACCOUNTS}?{urlencode({'owner': owner})}")
-        items = data.get("items") if isinstance(data, dict) else data
-        if not isinstance(items, list):
-            raise errors.BadAnswer("the list has no items")
-        return [payout.read_account(item) for item in items]
+        listed = lenient.read(answers.PayoutList, data, "list of payout accounts")
+        return [payout.account_of(item) for item in listed.items]
 
     async def remove_account(self, account_id: str) -> None:
         """Remove a payout account, unless it is already removed."""
@@ -290,22 +296,21 @@ class Client:
 
     async def keep_file(
         self, owner: str, name: str, media_type: str, data: bytes | bytearray
-    ) -> answers.StoredFile:
+    ) -> answers.FileAnswer:
         """Store an owner's file for buyers; it is deleted after a week if no request names it."""
         address = _file_address(name)
         headers = _file_headers(media_type, len(data), owner)
         if self.job_key:
             content = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
             headers |= self._key_header("POST", address, content)
-        return answers.read_file(
-            await self._send("POST", address, _parts_of(data), headers, UPLOAD_SECONDS)
-        )
+        sent = await self._send("POST", address, _parts_of(data), headers, UPLOAD_SECONDS)
+        return lenient.read(answers.FileAnswer, sent, "file")
 
-    async def add_codes(self, request_id: str, codes: Sequence[str]) -> answers.AddedCodes:
+    async def add_codes(self, request_id: str, codes: Sequence[str]) -> answers.AddedCodesAnswer:
         """Add codes for the buyers of a request; codes that the request already has are ignored."""
-        return answers.read_added(
-            await self._call("POST", f"{_path(request_id)}/codes", {"codes": codes})
-        )
+        body = bodies.CodesBody.model_construct(codes=[*codes])
+        sent = await self._call("POST", f"{_path(request_id)}/codes", written(body))
+        return lenient.read(answers.AddedCodesAnswer, sent, "count of codes")
 
     async def close(self) -> None:
         """Close the connections."""
@@ -350,7 +355,28 @@ class Client:
             raise errors.NotReached(f"{error} at {method} {path}") from error
         except errors.Unreachable as error:
             raise errors.Unreachable(f"{error} at {method} {path}") from error
-        return answers.parse_reply(reply)
+        return responses.parse_reply(reply)
+
+
+class SentCheckout(lenient.Sent):
+    """A checkout, as far as it is read."""
+
+    state: str
+
+
+class SentMark(lenient.Sent):
+    """A marked payment, as far as it is read."""
+
+    payer_notified: Any = None
+
+
+def _state(data: object) -> str:
+    return lenient.read(SentCheckout, data, "checkout").state
+
+
+def written(body: bodies.Body) -> dict[str, Any]:
+    """Return the JSON object of a body, with the fields that were set; null clears a field."""
+    return body.model_dump(by_alias=True, exclude_unset=True)
 
 
 def _path(request_id: str) -> str:
@@ -370,7 +396,7 @@ def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: _without_null(value) if isinstance(value, dict)
         else value if value is not None
-        else LONGEST_EXPIRATION if name == "expirationInSeconds" else ""
+        else fields.MAX_SECONDS if name == "expirationInSeconds" else ""
         for name, value in body.items()
     }  # fmt: skip
 
@@ -386,13 +412,6 @@ def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list
     if len(found) < len(items):
         log.debug("unreadable items left out", of=what, number=len(items) - len(found))
     return found
-
-
-def _matches(item: Any, condition: Callable[[Mapping[str, Any]], bool]) -> bool:
-    try:
-        return condition(item)
-    except AttributeError:  # not a JSON object
-        return False
 
 
 # The upload of a file, which only the embedded service accepts.

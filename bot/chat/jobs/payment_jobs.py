@@ -19,6 +19,7 @@ from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import lanes, outbox
 from bot.core.text import translations
+from bot.interface import bodies
 
 log = structlog.get_logger()
 
@@ -150,9 +151,6 @@ def decided_elsewhere(job: jobs.DecideClaim, state: str) -> Decision:
 MARK_TRIED_FOR = 7 * 24 * 3600 * 1000
 """Milliseconds for which the job is retried; the chat keeps the mark in any case."""
 
-MARK_FIELDS = {payment.SENT: "sent", payment.PAID_BACK: "paidBack"}
-"""The service's field for each mark."""
-
 MARK_EVENTS = {payment.SENT: receipts.SENT, payment.PAID_BACK: receipts.PAID_BACK}
 """The Telegram notice to a buyer about each mark."""
 
@@ -235,14 +233,18 @@ class MarkHandler:
         outcomes.send_text(tx, job, f"marks-{job.mark}-{way}")
 
 
-def mark_body(marks: payment.PaymentMarks, mark: str, *, notify: bool) -> dict[str, Any]:
+def mark_body(marks: payment.PaymentMarks, mark: str, *, notify: bool) -> bodies.MarksBody:
     """Return the body that sets the service's mark to the chat's value."""
     if mark == payment.HIDDEN:
-        return {"messageHidden": marks.is_hidden}
+        return bodies.MarksBody.model_construct(message_hidden=marks.is_hidden)
     at, note = marks.noted(mark)
+    field = "sent" if mark == payment.SENT else "paid_back"
     if at is None:
-        return {MARK_FIELDS[mark]: None}
-    return {MARK_FIELDS[mark]: {"note": note} if note else {}, "notifyPayer": notify}
+        undone: dict[str, Any] = {field: None}
+        return bodies.MarksBody.model_construct(**undone)
+    noted: dict[str, Any] = {"note": note} if note else {}
+    body: dict[str, Any] = {field: bodies.MarkBody.model_construct(**noted)}
+    return bodies.MarksBody.model_construct(**body, notify_payer=notify)
 
 
 # Receipts, kept for a buyer's account. The queue holds only a receipt's ids; the delivered goods

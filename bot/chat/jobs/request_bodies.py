@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from bot.chat.forms import flow, request_fields
 from bot.chat.jobs import dialects, request_changes
-from bot.chat.jobs.client import Client
-from bot.chat.model import drafts
+from bot.chat.jobs.client import Client, written
+from bot.chat.model import drafts, request_spec
 from bot.chat.store import link_rows
+from bot.core.money import amounts
+from bot.interface import bodies, vocabulary
+
+EXPIRATION: dict[str, Literal["never", "onPaymentCompleted", "limit"]] = {
+    "donation": "never",
+    "oneoff": "onPaymentCompleted",
+    "drop": "limit",
+}
+"""The event that ends a request, by its kind."""
 
 RECEIPT_LINK = "r-{requestId}-{transactionId}"
 """The parameter of the deep link to a receipt; the service fills in the ids."""
@@ -24,7 +33,7 @@ class Addresses:
     """The address of the webhook receiver."""
     images: str
     """The address of sellers' pictures."""
-    events: tuple[str, ...] = ()
+    events: tuple[vocabulary.WebhookEvent, ...] = ()
     """The events to ask for in addition to payments."""
     bot_name: Callable[[], str] | None = None
     """Returns the bot's username, "" until Telegram was reached. None if the server is external,
@@ -64,7 +73,45 @@ class PaymentServer:
         return drafts.PayoutService.at(self.url, self.rails)
 
 
-_WEBHOOK = "notifications.webhook"
+def create_body(link: link_rows.PaymentLink, addresses: Addresses, now: int) -> bodies.CreateBody:
+    """Return the body of a create at `now` (epoch ms) without currencies; None if not set."""
+    spec = link.spec
+    return bodies.CreateBody.model_construct(
+        product=bodies.ProductBody.model_construct(
+            name=spec.name,
+            description=spec.description or None,
+            image_url=_image(spec.image, addresses),
+        ),
+        receivers=[
+            bodies.ReceiverBody.model_construct(
+                send_amount=amounts.from_minor(share.amount, spec.currency),
+                destination=share.destination,
+            )
+            for share in spec.shares
+        ],
+        requested_user_data=[*spec.payer_fields] or None,
+        redirect_url=spec.redirect_url,
+        notifications=bodies.NotificationsBody.model_construct(
+            webhook=bodies.WebhookBody.model_construct(
+                webhook_url=f"{addresses.receiver}/{link.token}",
+                custom_parameters={"listing": link.id},
+                events=[*addresses.events] or None,
+            ),
+            email=spec.email,
+        ),
+        expiration_type=EXPIRATION[spec.kind],
+        total_units=spec.units,
+        amount_choice=_choice(spec),
+        goal=None if spec.goal is None else amounts.from_minor(spec.goal, spec.currency),
+        max_quantity=spec.max_quantity,
+        thanks=spec.thanks,
+        keep_url=addresses.keep,
+        delivery=None if spec.goods is None else delivery_body(spec.goods),
+        expiration_in_seconds=None
+        if spec.ends_at is None
+        else request_spec.seconds_until(spec.ends_at, now),
+        enabled_at=spec.starts_at if spec.starts_at is None or spec.starts_at > now else None,
+    )
 
 
 def request_body(
@@ -74,85 +121,82 @@ def request_body(
     now: int,
     dialect: dialects.Dialect = dialects.DIALECTS[0],
 ) -> dict[str, Any]:
-    """Return the body of a create at `now` (epoch ms), without unset fields.
+    """Return the JSON of a create, without unset fields, with the currencies in a dialect.
 
     `instrument` is the operator's setting, used if the spec names no currency to pay in.
     """
-    spec = link.spec
-    values = {
-        field.wire.path: value
-        for field in request_fields.FIELDS
-        if field.wire and field.wire.path
-        for value in [field.sent(spec, addresses.images, now)]
-        if value not in (None, "", [])
-    }
-    currencies = dialect.spell(spec, dialects.instrument_of(spec, instrument))
-    keep = {"keepUrl": addresses.keep} if addresses.keep else {}
-    return _nested({**values, **currencies, **keep, _WEBHOOK: _webhook(link, addresses)})
+    currencies = dialect.spell(link.spec, dialects.instrument_of(link.spec, instrument))
+    return {**_set(create_body(link, addresses, now)), **currencies}
 
 
-def seller_of_create(profile: drafts.Profile, addresses: Addresses) -> dict[str, str] | None:
+def _set(body: bodies.Body) -> dict[str, Any]:
+    return body.model_dump(by_alias=True, exclude_none=True)
+
+
+def _image(image: str | None, addresses: Addresses) -> str | None:
+    return image and f"{addresses.images}/{image}"
+
+
+def _choice(spec: request_spec.RequestSpec) -> bodies.AmountChoiceBody | None:
+    choice = request_spec.in_major(spec.choice, spec.currency)
+    if choice is None:
+        return None
+    return bodies.AmountChoiceBody.model_construct(
+        minimum=choice.minimum, suggested=[*choice.suggested] or None, maximum=choice.maximum
+    )
+
+
+def delivery_body(goods: request_spec.Goods) -> bodies.DeliveryBody:
+    """Return the goods in the form of the interface."""
+    if goods.kind == request_spec.TEXT:
+        return bodies.DeliveryBody.model_construct(text=goods.text)
+    if goods.kind == request_spec.FILE:
+        return bodies.DeliveryBody.model_construct(file_id=goods.file_id)
+    if goods.file_id:
+        return bodies.DeliveryBody.model_construct(codes_file_id=goods.file_id)
+    return bodies.DeliveryBody.model_construct(codes=[*goods.codes])
+
+
+def seller_of_create(profile: drafts.Profile, addresses: Addresses) -> dict[str, Any] | None:
     """Return a profile as the `seller` of a create; None if payers see no profile."""
-    values = seller_of_edit(profile, addresses) or {}
-    return {name: value for name, value in values.items() if value is not None} or None
+    seller = _seller(profile, addresses)
+    return None if seller is None else _set(seller)
 
 
-def seller_of_edit(profile: drafts.Profile, addresses: Addresses) -> dict[str, str | None] | None:
-    """Return a profile as the `seller` of an edit, which clears missing parts."""
+def seller_of_edit(profile: drafts.Profile, addresses: Addresses) -> dict[str, Any]:
+    """Return the body of an edit that sets the profile; it clears missing parts."""
+    body = bodies.EditBody.model_construct(seller=_seller(profile, addresses))
+    return written(body)
+
+
+def _seller(profile: drafts.Profile, addresses: Addresses) -> bodies.SellerEditBody | None:
     if profile.name is None:
         return None
-    return {
-        "name": profile.name,
-        "imageUrl": profile.image and f"{addresses.images}/{profile.image}",
-        "contact": profile.contact,
-        "accentColor": profile.accent,
-        "description": profile.about,
-    }
+    return bodies.SellerEditBody.model_construct(
+        name=profile.name,
+        image_url=_image(profile.image, addresses),
+        contact=profile.contact,
+        accent_color=profile.accent,
+        description=profile.about,
+    )
 
 
 def edit_body(
     change: flow.Change, link: link_rows.PaymentLink, addresses: Addresses, now: int
 ) -> dict[str, Any]:
-    """Return the body of an edit at `now` (epoch ms).
+    """Return the JSON of an edit at `now` (epoch ms); null clears the field.
 
-    The body contains all of `product` and `notifications`, because a server may replace these as a
-    whole.
+    It contains all of `product` or `notifications`, because a server may replace these as a whole.
     """
     field = request_fields.EDITS[change.field]
     if field.edit and field.edit.path:
         return {field.edit.path: change.value}
     if field.wire is None:
         raise ValueError(f"{change.field} is not sent")
-    whole = field.wire.path.partition(".")[0]
-    after = request_changes.apply_edit(link.spec, change)
-    values = {
-        other.wire.path: value
-        for other in request_fields.FIELDS
-        if other.wire and other.wire.path.partition(".")[0] == whole
-        for value in [other.sent(after, addresses.images, now)]
-        if value is not None or other is field
-    }
-    if _WEBHOOK.startswith(f"{whole}."):
-        values[_WEBHOOK] = _webhook(link, addresses)
-    return _nested(values)
-
-
-def _webhook(link: link_rows.PaymentLink, addresses: Addresses) -> dict[str, Any]:
-    events = {"events": [*addresses.events]} if addresses.events else {}
-    return {
-        "webhookUrl": f"{addresses.receiver}/{link.token}",
-        "customParameters": {"listing": link.id},
-        **events,
-    }
-
-
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn paths into nested objects: `product.name` becomes `name` in `product`."""
-    body: dict[str, Any] = {}
-    for path, value in values.items():
-        whole, _, part = path.partition(".")
-        if part:
-            body.setdefault(whole, {})[part] = value
-        else:
-            body[whole] = value
-    return body
+    after = replace(link, spec=request_changes.apply_edit(link.spec, change))
+    sent = _set(create_body(after, addresses, now))
+    whole, _, part = field.wire.path.partition(".")
+    if not part:
+        return {whole: sent.get(whole)}
+    parts = sent.get(whole, {})
+    return {whole: {**parts, part: parts.get(part)}}

@@ -18,7 +18,7 @@ from bot.chat.store import (
     seller_rows,
     server_memory,
 )
-from bot.core import errors, exact_json
+from bot.core import errors, stored_json
 from bot.core.database import database, vault
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
@@ -73,9 +73,7 @@ class ProfileHandler:
             return
         try:
             if knows_seller and link.state in (link_rows.LIVE, link_rows.STOPPED):
-                body = {
-                    "seller": request_bodies.seller_of_edit(state.profile, self._server.addresses)
-                }
+                body = request_bodies.seller_of_edit(state.profile, self._server.addresses)
                 client = self._server.client.keyed(message.id)
                 await job_outcomes.in_time(client.edit(link.request_id or "", body))
         except errors.PeerError as error:
@@ -218,7 +216,7 @@ class PayoutHandler:
 
     async def _connect(self, message: outbox.Message) -> payout.PayoutAccount:
         job: jobs.ConnectAccount = message.body
-        values = exact_json.loads(self._vault.open(job.sealed))
+        values = stored_json.read(dict, self._vault.open(job.sealed))
         return await self._server.client.keyed(message.id).connect_account(
             payout.owner_ref(job.seller_id),
             payout.kind_of(job.way),

@@ -7,12 +7,10 @@ from decimal import Decimal
 from urllib.parse import urlsplit
 
 from bot.chat.model import payout, request_spec
+from bot.core import stored_json
+from bot.interface import parts
 
 # The seller's profile, which payers see.
-
-
-MAX_ABOUT = 160
-"""Characters of the line about a seller (the service has the same bound)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class Attachment:
     name: str
     """The file name that Telegram sends."""
     media_type: str
-    size: int | None = None
+    size: stored_json.Whole | None = None
     """Bytes, as Telegram reports them."""
     album_id: str | None = None
     """None if the message is not part of an album."""
@@ -162,7 +160,7 @@ class Portion:
     """One receiver's share of the price, as the seller typed it."""
 
     destination: str
-    measure: str
+    measure: request_spec.Measure
     """`60%` of the price, `2.50` in major units, REST, or empty for an equal share."""
 
 
@@ -175,13 +173,13 @@ class Draft(request_spec.RequestOptions):
     """`new`, `line`, `settings`, `payout`, `payback`, `edit` or `codes`."""
     step: str
     """The step whose question was asked last."""
-    kind: str | None = None
+    kind: request_spec.Kind | None = None
     name: str | None = None
     description: str | None = None
     amount: Decimal | None = None
     """In major units, because the currency may be asked later."""
     currency: str | None = None
-    units: int | None = None
+    units: stored_json.Whole | None = None
     asks_destination: bool = False
     """True if the destination is one of the numbered steps."""
     paused: Draft | None = None
@@ -209,7 +207,7 @@ class Draft(request_spec.RequestOptions):
     """A file sent with other text, until the seller has said whether buyers get it."""
     photos_due: int = 0
     """Number of photos that are still being downloaded."""
-    choice: request_spec.AmountChoice[Decimal] | None = None
+    choice: parts.AmountChoice[Decimal] | None = None
     """The amounts that payers can choose from, in major units."""
     must_resume: bool = False
     """True if text is ignored until the seller presses Continue."""

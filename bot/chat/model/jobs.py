@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from bot.chat.model import payout
-from bot.core.outbox import payload_kinds
+from bot.chat.model import payout, request_spec
+from bot.core import stored_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class EditRequest(SellerJob):
     """Set a field of a request to a value; None clears it."""
 
     field: str
-    value: str | int | None = None
+    value: str | int | request_spec.Goods | None = None
     is_notified: bool = False
     """The seller knows that the service is down."""
 
@@ -323,7 +323,7 @@ class KeepReceipt:
     """The buyer was told that the service is down."""
 
 
-JOBS = payload_kinds.PayloadKinds(
+JOBS = stored_json.PayloadKinds(
     create=CreateRequest,
     doubles=DeleteAccidentalCopies,
     check=CheckRequest,

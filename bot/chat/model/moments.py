@@ -16,6 +16,7 @@ from babel.dates import format_date, format_time
 
 from bot.chat.model import local_time, replies, time_words, zones
 from bot.core.text import translations
+from bot.interface import fields
 
 # Formatting of moments: in full, so that sellers can check them, and short for buttons.
 
@@ -80,7 +81,7 @@ def button_label(at: int, zone: str, language: str) -> str:
     return f"{label} ({zones.utc_offset(at, zone)})" if _is_twice(at, zone) else label
 
 
-MAX_AHEAD = 315_360_000_000  # ms; the interface's bound of expirationInSeconds
+MAX_AHEAD = 1000 * fields.MAX_SECONDS
 MAX_CHOICES = 4  # buttons below one question
 _MAX_YEARS = 11  # beyond MAX_AHEAD on any day
 _LEAP_YEARS = 9  # years that contain every date, 29 February included

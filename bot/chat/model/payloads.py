@@ -1,4 +1,4 @@
-"""Payloads of the chat's queues: the contents of queued messages (core/outbox/payload_kinds.py).
+"""Payloads of the chat's queues: the contents of queued messages (core/stored_json.py).
 
 A payload names its content; the Bot API call is built when the payload is sent. `method` is the
 most likely Bot API method, for metrics.
@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from bot.chat.model import drafts, payment, replies
-from bot.core.outbox import payload_kinds
+from bot.chat.model import drafts, payment, replies, request_spec
+from bot.core import stored_json
+from bot.interface import parts
 
 DELETION = "deleteMessage"
 """The method that deletes a message."""
@@ -145,7 +146,7 @@ class AlertPayment:
     claim_id: str | None = None
     """The claim that the seller can confirm to accept an underpaid amount."""
     quantity: int = 1
-    words: payment.PayerWords = payment.NO_WORDS
+    words: parts.PayerWords = parts.NO_WORDS
     """The payer's name and message, unless the seller has hidden them."""
     codes_waiting: int = 0
     """Number of sold units that wait for a code."""
@@ -253,8 +254,8 @@ class PhotoDownload:
     seller_id: int
     portrait: bool = False
     """Make it a small square."""
-    spec: str | None = None
-    """JSON of the request to create after the download, if the seller's line was complete."""
+    spec: request_spec.RequestSpec | None = None
+    """The request to create after the download, if the seller's line was complete."""
     seller_name: str | None = None
     """As in `CreateRequest`."""
 
@@ -284,7 +285,7 @@ MessagePayload = (
     | BuyerNotice
 )
 
-MESSAGES = payload_kinds.PayloadKinds(
+MESSAGES = stored_json.PayloadKinds(
     text=TextMessage,
     card=CardMessage,
     poster=PosterFile,
@@ -297,9 +298,9 @@ MESSAGES = payload_kinds.PayloadKinds(
     receipt=ReceiptMessage,
     notice=BuyerNotice,
 )
-ANSWERS = payload_kinds.PayloadKinds(answer=CallbackAnswer)
-PHOTOS = payload_kinds.PayloadKinds(photo=PhotoDownload)
-FILES = payload_kinds.PayloadKinds(file=FileDownload)
+ANSWERS = stored_json.PayloadKinds(answer=CallbackAnswer)
+PHOTOS = stored_json.PayloadKinds(photo=PhotoDownload)
+FILES = stored_json.PayloadKinds(file=FileDownload)
 
 
 def new_message(reply: replies.Reply, language: str) -> TextMessage | CardMessage:

@@ -5,48 +5,26 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import Annotated, TypeAlias
 
+from pydantic import PlainValidator
+
+from bot.chat.model import lenient
 from bot.core import errors
 from bot.core.money import amounts
 from bot.core.text import sanitize
+from bot.interface import fields, vocabulary
 
 # The payer's name and message to the seller, as the server reports them.
-
-
-LONGEST_NAME, LONGEST_MESSAGE = 80, 280
-"""Characters; a longer text from another server is cut."""
 
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols that look like a space."""
 
 
-@dataclass(frozen=True, slots=True)
-class PayerWords:
-    """A payer's name and message; each is None if the payer left it out."""
-
-    name: str | None = None
-    message: str | None = None
-
-    def __bool__(self) -> bool:
-        """True if the payer gave a name or a message."""
-        return self.name is not None or self.message is not None
-
-
-NO_WORDS = PayerWords()
-
-
-def read_words(data: Mapping[str, Any]) -> PayerWords:
-    """Parse `name` and `message` of a payment; invisible texts and other types become None."""
-    return PayerWords(
-        _kept_text(data.get("name"), LONGEST_NAME), _kept_text(data.get("message"), LONGEST_MESSAGE)
-    )
-
-
-def _kept_text(value: Any, most: int) -> str | None:
+def kept_text(value: object, most: int) -> str | None:
+    """Return a payer's text, cut if it is too long; invisible texts and other types become None."""
     if not isinstance(value, str):
         return None
     text = sanitize.lines(value)[:most]
@@ -58,6 +36,14 @@ def _kept_text(value: Any, most: int) -> str | None:
 
 def _is_visible(char: str) -> bool:
     return unicodedata.category(char)[0] in "LNPS" and char not in _BLANK
+
+
+NameOrNone: TypeAlias = Annotated[
+    str | None, PlainValidator(lambda value: kept_text(value, fields.MAX_PAYER_NAME))
+]
+MessageOrNone: TypeAlias = Annotated[
+    str | None, PlainValidator(lambda value: kept_text(value, fields.MAX_PAYER_MESSAGE))
+]
 
 
 # The key of a payment in callback data: ids of other servers would be too long.
@@ -143,12 +129,9 @@ def fold_number(text: str) -> str:
     return "".join(char for char in plain if unicodedata.category(char) not in ("Cc", "Cs"))
 
 
-BANK = "bank"
+BANK, *_LIGHTNING = vocabulary.PAYOUT_KINDS
+LIGHTNING_KINDS = frozenset(_LIGHTNING)
 TEST_MONEY = "sandbox"
-LIGHTNING_KINDS = frozenset(["lightning", "lnbits", "nwc"])
-
-LONGEST_TEXT = 200
-"""Maximum characters of a kind, reference, rate or source; a longer value is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,32 +173,35 @@ class PaidBy:
         return 0 if asked is None else self.amount - asked
 
 
-def read_paid_by(raw: Any, read_time: Callable[[Any], int | None]) -> PaidBy | None:
+class SentPaidBy(lenient.Sent):
+    """How a payment was paid, as the embedded service sends it."""
+
+    kind: lenient.Id
+    amount: lenient.Amount
+    currency_code: str
+    reference: lenient.IdOrNone = None
+    rate: lenient.Amount | None = None
+    rate_source: lenient.IdOrNone = None
+    rated_at: lenient.TimeOrNone = None
+
+
+def read_paid_by(raw: object) -> PaidBy | None:
     """Parse `paidBy` of a payment; None if it is missing or can't be read."""
-    if not isinstance(raw, dict):
-        return None
-    kind, code, amount = _text(raw.get("kind")), raw.get("currencyCode"), raw.get("amount")
-    if kind is None or not isinstance(code, str) or isinstance(amount, bool):
-        return None
-    if not isinstance(amount, int | Decimal | str):
+    sent = lenient.read_or_none(SentPaidBy, raw)
+    if sent is None:
         return None
     try:
-        minor = amounts.to_minor(Decimal(amount), code)
-        rate = raw.get("rate")
-        known = None if rate is None else _text(f"{Decimal(rate):f}")
-    except (errors.MoneyError, ArithmeticError, ValueError, TypeError):
+        minor = amounts.to_minor(sent.amount, sent.currency_code)
+    except errors.MoneyError:
         return None
+    rate = None if sent.rate is None else f"{sent.rate:f}"
+    rate = rate if lenient.is_id(rate) else None
     return PaidBy(
-        kind=kind,
+        kind=sent.kind,
         amount=minor,
-        currency=code,
-        reference=_text(raw.get("reference")),
-        rate=known,
-        source=_text(raw.get("rateSource")) if known else None,
-        rated_at=read_time(raw.get("ratedAt")) if known else None,
+        currency=sent.currency_code,
+        reference=sent.reference,
+        rate=rate,
+        source=sent.rate_source if rate else None,
+        rated_at=sent.rated_at if rate else None,
     )
-
-
-def _text(value: Any) -> str | None:
-    is_text = isinstance(value, str) and 0 < len(value) <= LONGEST_TEXT and value.isprintable()
-    return value if is_text else None

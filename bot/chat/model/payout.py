@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import Any
 
+from bot.chat.model import lenient
 from bot.core import errors
+from bot.interface import answers, vocabulary
 
-BANK, LIGHTNING, LNBITS, NWC = "bank", "lightning", "lnbits", "nwc"
+BANK, LIGHTNING, LNBITS, NWC = vocabulary.PAYOUT_KINDS
 SCHEMES = ("sepa", "pix", "upi", "swiss")
 """The bank code formats, in the order in which they are offered."""
 
@@ -56,7 +57,7 @@ def owner_ref(seller_id: int) -> str:
 
 def account_destination(seller_id: int) -> str:
     """Return the destination that stands for a seller's payout accounts."""
-    return f"account:{owner_ref(seller_id)}"
+    return f"{vocabulary.DESTINATION}{owner_ref(seller_id)}"
 
 
 def names_accounts(destination: str) -> bool:
@@ -65,7 +66,7 @@ def names_accounts(destination: str) -> bool:
     Telegram ids are public, so anyone could name the accounts of another seller.
     """
     folded = unicodedata.normalize("NFKC", destination).casefold()
-    return _NO_PART_OF_ACCOUNT.sub("", folded).startswith("account:")
+    return _NO_PART_OF_ACCOUNT.sub("", folded).startswith(vocabulary.DESTINATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +124,21 @@ def details_of(way: str, values: dict[str, str]) -> dict[str, object]:
     return {**plain, "address": {name: values[name] for name in values if name in ADDRESS}}
 
 
-def read_account(data: Any) -> PayoutAccount:
+def read_account(data: object) -> PayoutAccount:
     """Parse an account as the service sends it. Raises BadAnswer."""
-    try:
-        account = PayoutAccount(
-            id=str(data.get("id") or ""),
-            kind=str(data["kind"]),
-            scheme=str(data.get("scheme") or ""),
-            automatic=data["automatic"] is True,
-            currencies=tuple(map(str, data.get("currencies") or [data["currency"]])),
-            label=str(data["label"])[:LONGEST_LABEL],
-        )
-    except (AttributeError, KeyError, TypeError) as error:
-        raise errors.BadAnswer("the answer is no payout account") from error
+    return account_of(lenient.read(answers.PayoutAnswer, data, "payout account"))
+
+
+def account_of(sent: answers.PayoutAnswer) -> PayoutAccount:
+    """Return an account for the chat. Raises BadAnswer if its kind is unknown."""
+    account = PayoutAccount(
+        id=sent.id or "",
+        kind=sent.kind,
+        scheme=sent.scheme or "",
+        automatic=sent.automatic,
+        currencies=tuple(sent.currencies),
+        label=sent.label[:LONGEST_LABEL],
+    )
     if account.way not in WAYS:
         raise errors.BadAnswer("the answer is a payout account of an unknown kind")
     return account

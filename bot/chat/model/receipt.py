@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple, get_args
 
-from bot.chat.model import remote_request
+from bot.chat.model import lenient
 from bot.core import errors
 from bot.core.money import amounts
+from bot.interface import answers, vocabulary
 
-PAID, OVERSOLD, PAID_BACK = "paid", "oversold", "paidBack"
+PAID, OVERSOLD, PAID_BACK = get_args(vocabulary.ReceiptStatus)
 """The states of a receipt's payment."""
-
-WAITING = "waiting"
-"""The state of a delivery that has not been made yet."""
 
 _KEY = re.compile(r"r-([A-Za-z0-9]{1,40})-([A-Za-z0-9]{1,40})")
 
@@ -100,60 +97,43 @@ def read_key(payload: str) -> ReceiptKey | None:
     return ReceiptKey(found[1], found[2]) if found else None
 
 
-def read_receipt(data: Any) -> Receipt:
+def read_receipt(data: object) -> Receipt:
     """Parse a receipt. Raises BadAnswer."""
+    sent = lenient.read(answers.ReceiptAnswer, data, "receipt")
     try:
-        return Receipt(
-            product=_name(data["product"]) or "",
-            amount=amounts.to_minor(Decimal(data["amount"]), data["currencyCode"]),
-            currency=data["currencyCode"],
-            status=str(data["status"]),
-            url=str(data.get("receiptUrl") or ""),
-            seller=_name(data.get("seller")),
-            completed_at=remote_request.any_time(data.get("completedAt")),
-            quantity=int(data.get("quantity") or 1),
-            units=_units(data.get("units")),
-            thanks=_text(data.get("thanks")),
-            sent_at=remote_request.any_time(data.get("sentAt")),
-            sent_note=_text(data.get("sentNote")),
-            paid_back_at=remote_request.any_time(data.get("paidBackAt")),
-            paid_back_note=_text(data.get("paidBackNote")),
-            delivery=_delivery(data.get("delivery")),
-        )
-    except (
-        KeyError,
-        TypeError,
-        AttributeError,
-        ValueError,
-        ArithmeticError,
-        errors.MoneyError,
-    ) as error:
+        amount = amounts.to_minor(sent.amount, sent.currency_code)
+    except errors.MoneyError as error:
         raise errors.BadAnswer("the answer is no receipt") from error
-
-
-def _delivery(data: Any) -> DeliveredGoods | None:
-    if data is None:
-        return None
-    file = data.get("file")
-    return DeliveredGoods(
-        waits=data["state"] == WAITING,
-        text=_text(data.get("text")),
-        file=file and DeliveredFile(str(file["name"]), int(file["size"]), str(file["url"])),
-        codes=tuple(str(code) for code in data.get("codes") or ()),
+    return Receipt(
+        product=sent.product.name,
+        amount=amount,
+        currency=sent.currency_code,
+        status=sent.status,
+        url=sent.receipt_url,
+        seller=sent.seller.name if sent.seller else None,
+        completed_at=lenient.any_time(sent.completed_at),
+        quantity=sent.quantity,
+        units=_units(sent.units),
+        thanks=sent.thanks,
+        sent_at=lenient.any_time(sent.sent_at),
+        sent_note=sent.sent_note,
+        paid_back_at=lenient.any_time(sent.paid_back_at),
+        paid_back_note=sent.paid_back_note,
+        delivery=_goods(sent.delivery),
     )
 
 
-def _units(data: Any) -> Units | None:
-    if data is None:
+def _units(sent: answers.UnitsAnswer | None) -> Units | None:
+    return None if sent is None else Units(sent.first, sent.last, sent.total)
+
+
+def _goods(sent: answers.ReceivedAnswer | None) -> DeliveredGoods | None:
+    if sent is None:
         return None
-    total = data.get("total")
-    return Units(int(data["first"]), int(data["last"]), None if total is None else int(total))
-
-
-def _name(value: Any) -> str | None:
-    """Return a name, given as text or as an object with a name."""
-    return _text(value.get("name") if isinstance(value, dict) else value)
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value.strip() else None
+    file = sent.file
+    return DeliveredGoods(
+        waits=sent.state is vocabulary.DeliveryProgress.WAITING,
+        text=sent.text,
+        file=None if file is None else DeliveredFile(file.name, file.size, file.url),
+        codes=tuple(sent.codes or ()),
+    )

@@ -1,124 +1,28 @@
-"""Parsing of the payment request service's answers, in every form that servers send.
+"""Payment requests and payments as their server sends them, in every form that servers send.
 
-The interface does not specify whether dates are text or numbers, which fields are present, or where
-custom parameters are echoed.
+Only the embedded service sends the choice of amounts, the goal, quantities and goods. Other servers
+may use the names for something else, so values of another form are ignored.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
-from bot.chat.model import payment, request_spec
+from pydantic import BeforeValidator, Field, PlainValidator
+
+from bot.chat.model import lenient, payment, request_spec
 from bot.core import errors
 from bot.core.money import amounts
+from bot.interface import answers, parts, vocabulary
 
 _MOST_RAISED = Decimal(10**18)  # far more than all payments of a request add up to
-_MOST_COUNTED = 10**12
-
-
-def read_giving(data: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return the choice of amounts, goal, quantity and goods in the names of `RemoteRequest`.
-
-    Amounts are in minor units of the price's `currency`, and left out if it is None. Only the
-    embedded service sends these fields. Other servers may use the names for something else, so
-    values of another form are ignored.
-    """
-    return {
-        "choice": _choice(data.get("amountChoice"), currency),
-        "goal": _amount(data.get("goal"), currency),
-        "raised": _sum(data.get("amountRaised"), currency),
-        "max_quantity": _count(data.get("maxQuantity")) or None,
-        "delivers": data.get("delivers")
-        if data.get("delivers") in request_spec.GOODS_KINDS
-        else None,
-        "codes": _codes(data.get("delivery")),
-    }
-
-
-def read_stored_giving(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the stored fields that are objects, converted for `RemoteRequest`."""
-    choice, codes = data.get("choice"), data.get("codes")
-    return {
-        "choice": choice
-        and request_spec.AmountChoice(**{**choice, "suggested": (*choice["suggested"],)}),
-        "codes": codes and request_spec.CodeCounts(**codes),
-    }
-
-
-def _choice(found: Any, currency: str | None) -> request_spec.AmountChoice[int] | None:
-    suggested = found.get("suggested", []) if isinstance(found, dict) else None
-    if not isinstance(suggested, list):
-        return None
-    minimum, maximum = _amount(found.get("minimum"), currency), found.get("maximum")
-    amounts = [_amount(each, currency) for each in suggested]
-    known = [amount for amount in amounts if amount is not None]
-    most = None if maximum is None else _amount(maximum, currency)
-    if minimum is None or len(known) < len(amounts) or (most is None) != (maximum is None):
-        return None
-    choice: request_spec.AmountChoice[int] = request_spec.AmountChoice(minimum, (*known,), most)
-    return choice if choice.is_sound else None
-
-
-def _amount(value: Any, currency: str | None) -> int | None:
-    if currency is None or not _is_number(value):
-        return None
-    try:
-        return amounts.to_minor(Decimal(value), currency)
-    except errors.MoneyError:
-        return None
-
-
-def _sum(value: Any, currency: str | None) -> int | None:
-    """Return a total, which may be 0 or larger than any single amount."""
-    if currency is None or not _is_number(value) or not 0 <= value <= _MOST_RAISED:
-        return None
-    try:
-        minor = Decimal(value).scaleb(amounts.exponent(currency))
-    except errors.MoneyError:
-        return None
-    return int(minor) if minor == minor.to_integral_value() else None
-
-
-def _codes(delivery: Any) -> request_spec.CodeCounts | None:
-    codes = delivery.get("codes") if isinstance(delivery, dict) else None
-    if not isinstance(codes, dict):
-        return None
-    counts = (_count(codes.get(name)) or 0 for name in ("total", "assigned", "waiting"))
-    return request_spec.CodeCounts(*counts)
-
-
-def _count(value: Any) -> int | None:
-    if not _is_number(value) or not 0 <= value <= _MOST_COUNTED or value != int(value):
-        return None
-    return int(value)
-
-
-def _is_number(value: Any) -> bool:
-    is_finite = not isinstance(value, Decimal) or value.is_finite()
-    return isinstance(value, int | Decimal) and not isinstance(value, bool) and is_finite
-
 
 LONGEST_LINK = 64
 """Maximum characters of a link id; ours have ten, longer ones belong to other tools."""
-LONGEST_TEXT = 2048
-"""Maximum characters of an id or a URL; longer ones fit no QR code or button."""
-LONGEST_ID = 200
-"""Maximum characters of a payment id or checkout id."""
-LONGEST_CODE = 16
-"""Maximum characters of a currency code."""
-NO_PAYOUT = "noPayoutAccount"
-"""The status of a request that can't be paid because the seller has no matching account."""
-MAX_QUANTITY = 1000
-"""Maximum units of one payment, ten times what a payer may buy; larger numbers are rejected."""
-MOST_UNITS = 10**12
-"""Maximum units of a request, far more than any has; larger numbers are rejected."""
 _LONGEST_QUOTE = 40  # characters of an amount quoted from a server
-_NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +63,7 @@ class RemoteRequest:
     price: ServerPrice | None = None
     is_embedded: bool = False
     """True if the embedded service sent the answer; only it sends the fields below."""
-    choice: request_spec.AmountChoice[int] | None = None
+    choice: parts.AmountChoice[int] | None = None
     goal: int | None = None
     """In minor units of the price's currency, like `raised`."""
     raised: int | None = None
@@ -172,7 +76,7 @@ class RemoteRequest:
     @property
     def lacks_account(self) -> bool:
         """True if the only obstacle to payment is that the seller has no matching account."""
-        return self.status == NO_PAYOUT
+        return self.status == vocabulary.NO_PAYOUT
 
     def with_left(self, remaining_units: int, reserved_units: int) -> RemoteRequest:
         """Return the request with these numbers of units left and reserved."""
@@ -188,17 +92,6 @@ class RemoteRequest:
         if self.codes is None:
             return known is not None
         return known is None or self.codes.total > known.total
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the request as JSON for `from_json`."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> RemoteRequest:
-        """Return the request that `to_json` wrote."""
-        price = data.get("price")
-        objects = {"price": price and ServerPrice(**price), **read_stored_giving(data)}
-        return cls(**{**data, **objects})
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +110,7 @@ class ServerPayment:
     paid_by: payment.PaidBy | None = None
     checkout_id: str | None = None
     quantity: int = 1
-    words: payment.PayerWords = payment.NO_WORDS
+    words: parts.PayerWords = parts.NO_WORDS
     is_hidden: bool = False
     """The payer's words must not be shown."""
 
@@ -232,91 +125,238 @@ class PaidAmount:
     """The server's own text if it is no possible amount."""
 
 
-def read_request(data: Any, *, is_embedded: bool = False) -> RemoteRequest:
+# Requests as servers send them.
+
+
+class SentWebhook(lenient.Sent):
+    """The webhook of a request."""
+
+    custom_parameters: lenient.JsonObject = Field(default_factory=dict)
+
+
+class SentNotifications(lenient.Sent):
+    """The notifications of a request."""
+
+    webhook: Annotated[SentWebhook, BeforeValidator(lambda value: value or {})] = SentWebhook()
+    email_state: lenient.TextOrNone = None
+    email_confirmed_at: lenient.TimeOrNone = None
+
+
+class SentItem(lenient.Sent):
+    """A request in a list, as far as it has to be read to find it."""
+
+    created_at: lenient.TimeOrNone = None
+    notifications: Annotated[SentNotifications | None, lenient.IfReadable] = None
+    custom_parameters: Annotated[lenient.JsonObject | None, lenient.IfReadable] = None
+
+    @property
+    def link_id(self) -> str | None:
+        """Return the link id, from any place where servers echo it."""
+        echoed = self.notifications and self.notifications.webhook.custom_parameters
+        value = (echoed or self.custom_parameters or {}).get("listing")
+        text = "" if value is None else str(value)
+        return text if 0 < len(text) <= LONGEST_LINK and text.isprintable() else None
+
+
+class SentAmount(lenient.Sent):
+    """The amount that a payer pays."""
+
+    amount: lenient.Amount
+    currency_code: lenient.CodeOrNone = None
+    denominated_in: lenient.CodeOrNone = None
+
+
+class SentReceiver(lenient.Sent):
+    """A receiver's share."""
+
+    send_amount: lenient.Amount
+    currency_code: lenient.CodeOrNone = None
+
+
+class SentDelivery(lenient.Sent):
+    """What payers get."""
+
+    codes: Annotated[answers.CodesAnswer | None, lenient.IfReadable] = None
+
+
+class SentRequest(SentItem):
+    """A payment request (interface, section 2.2)."""
+
+    id: lenient.Text
+    payment_request_url: lenient.Text
+    is_enabled: lenient.NotFalse = True
+    status: lenient.TextOrNone = None
+    total_units: lenient.Units = None
+    remaining_units: lenient.Units = None
+    reserved_units: lenient.Units = None
+    payments_count: lenient.Units = None
+    enabled_at: lenient.Time = None
+    expires_at: lenient.Time = None
+    notifications: Annotated[SentNotifications, BeforeValidator(lambda value: value or {})] = (
+        SentNotifications()
+    )
+    currency_code: lenient.CodeOrNone = None
+    payment_amount: Annotated[SentAmount | None, lenient.IfReadable] = None
+    receivers: Annotated[list[SentReceiver] | None, lenient.IfReadable] = None
+    amount_choice: Annotated[answers.AmountChoiceAnswer | None, lenient.IfReadable] = None
+    goal: Annotated[answers.Number | None, lenient.IfReadable] = None
+    amount_raised: Annotated[answers.Number | None, lenient.IfReadable] = None
+    max_quantity: lenient.Count = None
+    delivers: Annotated[vocabulary.DeliveryKind | None, lenient.IfReadable] = None
+    delivery: Annotated[SentDelivery | None, lenient.IfReadable] = None
+
+    @property
+    def price(self) -> ServerPrice | None:
+        """Return the payment amount, or else the sum of the shares, if there is either.
+
+        Shares in different currencies have no sum.
+        """
+        whole, instrument = self.payment_amount, self.currency_code
+        if whole and whole.denominated_in:
+            paid_in = instrument or whole.currency_code
+            return ServerPrice(str(whole.amount), whole.denominated_in, paid_in)
+        if whole and whole.currency_code:
+            return ServerPrice(str(whole.amount), whole.currency_code, instrument)
+        codes = {share.currency_code for share in self.receivers or ()}
+        code = codes.pop() if len(codes) == 1 else None
+        if code is None:
+            return None
+        shares = (share.send_amount for share in self.receivers or ())
+        return ServerPrice(str(sum(shares, Decimal())), code, instrument)
+
+
+def read_item(data: object) -> SentItem:
+    """Parse an item of a list; one that is no object has no fields."""
+    return lenient.read_or_none(SentItem, data) or SentItem()
+
+
+def read_request(data: object, *, is_embedded: bool = False) -> RemoteRequest:
     """Parse a payment request. Raises BadAnswer."""
+    sent = lenient.read(SentRequest, data, "payment request")
+    price = sent.price
+    currency = price.currency if price else None
+    return RemoteRequest(
+        id=sent.id,
+        url=sent.payment_request_url,
+        is_enabled=sent.is_enabled,
+        total_units=sent.total_units,
+        remaining_units=sent.remaining_units,
+        enabled_at=sent.enabled_at,
+        expires_at=sent.expires_at,
+        link_id=sent.link_id,
+        reserved_units=sent.reserved_units or 0,
+        paid_count=sent.payments_count,
+        status=sent.status,
+        email_state=sent.notifications.email_state,
+        email_confirmed_at=sent.notifications.email_confirmed_at,
+        price=price,
+        is_embedded=is_embedded,
+        choice=_choice(sent.amount_choice, currency),
+        goal=_minor(sent.goal, currency),
+        raised=_minor_sum(sent.amount_raised, currency),
+        max_quantity=sent.max_quantity or None,
+        delivers=sent.delivers and sent.delivers.value,
+        codes=_codes(sent.delivery),
+    )
+
+
+def _choice(
+    sent: answers.AmountChoiceAnswer | None, currency: str | None
+) -> parts.AmountChoice[int] | None:
+    """Return a choice in minor units of the price's currency; None if it isn't sound."""
+    if sent is None or currency is None:
+        return None
     try:
-        price = _price(data)
-        return RemoteRequest(
-            id=_text(data["id"]),
-            url=_text(data["paymentRequestUrl"]),
-            is_enabled=data.get("isEnabled") is not False,
-            total_units=_whole(data.get("totalUnits")),
-            remaining_units=_whole(data.get("remainingUnits")),
-            enabled_at=_time(data.get("enabledAt")),
-            expires_at=_time(data.get("expiresAt")),
-            link_id=link_id_of(data),
-            reserved_units=_whole(data.get("reservedUnits")) or 0,
-            paid_count=_whole(data.get("paymentsCount")),
-            status=status if isinstance(status := data.get("status"), str) else None,
-            **_email(data.get("notifications")),
-            price=price,
-            is_embedded=is_embedded,
-            **read_giving(data, price.currency if price else None),
+        choice = request_spec.in_minor(
+            parts.AmountChoice(sent.minimum, tuple(sent.suggested), sent.maximum), currency
         )
-    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise errors.BadAnswer("the answer is no payment request") from error
+    except errors.MoneyError:
+        return None
+    return choice if choice and choice.is_sound else None
 
 
-def _email(notifications: Any) -> dict[str, Any]:
-    """Return the state of the email address; {} if the server does not send it."""
-    known = notifications if isinstance(notifications, dict) else {}
-    state = known.get("emailState")
-    if not isinstance(state, str):
-        return {}
-    return {"email_state": state, "email_confirmed_at": any_time(known.get("emailConfirmedAt"))}
-
-
-def read_payment(data: Any) -> ServerPayment:
-    """Parse a payment. Raises BadAnswer."""
+def _minor(amount: Decimal | None, currency: str | None) -> int | None:
+    if amount is None or currency is None:
+        return None
     try:
-        payer = data.get("userData")
-        return ServerPayment(
-            transaction_id=_text(data["transactionId"]),
-            amount=data.get("amount"),
-            currency=data.get("currencyCode"),
-            completed_at=any_time(data.get("completedAt")),
-            oversold=data.get("settlement") == "oversold",
-            payer=payer if isinstance(payer, dict) else {},
-            **rail_facts(data),
-        )
-    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
-        raise errors.BadAnswer("the answer is no payment") from error
+        return amounts.to_minor(amount, currency)
+    except errors.MoneyError:
+        return None
 
 
-def rail_facts(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the payment fields that only the embedded service sends, as named in ServerPayment.
+def _minor_sum(total: Decimal | None, currency: str | None) -> int | None:
+    """Return a total, which may be 0 or larger than any single amount."""
+    if total is None or currency is None or not 0 <= total <= _MOST_RAISED:
+        return None
+    try:
+        minor = total.scaleb(amounts.exponent(currency))
+    except errors.MoneyError:
+        return None
+    return int(minor) if minor == minor.to_integral_value() else None
 
-    Missing or unreadable fields get their default.
+
+def _codes(sent: SentDelivery | None) -> request_spec.CodeCounts | None:
+    """Return the counts of codes; impossible ones are 0."""
+    if sent is None or sent.codes is None:
+        return None
+    codes = sent.codes
+    counts = (lenient.count(each) or 0 for each in (codes.total, codes.assigned, codes.waiting))
+    return request_spec.CodeCounts(*counts)
+
+
+def reaches_before(page: Sequence[SentItem], moment: int) -> bool:
+    """True if a page of requests, newest first, ends before `moment` (epoch ms).
+
+    All further pages are then older. If the page is in any other order, the result is False.
     """
-    paid_by, checkout = payment.read_paid_by(data.get("paidBy"), any_time), data.get("checkoutId")
-    is_short = data.get("underpaid") is True or data.get("settlement") == "underpaid"
-    return {
-        "underpaid": is_short,
-        "paid_by": paid_by,
-        "checkout_id": checkout if is_id(checkout) else None,
-        "quantity": _quantity(data.get("quantity")),
-        "words": payment.read_words(data),
-        "is_hidden": data.get("messageHidden") is True,
-    }
+    times = [item.created_at or 0 for item in page]
+    falls = times == sorted(times, reverse=True) and times[0] > times[-1]
+    return falls and 0 < times[-1] < moment
 
 
-def _quantity(value: Any) -> int:
-    """Return the quantity of a payment; 1 if the server sends no valid number."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 1 <= value <= MAX_QUANTITY else 1
+# Payments as servers send them, in lists and in webhooks.
 
 
-def is_id(value: Any) -> bool:
-    """True if the value is an id that can be stored and displayed."""
-    return isinstance(value, str) and 0 < len(value) <= LONGEST_ID and value.isprintable()
+class SentPayment(lenient.Sent):
+    """A payment; only the embedded service sends what follows `user_data`."""
+
+    transaction_id: lenient.Id
+    amount: Any = None
+    currency_code: Any = None
+    completed_at: lenient.TimeOrNone = None
+    settlement: Any = None
+    oversold: lenient.IsTrue = False
+    user_data: Any = None
+    underpaid: lenient.IsTrue = False
+    paid_by: Annotated[payment.PaidBy | None, PlainValidator(payment.read_paid_by)] = None
+    checkout_id: lenient.IdOrNone = None
+    quantity: lenient.Quantity = 1
+    name: payment.NameOrNone = None
+    message: payment.MessageOrNone = None
+    message_hidden: lenient.IsTrue = False
+
+    @property
+    def facts(self) -> ServerPayment:
+        """Return the payment for the chat."""
+        return ServerPayment(
+            transaction_id=self.transaction_id,
+            amount=self.amount,
+            currency=self.currency_code,
+            completed_at=self.completed_at,
+            oversold=self.oversold or self.settlement == "oversold",
+            payer=self.user_data if isinstance(self.user_data, dict) else {},
+            underpaid=self.underpaid or self.settlement == "underpaid",
+            paid_by=self.paid_by,
+            checkout_id=self.checkout_id,
+            quantity=self.quantity,
+            words=parts.PayerWords(self.name, self.message),
+            is_hidden=self.message_hidden,
+        )
 
 
-def read_checkout(data: Any) -> str:
-    """Return the state of a checkout. Raises BadAnswer."""
-    state = data.get("state") if isinstance(data, dict) else None
-    if not isinstance(state, str):
-        raise errors.BadAnswer("the answer is no checkout")
-    return state
+def read_payment(data: object) -> ServerPayment:
+    """Parse a payment of a list. Raises BadAnswer."""
+    return lenient.read(SentPayment, data, "payment").facts
 
 
 def amount_of_payment(
@@ -332,7 +372,7 @@ def amount_of_payment(
     if raw is None:
         return PaidAmount(price, spec.currency)
     named = _quoted(raw, currency)
-    amount = _number(raw)
+    amount = lenient.number(raw)
     if amount is not None and amount <= 0:
         return PaidAmount(0, spec.currency, named)
     code = spec.currency if currency is None else currency
@@ -344,99 +384,9 @@ def amount_of_payment(
         return PaidAmount(price, spec.currency, named)
 
 
-def _number(raw: Any) -> Decimal | None:
-    """Parse a number or a numeric string; None for anything else."""
-    if isinstance(raw, str) and _NUMBER.fullmatch(raw):
-        return Decimal(raw)
-    return None if isinstance(raw, bool) or not isinstance(raw, int | Decimal) else Decimal(raw)
-
-
 def _quoted(raw: Any, currency: Any) -> str:
     sent = (str(part)[:_LONGEST_QUOTE] for part in (raw, currency) if part is not None)
     return " ".join(sent).strip()
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
-        raise TypeError(value)
-    return value
-
-
-def _price(data: Mapping[str, Any]) -> ServerPrice | None:
-    """Return the payment amount, or else the sum of the receivers' amounts, if there is either."""
-    instrument, whole = _code(data.get("currencyCode")), data.get("paymentAmount")
-    if isinstance(whole, dict) and (amount := _number(whole.get("amount"))) is not None:
-        paid_in, currency = _code(whole.get("currencyCode")), _code(whole.get("denominatedIn"))
-        if currency:
-            return ServerPrice(str(amount), currency, instrument or paid_in)
-        if paid_in:
-            return ServerPrice(str(amount), paid_in, instrument)
-    return _price_of_shares(data.get("receivers"), instrument)
-
-
-def _price_of_shares(receivers: Any, instrument: str | None) -> ServerPrice | None:
-    """Sum the receivers' amounts; None if they are in different currencies."""
-    if not isinstance(receivers, list) or not all(isinstance(one, dict) for one in receivers):
-        return None
-    amounts = [_number(one.get("sendAmount")) for one in receivers]
-    codes = {_code(one.get("currencyCode")) for one in receivers}
-    known = [amount for amount in amounts if amount is not None]
-    code = codes.pop() if len(codes) == 1 else None
-    if code is None or len(known) < len(amounts):
-        return None
-    return ServerPrice(str(sum(known, Decimal())), code, instrument)
-
-
-def _code(value: Any) -> str | None:
-    return value.upper() if isinstance(value, str) and 0 < len(value) <= LONGEST_CODE else None
-
-
-def _whole(value: Any) -> int | None:
-    """Return a number of units; None if it is missing or not in 0 to MOST_UNITS."""
-    units = Decimal(-1 if value is None else value)
-    return int(units) if 0 <= units <= MOST_UNITS else None
-
-
-def _time(value: Any) -> int | None:
-    """Convert ISO 8601 text or Unix seconds (the interface shows both) to epoch ms."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    if isinstance(value, int | Decimal):
-        return int(value * 1000)
-    moment = datetime.fromisoformat(value)
-    return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
-
-
-def any_time(value: Any) -> int | None:
-    """Convert a time to epoch ms; None if it is missing or can't be parsed."""
-    try:
-        return _time(value)
-    except (TypeError, ValueError, ArithmeticError):
-        return None
-
-
-def created_at(data: Mapping[str, Any]) -> int:
-    """Return when a request was created, in epoch ms; 0 if unknown."""
-    return any_time(data.get("createdAt")) or 0
-
-
-def reaches_before(page: Sequence[Any], moment: int) -> bool:
-    """True if a page of requests, newest first, ends before `moment` (epoch ms).
-
-    All further pages are then older. If the page is in any other order, the result is False.
-    """
-    times = [created_at(item) if isinstance(item, dict) else 0 for item in page]
-    falls = times == sorted(times, reverse=True) and times[0] > times[-1]
-    return falls and 0 < times[-1] < moment
-
-
-def link_id_of(data: Mapping[str, Any]) -> str | None:
-    """Return the link id of a request, from any place where servers echo it."""
-    webhook = (data.get("notifications") or {}).get("webhook") or {}
-    echoed = webhook.get("customParameters") or data.get("customParameters") or {}
-    value = echoed.get("listing")
-    text = "" if value is None else str(value)
-    return text if 0 < len(text) <= LONGEST_LINK and text.isprintable() else None
 
 
 def served_unit(answer: RemoteRequest | None) -> int:
@@ -445,9 +395,9 @@ def served_unit(answer: RemoteRequest | None) -> int:
     Return MOST_UNITS if no unit is waiting, or if the answer doesn't say.
     """
     if answer is None or answer.codes is None or not answer.codes.waiting:
-        return MOST_UNITS
+        return lenient.MOST_UNITS
     if answer.total_units is None or answer.remaining_units is None:
-        return MOST_UNITS
+        return lenient.MOST_UNITS
     sold = answer.total_units - answer.remaining_units - answer.reserved_units
     return sold - answer.codes.waiting
 

@@ -14,12 +14,12 @@ from itertools import accumulate
 from bot.chat.alerts import delivery
 from bot.chat.cards import request_card
 from bot.chat.model import jobs, payloads, queues, remote_request
-from bot.chat.model.payment import NO_WORDS
 from bot.chat.payments import claim_recording
 from bot.chat.store import link_lists, link_rows, payment_rows, post_rows, revenue, seller_rows
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
+from bot.interface import parts
 
 
 def payment_of(
@@ -267,7 +267,7 @@ def _alert(
         underpaid=payment.underpaid,
         paid_by=payment.paid_by,
         quantity=payment.quantity,
-        words=NO_WORDS if payment.is_hidden else payment.words,
+        words=parts.NO_WORDS if payment.is_hidden else payment.words,
         codes_waiting=payment.codes_waiting,
         is_sent_by_hand=is_sale and spec.kind != "donation" and not is_delivered,
     )

@@ -18,21 +18,20 @@ from typing import Any
 import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
+from pydantic import ValidationError
 
-from bot.chat.model import payment, remote_request
+from bot.chat.model import lenient, remote_request
 from bot.chat.payments import claim_recording, recording
 from bot.chat.store import link_rows, payment_rows
 from bot.core import errors, signing
 from bot.core.database import database
 from bot.core.net import request_body
 from bot.core.ops import log_setup
+from bot.interface import vocabulary
 
 log = structlog.get_logger()
 
 PATH = "/webhooks/payments"
-CLAIMED = "checkout.claimed"
-"""The event if a payer says that the money is sent; a payment has no `event`."""
-
 STATUS: dict[type[errors.Refused], int] = {
     errors.InvalidBody: 400,
     errors.Unauthorized: 401,
@@ -91,11 +90,11 @@ class Receiver:
         match data.get("event"):
             case None:
                 await self._receive_payment(token, data)
-            case event if event == CLAIMED:
+            case vocabulary.WebhookEvent.CLAIMED:
                 await self._receive_claim(token, data)
             case other:
                 link = await self._db.read(partial(_link, token=token))
-                log.info("event ignored", listing=link.id, name=str(other)[: payment.LONGEST_TEXT])
+                log.info("event ignored", listing=link.id, name=str(other)[: lenient.LONGEST_ID])
 
     async def _receive_claim(self, token: str, data: Mapping[str, Any]) -> None:
         link = await self._db.read(partial(_link, token=token))
@@ -137,73 +136,77 @@ def _link(tx: database.Transaction, token: str) -> link_rows.PaymentLink:
     return link
 
 
+def _read(kind: type[lenient.M], data: object) -> lenient.M:
+    """Parse a webhook's body. Raises InvalidBody with the name of the first wrong field."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        field = error.errors(include_url=False, include_input=False)[0]["loc"][0]
+        raise errors.InvalidBody(f"{field} is missing or not valid.") from None
+
+
+class SentPaymentEvent(remote_request.SentPayment):
+    """The body of the webhook of a payment; HandCash sends neither amount nor units."""
+
+    payment_request_id: lenient.Id
+    remaining_units: Any = None
+    reserved_units: Any = None
+    codes_waiting: lenient.Count = None
+
+
+class SentClaim(lenient.Sent):
+    """The body of the webhook of a claim."""
+
+    payment_request_id: lenient.Id
+    checkout_id: lenient.Id
+    amount: Any = None
+    currency_code: Any = None
+    kind: lenient.IdOrNone = None
+    reference: lenient.IdOrNone = None
+    claimed_at: lenient.TimeOrNone = None
+    """Required, to distinguish a new claim from a repeated claim."""
+    unproven_claims: lenient.Count = None
+
+
 def _payment(
     data: Mapping[str, Any], link: link_rows.PaymentLink
 ) -> tuple[payment_rows.Payment, int | None]:
-    """Parse a webhook's payment and units left; HandCash sends neither amount nor units."""
-    request_id, transaction_id = _request_id(data, link), _id(data, "transactionId")
-    payer = data.get("userData")
-    paid = remote_request.ServerPayment(
-        transaction_id=transaction_id,
-        amount=data.get("amount"),
-        currency=data.get("currencyCode"),
-        completed_at=None,
-        oversold=data.get("oversold") is True,
-        payer=payer if isinstance(payer, dict) else {},
-        **remote_request.rail_facts(data),
+    """Parse a webhook's payment and units left."""
+    sent = _read(SentPaymentEvent, data)
+    _check_request(sent.payment_request_id, link)
+    known = replace(
+        recording.payment_of(sent.facts, sent.payment_request_id, link),
+        reserved_units=_units(sent.reserved_units, link) or 0,
+        codes_waiting=sent.codes_waiting or 0,
     )
-    payment = recording.payment_of(paid, request_id, link)
-    reserved = _units(data, "reservedUnits", link) or 0
-    waiting = _count(data.get("codesWaiting"))
-    known = replace(payment, reserved_units=reserved, codes_waiting=waiting)
-    return known, _units(data, "remainingUnits", link)
+    return known, _units(sent.remaining_units, link)
 
 
 def _claimed(data: Mapping[str, Any], link: link_rows.PaymentLink) -> claim_recording.ClaimedMoney:
-    """Parse a claim; its time is required, to distinguish a new claim from a repeated claim."""
-    request_id, checkout_id = _request_id(data, link), _id(data, "checkoutId")
-    amount = remote_request.amount_of_payment(
-        data.get("amount"), data.get("currencyCode"), link.spec
-    )
-    kind, reference = data.get("kind"), data.get("reference")
-    claimed_at = remote_request.any_time(data.get("claimedAt"))
-    if claimed_at is None:
+    """Parse a claim."""
+    sent = _read(SentClaim, data)
+    _check_request(sent.payment_request_id, link)
+    if sent.claimed_at is None:
         raise errors.InvalidBody("claimedAt is missing or not a time.")
+    amount = remote_request.amount_of_payment(sent.amount, sent.currency_code, link.spec)
     return claim_recording.ClaimedMoney(
-        checkout_id=checkout_id,
-        request_id=request_id,
-        kind=str(kind) if remote_request.is_id(kind) else "",
+        checkout_id=sent.checkout_id,
+        request_id=sent.payment_request_id,
+        kind=sent.kind or "",
         amount=amount.minor,
         currency=amount.currency,
-        reference=reference if remote_request.is_id(reference) else None,
-        claimed_at=claimed_at,
-        unproven=_count(data.get("unprovenClaims")) or 1,
+        reference=sent.reference,
+        claimed_at=sent.claimed_at,
+        unproven=sent.unproven_claims or 1,
     )
 
 
-def _request_id(data: Mapping[str, Any], link: link_rows.PaymentLink) -> str:
-    request_id = _id(data, "paymentRequestId")
+def _check_request(request_id: str, link: link_rows.PaymentLink) -> None:
     if link.request_id is not None and request_id != link.request_id:
         raise errors.InvalidBody("paymentRequestId does not belong to this address.")
-    return request_id
 
 
-def _count(value: Any) -> int:
-    """Return a number from the server; 0 if it is missing or impossible."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 0 <= value <= remote_request.MOST_UNITS else 0
-
-
-def _units(data: Mapping[str, Any], field: str, link: link_rows.PaymentLink) -> int | None:
-    """Return a field's number of units; None if missing, impossible, or not about a drop."""
-    sent, units = data.get(field), link.spec.units
-    if units is None or not isinstance(sent, int) or isinstance(sent, bool):
-        return None
-    return sent if 0 <= sent <= units else None
-
-
-def _id(data: Mapping[str, Any], field: str) -> str:
-    value = data.get(field)
-    if not remote_request.is_id(value):
-        raise errors.InvalidBody(f"{field} is missing or not an id.")
-    return str(value)
+def _units(sent: object, link: link_rows.PaymentLink) -> int | None:
+    """Return a number of units; None if missing, impossible, or not about a drop."""
+    left, units = lenient.count(sent), link.spec.units
+    return left if left is not None and units is not None and left <= units else None

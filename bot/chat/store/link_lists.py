@@ -11,9 +11,10 @@ from bot.chat.model import payloads, payment
 from bot.chat.model.jobs import RemoveUnits
 from bot.chat.model.queues import BACKGROUND, Queues
 from bot.chat.store import link_rows, payment_rows
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database
 from bot.core.outbox import queries
+from bot.interface import parts
 
 PRESENT = "WHERE seller_id = :seller AND state IN ('live', 'stopped')"
 NEWEST = "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :start"
@@ -103,7 +104,7 @@ class ListedPayment:
     marks: payment.PaymentMarks = payment.NO_MARKS
     """The seller's marks."""
     quantity: int = 1
-    words: payment.PayerWords = payment.NO_WORDS
+    words: parts.PayerWords = parts.NO_WORDS
     """The payer's name and message, unless the seller has hidden them."""
 
 
@@ -118,21 +119,21 @@ def payments_page(
 def read_payment(row: database.Row) -> ListedPayment:
     """Parse a row with COLUMNS."""
     marks = read_marks(row)
-    words = payment.PayerWords(row["payer_name"], row["message"])
+    words = parts.PayerWords(row["payer_name"], row["message"])
     return ListedPayment(
         amount=row["amount"],
         currency=row["currency"],
-        payer=exact_json.loads(row["body"]),
+        payer=stored_json.read(dict, row["body"]),
         oversold=bool(row["oversold"]),
         found=row["found"] == payment_rows.FOUND_LATER,
         in_doubt=row["found"] == payment_rows.UNCERTAIN,
         received_at=row["received_at"],
         transaction_id=payment_rows.known_number(row["transaction_id"]),
         underpaid=bool(row["underpaid"]),
-        paid_by=payment.PaidBy(**exact_json.loads(row["paid_by"])) if row["paid_by"] else None,
+        paid_by=payment_rows.read_paid_by(row),
         marks=marks,
         quantity=row["quantity"],
-        words=payment.NO_WORDS if marks.is_hidden else words,
+        words=parts.NO_WORDS if marks.is_hidden else words,
     )
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.chat.model import remote_request, request_spec
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database, tables
 
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
@@ -164,7 +163,12 @@ def set_answer(
 ) -> None:
     """Store the service's latest answer about a link."""
     sql = "UPDATE listings SET answer = :answer, request_id = :request WHERE id = :id"
-    tx.execute(sql, id=link_id, answer=json.dumps(answer.to_json()), request=answer.id)
+    tx.execute(
+        sql,
+        id=link_id,
+        answer=stored_json.write(remote_request.RemoteRequest, answer),
+        request=answer.id,
+    )
 
 
 def move_chat(tx: database.Transaction, old: int, new: int) -> None:
@@ -185,12 +189,16 @@ def read_link(row: database.Row) -> PaymentLink:
         state=row["state"],
         spec=spec,
         request_id=row["request_id"],
-        answer=remote_request.RemoteRequest.from_json(exact_json.loads(row["answer"]))
-        if row["answer"]
-        else None,
+        answer=read_answer(row),
         paid_count=int(row["paid_count"]),
         created_at=row["created_at"],
         alerts=row["alerts"],
         poster_text=row["poster_text"],
         units_sold=int(row["pieces"]),
     )
+
+
+def read_answer(row: database.Row) -> remote_request.RemoteRequest | None:
+    """Parse the column `answer` of a row."""
+    text = row["answer"]
+    return None if text is None else stored_json.read(remote_request.RemoteRequest, text)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bot.chat.model import request_spec
-from bot.chat.model.payment import NO_WORDS, PaidBy, PayerWords, fold_number, fold_reference
+from bot.chat.model.payment import PaidBy, fold_number, fold_reference
 from bot.chat.store import link_rows, revenue
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database
+from bot.interface import parts
 
 PLACEHOLDER = "unnamed:"
 """Prefix of a placeholder's transaction id. A placeholder is a payment of which only the unit is
@@ -65,7 +66,7 @@ class Payment:
     asked: tuple[int, str] | None = None
     """The amount asked, if `amount` is the amount received instead of the price."""
     quantity: int = 1
-    words: PayerWords = NO_WORDS
+    words: parts.PayerWords = parts.NO_WORDS
     """The payer's name and message."""
     is_hidden: bool = False
     """The seller has hidden the words elsewhere."""
@@ -229,10 +230,10 @@ def _columns(payment: Payment) -> dict[str, object]:
         "transaction": payment.transaction_id,
         "amount": payment.amount,
         "currency": payment.currency,
-        "body": exact_json.dumps(payment.payer),
+        "body": stored_json.write(dict, payment.payer),
         "oversold": int(payment.oversold),
         "underpaid": int(payment.underpaid),
-        "paid_by": paid_by and exact_json.dumps(asdict(paid_by)),
+        "paid_by": paid_by and stored_json.write(PaidBy, paid_by),
         "checkout": payment.checkout_id,
         "quantity": payment.quantity,
         "payer_name": payment.words.name,
@@ -242,6 +243,12 @@ def _columns(payment: Payment) -> dict[str, object]:
         "number": number,
         "number_reversed": number and number[::-1],
     }
+
+
+def read_paid_by(row: database.Row) -> PaidBy | None:
+    """Parse the column `paid_by` of a row."""
+    text = row["paid_by"]
+    return None if text is None else stored_json.read(PaidBy, text)
 
 
 def alert_counts(tx: database.Transaction, link_id: str) -> AlertCounts | None:

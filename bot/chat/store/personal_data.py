@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from bot.chat.model import payment, payout, receipt, request_spec
-from bot.core import erasure, errors, exact_json
+from bot.chat.model import payout, receipt, request_spec
+from bot.chat.store import payment_rows
+from bot.core import erasure, errors, exact_json, stored_json
 from bot.core.database import database
 from bot.core.money import amounts
-from bot.core.outbox import bulk_changes, payload_kinds, queries
+from bot.core.outbox import bulk_changes, queries
 
 NOTHING = "{}"
 
@@ -68,7 +69,7 @@ def payments_to_erase(scope: erasure.Scope) -> erasure.PersonalTable:
 
 def entered_by_payer(row: database.Row) -> list[object]:
     """Return the data that a payer entered with a payment, and the seller's notes on it."""
-    return [exact_json.loads(row["body"]), *(row[column] for column in TEXTS)]
+    return [stored_json.read(dict, row["body"]), *(row[column] for column in TEXTS)]
 
 
 def mentions(
@@ -139,7 +140,7 @@ def _untold(
 def _body(row: database.Row) -> dict[str, Any]:
     """Parse a message's body; {} if it can't be read, so that nothing is kept."""
     try:
-        return dict(payload_kinds.read_object(row["body"]))
+        return dict(stored_json.read_object(row["body"]))
     except errors.Unreadable:
         return {}
 
@@ -178,7 +179,7 @@ def payer_data(tx: database.Transaction, transaction_id: str) -> dict[str, Any] 
     row = tx.one(
         "SELECT body FROM received_payments WHERE transaction_id = :id LIMIT 1", id=transaction_id
     )
-    return dict(exact_json.loads(row["body"])) if row else None
+    return stored_json.read(dict, row["body"]) if row else None
 
 
 def link_id_of(tx: database.Transaction, request_id: str) -> str | None:
@@ -291,7 +292,7 @@ def export_record(
         return found
     is_hidden = bool(row["message_hidden"])  # the seller has hidden what the payer entered
     return found | {
-        "userData": exact_json.loads(row["body"]),
+        "userData": stored_json.read(dict, row["body"]),
         "name": None if is_hidden else row["payer_name"],
         "message": None if is_hidden else row["message"],
         "sentNote": row["sent_note"],
@@ -300,7 +301,7 @@ def export_record(
 
 def _how(row: database.Row) -> dict[str, Any]:
     """Return how a payment was paid: rail, reference, amount received and exchange rate."""
-    paid = payment.PaidBy(**exact_json.loads(row["paid_by"])) if row["paid_by"] else None
+    paid = payment_rows.read_paid_by(row)
     return {
         "kind": paid and paid.kind,
         "externalId": paid and paid.reference,

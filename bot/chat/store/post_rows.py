@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 
 from bot.chat.model import payloads, queues, remote_request
 from bot.chat.store import link_rows
-from bot.core import exact_json
 from bot.core.database import database
 from bot.core.outbox import outbox, queries, queue_policy
 
@@ -310,11 +309,10 @@ def is_card(tx: database.Transaction, chat_id: int, message_id: int | None) -> b
 
 def _set_due(tx: database.Transaction, link_id: str, now: int) -> None:
     row = tx.one("SELECT answer, state, due_at FROM listings WHERE id = :id", id=link_id)
-    if row is None or row["answer"] is None:
+    answer = link_rows.read_answer(row) if row else None
+    if row is None or answer is None:
         return
-    due_at = remote_request.next_change(
-        remote_request.RemoteRequest.from_json(exact_json.loads(row["answer"])), row["due_at"], now
-    )
+    due_at = remote_request.next_change(answer, row["due_at"], now)
     if row["state"] == link_rows.DELETED:
         due_at = None
     if due_at != row["due_at"]:

@@ -6,15 +6,15 @@ need not ask the service.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import TypeAlias
 
 from bot.chat.forms import stored_draft
-from bot.chat.model import drafts, jobs, payout, remote_request, request_spec
+from bot.chat.model import drafts, jobs, payout, request_spec
 from bot.chat.model.queues import BACKGROUND, Queues
 from bot.chat.store import link_rows, seller_images
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
 
@@ -35,6 +35,7 @@ DUE = (
     " AND (summary_at <= :now OR summary_at > :late) ORDER BY summary_at LIMIT :most"
 )
 
+Prices: TypeAlias = tuple[tuple[int, str], ...]
 LAST_PRICES = 4
 """A seller's latest prices, offered again in forms."""
 
@@ -65,7 +66,7 @@ def read_seller(row: database.Row) -> drafts.Seller:
         language=row["language"],
         destination=None if payout.names_accounts(row["destination"] or "") else row["destination"],
         currency=row["currency"],
-        prices=tuple((int(amount), str(code)) for amount, code in exact_json.loads(row["prices"])),
+        prices=stored_json.read(Prices, row["prices"]),
         zone=row["zone"],
         quiet=(int(start), int(end)) if end else None,
         summary=row["summary"],
@@ -107,9 +108,9 @@ def save_price(tx: database.Transaction, seller_id: int, amount: int, currency: 
     """Store a seller's latest price, in minor units, as the first of LAST_PRICES."""
     known = find_seller(tx, seller_id)
     earlier = known.prices if known else ()
-    prices = list(dict.fromkeys([(amount, currency), *earlier]))[:LAST_PRICES]
+    prices = tuple(dict.fromkeys([(amount, currency), *earlier]))[:LAST_PRICES]
     sql = "UPDATE sellers SET currency = :currency, prices = :prices WHERE id = :id"
-    tx.execute(sql, id=seller_id, currency=currency, prices=json.dumps(prices))
+    tx.execute(sql, id=seller_id, currency=currency, prices=stored_json.write(Prices, prices))
 
 
 def save_zone(tx: database.Transaction, seller_id: int, zone: str) -> None:
@@ -275,9 +276,8 @@ def next_older_link(tx: database.Transaction, link: link_rows.PaymentLink) -> st
 def newest_page(tx: database.Transaction, seller_id: int) -> str | None:
     """Return the URL of a seller's newest pay page, or None."""
     row = tx.one(f"SELECT answer {STANDING} {NEWEST_FIRST}", seller=seller_id)
-    if row is None or row["answer"] is None:
-        return None
-    return remote_request.RemoteRequest.from_json(exact_json.loads(row["answer"])).url
+    answer = link_rows.read_answer(row) if row else None
+    return answer.url if answer else None
 
 
 def notification_email(tx: database.Transaction, seller_id: int) -> str | None:

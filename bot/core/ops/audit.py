@@ -6,14 +6,13 @@ the fact that they changed.
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database, tables
 from bot.core.outbox import outbox
 from bot.core.text import sanitize
@@ -43,8 +42,6 @@ INSERT = (
 
 BLANK = "UPDATE audit SET details = '{}' WHERE id = :id"
 """Erases the details of a line, which may concern a person; the rest of the line stays."""
-
-_to_json = json.JSONEncoder(separators=(",", ":")).encode  # creating one costs more than using it
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,9 @@ def record(
         actor=_cut(actor, LONGEST_NAME),
         action=_cut(action, LONGEST_NAME),
         subject=_cut(subject, LONGEST_NAME),
-        details=_to_json({_cut(name, LONGEST_NAME): _plain(value) for name, value in kept}),
+        details=stored_json.write(
+            dict, {_cut(name, LONGEST_NAME): _plain(value) for name, value in kept}
+        ),
     )
 
 
@@ -114,13 +113,13 @@ def read(tx: database.Transaction, limit: int, subject: str | None = None) -> li
         limit=limit,
         **({} if subject is None else {"subject": subject}),
     )
-    return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
+    return [Line(**{**row, "details": stored_json.read(dict, row["details"])}) for row in rows]
 
 
 def read_all(tx: database.Transaction, action: str) -> list[Line]:
     """Return all lines whose action begins with `action`, oldest first; scans the whole log."""
     rows = tx.query(f"{SELECT} WHERE action LIKE :action ORDER BY id", action=f"{action}%")
-    return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
+    return [Line(**{**row, "details": stored_json.read(dict, row["details"])}) for row in rows]
 
 
 def forget(tx: database.Transaction, before: int) -> int:

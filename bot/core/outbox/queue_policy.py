@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from bot.core import exact_json
-from bot.core.outbox import host_budgets, payload_kinds
+from bot.core import exact_json, stored_json
+from bot.core.outbox import host_budgets
 
 SECOND = 1_000
 """Milliseconds."""
@@ -160,7 +160,7 @@ class Queue:
     """After this many consecutive attempts during which the worker died, a message becomes a dead
     letter: it may be the cause."""
 
-    payloads: payload_kinds.PayloadKinds | None = None
+    payloads: stored_json.PayloadKinds | None = None
     """The kinds of bodies; None for a queue of plain JSON objects."""
 
     write_scope: str | None = None
@@ -173,4 +173,4 @@ class Queue:
 
     def decode(self, text: str) -> Any:
         """Read a message's body; raises Unreadable."""
-        return self.payloads.decode(text) if self.payloads else payload_kinds.read_object(text)
+        return self.payloads.decode(text) if self.payloads else stored_json.read_object(text)

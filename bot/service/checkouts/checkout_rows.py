@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database, tables
 from bot.interface import parts, vocabulary
-from bot.service.checkouts import order
 from bot.service.checkouts.checkout import (
     ENDED,
     GIVEN_UP,
@@ -22,7 +20,7 @@ from bot.service.checkouts.checkout import (
     one_of,
 )
 from bot.service.rails import rail
-from bot.service.requests import request_rows
+from bot.service.requests import request, request_rows
 
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
@@ -137,8 +135,8 @@ def insert(tx: database.Transaction, checkout: Checkout, holder: Holder) -> None
         request_id=checkout.request_id,
         token=checkout.token,
         state=checkout.stored_state.value,
-        user_data=json.dumps(checkout.user_data),
-        quote=order.write_quote(checkout.quote),
+        user_data=stored_json.write(dict, checkout.user_data),
+        quote=stored_json.write(request.Quote, checkout.quote),
         created_at=checkout.created_at,
         lapses_at=checkout.lapses_at,
         network=holder.network,
@@ -175,8 +173,8 @@ def store_opened(tx: database.Transaction, checkout: Checkout, now: int) -> bool
 def _opened(checkout: Checkout) -> dict[str, Any]:
     return {
         "external_id": checkout.external_id,
-        "pay_with": json.dumps(asdict(checkout.pay_with)) if checkout.pay_with else None,
-        "look": json.dumps(checkout.poll_details) if checkout.poll_details else None,
+        "pay_with": checkout.pay_with and stored_json.write(rail.PayWith, checkout.pay_with),
+        "look": stored_json.write(dict, checkout.poll_details) if checkout.poll_details else None,
         "host": checkout.host,
         "opened_at": checkout.opened_at,
         "looked_at": checkout.polled_at,
@@ -321,8 +319,8 @@ def _found(row: database.Row | None) -> Checkout | None:
         id=row["id"],
         request_id=row["request_id"],
         token=row["token"],
-        user_data=exact_json.loads(row["user_data"]),
-        quote=order.read_quote(row["quote"]),
+        user_data=stored_json.read(dict, row["user_data"]),
+        quote=stored_json.read(request.Quote, row["quote"]),
         created_at=row["created_at"],
         lapses_at=row["lapses_at"],
         stored_state=vocabulary.CheckoutState(row["state"]),
@@ -334,8 +332,8 @@ def _found(row: database.Row | None) -> Checkout | None:
         host=row["host"],
         external_id=row["external_id"],
         reference=row["reference"],
-        pay_with=_pay_with(row["pay_with"]),
-        poll_details=exact_json.loads(row["look"]) if row["look"] else {},
+        pay_with=stored_json.read(rail.PayWith, row["pay_with"]) if row["pay_with"] else None,
+        poll_details=stored_json.read(dict, row["look"]) if row["look"] else {},
         failure=row["failure"],
         invalid_answer=row["lie"],
         opened_at=row["opened_at"],
@@ -348,11 +346,3 @@ def _found(row: database.Row | None) -> Checkout | None:
         quantity=row["quantity"],
         words=parts.PayerWords(row["payer_name"], row["message"]),
     )
-
-
-def _pay_with(text: str | None) -> rail.PayWith | None:
-    if text is None:
-        return None
-    kept = exact_json.loads(text)
-    fields = tuple((name, value) for name, value in kept["fields"])
-    return rail.PayWith(kept["lightning_invoice"], kept["qr_text"], fields)

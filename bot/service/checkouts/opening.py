@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from bot.core import stored_json
 from bot.core.database import database
-from bot.core.outbox import groups, host_budgets, outbox, payload_kinds, queue_policy, worker
+from bot.core.outbox import groups, host_budgets, outbox, queue_policy, worker
 from bot.interface import vocabulary
 from bot.service.checkouts import checkout_rows, inventory, polling
 from bot.service.checkouts.checkout import Checkout
@@ -53,7 +54,7 @@ OPENINGS = queue_policy.Queue(
     subjects_take_turns=True,
     group=polling.groups_of,
     group_width=lambda name: WALLET_ROOM if name.startswith(polling.WALLET) else polling.ZONE_ROOM,
-    payloads=payload_kinds.PayloadKinds(opening=DueOpening),
+    payloads=stored_json.PayloadKinds(opening=DueOpening),
 )
 """Checkouts to open; lanes, groups and turns as for polls."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
-from bot.core import errors, exact_json
+from bot.core import errors
 from bot.core.money import amounts
 from bot.core.text import contacts
 from bot.interface import vocabulary
@@ -268,26 +267,3 @@ def _total(exact: Decimal, currency: str) -> int:
         message = f"The price in {currency} must fit in 64 bits of minor units"
         raise errors.MoneyError("tooLarge", message)
     return int(rounded)
-
-
-def write_quote(kept: request.Quote) -> str:
-    """Write a quote as JSON; the rate is a string with all of its digits."""
-    rate = kept.rate and {
-        "rate": str(kept.rate.rate),
-        "source": kept.rate.source,
-        "at": kept.rate.at,
-    }
-    fields = {"amount": kept.amount, "currency": kept.currency, "shares": kept.shares}
-    return json.dumps({**fields, "rate": rate}, separators=(",", ":"))
-
-
-def read_quote(text: str) -> request.Quote:
-    """Read a quote from JSON."""
-    kept = exact_json.loads(text)
-    rate = kept["rate"]
-    return request.Quote(
-        amount=kept["amount"],
-        currency=kept["currency"],
-        shares=tuple(kept["shares"]),
-        rate=rate and request.ExchangeRate(Decimal(rate["rate"]), rate["source"], rate["at"]),
-    )

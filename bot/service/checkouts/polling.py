@@ -14,13 +14,13 @@ from typing import Any
 
 import structlog
 
+from bot.core import stored_json
 from bot.core.database import database
 from bot.core.net import webhook_addresses
 from bot.core.outbox import (
     bulk_changes,
     host_budgets,
     outbox,
-    payload_kinds,
     queries,
     queue_policy,
     worker,
@@ -149,7 +149,7 @@ POLLS = queue_policy.Queue(
     subjects_take_turns=True,
     group=groups_of,
     group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,
-    payloads=payload_kinds.PayloadKinds(look=DuePoll),
+    payloads=stored_json.PayloadKinds(look=DuePoll),
 )
 """Polls for money. A wallet that hangs delays no other wallet. The calls that a host's budget
 allows are shared in turns by the payers' networks, and within a network by its requests.

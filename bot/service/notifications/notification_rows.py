@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from bot.core import stored_json
 from bot.core.database import database, tables
-from bot.core.outbox import bulk_changes, outbox, payload_kinds, queries, queue_policy
+from bot.core.outbox import bulk_changes, outbox, queries, queue_policy
 from bot.interface import vocabulary
 from bot.service.notifications import notification
 from bot.service.payments import payment_reports
@@ -26,16 +27,16 @@ Report: TypeAlias = (
 )
 """A report of a payment, or of a checkout without a payment."""
 
-WEBHOOK_PAYLOADS = payload_kinds.PayloadKinds(
+WEBHOOK_PAYLOADS = stored_json.PayloadKinds(
     webhook=payment_reports.WebhookReport, claim=payment_reports.ClaimReport
 )
-LETTER_PAYLOADS = payload_kinds.PayloadKinds(
+LETTER_PAYLOADS = stored_json.PayloadKinds(
     letter=payment_reports.LetterReport,
     claim=payment_reports.ClaimLetter,
     question=payment_reports.ConfirmationQuestion,
     erased=payment_reports.ErasedLetter,
 )
-RECEIPT_PAYLOADS = payload_kinds.PayloadKinds(
+RECEIPT_PAYLOADS = stored_json.PayloadKinds(
     receipt=payment_reports.ReceiptReport,
     rejection=payment_reports.RejectionNotice,
     notice=payment_reports.PaymentNotice,

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bot.core import stored_json
 from bot.core.database import database
-from bot.core.outbox import bulk_changes, outbox, payload_kinds, queue_policy, worker
+from bot.core.outbox import bulk_changes, outbox, queue_policy, worker
 from bot.core.text import contacts
 from bot.interface import vocabulary
 from bot.service.checkouts import checkout, checkout_rows
@@ -291,7 +292,7 @@ class ServedUnits:
 
 
 SERVED = queue_policy.Queue(
-    "served", lease=60_000, payloads=payload_kinds.PayloadKinds(served=ServedUnits)
+    "served", lease=60_000, payloads=stored_json.PayloadKinds(served=ServedUnits)
 )
 """The remaining letters of a call that served many payers; each request has a lane."""
 

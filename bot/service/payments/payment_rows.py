@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
+from typing import TypeAlias
 
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database, tables
 from bot.interface import parts
 from bot.service.checkouts import checkout, inventory, order
 from bot.service.requests import request, request_rows
+
+Shares: TypeAlias = tuple[int, ...]
 
 COLUMNS = (
     "id, request_id, checkout_id, rail, external_id, state, amount, currency, receivers,"
@@ -85,11 +87,11 @@ def insert(
         receivers=request_rows.write_receivers(payment.receivers),
         instrument_amount=payment.paid.amount,
         instrument_currency=payment.paid.currency,
-        instrument_shares=json.dumps(payment.paid.shares),
+        instrument_shares=stored_json.write(Shares, payment.paid.shares),
         rate=str(rate.rate) if rate else None,
         rate_source=rate.source if rate else None,
         rated_at=rate.at if rate else None,
-        user_data=json.dumps(payment.user_data),
+        user_data=stored_json.write(dict, payment.user_data),
         payer=order.payer_key(payment.user_data) if took else None,
         completed_at=payment.completed_at,
         quantity=payment.quantity,
@@ -201,7 +203,7 @@ def read_row(row: database.Row) -> request.Payment:
         amount=row["amount"],
         currency=row["currency"],
         receivers=request_rows.read_receivers(row["receivers"]),
-        user_data=exact_json.loads(row["user_data"]),
+        user_data=stored_json.read(dict, row["user_data"]),
         completed_at=row["completed_at"],
         paid=_paid(row),
         state=request.PaymentState(row["state"]),
@@ -233,7 +235,7 @@ def _paid(row: database.Row) -> request.Quote:
     return request.Quote(
         amount=row["instrument_amount"],
         currency=row["instrument_currency"],
-        shares=tuple(exact_json.loads(row["instrument_shares"])),
+        shares=stored_json.read(Shares, row["instrument_shares"]),
         rate=rate,
     )
 

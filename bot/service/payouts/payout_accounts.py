@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from bot.core import errors, exact_json
+from bot.core import errors, stored_json
 from bot.core.database import database, vault
 from bot.core.ops import audit
 from bot.interface import vocabulary
@@ -109,8 +109,7 @@ class Payouts:
 
     def details_of(self, account: payout_account.PayoutAccount) -> dict[str, Any]:
         """Return the unsealed details of an account."""
-        details: dict[str, Any] = exact_json.loads(self._vault.open(account.sealed))
-        return details
+        return stored_json.read(dict, self._vault.open(account.sealed))
 
     def check_real_money(self) -> None:
         """Raise InvalidBody if the server takes test money."""
@@ -154,7 +153,7 @@ class Payouts:
             automatic=connected.automatic,
             currencies=connected.currencies,
             label=connected.label,
-            sealed=self._vault.seal(exact_json.dumps(connected.details)),
+            sealed=self._vault.seal(stored_json.write(dict, connected.details)),
             since=former.since if former else now,
             created_at=now,
         )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-from bot.core import errors, exact_json, signing
+from bot.core import errors, signing, stored_json
 from bot.core.database import database, vault
 from bot.core.ops import audit
 from bot.service.requests import app_rows, changes, request, request_commands, request_rows
@@ -140,9 +139,9 @@ def ensure_embedded_app(tx: database.Transaction, keys: vault.Vault, now: int) -
         # Anyone can sell through the bot and name any address.
         app_rows.insert(tx, _app(made, keys, "bot", now, confirms=True))
         audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})
-        return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
+        return stored_json.write(Credentials, made)
 
-    return Credentials(*exact_json.loads(vault.load_or_create(tx, keys, EMBEDDED, make)))
+    return stored_json.read(Credentials, vault.load_or_create(tx, keys, EMBEDDED, make))
 
 
 class Logins:
@@ -212,5 +211,5 @@ def _not_live_error(tx: database.Transaction, app_id: str) -> errors.Refused:
 
 def _check_not_embedded(tx: database.Transaction, keys: vault.Vault, app_id: str) -> None:
     row = tx.one("SELECT sealed FROM kept_secrets WHERE name = :name", name=EMBEDDED)
-    if row and exact_json.loads(keys.open(row["sealed"]))[0] == app_id:
+    if row and stored_json.read(Credentials, keys.open(row["sealed"])).app_id == app_id:
         raise errors.Refused("This is the bot's own application: its credentials can't be changed.")

@@ -5,20 +5,27 @@ Lapsed reservations are read as remaining units. Changes are guarded statements.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
-from bot.core import exact_json
+from bot.core import stored_json
 from bot.core.database import database, tables
 from bot.interface import parts, vocabulary
 from bot.service.checkouts import checkout
 from bot.service.notifications import notification
 from bot.service.payouts import account_rows
 from bot.service.requests import request
+
+T = TypeVar("T")
+
+# The types of columns with JSON.
+Choice: TypeAlias = parts.AmountChoice[int]
+Events: TypeAlias = tuple[vocabulary.WebhookEvent, ...]
+PayerFields: TypeAlias = tuple[vocabulary.PayerField, ...]
+Receivers: TypeAlias = tuple[request.Receiver, ...]
 
 INSERT = """
     INSERT INTO payment_requests (id, app_id, created_at, name, description, long_description,
@@ -253,7 +260,7 @@ def _terms(row: database.Row) -> request.Terms:
 @lru_cache(maxsize=256)
 def _terms_of(*values: Any) -> request.Terms:
     row = dict(zip(TERMS, values, strict=True))
-    url = row["webhook_url"]
+    url, events = row["webhook_url"], _read_if_set(Events, row["webhook_events"])
     return request.Terms(
         kind=vocabulary.Kind(row["expiration_type"]),
         product=request.Product(
@@ -263,12 +270,12 @@ def _terms_of(*values: Any) -> request.Terms:
         instrument=row["instrument_currency"],
         denomination=row["denomination_currency"],
         price_before_discount=row["price_before_discount"],
-        requested_user_data=tuple(exact_json.loads(row["requested_user_data"])),
+        requested_user_data=stored_json.read(PayerFields, row["requested_user_data"]),
         redirect_url=row["redirect_url"],
-        webhook=request.Webhook(url, row["custom_parameters"], _events(row)) if url else None,
+        webhook=request.Webhook(url, row["custom_parameters"], events) if url else None,
         email=row["email"],
         seller=read_seller(row["seller"]),
-        choice=_read_choice(row["amount_choice"]),
+        choice=_read_if_set(Choice, row["amount_choice"]),
         goal=row["goal"],
         max_quantity=row["max_quantity"],
         thanks=row["thanks"],
@@ -307,7 +314,7 @@ def _row(request: request.PaymentRequest) -> dict[str, Any]:
         "receivers": write_receivers(terms.receivers),
         "amount": terms.amount,
         "price_before_discount": terms.price_before_discount,
-        "requested_user_data": json.dumps(terms.requested_user_data),
+        "requested_user_data": stored_json.write(PayerFields, terms.requested_user_data),
         "redirect_url": terms.redirect_url,
         "webhook_url": webhook.url if webhook else None,
         "custom_parameters": webhook.custom_parameters if webhook else None,
@@ -322,8 +329,8 @@ def _row(request: request.PaymentRequest) -> dict[str, Any]:
         "paused": int(request.paused),
         "seller": write_seller(terms.seller),
         "payout": terms.payout,
-        "webhook_events": None if events is None else json.dumps(events),
-        "amount_choice": json.dumps(asdict(terms.choice)) if terms.choice else None,
+        "webhook_events": None if events is None else stored_json.write(Events, events),
+        "amount_choice": terms.choice and stored_json.write(Choice, terms.choice),
         "goal": terms.goal,
         "max_quantity": terms.max_quantity,
         "thanks": terms.thanks,
@@ -332,48 +339,29 @@ def _row(request: request.PaymentRequest) -> dict[str, Any]:
     }
 
 
-def _read_choice(text: str | None) -> parts.AmountChoice[int] | None:
-    """Read the amounts to choose from JSON."""
-    if text is None:
-        return None
-    kept = exact_json.loads(text)
-    return parts.AmountChoice(kept["minimum"], tuple(kept["suggested"]), kept["maximum"])
+def _read_if_set(kind: type[T], text: str | None) -> T | None:
+    return None if text is None else stored_json.read(kind, text)
 
 
-def _events(row: database.Row) -> tuple[vocabulary.WebhookEvent, ...] | None:
-    text = row["webhook_events"]
-    return None if text is None else tuple(map(vocabulary.WebhookEvent, exact_json.loads(text)))
-
-
-def write_receivers(receivers: Iterable[request.Receiver]) -> str:
+def write_receivers(receivers: tuple[request.Receiver, ...]) -> str:
     """Write receivers as JSON, amounts in minor units."""
-    return json.dumps([[one.destination, one.amount, *one.tags] for one in receivers])
+    return stored_json.write(Receivers, receivers)
 
 
 def read_receivers(text: str) -> tuple[request.Receiver, ...]:
     """Read receivers from JSON."""
-    return tuple(
-        request.Receiver(name, amount, tuple(tags))
-        for name, amount, *tags in exact_json.loads(text)
-    )
+    return stored_json.read(Receivers, text)
 
 
 def write_seller(seller: request.SellerProfile | None) -> str | None:
     """Write a seller's profile as JSON, None if there is none."""
-    if seller is None:
-        return None
-    fields = asdict(seller).items()
-    return json.dumps({name: value for name, value in fields if value is not None})
-
-
-def read_seller(text: str | None) -> request.SellerProfile | None:
-    """Read a seller's profile from JSON; cached, because most requests of a seller share it."""
-    return None if text is None else _seller(text)
+    return None if seller is None else stored_json.write(request.SellerProfile, seller)
 
 
 @lru_cache(maxsize=1024)
-def _seller(text: str) -> request.SellerProfile:
-    return request.SellerProfile(**exact_json.loads(text))
+def read_seller(text: str | None) -> request.SellerProfile | None:
+    """Read a seller's profile from JSON; cached, because most requests of a seller share it."""
+    return _read_if_set(request.SellerProfile, text)
 
 
 # The status of requests is stored in `stage`, so that a list by status reads an index. Time and the

@@ -13,7 +13,7 @@ from bot.app.maintenance.payer_erasure import Erased
 from bot.chat.alerts import alert_text
 from bot.chat.model.jobs import EditRequest, ReplyTo
 from bot.chat.model.payloads import TextMessage
-from bot.chat.model.payment import PAID_BACK, PayerWords, PaymentKey
+from bot.chat.model.payment import PAID_BACK, PaymentKey
 from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import message_rows, payment_marks
 from bot.chat.store.link_rows import PaymentLink
@@ -23,6 +23,7 @@ from bot.chat.store.post_rows import MessagePlace
 from bot.core import erasure
 from bot.core.database.database import Database, Row, Transaction
 from bot.core.outbox import outbox
+from bot.interface.parts import PayerWords
 from bot.service.notifications.webhooks import WebhookSender
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.databases import text_of

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from bot.app.maintenance import payer_erasure
-from bot.chat.model.payment import PayerWords
 from bot.chat.model.replies import inert, inert_lines, plain
 from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store.payment_rows import Payment
 from bot.core.database.database import Database, Row
 from bot.core.database.snapshot import compact
 from bot.core.erasure import ErasedValues, redact
+from bot.interface.parts import PayerWords
 from bot.service.payments.payment_reports import LetterReport, WebhookReport
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.databases import SQLITE, text_of

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 KEPT = Path("kept.db")
 STEAL = """
     CREATE TRIGGER steal AFTER INSERT ON payment_requests BEGIN
-        UPDATE payment_requests SET receivers = '[["mallory",500]]' WHERE id = NEW.id;
+        UPDATE payment_requests SET receivers = '[{"destination":"mallory","amount":500}]'
+          WHERE id = NEW.id;
     END
 """
 ENDLESS = (

@@ -9,8 +9,8 @@ import pytest
 
 from bot.chat.alerts.alert_text import MAX_PAYMENTS, alert_reply, join_alerts
 from bot.chat.model.payloads import Alert, AlertPayment
-from bot.chat.model.payment import PayerWords
 from bot.core.text.translations import languages
+from bot.interface.parts import PayerWords
 from tests.support.telegram_limits import check, labels
 from tests.support.telegram_links import active_parts
 

@@ -18,12 +18,12 @@ from bot.chat.conversation.sharing import FILES, LONGEST_FILE_NAME, PAYMENTS_PAG
 from bot.chat.forms.flow import Change
 from bot.chat.forms.request_fields import EDITS
 from bot.chat.model.drafts import Seller
-from bot.chat.model.payment import PayerWords
 from bot.chat.model.replies import DANGER
 from bot.chat.model.request_spec import CODES, TEXT, CodeCounts, Goods
 from bot.chat.store.link_lists import ListedPayment
 from bot.chat.store.revenue import RevenueTotals
 from bot.core.text.translations import languages
+from bot.interface.parts import PayerWords
 from tests.support.chat_harness import BOT_NAME
 from tests.support.service_harness import NOON
 from tests.support.telegram_limits import actions, check, labels
@@ -285,7 +285,7 @@ def test_a_new_poster_text_leads_back_to_the_poster() -> None:
     [
         ("redirect", "https://a.example", True),
         ("thanks", "See you", True),
-        ("goods", Goods(TEXT, text="4711").to_json(), True),
+        ("goods", Goods(TEXT, text="4711"), True),
         ("redirect", None, False),
         ("name", "Tea", False),
     ],
@@ -315,5 +315,5 @@ def test_new_codes_are_compared_with_the_units_on_sale(
     """Not while buyers wait, who get theirs first."""
     counts = CodeCounts(total=2, assigned=0, waiting=waiting)
     card = replace(CARD, remaining_units=left, reserved_units=reserved, codes=counts)
-    change = Change(LINK, "goods", Goods(CODES, text="A-1\nB-2", count=2).to_json())
+    change = Change(LINK, "goods", Goods(CODES, text="A-1\nB-2", count=2))
     assert menus.saved_reply(card, change, SAM, NOON).text.endswith(words)

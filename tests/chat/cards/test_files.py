@@ -49,7 +49,8 @@ async def test_a_buyer_of_the_former_file_is_not_sent_the_one_in_its_place(
 ) -> None:
     """Codes came between the two, so nobody corrected it; Telegram's id is of the latest file."""
     steps.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
-    file = {"name": "album.zip", "size": 3, "url": "https://pay.example.org/f"}
+    url = "https://pay.example.org/f"
+    file = {"name": "album.zip", "mediaType": "application/zip", "size": 3, "url": url}
     steps.receipt = PAID | {"delivery": {"state": "delivered", "file": file | other}}
     await steps.follow(pat)
     assert len(pat.chat.from_bot()) == 1
@@ -78,7 +79,8 @@ async def test_a_file_that_cannot_be_sent_again_delays_no_other_reply(
     steps.chat.add_link(sam, replace(COFFEE, goods=ALBUM), service_answer())
     if refuses:
         steps.chat.world.faults.add(Fault("error", "sendDocument", code=400))
-    file = {"name": "album.zip", "size": 3, "url": "https://pay.example.org/f"}
+    url = "https://pay.example.org/f"
+    file = {"name": "album.zip", "mediaType": "application/zip", "size": 3, "url": url}
     steps.receipt = PAID | {"delivery": {"state": "delivered", "file": file}}
     await steps.follow(pat)
     (refused,) = steps.chat.world.refused

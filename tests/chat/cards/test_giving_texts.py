@@ -17,12 +17,12 @@ from bot.chat.cards.card_text import (
 from bot.chat.cards.request_card import Card, goal_bar
 from bot.chat.cards.views import view_of
 from bot.chat.model.payment import PAID_BACK
-from bot.chat.model.request_spec import AmountChoice
 from bot.chat.store import payment_marks
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import payments_of_seller
 from bot.chat.store.payment_rows import Payment
 from bot.chat.store.post_rows import OWN, SHARED
+from bot.interface.parts import AmountChoice
 from tests.support.chat_harness import COFFEE, REQUEST_ID, ChatHarness, service_answer
 from tests.support.telegram_limits import check
 

@@ -103,7 +103,9 @@ def test_a_receipt_is_read_from_the_services_answer() -> None:
     assert (receipt.product, receipt.seller) == ("Coffee", "Anna's Café")
     assert (receipt.amount, receipt.units) == (750, Units(7, 7, 100))
     assert receipt.delivery == DeliveredGoods(codes=("ABC-123",))
-    assert read_receipt(PAID | {"product": "Tea", "seller": None, "amount": 7}).amount == 700
+    assert (
+        read_receipt(PAID | {"product": {"name": "Tea"}, "seller": None, "amount": 7}).amount == 700
+    )
 
 
 @pytest.mark.parametrize("wrong", [None, [], {}, PAID | {"amount": "x"}, PAID | {"delivery": 1}])

@@ -27,10 +27,11 @@ from bot.chat.forms.seller_forms import payout_form
 from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.drafts import Attachment, Enclosure, Seller
 from bot.chat.model.payout import CHECKING, SAVING, WAYS
-from bot.chat.model.request_spec import PAYER_FIELDS, AmountChoice, RequestSpec, Share
+from bot.chat.model.request_spec import PAYER_FIELDS, RequestSpec, Share
 from bot.core.errors import FieldProblem
 from bot.core.money.amounts import to_minor
 from bot.core.text.translations import languages
+from bot.interface.parts import AmountChoice
 from tests.support.form_harness import (
     BERLIN,
     FORM,

@@ -11,7 +11,7 @@ from bot.chat.conversation.commands import help_reply
 from bot.chat.forms.form import ExistingRequest, duplicate, edit_form
 from bot.chat.forms.one_line import offer_line, one_line
 from bot.chat.model.drafts import PayoutService, Seller
-from bot.chat.model.request_spec import AmountChoice
+from bot.interface.parts import AmountChoice
 from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step, new_form
 from tests.support.telegram_limits import check, labels
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from bot.chat.forms.shares_and_amounts import read_amounts, usual_choice
 from bot.chat.forms.typed_text import AmbiguousAmount, Price
 from bot.chat.model.replies import Problem
-from bot.chat.model.request_spec import AmountChoice, spelled
+from bot.chat.model.request_spec import spelled
 from bot.core.money.amounts import currencies, format_money, to_minor
 from bot.core.text.translations import languages
+from bot.interface.parts import AmountChoice
 
 CHOICES = [
     ("5/10/20 EUR", "5", ["5", "10", "20"], None, "EUR"),

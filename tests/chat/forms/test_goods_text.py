@@ -12,10 +12,12 @@ from bot.chat.forms.goods_form import (
     read_codes,
     read_message,
 )
-from bot.chat.forms.request_fields import sent_goods
+from bot.chat.jobs.client import written
+from bot.chat.jobs.request_bodies import delivery_body
 from bot.chat.model.replies import Problem
-from bot.chat.model.request_spec import CODES, FILE, MAX_CODES, TEXT, Goods
+from bot.chat.model.request_spec import CODES, FILE, TEXT, Goods
 from bot.core.text.translations import t
+from bot.interface.code_lists import MOST_CODES
 
 
 @pytest.mark.parametrize(
@@ -47,9 +49,9 @@ def test_codes_stand_one_a_line_and_count_once(
         ),
         ("A1\nB\x002", "problem-goods-code-control", {"line": 2}),
         (
-            "\n".join(map(str, range(MAX_CODES + 1))),
+            "\n".join(map(str, range(MOST_CODES + 1))),
             "problem-goods-many",
-            {"count": MAX_CODES + 1, "most": MAX_CODES},
+            {"count": MOST_CODES + 1, "most": MOST_CODES},
         ),
     ],
 )
@@ -60,9 +62,9 @@ def test_a_problem_names_a_line_and_never_a_code(
 
 
 def test_the_most_codes_are_taken() -> None:
-    found = read_codes("\n".join(map(str, range(MAX_CODES))))
+    found = read_codes("\n".join(map(str, range(MOST_CODES))))
     assert isinstance(found, CodeList)
-    assert found.as_goods() == Goods(CODES, count=MAX_CODES, first="0", last="9999")
+    assert found.as_goods() == Goods(CODES, count=MOST_CODES, first="0", last="9999")
 
 
 @pytest.mark.parametrize(
@@ -142,21 +144,11 @@ def test_the_codes_that_came_twice_are_named_three_at_most() -> None:
 @pytest.mark.parametrize(
     ("goods", "sent"),
     [
-        (None, None),
         (Goods(TEXT, text="x"), {"text": "x"}),
         (Goods(FILE, file_id="f1"), {"fileId": "f1"}),
         (Goods(CODES, text="A\nB", count=2), {"codes": ["A", "B"]}),
         (Goods(CODES, file_id="f1", count=2), {"codesFileId": "f1"}),
     ],
 )
-def test_goods_are_sent_as_the_interface_has_them(
-    goods: Goods | None, sent: dict[str, object] | None
-) -> None:
-    assert sent_goods(goods) == sent
-
-
-def test_goods_are_read_back_from_their_json_and_nothing_else_is() -> None:
-    goods = Goods(FILE, file_id="f", name="a.zip", size=5, telegram_id="t", sent_as="document")
-    assert Goods.from_json(goods.to_json()) == goods
-    for other in (None, 5, "", "{}", '{"kind": "text"}', goods.to_json().replace("file", "fire")):
-        assert Goods.from_json(other) is None
+def test_goods_are_sent_as_the_interface_has_them(goods: Goods, sent: dict[str, object]) -> None:
+    assert written(delivery_body(goods)) == sent

@@ -1,4 +1,7 @@
-"""A new request field is an attribute, an entry of `request_fields` and its texts."""
+"""A new request field is an attribute, an entry of `request_fields`, a line of the body, its texts.
+
+The interface must have the field.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 ATTRIBUTE = "    motto: str | None = None\n"
+OF_INTERFACE = "    motto_text: fields.Text | None = None\n"
+OF_BODY = "        motto_text=spec.motto,\n"
 ENTRY = """    field.Field(
         name="motto",
         attribute="motto",
@@ -43,6 +48,12 @@ def test_a_new_field_works_from_the_form_to_the_wire_and_in_its_edit(tmp_path: P
     entries = copy / "chat/forms/request_fields.py"
     last = "    POSTER_TEXT,\n)"
     entries.write_text(entries.read_text("utf-8").replace(last, ENTRY + last), "utf-8")
+    for path, line, more in (
+        ("interface/bodies.py", "    thanks: fields.Text | None = None\n", OF_INTERFACE),
+        ("chat/jobs/request_bodies.py", "        thanks=spec.thanks,\n", OF_BODY),
+    ):
+        module = copy / path
+        module.write_text(module.read_text("utf-8").replace(line, line + more), "utf-8")
     with (copy / "core/text/locales/en/forms.ftl").open("a", encoding="utf-8") as texts:
         texts.write(TEXTS)
     walk = subprocess.run(

@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.drafts import Draft
-from bot.chat.model.request_spec import AmountChoice
+from bot.interface.parts import AmountChoice
 from tests.support.form_harness import FORM, OTHER
 
 
@@ -30,14 +30,16 @@ SOUND = Draft(FORM, "new", "units", "drop", "N", "", Decimal(5), "USD")
         *[write_draft(replace(SOUND, **change)) for change in (
             {"id": "ABC"}, {"form": "old"}, {"step": "old"}, {"kind": "gift"}, {"kind": None},
             {"amount": Decimal("5.001")}, {"amount": Decimal(0)}, {"currency": "XXX"},
-            {"units": -1}, {"name": 5}, {"step": "review", "amount": None},
+            {"units": -1}, {"step": "review", "amount": None},
             {"form": "line", "step": "units"}, {"form": "line", "step": "amount", "name": None},
             {"choice": AmountChoice(Decimal(5), (), Decimal(4))},
             {"choice": AmountChoice(Decimal(4))}, {"choice": AmountChoice(Decimal("5.001"))},
             {"choice": AmountChoice(Decimal(5)), "amount": None},
             {"paused": Draft(OTHER, "settings", "destination")},
         )],
-        write_draft(SOUND).replace('"5"', '"5e3"'),
+        write_draft(SOUND).replace('"amount":5', '"amount":"five"'),
+        write_draft(SOUND).replace('"amount":5', '"amount":5e300'),
+        write_draft(SOUND).replace('"name":"N"', '"name":5'),
         write_draft(SOUND).replace('"units"', '"pieces"'),
     ],
 )  # fmt: skip

@@ -122,7 +122,7 @@ async def test_buyers_hear_of_what_an_edit_of_the_goods_brought(
 ) -> None:
     """What takes the place of codes is for those who waited for one, too."""
     keep_two(chat)
-    put(jobs, link, "goods", goods.to_json())
+    put(jobs, link, "goods", goods)
     answer = shown(3, waiting=1) if goods.kind == CODES else delivers({"kind": "text"})
     await jobs.work(answer, answer)
     assert notices(chat) == TOLD
@@ -158,10 +158,10 @@ async def test_buyers_who_waited_hear_once_what_takes_the_place_of_codes(
     """Also if a crash makes the service take the edit twice; a correction is no news."""
     keep_two(chat)
     answer = delivers({"kind": goods.kind})
-    put(jobs, link, "goods", goods.to_json())
+    put(jobs, link, "goods", goods)
     jobs.crash()
     await jobs.work(answer, answer)
-    put(jobs, link, "goods", replace(goods, text="The key is 4712").to_json())
+    put(jobs, link, "goods", replace(goods, text="The key is 4712"))
     await jobs.work(answer, answer)
     told = [one for one in bodies(chat.db, chat.queues.messages) if hasattr(one, "transaction_id")]
     for unit in (3, 4):
@@ -268,7 +268,7 @@ async def test_an_edit_of_goods_is_repeated_until_it_is_answered(
 ) -> None:
     """No answer shows what buyers get, so nothing else tells whether it was made."""
     goods = Goods("text", text="The key is 4711")
-    put(jobs, link, "goods", goods.to_json())
+    put(jobs, link, "goods", goods)
     await jobs.work(DOWN)
     assert chat.texts == [t("en", "goods-service-down", name="Keys")]
     assert chat.link(link.id).spec.goods == SPEC.goods
@@ -284,7 +284,7 @@ async def test_an_edit_of_goods_is_repeated_until_it_is_answered(
 async def test_an_edit_of_goods_that_is_never_answered_ends(
     chat: ChatHarness, jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    put(jobs, link, "goods", Goods("text", text="x").to_json())
+    put(jobs, link, "goods", Goods("text", text="x"))
     for _ in range(6):
         await jobs.work(DOWN)
         chat.clock.advance((jobs.waits or 0) / 1000)
@@ -298,7 +298,7 @@ async def test_an_edit_of_goods_that_is_never_answered_ends(
 async def test_a_stop_does_not_wait_for_an_edit_of_goods_that_is_repeated(
     jobs: ScriptedJobs, link: PaymentLink
 ) -> None:
-    put(jobs, link, "goods", Goods("text", text="The key is 4711").to_json())
+    put(jobs, link, "goods", Goods("text", text="The key is 4711"))
     await jobs.work(DOWN)
     jobs.put("stop", link, message_id=5)
     stopped = delivers({"kind": "codes"}, isEnabled=False)
@@ -312,7 +312,7 @@ async def test_codes_added_while_an_edit_of_goods_is_repeated_are_added_to_the_n
 ) -> None:
     """The edit would take them away otherwise. Their number is known: no call had them before."""
     goods = Goods(CODES, text="B2\nC3", count=2, first="B2", last="C3")
-    put(jobs, link, "goods", goods.to_json())
+    put(jobs, link, "goods", goods)
     await jobs.work(DOWN)
     await add(jobs, link, "D4")
     assert await jobs.work() == []
@@ -328,7 +328,7 @@ async def test_no_number_of_codes_is_claimed_after_an_edit_of_goods_was_repeated
     """The call whose answer was lost may have added them, so they don't begin anew behind it."""
     await add(jobs, link, "B2")
     await jobs.work(DOWN)
-    put(jobs, link, "goods", Goods(CODES, text="C3", count=1, first="C3", last="C3").to_json())
+    put(jobs, link, "goods", Goods(CODES, text="C3", count=1, first="C3", last="C3"))
     await jobs.work(DOWN)
     chat.clock.advance((jobs.waits or 0) / 1000)
     await jobs.work(added(2, 0), shown(2), shown(2), shown(2))
@@ -340,9 +340,9 @@ async def test_goods_that_are_edited_again_while_an_edit_is_repeated_are_the_new
 ) -> None:
     """The answer to the first edit was lost, so the second one waits until it is answered."""
     wrong, right = Goods("text", text="The key is 4711"), Goods("text", text="The key is 4712")
-    put(jobs, link, "goods", wrong.to_json())
+    put(jobs, link, "goods", wrong)
     await jobs.work(DOWN)
-    put(jobs, link, "goods", right.to_json())
+    put(jobs, link, "goods", right)
     assert await jobs.work() == []
     chat.clock.advance((jobs.waits or 0) / 1000)
     answer = delivers({"kind": "text"})

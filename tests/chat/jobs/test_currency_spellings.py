@@ -14,8 +14,8 @@ from bot.chat.jobs.dialects import (
     is_about_spelling,
 )
 from bot.chat.model.remote_request import ServerPrice
-from bot.chat.model.request_spec import AmountChoice
 from bot.core.errors import FieldProblem
+from bot.interface.parts import AmountChoice
 from tests.support.chat_harness import COFFEE, service_answer
 
 

@@ -13,12 +13,12 @@ from bot.chat.jobs.seller_jobs import PAYOUT_PATIENCE
 from bot.chat.model.drafts import Draft
 from bot.chat.model.jobs import CheckRequest, ConnectAccount, RefreshPayable
 from bot.chat.model.payout import PayoutAccount
-from bot.chat.model.remote_request import NO_PAYOUT
 from bot.chat.store import seller_rows
 from bot.core import exact_json
 from bot.core.database.database import Database
 from bot.core.outbox import outbox
 from bot.core.text.translations import languages, t
+from bot.interface.vocabulary import NO_PAYOUT
 from tests.support.chat_harness import COFFEE, VAULT, ChatHarness, service_answer
 from tests.support.http_messages import http_response
 from tests.support.payout_answers import answer, link, refusal

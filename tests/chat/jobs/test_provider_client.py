@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
-from bot.chat.jobs.client import LONGEST_EXPIRATION, Client
+from bot.chat.jobs.client import Client
 from bot.chat.model.remote_request import RemoteRequest, ServerPrice
-from bot.core import errors, exact_json
+from bot.core import errors, exact_json, stored_json
 from bot.core.errors import BotError, FieldProblem
+from bot.interface.bodies import MarksBody
+from bot.interface.fields import MAX_SECONDS
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import service_answer as answer_with
@@ -50,7 +52,7 @@ async def test_a_lost_answer_about_a_mark_does_not_name_the_receipt(
     """The error is logged, and both ids together are the address of what was delivered."""
     await peer.add_answers(CUT)
     with pytest.raises(errors.Unreachable) as lost:
-        await client.mark_payment(ID, "t" * 24, {"messageHidden": True})
+        await client.mark_payment(ID, "t" * 24, MarksBody(messageHidden=True))
     assert ID not in str(lost.value)
     assert "t" * 24 not in str(lost.value)
 
@@ -122,7 +124,7 @@ async def test_every_present_field_is_parsed(client: Client, peer: ScriptedServe
         is_enabled=False, total_units=10, remaining_units=7,
         enabled_at=NOON, expires_at=NOON + 1500, link_id="abc",
     )  # fmt: skip
-    assert RemoteRequest.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+    assert stored_json.read(RemoteRequest, stored_json.write(RemoteRequest, answer)) == answer
 
 
 @pytest.fixture
@@ -190,7 +192,7 @@ async def test_a_price_is_found_wherever_the_server_sends_it(
 ) -> None:
     answer = await created(client, peer, **fields)
     assert answer.price == price
-    assert RemoteRequest.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+    assert stored_json.read(RemoteRequest, stored_json.write(RemoteRequest, answer)) == answer
 
 
 @pytest.mark.parametrize(
@@ -336,7 +338,7 @@ async def test_resuming_removes_the_end_or_sets_a_distant_one(
     await client.resume(ID, None)
     assert [json.loads(call.body) for call in peer.calls] == [
         {"expirationInSeconds": None},
-        {"expirationInSeconds": LONGEST_EXPIRATION},
+        {"expirationInSeconds": MAX_SECONDS},
     ]
 
 

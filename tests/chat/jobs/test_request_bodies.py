@@ -10,11 +10,12 @@ import pytest
 from bot.chat.forms.shares_and_amounts import divide_price, read_portions
 from bot.chat.jobs.request_bodies import Addresses, request_body
 from bot.chat.model.replies import TEXT_LIMIT
-from bot.chat.model.request_spec import AmountChoice, RequestSpec, Share
+from bot.chat.model.request_spec import RequestSpec, Share
 from bot.chat.store.link_rows import CREATING, PaymentLink
 from bot.core import exact_json
 from bot.core.net.request_body import MAX_BODY
 from bot.interface.bodies import CreateBody
+from bot.interface.parts import AmountChoice
 
 NOW = 1_800_000_000_000
 ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")

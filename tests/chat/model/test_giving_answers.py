@@ -7,8 +7,9 @@ from decimal import Decimal
 import pytest
 
 from bot.chat.model.remote_request import RemoteRequest, read_request
-from bot.chat.model.request_spec import AmountChoice, CodeCounts
-from bot.core import exact_json
+from bot.chat.model.request_spec import CodeCounts
+from bot.core import exact_json, stored_json
+from bot.interface.parts import AmountChoice
 
 PLAIN = {
     "id": "r", "paymentRequestUrl": "https://pay.example/r", "currencyCode": "EUR",
@@ -31,14 +32,13 @@ def test_all_of_it_is_read_in_minor_units_and_stored() -> None:
     assert (answer.goal, answer.raised, answer.max_quantity) == (100_000, 104_050, 3)
     assert (answer.delivers, answer.codes) == ("codes", CodeCounts(9, 4, 0))
     assert answer.is_embedded
-    stored = exact_json.loads(exact_json.dumps(answer.to_json()))
-    assert RemoteRequest.from_json(stored) == answer
+    assert stored_json.read(RemoteRequest, stored_json.write(RemoteRequest, answer)) == answer
 
 
 def test_an_answer_without_any_of_it_is_whole() -> None:
     answer = read()
     assert (answer.choice, answer.goal, answer.raised, answer.codes) == (None,) * 4
-    assert RemoteRequest.from_json(answer.to_json()) == answer
+    assert stored_json.read(RemoteRequest, stored_json.write(RemoteRequest, answer)) == answer
 
 
 def test_sums_may_be_nothing_or_more_than_one_payment_can_be() -> None:

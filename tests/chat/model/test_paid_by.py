@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.chat.model.payment import PaidBy, fold_reference, read_paid_by
-from bot.chat.model.remote_request import any_time, rail_facts
+from bot.chat.model.remote_request import read_payment
 
 SENT: dict[str, Any] = {
     "kind": "nwc",
@@ -22,7 +22,7 @@ SENT: dict[str, Any] = {
 
 
 def test_all_facts_are_read() -> None:
-    found = read_paid_by(SENT, any_time)
+    found = read_paid_by(SENT)
     assert found == PaidBy(
         "nwc", 4812, "SAT", "ab", "962.40", "median of a.example and b.example", 1_800_000_000_000
     )
@@ -40,19 +40,19 @@ def test_all_facts_are_read() -> None:
     ids=str,
 )
 def test_facts_that_make_no_sense_are_left_out(fields: dict[str, Any]) -> None:
-    assert read_paid_by(SENT | fields, any_time) is None
+    assert read_paid_by(SENT | fields) is None
 
 
 @pytest.mark.parametrize("raw", [None, [], "bank", 7, {}], ids=str)
 def test_anything_else_is_left_out(raw: Any) -> None:
-    assert read_paid_by(raw, any_time) is None
+    assert read_paid_by(raw) is None
 
 
 def test_underpaid_money_is_known_as_such_in_a_webhook_and_in_the_list() -> None:
     for body in ({"underpaid": True}, {"settlement": "underpaid"}):
-        assert rail_facts(body)["underpaid"]
+        assert read_payment({"transactionId": "t1"} | body).underpaid
     for other in ({}, {"underpaid": "true"}, {"settlement": "late"}):
-        assert not rail_facts(other)["underpaid"]
+        assert not read_payment({"transactionId": "t1"} | other).underpaid
 
 
 @pytest.mark.parametrize("typed", ["K7F2 90XM", "k7f2-9oxm", "K7F29OXM", " k7 f2 90 xm "])

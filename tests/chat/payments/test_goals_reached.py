@@ -13,13 +13,13 @@ from bot.chat.alerts.alert_text import alert_reply, join_alerts
 from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment
 from bot.chat.model.payment import PAID_BACK
 from bot.chat.model.remote_request import read_payment
-from bot.chat.model.request_spec import AmountChoice
 from bot.chat.payments.recording import RecorderInTransaction, payment_of
 from bot.chat.store import link_rows, payment_marks
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import FoundPayment, find_payments
 from bot.chat.store.payment_rows import Payment
 from bot.core.database.database import Transaction
+from bot.interface.parts import AmountChoice
 from tests.support.chat_harness import COFFEE, REQUEST_ID, ChatHarness, service_answer
 from tests.support.claim_steps import CLAIMED, CONFIRMED
 from tests.support.databases import POSTGRESQL

@@ -13,13 +13,14 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.payments.webhook import CLAIMED, PATH
+from bot.chat.payments.webhook import PATH
 from bot.chat.store import revenue
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json, signing
 from bot.core.net import request_body
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
+from bot.interface.vocabulary import WebhookEvent
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.raw_http import endless_body
@@ -97,7 +98,7 @@ async def test_an_unknown_address_is_404_to_a_server_with_a_proof(
 ) -> None:
     service.path = f"{PATH}/{token}"
     assert await service.send_signed(PAID) == 404
-    assert await service.send_signed(PAID | {"event": CLAIMED}) == 404
+    assert await service.send_signed(PAID | {"event": WebhookEvent.CLAIMED}) == 404
     assert await service.send(json.dumps(PAID).encode()) == 401
     assert service.nothing_happened()
 

@@ -12,8 +12,8 @@ import pytest
 from bot.core.database.database import Database, Transaction
 from bot.core.errors import Unreadable
 from bot.core.outbox import outbox
-from bot.core.outbox.payload_kinds import PayloadKinds
 from bot.core.outbox.queue_policy import Pace, Queue
+from bot.core.stored_json import PayloadKinds
 from tests.support.outbox_queue import QueueHarness
 from tests.support.service_harness import Clock
 
@@ -84,7 +84,7 @@ def test_a_payload_with_a_field_kind_is_refused_when_the_queue_is_defined() -> N
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("{", "not a JSON object"),
+        ("{", "not JSON"),
         ("[]", "not a JSON object"),
         ("{}", "its kind is not known"),
         ('{"kind":["letter"]}', "its kind is not known"),

@@ -31,7 +31,7 @@ def test_a_line_break_of_any_kind_keeps_lines_apart(sign: str) -> None:
     assert sanitize.line(lines) == sanitize.typed(lines) == "one two"
     order = payer_form.read_order(terms(), [], {"name": lines, "message": lines})
     assert (order.words.name, order.words.message) == ("one two", "one\ntwo")
-    assert payment.read_words({"message": lines}).message == "one\ntwo"
+    assert payment.kept_text(lines, 280) == "one\ntwo"
     assert inert_lines(lines) == "one\ntwo"
     assert inert(lines) == plain(lines) == "one two"
     assert typed_text.read_name(lines) == typed_text.read_description(lines) == "one two"

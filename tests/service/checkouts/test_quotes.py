@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from bot.core import stored_json
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_MINOR, exponent
 from bot.interface.vocabulary import Kind
@@ -23,7 +24,7 @@ CODES = st.sampled_from(["JPY", "SAT", "USD", "EUR", "KWD", "CLF", "MNEE", "BSV"
 AMOUNTS = st.lists(st.integers(1, 10**17), min_size=1, max_size=100)
 RATES = st.decimals("1E-12", "1E+12", allow_nan=False).filter(bool)
 EXACT = [
-    ("bot/service/checkouts/order.py", "quote split_amount with_amount write_quote read_quote"),
+    ("bot/service/checkouts/order.py", "quote split_amount with_amount"),
     ("bot/service/rails/exchange_rates.py", "Exchange SandboxExchange crossed"),
 ]
 """Functions and classes that compute with money, by file."""
@@ -180,21 +181,21 @@ def test_a_written_quote_is_read_unchanged(
 ) -> None:
     """A quote read from its column has all of its digits."""
     kept = Quote(sum(shares), "BSV", tuple(shares), ExchangeRate(rate, source, at))
-    read = order.read_quote(order.write_quote(kept))
+    read = stored_json.read(Quote, stored_json.write(Quote, kept))
     assert kept == read
     assert read.rate
     assert rate.as_tuple() == read.rate.rate.as_tuple()
 
 
 def test_a_quote_is_written_as_json() -> None:
-    """The rate is a string, so no JSON reader makes it a float."""
+    """The rate is a number with all of its digits."""
     plain = Quote(500, "USD", (300, 200))
-    rate = ',"rate":{"rate":"0.050","source":"a test","at":1800000000000}}'
+    rate = ',"rate":{"rate":0.050,"source":"a test","at":1800000000000}}'
     start = '{"amount":500,"currency":"USD","shares":[300,200]'
-    assert start + ',"rate":null}' == order.write_quote(plain)
-    assert plain == order.read_quote(order.write_quote(plain))
+    assert f"{start}}}" == stored_json.write(Quote, plain)
+    assert plain == stored_json.read(Quote, stored_json.write(Quote, plain))
     converted = Quote(500, "USD", (300, 200), rated("0.050"))
-    assert start + rate == order.write_quote(converted)
+    assert start + rate == stored_json.write(Quote, converted)
 
 
 @pytest.mark.parametrize(("path", "names"), EXACT)

@@ -1,16 +1,14 @@
-"""Parsing of the service's HTTP answers: their JSON, or the error for a status and body.
-
-Only the embedded service has the calls about files and codes.
-"""
+"""The service's HTTP answers: their JSON, or the error for a status and body."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
-from bot.chat.model import request_spec
+from pydantic import PlainValidator
+
+from bot.chat.model import lenient
 from bot.core import errors, exact_json
 from bot.core.net import http_client
 
@@ -71,31 +69,39 @@ def _json(reply: http_client.Reply) -> Any:
         return None
 
 
-def _refusal(status: int, data: Any) -> errors.BotError:
-    body = data if isinstance(data, dict) else {}
+class SentProblem(lenient.Sent):
+    """A problem of one field."""
+
+    field: Annotated[str, PlainValidator(str)] = ""
+    message: Annotated[str, PlainValidator(str)] = ""
+    code: Annotated[str | None, PlainValidator(lambda code: str(code) if code else None)] = None
+
+
+Problems: TypeAlias = list[Annotated[SentProblem | None, lenient.IfReadable]]
+
+
+class SentRefusal(lenient.Sent):
+    """The body of a refusal."""
+
+    code: Any = None
+    message: lenient.TextOrNone = None
+    info: Annotated[Problems | None, lenient.IfReadable] = None
+
+
+def _refusal(status: int, data: object) -> errors.BotError:
     if status == HTTPStatus.METHOD_NOT_ALLOWED:
         return errors.MethodNotAllowed()
-    if body.get("code") == errors.WrongState.code:
+    sent = lenient.read_or_none(SentRefusal, data) or SentRefusal()
+    if sent.code == errors.WrongState.code:
         return errors.WrongState("settled otherwise")
-    kind = BY_CODE.get(str(body.get("code"))) or REFUSALS.get(status)
+    kind = BY_CODE.get(str(sent.code)) or REFUSALS.get(status)
     if kind is None:
         return errors.BadAnswer(f"the server answered {status}")
-    message = body.get("message")
-    return kind(message if isinstance(message, str) else None, _problems(body.get("info")))
-
-
-def _problems(info: Any) -> list[errors.FieldProblem]:
-    if not isinstance(info, list):
-        return []
-    return [
-        errors.FieldProblem(
-            str(item.get("field", "")),
-            str(item.get("message", "")),
-            str(item["code"]) if item.get("code") else None,
-        )
-        for item in info
-        if isinstance(item, dict)
-    ]
+    problems = [one for one in sent.info or () if one is not None]
+    return kind(
+        sent.message,
+        [errors.FieldProblem(one.field, one.message, one.code) for one in problems],
+    )
 
 
 def _retry_after(reply: http_client.Reply) -> int | None:
@@ -103,46 +109,3 @@ def _retry_after(reply: http_client.Reply) -> int | None:
     server_time = http_client.read_date(reply.headers.get("Date"))
     now = datetime.now(UTC).timestamp() if server_time is None else server_time
     return http_client.read_retry_after(reply.headers.get("Retry-After"), int(now * 1000)) or None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredFile:
-    """A file that the service keeps."""
-
-    id: str
-    name: str
-    size: int
-    """Bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class AddedCodes:
-    """The numbers of a request's codes after some were added."""
-
-    total: int
-    added: int
-    """New codes."""
-    assigned: int
-    waiting: int
-    """Buyers who still wait for a code."""
-
-    @property
-    def in_all(self) -> request_spec.CodeCounts:
-        """Return the counts as in the request's answer."""
-        return request_spec.CodeCounts(self.total, self.assigned, self.waiting)
-
-
-def read_file(data: Any) -> StoredFile:
-    """Parse the answer about a file. Raises BadAnswer."""
-    try:
-        return StoredFile(str(data["id"]), str(data["name"]), int(data["size"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise errors.BadAnswer("the answer is no file") from error
-
-
-def read_added(data: Any) -> AddedCodes:
-    """Parse the answer about added codes. Raises BadAnswer."""
-    try:
-        return AddedCodes(*(int(data[name]) for name in ("total", "added", "assigned", "waiting")))
-    except (KeyError, TypeError, ValueError) as error:
-        raise errors.BadAnswer("the answer is no count of codes") from error
