@@ -67,6 +67,7 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade --extra dev pyproject.toml -o requirements-dev.txt
 	uv pip compile -q --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade tests/lnbits/requirements.in -o tests/lnbits/requirements.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade bench/peers/requirements.in -o bench/peers/requirements.txt
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade tests/clients/requirements.in -o tests/clients/requirements.txt
 
 clean:
 	rm -rf .venv data/peers tests/lighthouse/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -43,6 +43,7 @@ BOTH = ("core/database", "core/outbox", "core/replicas", "service/store")
 
 FOLDER_MARKERS = {
     "browser": "browser",
+    "clients": "process",
     "e2e": "process",
     "floods": "process",
     "lnbits": "process",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.processes import ROOT
 from tests.lnbits.environment import REQUIREMENTS, base_python
-from tests.support.python_environment import environment
+from tests.support.locked_environments import environment
 
 FOLDER = ROOT / "data" / "peers"
 LIBRARIES = Path(__file__).with_name("requirements.txt")

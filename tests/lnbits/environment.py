@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from pathlib import Path
-from tempfile import gettempdir
 
 import pytest
 
-from tests.support.python_environment import environment
+from tests.support.locked_environments import cache_folder, environment
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 PYTHONS = (12, 11, 10)
@@ -22,7 +20,7 @@ def lnbits_python() -> str:
     base = base_python()
     if base is None:
         pytest.skip("LNbits has no release for this Python, and there is no 3.10 to 3.12")
-    return environment(REQUIREMENTS, _cache(), base)
+    return environment(REQUIREMENTS, cache_folder(), base)
 
 
 def base_python() -> str | None:
@@ -32,13 +30,3 @@ def base_python() -> str | None:
         if found := sys.executable if minor == own else shutil.which(f"python3.{minor}"):
             return found
     return None
-
-
-def _cache() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(root) / "payment-request-bot-tests"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(gettempdir()) / f"payment-request-bot-tests-{os.getuid()}"
-    return folder

@@ -1,0 +1,1 @@
+"""Clients generated from `/openapi.json`, each playing a round against a real service."""
