@@ -30,7 +30,8 @@ ROOT = Path(__file__).parents[1]
 README, TOUR = ROOT / "README.md", ROOT / "CONTRIBUTING.md"
 DOCS = ROOT / "docs"
 DECISIONS = sorted((DOCS / "decisions").glob("0*.md"))
-PAGES = [README, *ROOT.glob("[CS]*.md"), *DOCS.rglob("*.md")]
+DEPLOY = ROOT / "deploy"
+PAGES = [README, *ROOT.glob("[CS]*.md"), *DEPLOY.glob("*.md"), *DOCS.rglob("*.md")]
 PARTS = ["## Context", "## Decision", "## Consequences"]
 BOTFATHER = {"/newbot", "/setinline", "/setinlinefeedback"}
 MOST_WORDS = 600
@@ -127,6 +128,15 @@ def test_every_place_of_the_tour_exists() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(README.read_text("utf-8").split()) <= MOST_WORDS
+
+
+def test_the_readme_deploys_with_the_files_that_ship() -> None:
+    """And what its commands and those of docs/replicas.md replace in them is there."""
+    named = set(re.findall(r"deploy/([\w.-]+)", "\n".join(_code(README.read_text("utf-8")))))
+    assert named == {"Caddyfile", "payment-request-bot.service"}
+    assert (DEPLOY / "Caddyfile").read_text("utf-8").count("\npay.example.org {\n") == 1
+    service = (DEPLOY / "payment-request-bot.service").read_text("utf-8")
+    assert service.count("\nExecStart=") == 1
 
 
 def test_the_readmes_picture_is_a_small_png() -> None:
