@@ -48,4 +48,5 @@ async def take(body: Body) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    uvicorn.run(app, port=int(sys.argv[1]), log_level="warning", access_log=False)
+    port = int(sys.argv[1])
+    uvicorn.run(app, port=port, http="httptools", log_level="warning", access_log=False)

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from bot import config
 from bot.app import (
+    fair_turns,
     metric_families,
     resources,
     running_parts,
@@ -101,7 +102,6 @@ class Application:
             app.router.routes.extend([*routes, *self._ops.router().routes])
             app.exception_handlers.setdefault(errors.StorageError, readiness.storage_unavailable)
             app.add_middleware(request_body.EscapeNul)
-            app.add_middleware(readiness.EndCancelled)
         self._chat = self._make_chat(shared) if chat else None
         self._parts = self._make_parts()
         election = resources.make_election(
@@ -126,10 +126,9 @@ class Application:
     async def serve(self) -> None:
         """Serve until `stop`, without handling signals; raises the errors of `run`."""
         await self._replica.start()
-        refused = partial(metrics.count_request, self._db.count, metrics.UNREAD)
-        proxies = self._settings.forwarded_allow_ips
-        public = metrics.CountRequests(self._public, self._db.count)
-        server = web_server.WebServer(public, proxies, SERVER_PATIENCE, refused)
+        turns = readiness.EndCancelled(fair_turns.FairTurns(self._public))
+        public = metrics.CountRequests(turns, self._db.count)
+        server = web_server.WebServer(public, self._settings.forwarded_allow_ips, SERVER_PATIENCE)
         serving = asyncio.create_task(server.serve(sockets=self._sockets))
         try:
             if self._service is not None and self._role.serves:

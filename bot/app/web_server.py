@@ -1,4 +1,4 @@
-"""The web server and its listening sockets."""
+"""The web server, its listening sockets, and settings of the process."""
 
 from __future__ import annotations
 
@@ -17,117 +17,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import h11
 import uvicorn
 
-from bot.app import connections, http_protocol
 from bot.core import errors
-from bot.core.database import database
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
-
-
-# The accept loop, which survives a lack of file handles.
-#
-# Without free handles, uvloop's own server calls accept(2) in an endless loop without a log line,
-# because libuv has no spare handle to close for its trick (`uv__emfile_trick`).
-
-
-AT_ONCE = 64
-"""Connections accepted before other tasks run."""
-
-PAUSE_SECONDS = 1.0
-"""Time for which new connections wait in the kernel's queue if handles have run out."""
-
-RESERVE = 64
-"""Handles reserved for the database and our own connections, at most a quarter of all handles."""
-
-SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-"""Errors of accept(2) that mean a lack of resources; all others concern one connection."""
-
-GONE = (BlockingIOError, InterruptedError, ConnectionAbortedError)
-"""Errors of accept(2) if no client is waiting any longer."""
-
-
-class Acceptor:
-    """The accept loop of a listening socket, which starts at once.
-
-    If there is no room for another connection, it closes idle connections of `connections`.
-    """
-
-    def __init__(
-        self,
-        listener: socket.socket,
-        protocol: Callable[[], http_protocol.BoundedProtocol],
-        connections: connections.OpenConnections,
-    ) -> None:
-        listener.settimeout(0)
-        # Connections inherit this option; otherwise the second part of an answer waits for an ACK.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._listener = listener
-        self._protocol = protocol
-        self._connections = connections
-        self._loop = asyncio.get_running_loop()
-        self._health = database.Health("connections are waiting", "connections are accepted again")
-        self._resuming: asyncio.TimerHandle | None = None
-        self._beginning: set[asyncio.Task[None]] = set()
-        self._resume()
-
-    def close(self) -> None:
-        """Stop accepting; accepted connections stay open."""
-        self._loop.remove_reader(self._listener)
-        if self._resuming is not None:
-            self._resuming.cancel()
-
-    async def wait_closed(self) -> None:
-        """Return at once: accepted connections belong to the server."""
-
-    def _resume(self) -> None:
-        self._resuming = None
-        self._loop.add_reader(self._listener, self._take)
-
-    def _pause(self, reason: str) -> None:
-        self._health.failed(reason)
-        self._loop.remove_reader(self._listener)
-        self._resuming = self._loop.call_later(PAUSE_SECONDS, self._resume)
-
-    def _take(self) -> None:
-        for _ in range(AT_ONCE):
-            try:
-                connection, _ = self._listener.accept()
-            except GONE:
-                return
-            except OSError as error:
-                if error.errno in SHORT and not self._make_room():
-                    self._pause(error.strerror or "no file handles")
-                return
-            task = self._loop.create_task(self._begin(connection))
-            self._beginning.add(task)
-            task.add_done_callback(self._beginning.discard)
-            is_full = len(self._connections) >= connections.MOST
-            if is_full or _is_short(connection.fileno()):
-                if not self._make_room():
-                    self._pause("few file handles left")
-                return  # connections close only after this round of the event loop
-            self._health.worked()
-
-    def _make_room(self) -> bool:
-        return self._connections.make_room()
-
-    async def _begin(self, connection: socket.socket) -> None:
-        connection.settimeout(0)
-        try:
-            await self._loop.connect_accepted_socket(
-                lambda: http_protocol.BoundedReader(self._protocol()), connection
-            )
-        except OSError:
-            connection.close()
-
-
-def _is_short(handle: int) -> bool:
-    """True if few handles are left, because the system assigns the lowest free handle."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return limit != resource.RLIM_INFINITY and handle >= limit - min(RESERVE, limit // 4)
 
 
 # Settings of the process: memory, open files, threads, signals.
@@ -203,86 +99,89 @@ def stop_signals(stop: Callable[[], None]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-BACKLOG = 2048
+# The server: uvicorn as it comes. The proxy (deploy/) times out clients that are slow.
+
+
+MAX_HEAD = 32 * 1024
+"""Bytes of a request line with its headers that wait for the rest."""
+
 IDLE_SECONDS = 20
-"""Time for which a connection may be idle. Clients close sooner (httpx after five seconds):
-otherwise a call that is sent just when we close would lose its answer."""
+"""Time for which a connection may be idle. Clients and the proxies of deploy/ close sooner: a call
+that is sent just when we close would lose its answer."""
+
+EXPECTED = ("Cancel ", "Invalid HTTP request", "Unsupported upgrade", "No supported WebSocket")
+"""How uvicorn's warnings and errors about clients begin: calls that a stop cancels, bytes that
+aren't HTTP, upgrades."""
+
+TOO_LATE = "can't handle event type"
+"""How h11's error begins if a message doesn't fit the state of the connection."""
+
+
+class WebServer(uvicorn.Server):
+    """uvicorn, except that the application handles the signals.
+
+    uvicorn would stop serving as soon as a signal arrives, and end the process by that signal.
+    """
+
+    def __init__(self, app: ASGIApp, proxies: tuple[str, ...], patience: float) -> None:
+        """Prepare a server that trusts the addresses that `proxies` forward.
+
+        When it stops, unfinished requests have `patience` seconds.
+        """
+        for name in ("uvicorn.error", "asyncio"):
+            logging.getLogger(name).addFilter(lower_level)
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="h11",  # reads a pipeline request by request; httptools reads all of it
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=True,
+                forwarded_allow_ips=[_network(proxy) for proxy in proxies],
+                h11_max_incomplete_event_size=MAX_HEAD,
+                timeout_keep_alive=IDLE_SECONDS,
+                timeout_graceful_shutdown=int(patience),
+            )
+        )
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle no signals."""
+        yield
+
+
+def lower_level(record: logging.LogRecord) -> bool:
+    """Filter of loggers: what clients cause is one line at INFO. Return False for lines to drop.
+
+    uvicorn answers 400 to bytes that aren't HTTP even if an answer has begun; then h11 raises.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, h11.LocalProtocolError) and str(error).startswith(TOO_LATE):
+        record.msg, record.args, record.exc_info = "client broke HTTP", (), None
+    elif not record.getMessage().startswith(EXPECTED):
+        return True
+    record.levelno, record.levelname = logging.INFO, "INFO"
+    return logging.getLogger(record.name).isEnabledFor(logging.INFO)
+
+
+def _network(proxy: str) -> str:
+    """Normalize a network: uvicorn takes 10.0.0.1/8 for a name, and would trust no proxy."""
+    return proxy if proxy == "*" else str(ipaddress.ip_network(proxy, strict=False))
+
+
+# The listening sockets.
+
+
+BACKLOG = 2048
 
 SEVERAL = {"::": ("::", "0.0.0.0"), "localhost": ("127.0.0.1", "::1")}  # noqa: S104 - the operator's choice
 """Hosts that mean several addresses, regardless of `/etc/hosts`."""
 
 OTHER_PORTS = (8081, 8082)
 PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
-
-
-class WebServer(uvicorn.Server):
-    """uvicorn with bounded connections, and without its signal handlers, which end the process.
-
-    `refused` is called with the status of each request that is refused before it can be read.
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        proxies: tuple[str, ...],
-        patience: float,
-        refused: Callable[[int], None] | None = None,
-    ) -> None:
-        self._refused = refused
-        self._connections = connections.OpenConnections()
-        super().__init__(
-            uvicorn.Config(
-                connections.FairTurns(app),
-                lifespan="off",
-                log_config=None,
-                server_header=False,
-                http=http_protocol.BoundedProtocol,
-                ws="none",
-                proxy_headers=True,
-                forwarded_allow_ips=[_network(proxy) for proxy in proxies],
-                timeout_keep_alive=IDLE_SECONDS,
-                timeout_graceful_shutdown=int(patience),
-            )
-        )
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen with our own accept loop, which survives a lack of file handles."""
-        await super().startup([])
-        acceptors = [Acceptor(one, self._make_protocol, self._connections) for one in sockets or ()]
-        self.servers = acceptors  # type: ignore[assignment]  # they have the methods that uvicorn calls
-
-    def _make_protocol(self) -> http_protocol.BoundedProtocol:
-        made = http_protocol.BoundedProtocol(
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
-        made.refused, made.open_connections = self._refused, self._connections
-        return made
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop gracefully; cancelled calls of slow clients are not logged as errors."""
-        logger = logging.getLogger("uvicorn.error")
-        logger.addFilter(_lower_level)
-        try:
-            await super().shutdown(sockets)
-        finally:
-            logger.removeFilter(_lower_level)
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Handle no signals: the application handles them."""
-        yield
-
-
-def _lower_level(record: logging.LogRecord) -> bool:
-    """Lower uvicorn's lines about cancelled calls to INFO; return False for lines to drop."""
-    if record.getMessage().startswith("Cancel "):
-        record.levelno, record.levelname = logging.INFO, "INFO"
-    return logging.getLogger(record.name).isEnabledFor(record.levelno)
-
-
-def _network(proxy: str) -> str:
-    """Normalize a network: uvicorn takes 10.0.0.1/8 for a name, and would trust no proxy."""
-    return proxy if proxy == "*" else str(ipaddress.ip_network(proxy, strict=False))
 
 
 def listen(host: str, port: int) -> list[socket.socket]:

@@ -167,17 +167,6 @@ async def test_every_queue_is_in_the_metrics_even_while_empty(run: Process) -> N
         assert f'outbox_oldest_due_seconds{{queue="{queue}"}} ' in text
 
 
-@BESIDE
-async def test_requests_that_the_web_server_refuses_are_counted(run: Process) -> None:
-    """No part of ours has seen such a request."""
-    before = (await metrics(run)).get("http_requests_total UNREAD 400", 0)
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(run.port))
-    writer.write(b"nonsense\r\n\r\n")
-    assert (await reader.read()).startswith(b"HTTP/1.1 400 ")
-    writer.close()
-    assert (await metrics(run))["http_requests_total UNREAD 400"] == before + 1
-
-
 async def test_a_queue_without_a_worker_makes_it_not_ready(tmp_path: Path) -> None:
     settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", port=int(free_port()))
     application = Application(settings, chat=False)

@@ -62,14 +62,13 @@ class Found:
 class Scenario:
     """A flood that lasts for the seconds it is told; `prepare` makes it ready.
 
-    `settings` are given beside the product's defaults, `files` is its limit of file handles.
+    `settings` are given beside the product's defaults.
     """
 
     name: str
     flood: Callable[[Stage, float], Coroutine[Any, Any, Found]]
     prepare: Callable[[Stage], Coroutine[Any, Any, None]] | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
-    files: int | None = None
     letters: bool = False
 
 
@@ -153,7 +152,7 @@ async def playing(scenario: Scenario, plan: Plan) -> AsyncIterator[Stage]:
         log = Path(folder) / "log"
         async with started() as telegram:
             port = int(free_port())
-            place = Place(home, _settings(scenario, telegram, home, port), log, scenario.files)
+            place = Place(home, _settings(scenario, telegram, home, port), log)
             async with serving(place, ["-m", "bot", "run"], port, "/readyz") as server:
                 pages = await telegram.ask("open_shops", number=plan.sellers)
                 by_chat = {int(chat): path for chat, path in pages.items()}

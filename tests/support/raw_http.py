@@ -9,15 +9,14 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from bot.app import fair_turns
 from bot.app.web_server import WebServer
+from bot.core.ops import readiness
 from tests.support.http_messages import HttpAnswer, read_answer
 from tests.support.service_harness import ServiceHarness, headers_of
 
 SECONDS = 8.0
-"""Seconds that an immediate answer may take on a busy machine.
-
-Fewer than HEAD_SECONDS, after which the server closes what should have been closed at once.
-"""
+"""Seconds that an immediate answer may take on a busy machine."""
 
 JSON = "Content-Type: application/json"
 NOBODY = ("192.0.2.1",)
@@ -38,20 +37,6 @@ class RunningServer:
         both = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(host, 0))
         self.callers.append(RawConnection(*both))
         return self.callers[-1]
-
-    async def arrived(self) -> Any:
-        """Wait until a caller has come; the server's end of the connection."""
-        async with asyncio.timeout(SECONDS):
-            while not self.connections:  # noqa: ASYNC110 - uvicorn has no event
-                await asyncio.sleep(0.01)
-        (connection,) = self.server.server_state.connections
-        return connection
-
-    async def gone(self) -> None:
-        """Wait until a caller has been answered and all have gone."""
-        async with asyncio.timeout(SECONDS):
-            while not self.server.server_state.total_requests or self.connections:  # noqa: ASYNC110 - uvicorn has no event
-                await asyncio.sleep(0.01)
 
     async def ask(self, request: bytes, host: str = "127.0.0.1") -> HttpAnswer:
         """Send a request on its own connection; return the first answer."""
@@ -108,8 +93,11 @@ async def open_web_server(
     app: Any, proxies: tuple[str, ...] = NOBODY
 ) -> AsyncIterator[RunningServer]:
     """Serve an ASGI app as the product does, `proxies` being FORWARDED_ALLOW_IPS."""
-    server = WebServer(app, proxies, 2.0)
+    turns = readiness.EndCancelled(fair_turns.FairTurns(app))
+    server = WebServer(turns, proxies, 2.0)
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+        # uvloop sets it by itself. Without it the second part of an answer waits for an ACK.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         ended = asyncio.create_task(server.serve([listener]))
         site = RunningServer(listener.getsockname()[1], server, ended)
         try:

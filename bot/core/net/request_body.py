@@ -1,6 +1,6 @@
 """Bodies and paths of incoming HTTP requests, with limits on size, time and depth.
 
-The web server closes the connection if a body is rejected early (bot/app/http_protocol.py).
+The web server reads the rest of a body that is rejected early, and drops it.
 """
 
 from __future__ import annotations

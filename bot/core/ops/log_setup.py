@@ -16,7 +16,7 @@ HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
 """Patterns of bot tokens and signing secrets, which are hidden even if we don't know them."""
 
-QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "websockets", "asyncio", "PIL")
+QUIET = ("httpx", "httpcore", "telegram", "websockets", "asyncio", "PIL")
 """Loggers that log every call, or URLs that contain the token."""
 
 SHOWN_OF_NUMBER = 8

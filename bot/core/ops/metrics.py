@@ -37,11 +37,8 @@ disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series fo
 
 STATES = ("waiting", "paused", "leased", "dead")
 
-UNREAD = "UNREAD"
-"""The method label of a request that was rejected before it could be read."""
-
 METHODS = frozenset(
-    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", UNREAD]
+    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"]
 )
 OTHER = "OTHER"
 """The label of every other method: clients must not create labels."""
@@ -237,12 +234,8 @@ class CountRequests:
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                count_request(self._count, scope["method"], message["status"])
+                method = scope["method"] if scope["method"] in METHODS else OTHER
+                self._count(REQUESTS.name, method, str(message["status"]))
             await send(message)
 
         await self._app(scope, receive, counted)
-
-
-def count_request(count: Callable[..., None], method: str, status: int) -> None:
-    """Count an answer, even if the request could not be read."""
-    count(REQUESTS.name, method if method in METHODS else OTHER, str(status))

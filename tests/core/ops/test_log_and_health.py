@@ -366,17 +366,12 @@ async def test_a_request_cancelled_by_the_stop_ends_without_a_traceback(
     assert [line.levelname for line in caplog.records if "Cancel" in line.message] == ["INFO"]
 
 
-async def test_calls_are_not_logged_and_uvicorns_logger_stays_as_it_was(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """Another server in the process may use its handlers."""
-    logger, app = logging.getLogger("uvicorn.access"), FastAPI()
-    caplog.set_level("DEBUG", logger.name)
-    before = (list(logger.handlers), logger.propagate)
-    async with open_web_server(app) as site:
+async def test_calls_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """The address of a receipt is a secret."""
+    caplog.set_level("DEBUG")
+    async with open_web_server(FastAPI()) as site:
         assert (await site.ask(get("/nowhere"))).status == 404
-    assert (list(logger.handlers), logger.propagate) == before == ([], True)
-    assert [line for line in caplog.records if line.name == logger.name] == []
+    assert not [line for line in caplog.records if "nowhere" in line.getMessage()]
 
 
 async def test_a_cancellation_inside_the_request_stays_an_error() -> None:

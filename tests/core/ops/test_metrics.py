@@ -18,11 +18,10 @@ from starlette.routing import Route
 from bot import config
 from bot.app import metric_families
 from bot.app.application import Application
-from bot.app.web_server import WebServer
 from bot.core.database.database import Database, Transaction
 from bot.core.errors import StorageError
 from bot.core.ops import metrics
-from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics, count_request
+from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics
 from bot.core.outbox import lanes, outbox, queries
 from bot.core.outbox.queue_policy import Queue
 from tests.support.databases import SQLITE
@@ -30,7 +29,6 @@ from tests.support.free_ports import free_port
 from tests.support.machine_faults import moved
 from tests.support.outbox_queue import QueueHarness
 from tests.support.paths import ROOT
-from tests.support.raw_http import get, open_web_server
 from tests.support.service_harness import DROP, Clock, open_service
 from tests.support.sqlite_engine import sqlite
 
@@ -201,21 +199,6 @@ async def test_a_bug_is_counted(tmp_path: Folder) -> None:
     await serving
 
 
-@pytest.mark.parametrize(
-    ("said", "status"),
-    [(b"nonsense\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nA: " + b"a" * 40_000 + b"\r\n\r\n", 431)],
-)
-async def test_unreadable_requests_are_counted(
-    db: Database, desk: Metrics, said: bytes, status: int
-) -> None:
-    async with open_web_server(FastAPI()) as site:
-        site.server._refused = lambda code: count_request(db.count, metrics.UNREAD, code)
-        assert (await site.ask(said)).status == status
-        assert (await site.ask(get("/nowhere"))).status == 404
-    counted = (await told(desk))[sample("http_requests_total", method="UNREAD", status=f"{status}")]
-    assert counted == 1
-
-
 async def test_requests_and_payments_are_counted_by_kind_and_settlement(database_url: str) -> None:
     """A repeated key creates one request, an empty edit is none, a repeated form pays once."""
     async with open_service(database_url) as shop:
@@ -287,9 +270,3 @@ def test_families_have_help_and_few_series(family: Family) -> None:
     for values in family.known:
         size *= len(values)
     assert size <= 50
-
-
-async def test_a_server_that_counts_no_refusals_refuses_all_the_same() -> None:
-    async with open_web_server(FastAPI()) as site:
-        assert isinstance(site.server, WebServer)
-        assert (await site.ask(b"nonsense\r\n\r\n")).status == 400
