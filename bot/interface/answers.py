@@ -45,13 +45,15 @@ def _never_null(schema: dict[str, Any]) -> None:
 class Answer(BaseModel):
     """JSON that the service writes; fields without a value are left out.
 
-    Amounts are Decimals, never floats, and are written as numbers with all their digits.
+    Amounts are Decimals, never floats, and are written as numbers with all their digits. A part may
+    be any object whose attributes have the names of its fields.
     """
 
     model_config = ConfigDict(
         defer_build=True,
         extra="forbid",
         frozen=True,
+        from_attributes=True,
         alias_generator=to_camel,
         validate_by_name=True,
         json_schema_extra=_never_null,

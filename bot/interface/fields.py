@@ -235,6 +235,7 @@ def _check_owner(text: str) -> str:
     return text
 
 
+IdempotencyKey: TypeAlias = Annotated[str, Field(min_length=1, max_length=255)]
 FileId: TypeAlias = Annotated[
     str, AfterValidator(_check_file_id), Field(json_schema_extra={"pattern": ID_PATTERN})
 ]

@@ -184,11 +184,17 @@ def checked(kind: type[B], given: dict[str, Any]) -> B:
         raise invalid_body(error.errors(include_url=False)) from None
 
 
-def invalid_body(found: Iterable[ErrorDetails | Any], strip: int = 0) -> errors.InvalidBody:
-    """Return the InvalidBody of pydantic's errors, each path without its first `strip` parts."""
+def invalid_body(
+    found: Iterable[ErrorDetails | Any], strip: int = 0, within: str = ""
+) -> errors.InvalidBody:
+    """Return the InvalidBody of pydantic's errors, each path without its first `strip` parts.
+
+    Errors without a path are about the field `within`.
+    """
     info = [
         errors.FieldProblem(
-            ".".join(str(part)[:MAX_FIELD] for part in error["loc"][strip:]), _sentence(error)
+            ".".join(str(part)[:MAX_FIELD] for part in error["loc"][strip:]) or within,
+            _sentence(error),
         )
         for error in [*found][:MAX_PROBLEMS]
     ]

@@ -49,8 +49,8 @@ MODELS: list[Any] = [
         for _, kind in inspect.getmembers(bodies, inspect.isclass)
         if issubclass(kind, bodies.Body) and kind is not bodies.Body
     ),
-    *(call_inputs.Key, call_inputs.Owner, call_inputs.Limit, call_inputs.Cursor),
-    *(call_inputs.StatusFilter, fields.Owner),
+    *(call_inputs.Limit, call_inputs.Cursor, call_inputs.StatusFilter),
+    *(fields.Owner, fields.IdempotencyKey),
 ]
 
 

@@ -27,17 +27,11 @@ from bot.core import errors, signing
 from bot.core.database import database
 from bot.core.net import request_body
 from bot.core.ops import log_setup
-from bot.interface import vocabulary
+from bot.interface import refusals, vocabulary
 
 log = structlog.get_logger()
 
 PATH = "/webhooks/payments"
-STATUS: dict[type[errors.Refused], int] = {
-    errors.InvalidBody: 400,
-    errors.Unauthorized: 401,
-    errors.NotFound: 404,
-    errors.BodyTooLarge: 413,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +70,7 @@ class Receiver:
                 await self._receive(token, request.headers, await request_body.read(request))
             except errors.Refused as error:
                 log.warning("webhook refused", reason=error.message)
-                return JSONResponse(
-                    {"code": error.code, "message": error.message, "info": []},
-                    STATUS.get(type(error), 400),
-                )
+                return JSONResponse(refusals.answer(error).to_json(), refusals.status(error))
             return JSONResponse({"received": True})
 
         return router

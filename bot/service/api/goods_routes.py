@@ -71,6 +71,7 @@ UPLOAD_FAILURES = (
         *(400, 401, 409, 413, 415, 429),
         but=UPLOAD_FAILURES,
         keyed=True,
+        owned=True,
         extra=openapi.AUTHENTICATED | FILE_BODY,
     ),
 )
@@ -88,8 +89,6 @@ async def upload(
             examples=["album.zip"],
         ),
     ],
-    key: call_inputs.Key = None,
-    owner: call_inputs.Owner = None,
 ) -> Response:
     """Store a file of up to 20 MiB, to be delivered by a payment request.
 
@@ -105,12 +104,12 @@ async def upload(
     file = files.NewFile(
         id=request_commands.new_id(caller.now),
         app_id=caller.app_id,
-        owner=owner or "",
+        owner=openapi.OWNER.read(request) or "",
         name=name,
         media_type=contents.read_media_type(media_type),
         size=request_body.announced(request, files.MOST_BYTES),
     )
-    call = call_inputs.call_key(request, caller, key, [file.name, file.media_type])
+    call = call_inputs.call_key(request, caller, [file.name, file.media_type])
     with callers.state_of(request).uploads.taken(caller.app_id):
         parts = request_body.parts(request, files.PART, files.MOST_BYTES)
         stored = await files.store_upload(service.db, file, parts, service.now, call)

@@ -97,6 +97,7 @@ WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
         answers.RequestAnswer,
         *WRITE_STATUSES,
         keyed=True,
+        owned=True,
     ),
 )
 @router.post("/", include_in_schema=False)

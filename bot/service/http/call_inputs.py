@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Coroutine
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
-from fastapi import Depends, Header, Path, Query
+from fastapi import Depends, Path, Query
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, WithJsonSchema
 from starlette.requests import Request
@@ -15,7 +15,7 @@ from starlette.responses import Response
 from bot.core import errors, exact_json
 from bot.core.net import request_body
 from bot.interface import answers, fields, refusals, vocabulary
-from bot.service.http import callers, responses
+from bot.service.http import callers, openapi, responses
 from bot.service.requests import idempotency, request_commands, request_rows
 
 # Bodies.
@@ -90,33 +90,7 @@ class ApplicationRoute(APIRoute):
         return handle
 
 
-# Headers of calls that change something.
-
-
-IDEMPOTENCY_KEY, MAX_KEY_LENGTH = "Idempotency-Key", 255
-OWNER = "Owner-Ref"
-
-Key: TypeAlias = Annotated[
-    str | None,
-    Header(
-        alias=IDEMPOTENCY_KEY,
-        min_length=1,
-        max_length=MAX_KEY_LENGTH,
-        description="Makes it safe to repeat the call after a lost answer: within 24 hours it is"
-        " made once under this key, and a repeat is answered with what it made, as that is now. The"
-        " same key with another call or body is refused (`idempotencyMismatch`). A refused call"
-        " keeps no key.",
-    ),
-]
-Owner: TypeAlias = Annotated[
-    fields.Owner | None,
-    Header(
-        alias=OWNER,
-        description="Whose it is, if an application has sellers of its own. A receiver"
-        " `account:REF` of a request has to name the same one.",
-    ),
-]
-"""The seller for whom an application calls."""
+# Calls that change something.
 
 
 class Call(NamedTuple):
@@ -127,26 +101,27 @@ class Call(NamedTuple):
     key: idempotency.CallKey | None
 
 
-async def call_of(request: Request, key: Key = None) -> Call:
+async def call_of(request: Request) -> Call:
     """Return a call, and its Idempotency-Key with its JSON body; white space doesn't matter."""
     service, caller = callers.state_of(request).service, await callers.caller_of(request)
     body = request.value if isinstance(request, JsonRequest) else None
-    return Call(service, caller, call_key(request, caller, key, body))
+    return Call(service, caller, call_key(request, caller, body))
 
 
-async def owned_call_of(request: Request, key: Key = None, owner: Owner = None) -> Call:
+async def owned_call_of(request: Request) -> Call:
     """Return a call that may name the seller for whom it is made."""
-    call = await call_of(request, key)
-    return call._replace(caller=replace(call.caller, owner=owner or ""))
+    call = await call_of(request)
+    return call._replace(caller=replace(call.caller, owner=openapi.OWNER.read(request) or ""))
 
 
 def call_key(
-    request: Request, caller: request_commands.Caller, key: str | None, body: Any
+    request: Request, caller: request_commands.Caller, body: Any
 ) -> idempotency.CallKey | None:
-    """Return the Idempotency-Key of a call with this body."""
+    """Return the Idempotency-Key of a call with this body. Raises InvalidBody."""
+    key = openapi.KEY.read(request)
     if key is None:
         return None
-    path, owner = request.scope["path"].rstrip("/"), request.headers.get(OWNER)
+    path, owner = request.scope["path"].rstrip("/"), request.headers.get(openapi.OWNER.name)
     call = exact_json.canonical([request.method, path, owner, body])
     return idempotency.CallKey.of(caller.app_id, key, call, caller.now)
 

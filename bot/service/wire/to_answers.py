@@ -106,7 +106,7 @@ def _public_fields(public_url: str, shown: request.PaymentRequest, now: int) -> 
         "payment_request_qr_code_url": qr_url(public_url, shown.id),
         "is_enabled": shown.is_enabled(now),
         "status": shown.public_status(now),
-        "product": product(terms.product),
+        "product": terms.product,
         "payment_amount": answers.PaymentAmount(
             currency_code=terms.instrument,
             amount=amounts.from_minor(terms.amount, currency),
@@ -155,16 +155,6 @@ def _choice(choice: parts.AmountChoice[int], currency: str) -> answers.AmountCho
         minimum=amounts.from_minor(choice.minimum, currency),
         suggested=[amounts.from_minor(amount, currency) for amount in choice.suggested],
         maximum=None if most is None else amounts.from_minor(most, currency),
-    )
-
-
-def product(shown: request.Product) -> answers.ProductAnswer:
-    """Return a product."""
-    return answers.ProductAnswer(
-        name=shown.name,
-        description=shown.description,
-        long_description=shown.long_description,
-        image_url=shown.image_url,
     )
 
 
@@ -223,15 +213,10 @@ def _delivery(
     if shown.delivers is None:
         return None
     has_codes = shown.delivers is vocabulary.DeliveryKind.CODES
-    counts = contents.count_codes(shown) if has_codes else None
     return answers.DeliveryAnswerOfRequest(
         kind=shown.delivers,
-        file=file
-        and answers.DeliveredFile(name=file.name, media_type=file.media_type, size=file.size),
-        codes=counts
-        and answers.CodesAnswer(
-            total=counts.total, assigned=counts.assigned, waiting=counts.waiting
-        ),
+        file=file,
+        codes=contents.count_codes(shown) if has_codes else None,
     )
 
 
@@ -379,9 +364,7 @@ def _claim(report: payment_reports.ClaimReport) -> events.ClaimEvent:
 
 def file(stored: contents.StoredFile) -> answers.FileAnswer:
     """Return an uploaded file."""
-    return answers.FileAnswer(
-        id=stored.id, name=stored.name, media_type=stored.media_type, size=stored.size
-    )
+    return answers.FileAnswer.model_validate(stored)
 
 
 def added_codes(counts: contents.CodeCounts, added: int) -> answers.AddedCodesAnswer:
@@ -402,7 +385,7 @@ def receipt(
     is_back = marks.paid_back_at is not None
     is_sold = paid.took_unit and not is_back
     return answers.ReceiptAnswer(
-        product=product(shown.terms.product),
+        product=shown.terms.product,
         seller=seller(shown.seller),
         amount=amounts.from_minor(paid.amount, paid.currency),
         currency_code=paid.currency,
@@ -470,7 +453,6 @@ def payout(
 
 def opened(shown: checkout.Checkout, now: int) -> answers.CheckoutAnswer:
     """Return a checkout."""
-    pay_with = shown.pay_with
     return answers.CheckoutAnswer(
         id=shown.id,
         payment_request_id=shown.request_id,
@@ -480,10 +462,7 @@ def opened(shown: checkout.Checkout, now: int) -> answers.CheckoutAnswer:
         currency_code=shown.quote.currency,
         expires_at=fields.iso(shown.ends_at),
         reference=shown.reference,
-        pay_with=pay_with
-        and answers.PayWithAnswer(
-            lightning_invoice=pay_with.lightning_invoice, qr_text=pay_with.qr_text
-        ),
+        pay_with=shown.pay_with,
     )
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from bot.interface.answers import PublicAnswer, RequestAnswer, RequestList
 from bot.service.goods import contents
-from bot.service.http.call_inputs import OWNER
 from bot.service.requests import applications
 from tests.support.goods import ALBUM, buy, delivered, uploaded
 from tests.support.service_harness import (
@@ -24,6 +23,8 @@ from tests.support.service_harness import (
 
 if TYPE_CHECKING:
     import httpx
+
+OWNER = "Owner-Ref"
 
 
 CODES = ["AAAA-1", "BBBB-2", "CCCC-3"]

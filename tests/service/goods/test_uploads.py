@@ -11,7 +11,6 @@ from bot.core.net import request_body
 from bot.interface.answers import FileAnswer
 from bot.service.goods import files
 from bot.service.goods.files import AT_ONCE, MOST_BYTES
-from bot.service.http.call_inputs import OWNER
 from bot.service.requests import applications
 from tests.support.goods import ALBUM, FILES_PATH, random_bytes, upload, uploaded
 from tests.support.service_harness import (
@@ -22,6 +21,8 @@ from tests.support.service_harness import (
     refusal_code,
     refused_fields,
 )
+
+OWNER = "Owner-Ref"
 
 WEEK = 7 * 24 * 3600
 
@@ -198,7 +199,10 @@ async def test_one_seller_takes_no_room_of_others(
 ) -> None:
     monkeypatch.setattr(files, bound, len(ALBUM))
     assert (await upload(service, **{OWNER: "anna"})).status_code == 200
-    assert refusal_code(await upload(service, **{OWNER: "anna"})) == (409, "tooManyFiles")
+    assert refusal_code(await upload(service, **{OWNER: "anna"})) == (
+        409,
+        "tooManyFiles",
+    )
     assert (await upload(service, **{OWNER: "ben"})).status_code == 200
     assert (await upload(service)).status_code == 200
 
