@@ -148,7 +148,7 @@ class Runner:
         except BaseException as error:
             self._give_up(opened, error)
             is_unanswered = (
-                is_committing and isinstance(error, psycopg.Error) and (connection.is_lost(error))
+                is_committing and isinstance(error, psycopg.Error) and connection.is_lost(error)
             )
             if not is_unanswered or (tx.xid and not self._was_committed(tx.xid, opened.timeline)):
                 raise

@@ -138,8 +138,8 @@ CHUNK, CHUNK_OF_BYTES = 1_000, 16
 """Rows that a reader holds at a time; fewer if a table has bytes, such as parts of files."""
 
 
-def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Table, ...]) -> int:
-    """Copy the rows of `tables` in this order, and verify the copy; return the number of rows.
+def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Table, ...]) -> None:
+    """Copy the rows of `tables` in this order, and verify the copy.
 
     They are written in the transaction of `conn`. Raises Unreadable if the server can't hold a
     value, sqlite3.Error if the file can't be read.
@@ -152,7 +152,6 @@ def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Tabl
                 f"{table.name}: what the server stored differs from what it was sent"
             )
         conn.execute(f"ANALYZE {table.name}")
-    return sum(one.rows for one in sent.values())
 
 
 def _copy(
