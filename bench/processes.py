@@ -52,9 +52,10 @@ class Place:
 
     async def start(self, *arguments: str, **more: Any) -> Process:
         """Run Python there, with nobody's settings but these."""
-        for name in _only_the_tests():
-            (Path(self.folder) / f"{name}.py").write_text("raise ModuleNotFoundError")
-        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **self.settings}
+        missing = [f"sys.modules[{name!r}] = None" for name in _only_the_tests()]
+        (Path(self.folder) / "sitecustomize.py").write_text("\n".join(["import sys", *missing]))
+        paths = os.pathsep.join([self.folder, str(ROOT)])
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": paths, **self.settings}
         with self.log.open("ab") if self.log else nullcontext() as log:
             return await asyncio.create_subprocess_exec(
                 sys.executable, *arguments, cwd=self.folder, env=env, stderr=log, **more
