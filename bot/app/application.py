@@ -129,7 +129,7 @@ class Application:
         turns = readiness.EndCancelled(fair_turns.FairTurns(self._public))
         public = metrics.CountRequests(turns, self._db.count)
         server = web_server.WebServer(public, self._settings.forwarded_allow_ips, SERVER_PATIENCE)
-        serving = asyncio.create_task(server.serve(sockets=self._sockets))
+        serving = asyncio.create_task(server.serve(web_server.several(self._sockets)))
         try:
             if self._service is not None and self._role.serves:
                 self._parts.work(self._db, self._service.queue_handlers)

@@ -177,6 +177,9 @@ def _network(proxy: str) -> str:
 
 BACKLOG = 2048
 
+AT_ONCE = 16
+"""Connections of a socket that are accepted in a round of the event loop."""
+
 SEVERAL = {"::": ("::", "0.0.0.0"), "localhost": ("127.0.0.1", "::1")}  # noqa: S104 - the operator's choice
 """Hosts that mean several addresses, regardless of `/etc/hosts`."""
 
@@ -210,6 +213,14 @@ def listen(host: str, port: int) -> list[socket.socket]:
             [f"HOST: {host} is not an address of this machine: try 127.0.0.1 or 0.0.0.0"]
         )
     return opened
+
+
+def several(sockets: list[socket.socket]) -> list[socket.socket]:
+    """Return each socket AT_ONCE times, because uvloop accepts one connection of each in a round.
+
+    Otherwise payers would wait for seconds behind a crowd of new connections.
+    """
+    return [*sockets, *(one.dup() for one in sockets for _ in range(AT_ONCE - 1))]
 
 
 def _addresses(host: str, port: int) -> Iterator[tuple[socket.AddressFamily, Any]]:
