@@ -232,7 +232,7 @@ def _release_where(
 def _leased(tx: database.Transaction, queue: queue_policy.Queue, until: int) -> list[database.Row]:
     return tx.query(
         "SELECT id, lane, lease FROM outbox"
-        " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until",
+        " WHERE queue = :queue AND state = 'leased' AND leased_until <= :until ORDER BY due_at, id",
         queue=queue.name,
         until=until,
     )
@@ -245,15 +245,22 @@ def _owner(row: database.Row) -> str:
 def _release(
     tx: database.Transaction, queue: queue_policy.Queue, rows: list[database.Row], *, crashed: bool
 ) -> int:
+    """End the leases of these rows, which are in their order; return how many still had them.
+
+    A batch shares a lease and is handled in order, so a crash counts for its first message alone:
+    the others had hardly begun. Afterwards each of them is handled alone (`Worker`), so that the
+    cause of a crash becomes the first.
+    """
     names = {row["lane"] for row in rows}
     lanes.lock(tx, queue, *names)
+    suspects = {row["lease"]: row["id"] for row in reversed(rows)}
     released = sum(
         tx.execute(
             "UPDATE outbox SET state = 'waiting', leased_until = NULL, lease = NULL, uncertain = 1,"
             " crashes = crashes + :crashed WHERE id = :id AND COALESCE(lease, '') = :lease",
             id=row["id"],
             lease=row["lease"] or "",
-            crashed=int(crashed),
+            crashed=int(crashed and suspects[row["lease"]] == row["id"]),
         )
         for row in rows
     )

@@ -235,11 +235,16 @@ class Worker:
         return messages, claiming.next_claim(tx, queue, now, ahead)
 
     async def _handle_batch(self, batch: list[outbox.Message]) -> None:
-        """Handle messages one after another while time remains; give the rest back."""
+        """Handle messages one after another while time remains; give the rest back.
+
+        A message that a crash left uncertain is handled alone: it may be the cause.
+        """
         until = asyncio.get_running_loop().time() + BATCH_SECONDS
         storing: list[tuple[outbox.Message, Awaitable[None]]] = []
         for place, message in enumerate(batch):
-            if place and (self._stopping or asyncio.get_running_loop().time() >= until):
+            is_alone = place and (message.uncertain or batch[place - 1].uncertain)
+            is_late = self._stopping or asyncio.get_running_loop().time() >= until
+            if is_alone or (place and is_late):
                 await self._give_back(batch[place:])
                 break
             stored = await self._guard(message, self._handle(message))

@@ -11,6 +11,7 @@ from bot.core.database.database import Database
 from bot.core.outbox import leases, outbox, worker
 from bot.core.outbox.outbox import Message
 from bot.core.outbox.queue_policy import Queue
+from tests.support.crashed_attempts import crash
 from tests.support.outbox_queue import QueueHarness
 from tests.support.service_harness import Clock
 from tests.support.worker_harness import RecordingHandler, put, working
@@ -72,8 +73,15 @@ def test_a_released_series_comes_again_in_its_order(post: QueueHarness, clock: C
     post.db.run(lambda tx: leases.recover(tx, post.queue, clock()))
     again = post.claim()
     assert [one.body["word"] for one in again] == [*"123"]
-    assert [(one.uncertain, one.crashes, one.attempts) for one in again] == 3 * [(True, 1, 2)]
+    assert [(one.uncertain, one.attempts) for one in again] == 3 * [(True, 2)]
     assert not any(one.lease == claimed[0].lease for one in again)
+
+
+def test_a_crash_counts_for_the_first_of_a_series_alone(post: QueueHarness) -> None:
+    """The others had hardly begun: ten kills of the process must not set all of them aside."""
+    post.put("a", *"123")
+    crash(post.db, post.queue, post.clock)
+    assert [one.crashes for one in post.claim()] == [1, 0, 0]
 
 
 def test_a_message_that_cannot_be_read_costs_the_others_nothing(post: QueueHarness) -> None:
@@ -213,3 +221,17 @@ def test_a_group_whose_width_shrinks_admits_nobody_until_it_has_room(
     assert words == [[], [], ["d"]]
     width[0] = 2
     assert post.words() == ["e"]
+
+
+async def test_what_a_crash_left_uncertain_is_handled_alone(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    """So the cause of a crash becomes the first of its series, and is counted."""
+    post.put("a", *"123")
+    crash(post.db, post.queue, post.clock)
+    post.put("a", *"45")
+    async with working(post, hands.handle):
+        assert await hands.took(5) == [*"12345"]
+    first, second, third, fourth, fifth = (message.lease for message in hands.taken)
+    assert len({first, second, third, fourth}) == 4
+    assert fourth == fifth
