@@ -196,7 +196,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
     opened: list[socket.socket] = []
     for family, address in _addresses(host, port):
         try:
-            opened.append(socket.create_server(address, family=family, backlog=BACKLOG))
+            listener = socket.create_server(address, family=family, backlog=BACKLOG)
         except OSError as error:
             if error.errno not in PORT_ERRORS:
                 continue  # another machine's address, or an IPv6 address on a machine without IPv6
@@ -208,6 +208,10 @@ def listen(host: str, port: int) -> list[socket.socket]:
             raise errors.ConfigError(
                 [f"{reason}: choose another port, such as PORT={other}"]
             ) from error
+        # Connections inherit this option: without it, an answer that is written in two parts may
+        # wait 40 ms for the client's acknowledgement of the first.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        opened.append(listener)
     if not opened:
         raise errors.ConfigError(
             [f"HOST: {host} is not an address of this machine: try 127.0.0.1 or 0.0.0.0"]
