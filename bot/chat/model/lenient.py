@@ -140,8 +140,9 @@ def count(value: object) -> int | None:
 
 def _quantity(value: object) -> int:
     """Return the quantity of a payment; 1 if the server sends no valid number."""
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 1 <= value <= MAX_QUANTITY else 1  # type: ignore[return-value, operator]
+    if isinstance(value, bool) or not isinstance(value, int):
+        return 1
+    return value if 1 <= value <= MAX_QUANTITY else 1
 
 
 Amount: TypeAlias = Annotated[Decimal, BeforeValidator(_amount)]
