@@ -119,7 +119,7 @@ class Application:
         Raises ConfigError if Telegram refuses the token, and BotError if a part of the process
         failed.
         """
-        asyncio.get_running_loop().call_later(STARTED_SECONDS, web_server.freeze_memory)
+        asyncio.get_running_loop().call_later(STARTED_SECONDS, web_server.spare_collections)
         with web_server.stop_signals(self.stop):
             await self.serve()
 

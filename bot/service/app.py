@@ -87,9 +87,10 @@ PROGRAMS = (
 """Addresses for programs, whose errors are JSON whatever they accept."""
 
 ROUTES: tuple[BaseRoute, ...] = (
-    *pay_routes.router.routes,
+    *pay_routes.page_router.routes,
     *request_routes.public_router.routes,
     *request_routes.router.routes,
+    *pay_routes.router.routes,
     *receipt.router.routes,
     *email_routes.router.routes,
     *delivery_routes.router.routes,

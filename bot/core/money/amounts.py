@@ -220,8 +220,7 @@ def _shifted(amount: Decimal, decimals: int) -> int | None:
 
 def from_minor(minor: int, currency: str) -> Decimal:
     """Return the amount of minor units, with all decimals of the currency: 500 USD is 5.00."""
-    digits = tuple(map(int, str(abs(minor))))
-    return Decimal((int(minor < 0), digits, -exponent(currency)))
+    return Decimal(f"{minor}E-{exponent(currency)}")  # exact, as arithmetic on Decimals may not be
 
 
 def format_money(minor: int, currency: str, language: str) -> str:

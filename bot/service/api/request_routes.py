@@ -29,25 +29,28 @@ public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 # Goods and payments in bodies and answers.
 
 
-T = TypeVar("T", contents.Goods | None, contents.Goods | changes.Keep | None)
+T = TypeVar("T", changes.Creation, changes.Edit)
 
 CODES_FILE = "delivery.codesFileId"
 
 
-async def with_codes(db: database.Database, app_id: str, goods: T) -> T:
-    """Return the goods with the codes of the file that they name, if any. Raises InvalidBody.
+async def with_codes(db: database.Database, app_id: str, change: T) -> T:
+    """Return the change with the codes of the file that its goods name, if any.
 
-    The file is read before the transaction, because payments wait for the transaction.
+    The file is read before the transaction, because payments wait for the transaction. Raises
+    InvalidBody.
     """
-    if goods is None or isinstance(goods, changes.Keep) or goods.codes_file is None:
-        return goods
+    goods = change.goods
+    if not isinstance(goods, contents.Goods) or goods.codes_file is None:
+        return change
     file = await files.read_of_app(db, app_id, goods.codes_file)
     if file is None:
         raise errors.InvalidBody.of_field(CODES_FILE, "is no file of this application")
     try:
-        return replace(goods, codes=await files.read_codes(db, file))
+        goods = replace(goods, codes=await files.read_codes(db, file))
     except code_lists.CodesProblem as problem:
         raise errors.InvalidBody.of_field(CODES_FILE, str(problem)) from None
+    return replace(change, goods=goods)
 
 
 async def request_answer(service: callers.Service, request: PaymentRequest, now: int) -> Response:
@@ -89,6 +92,7 @@ async def payment_items(
 WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
 
 
+@router.post("/", include_in_schema=False)
 @router.post(
     "",
     **openapi.operation(
@@ -100,7 +104,6 @@ WRITE_STATUSES = (400, 401, 404, 409, 413, 415, 429)
         owned=True,
     ),
 )
-@router.post("/", include_in_schema=False)
 async def create(
     body: bodies.CreateBody,
     call: call_inputs.OwnedCallDep,
@@ -108,19 +111,19 @@ async def create(
     """Create a request with its pay page and QR code."""
     service, caller, key = call
     creation = from_bodies.creation(body, caller.now)
-    creation = replace(creation, goods=await with_codes(service.db, caller.app_id, creation.goods))
+    creation = await with_codes(service.db, caller.app_id, creation)
     store = service.db.bulk if creation.goods else service.db.transaction
     made = await store(lambda tx: request_commands.create(tx, caller, creation, key))
     return await request_answer(service, made, caller.now)
 
 
+@router.get("/", include_in_schema=False)
 @router.get(
     "",
     **openapi.operation(
         "listPaymentRequests", "List payment requests", answers.RequestList, 400, 401, 429
     ),
 )
-@router.get("/", include_in_schema=False)
 async def list_(
     service: callers.ServiceDep,
     caller: callers.CallerDep,
@@ -203,8 +206,7 @@ async def edit(
     given stay, and payers who wait for a code get what takes its place.
     """
     service, caller, key = call
-    change = from_bodies.edit(body, caller.now)
-    change = replace(change, goods=await with_codes(service.db, caller.app_id, change.goods))
+    change = await with_codes(service.db, caller.app_id, from_bodies.edit(body, caller.now))
     edited = await service.db.bulk(
         lambda tx: idempotency.once(
             tx,

@@ -110,8 +110,8 @@ async def call_of(request: Request) -> Call:
 
 async def owned_call_of(request: Request) -> Call:
     """Return a call that may name the seller for whom it is made."""
-    call = await call_of(request)
-    return call._replace(caller=replace(call.caller, owner=openapi.OWNER.read(request) or ""))
+    call, owner = await call_of(request), openapi.OWNER.read(request)
+    return call._replace(caller=replace(call.caller, owner=owner)) if owner else call
 
 
 def call_key(

@@ -34,10 +34,13 @@ from bot.service.wire import to_answers
 log = structlog.get_logger()
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
+page_router = APIRouter(include_in_schema=False)
+"""The page and its form alone, which are tried before all other routes."""
+
 router = APIRouter(include_in_schema=False)
 
 
-@router.api_route("/pay/{id}", methods=["GET", "HEAD"])
+@page_router.api_route("/pay/{id}", methods=["GET", "HEAD"])
 async def show(
     request: Request, request_id: call_inputs.RowId, service: callers.ViewerDep
 ) -> Response:
@@ -55,7 +58,7 @@ async def show(
     return answer
 
 
-@router.post("/pay/{id}")
+@page_router.post("/pay/{id}")
 async def pay(
     request: Request, request_id: call_inputs.RowId, service: callers.PayerDep
 ) -> Response:

@@ -86,7 +86,9 @@ class Edit:
     decrease: int = 0
 
 
-def create(creation: Creation, request_id: str, app_id: str, now: int) -> PaymentRequest:
+def create(
+    creation: Creation, request_id: str, app_id: str, owner: str, now: int
+) -> PaymentRequest:
     """Return a new request; a one-off request has one unit.
 
     Raises InvalidBody if `totalUnits`, the goal or the quantity doesn't suit the kind, or if the
@@ -105,6 +107,7 @@ def create(creation: Creation, request_id: str, app_id: str, now: int) -> Paymen
     return PaymentRequest(
         id=request_id,
         app_id=app_id,
+        owner=owner,
         created_at=now,
         terms=creation.terms,
         units=None if total is None else Units(total, total),

@@ -102,8 +102,8 @@ def _create(
         _check_price(caller.policy.exchange, terms)
     else:
         _check_real_money(terms)
-    request = changes.create(creation, new, caller.app_id, caller.now)
-    request = _with_recipient(tx, caller, replace(request, owner=caller.owner))
+    request = changes.create(creation, new, caller.app_id, caller.owner, caller.now)
+    request = _with_recipient(tx, caller, request)
     request_rows.insert(tx, request)
     if creation.goods is not None:
         request = fulfillment.begin(tx, request, creation.goods)
@@ -277,7 +277,7 @@ def _with_recipient(
     tx: database.Transaction, caller: Caller, request: request.PaymentRequest
 ) -> request.PaymentRequest:
     recipient = recipients.find_or_ask(tx, request, caller.now, confirms=caller.confirms)
-    return replace(request, recipient=recipient)
+    return request if recipient == request.recipient else replace(request, recipient=recipient)
 
 
 def find_own(tx: database.Transaction, caller: Caller, request_id: str) -> request.PaymentRequest:

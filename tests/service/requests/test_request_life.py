@@ -79,7 +79,7 @@ def test_the_status_follows_from_times_and_units(
 )
 def test_each_kind_has_its_units(kind: Kind, total: int | None, units: Units | None) -> None:
     """A one-off is a request of one unit, a donation has no units."""
-    made = changes.create(Creation(terms(kind), total), "id", "app", NOW)
+    made = changes.create(Creation(terms(kind), total), "id", "app", "", NOW)
     assert made.units == units
     assert made.created_at == NOW
     assert made.paid_count == 0
@@ -88,7 +88,7 @@ def test_each_kind_has_its_units(kind: Kind, total: int | None, units: Units | N
 @pytest.mark.parametrize(("kind", "total"), [(Kind.LIMIT, None), (Kind.ONCE, 1), (Kind.NEVER, 5)])
 def test_only_the_limit_kind_takes_total_units(kind: Kind, total: int | None) -> None:
     with pytest.raises(InvalidBody) as refusal:
-        changes.create(Creation(terms(kind), total), "id", "app", NOW)
+        changes.create(Creation(terms(kind), total), "id", "app", "", NOW)
     assert [one.field for one in refusal.value.info] == ["totalUnits"]
 
 
