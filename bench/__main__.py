@@ -31,7 +31,13 @@ both, and beside neighbours, where the product keeps to that of a chat. Commits 
 
 
 async def _measure(names: list[str]) -> list[Row]:
-    return [row for name in names for row in await FIGURES[name]()]
+    """Measure figures one after the other; print each at once, for a later one may fail."""
+    rows: list[Row] = []
+    for name in names:
+        measured = await FIGURES[name]()
+        print(written(measured), flush=True)
+        rows += measured
+    return rows
 
 
 def main() -> None:
@@ -49,7 +55,6 @@ def main() -> None:
     wrk.install()
     every = [name for name in FIGURES if name != "growth" or growth.KEPT.exists()]
     rows = uvloop.run(_measure(asked or every))
-    print(written(rows))
     print(NOTE)
     if not asked:
         page = with_section(report(rows, NOTE), section_of(REPORT.read_text("utf-8")))

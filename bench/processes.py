@@ -34,6 +34,18 @@ NO_LIMITS = {
 YARDSTICK = "httptools"
 """The parser of the bare server, which is as fast as uvicorn gets. The product uses h11."""
 
+HIDDEN = """\
+import sys
+
+class Hidden:
+    def find_spec(name, path=None, target=None):
+        if name in {names}:
+            raise ModuleNotFoundError(f"only the tests install {{name}}", name=name)
+
+sys.meta_path.insert(0, Hidden)
+"""
+"""Hides packages from a process; None in `sys.modules` would break libraries that look there."""
+
 PATIENCE = 30.0
 LOOK_AGAIN = 0.002
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -52,8 +64,8 @@ class Place:
 
     async def start(self, *arguments: str, **more: Any) -> Process:
         """Run Python there, with nobody's settings but these."""
-        missing = [f"sys.modules[{name!r}] = None" for name in _only_the_tests()]
-        (Path(self.folder) / "sitecustomize.py").write_text("\n".join(["import sys", *missing]))
+        hidden = HIDDEN.format(names=sorted(_only_the_tests()))
+        (Path(self.folder) / "sitecustomize.py").write_text(hidden)
         paths = os.pathsep.join([self.folder, str(ROOT)])
         env = {"PATH": os.environ["PATH"], "PYTHONPATH": paths, **self.settings}
         with self.log.open("ab") if self.log else nullcontext() as log:
