@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from bot import config
-from bot.chat.store import personal_data
+from bot.app.maintenance import exports
 from bot.cli import console
 from bot.core import clock, errors
-from bot.core.database import database, opening, urls
+from bot.core.database import opening, urls
 from bot.core.ops import audit as ops_audit
-from bot.interface import fields
-from bot.service import exports
 from bot.service.requests import app_rows
 
 if TYPE_CHECKING:
@@ -32,13 +30,19 @@ AUDIT_SHOWN = 100
 AUDIT_COLUMNS = ("time", "who", "what", "subject", "details")
 
 EXPORTED = ("payments", "requests", "sellers", "receipts")
-WITH_PAYERS = ("payments", "receipts")
-"""Exports that contain payers' personal data."""
 
 STILL_ELSEWHERE = (
     "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
     " sent can't be called back."
 )
+
+ALWAYS_REPORTED = ("payments", "checkouts", "told", "messages", "recipients")
+
+FOUND = {
+    "recipients": "Found {} entries as a recipient of emails about payments.",
+    "sellers": "Found {} places that show who the seller is or where their money goes.",
+    "kept": "Found {} receipts kept in Telegram.",
+}
 
 ROWS_LEFT = "{} rows with such data came meanwhile: run the same command again"
 
@@ -140,74 +144,23 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
         )
     if what == "sellers" and options["request_id"]:
         raise errors.BotError("export sellers: --request is for payments and requests")
-    payers = options.pop("payers")
-    wanted = exports.ExportFilter(clock.now(), **options)
+    wanted = exports.ExportFilter(clock.now(), url=settings.url, **options)
+    is_elsewhere = what == "payments" and settings.payments_url
+    kind = exports.EXPORTS[exports.RECORDED_PAYMENTS if is_elsewhere else what]
     table = console.Csv(for_people=output is not None) if form == "csv" else console.JsonLines()
     database = opening.open_for_command(settings.database_url)  # an export must not create one
-    details = {"payers": payers and what in WITH_PAYERS}
+    details = {"payers": wanted.payers and kind.has_payers}
     try:
         database.run(
             lambda tx: ops_audit.record(
                 tx, ops_audit.operator(), "data.exported", what, clock.now(), details
             )
         )
-        if what == "receipts":
-            found = _receipts(database, wanted, payers=payers)
-        elif what == "sellers":
-            found = _sellers(database, wanted, settings.url)
-        elif settings.payments_url:
-            found = _recorded_payments(database, wanted, payers=payers)
-        else:
-            found = _records(database, what, wanted, payers=payers)
+        found = exports.read(database, kind, wanted)
         with _open_output(output) as file:
             asyncio.run(_write(found, table, file))
     finally:
         database.close()
-
-
-async def _records(
-    db: database.Database, what: str, wanted: exports.ExportFilter, *, payers: bool
-) -> AsyncIterator[dict[str, Any]]:
-    if what == "requests":
-        async for row in exports.read_requests(db, wanted):
-            yield exports.request_record(row)
-        return
-    returned = await personal_data.paid_back(db)
-    async for row in exports.read_payments(db, wanted):
-        mark = returned.get((row["request_id"], row["id"]))
-        record = exports.payment_record(row, payers=payers)
-        # The chat marks a payment as paid back before it notifies the service.
-        of_chat = personal_data.payback_fields(mark, fields.iso, payers=payers)
-        yield record if record["paidBackAt"] else record | of_chat
-
-
-async def _sellers(
-    db: database.Database, wanted: exports.ExportFilter, url: str
-) -> AsyncIterator[dict[str, Any]]:
-    from bot.chat.cards import image_route  # noqa: PLC0415 - other exports start without it
-
-    async for row in personal_data.exported_sellers(db, wanted.since, wanted.until):
-        yield personal_data.seller_record(
-            row, fields.iso(row["created_at"]), f"{url}{image_route.PATH}"
-        )
-
-
-async def _receipts(
-    db: database.Database, wanted: exports.ExportFilter, *, payers: bool
-) -> AsyncIterator[dict[str, Any]]:
-    async for row in personal_data.exported_receipts(
-        db, wanted.since, wanted.until, wanted.request_id
-    ):
-        yield personal_data.kept_record(row, fields.iso, payers=payers)
-
-
-async def _recorded_payments(
-    db: database.Database, wanted: exports.ExportFilter, *, payers: bool
-) -> AsyncIterator[dict[str, Any]]:
-    async for row in personal_data.exported_payments(
-        db, wanted.since, wanted.until, wanted.request_id
-    ):
-        yield personal_data.export_record(row, fields.iso, payers=payers)
 
 
 async def _write(
@@ -297,7 +250,7 @@ def erase(
         _announce(found)
         if found.rows:
             console.confirm("Erase it for good?", yes=yes)
-        erased = asyncio.run(payer_erasure.erase(database, scope, found, clock.now()))
+        erased = asyncio.run(payer_erasure.erase(database, found, clock.now()))
         left = asyncio.run(payer_erasure.survey(database, scope)).rows
     finally:
         database.close()
@@ -311,20 +264,14 @@ def _announce(found: payer_erasure.Found) -> None:
     if not found.rows:
         console.print_message("No data of them is stored.")
         return
+    counts = found.counts
     console.print_message(
-        f"Found payer data in {found.payments} payments, {found.checkouts} checkouts and"
-        f" {found.recorded} payments recorded by the chat."
+        f"Found payer data in {counts['payments']} payments, {counts['checkouts']} checkouts and"
+        f" {counts['told']} payments recorded by the chat."
     )
-    if found.recipients:
-        console.print_message(
-            f"Found {found.recipients} entries as a recipient of emails about payments."
-        )
-    if found.sellers:
-        console.print_message(
-            f"Found {found.sellers} places that show who the seller is or where their money goes."
-        )
-    if found.kept:
-        console.print_message(f"Found {found.kept} receipts kept in Telegram.")
+    for name, text in FOUND.items():
+        if counts[name]:
+            console.print_message(text.format(counts[name]))
 
 
 def _compact(url: str, tables: tuple[str, ...]) -> bool:
@@ -347,15 +294,9 @@ def _report(
     *,
     as_json: bool,
 ) -> None:
-    facts = {
-        "payments": found.payments,
-        "checkouts": found.checkouts,
-        "told": found.recorded,
-        "messages": erased.messages,
-        "recipients": found.recipients,
-    }
-    facts |= {"sellers": found.sellers} if found.sellers else {}
-    facts |= {"kept": found.kept} if found.kept else {}
+    counts = {"messages": erased.messages, **found.counts}
+    facts = {name: counts.get(name, 0) for name in ALWAYS_REPORTED}
+    facts |= {name: counts[name] for name in ("sellers", "kept") if name in counts}
     if as_json:
         click.echo(console.json_line({**facts, **rest}))
         return

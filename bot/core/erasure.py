@@ -1,7 +1,6 @@
-"""Erase personal data from tables, batch by batch, while the bot is using them.
+"""Personal data in texts: find the values that name a person, and redact them.
 
-The service and the chat describe their tables that hold personal data. Rows are read without
-blocking the writer, and changed rows are written in small transactions, so no payment waits long.
+Where the data is stored is listed in app/maintenance/personal_data.py.
 """
 
 from __future__ import annotations
@@ -11,27 +10,11 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from bot.core.database import database
 from bot.core.text import contacts, links
-
-BATCH = 500
-"""Rows read at a time."""
-
-CHANGES = 50
-"""The most rows changed in one transaction: payments may wait for their locks."""
 
 MAX_CONDITIONS = 20
 """The most people that SQL filters by. With more people, the conditions cost more than they save,
@@ -85,6 +68,11 @@ class Scope:
     ids: frozenset[str] = frozenset()
     """Ids of payments and checkouts whose data is erased even if it names none of the people,
     because a name or a message alone doesn't identify a payer."""
+
+    @property
+    def is_limited(self) -> bool:
+        """True if only payments and their receipts are meant, so no profile and no account."""
+        return self.before is not None or self.request_id is not None
 
     def covers(
         self, request_id: str | None, at: int, data: object, ids: Iterable[str] = ()
@@ -145,140 +133,33 @@ class ErasedValues:
         return at < len(self.whole) and self.whole[at].startswith(beginning)
 
 
-@dataclass(frozen=True, slots=True)
-class PersonalTable:
-    """A table with personal data, and how its rows are erased."""
-
-    table: str
-    keys: tuple[str, ...]
-    """The columns that identify a row."""
-    columns: tuple[str, ...]
-    """The other columns that `change` reads."""
-    change: Callable[[database.Row], dict[str, object] | None]
-    """Returns the new values of a row; None leaves the row as it is."""
-    where: str = "1 = 1"
-    """Selects the rows to read."""
-    also: Callable[[database.Transaction, database.Row], None] | None = None
-    """Changes other tables for a row, in the same transaction."""
-    given: Mapping[str, str] = field(default_factory=dict)
-    """The parameters of `where`."""
-
-    @property
-    def select(self) -> str:
-        """Return the beginning of a statement that reads rows."""
-        names = ", ".join((*self.keys, *self.columns))
-        return f"SELECT {names} FROM {self.table} WHERE {self.where}"  # noqa: S608 - our own names
-
-    def page(
-        self, tx: database.Transaction, last: Mapping[str, object] | None
-    ) -> list[database.Row]:
-        """Return the next rows after `last`, in the order of their keys."""
-        names = ", ".join(self.keys)
-        given: dict[str, object] = {**self.given}
-        after = ""
-        if last is not None:
-            after = f" AND ({names}) > ({', '.join(f':{name}' for name in self.keys)})"
-            given |= {name: last[name] for name in self.keys}
-        sql = f"{self.select}{after} ORDER BY {names} LIMIT {BATCH}"
-        return tx.query(sql, **given)
-
-    def apply(self, tx: database.Transaction, found: database.Row) -> int:
-        """Change a row as it is now; return the number of rows changed."""
-        given = {name: found[name] for name in self.keys}
-        which = " AND ".join(f"{name} = :{name}" for name in self.keys)
-        tx.lock(f"SELECT {self.keys[0]} FROM {self.table} WHERE {which} FOR NO KEY UPDATE", **given)  # noqa: S608 - as above
-        row = tx.one(f"{self.select} AND {which}", **given, **self.given)
-        changes = self.change(row) if row else None
-        if row is None or changes is None:
-            return 0
-        if self.also is not None:
-            self.also(tx, row)
-        new = ", ".join(f"{name} = :new_{name}" for name in changes)
-        values = {f"new_{name}": value for name, value in changes.items()}
-        return tx.execute(f"UPDATE {self.table} SET {new} WHERE {which}", **given, **values)  # noqa: S608 - as above
+NO_VALUES = ErasedValues.of(())
 
 
-def mentions(
-    table: str, keys: tuple[str, ...], time: str, lost: Mapping[str, ErasedValues], scope: Scope
-) -> PersonalTable:
-    """Return a table whose rows mention people; each column in `lost` loses its values.
+def condition(scope: Scope, text: str, id_columns: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Return an SQL condition for rows that `scope` may cover, and its parameters.
 
-    `time` is the column with the time of the row (epoch ms). Only rows in the `scope` change.
+    `text` is an SQL expression for everything that people entered in a row; `id_columns` may hold
+    one of `scope.ids`. All rows are chosen if there are too many people, or if SQL might miss one:
+    phone numbers are stored in any notation.
     """
-
-    def change(row: database.Row) -> dict[str, object] | None:
-        redacted = {name: redact(row[name], gone) for name, gone in lost.items()}
-        is_same = all(redacted[name] == row[name] for name in lost)
-        return None if is_same or not scope.includes(row["request_id"], row[time]) else redacted
-
-    columns = tuple(name for name in ("request_id", time, *lost) if name not in keys)
-    where = f"COALESCE({', '.join(lost)}) IS NOT NULL"
-    return PersonalTable(table, keys, columns, change, where)
-
-
-def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
-    """Return a condition for rows whose JSON names one of `people`, and its parameters.
-
-    The condition is true for all rows if there are too many people, or if SQL might miss one.
-    """
-    if not people or len(people) > MAX_CONDITIONS or not all(map(PLAIN.fullmatch, people)):
+    people = scope.people
+    if people is None or len(people) > MAX_CONDITIONS:
         return "1 = 1", {}
-    given = {}
+    if any(name.isdecimal() or not PLAIN.fullmatch(name) for name in people):
+        return "1 = 1", {}
+    chosen, given = ["1 = 0"], {}
     for number, name in enumerate(sorted(people)):
         escaped = re.sub("[!%_]", r"!\g<0>", name)
         given[f"like{number}"] = f"%{escaped}%"
-    anyone = " OR ".join(f"LOWER({column}) LIKE :{name} ESCAPE '!'" for name in given)
-    return f"({anyone})", given
+        chosen.append(f"LOWER({text}) LIKE :like{number} ESCAPE '!'")
+    for number, one in enumerate(sorted(scope.ids)):
+        given[f"id{number}"] = one
+        chosen += [f"{column} = :id{number}" for column in id_columns]
+    return f"({' OR '.join(chosen)})", given
 
 
-def concerns(scope: Scope, text: str, id_columns: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return a condition for rows that `scope` may cover, and its parameters.
-
-    `text` is an SQL expression for the text that people entered; `id_columns` may hold one of
-    `scope.ids`.
-    """
-    named, given = mentions_any(text, scope.people)
-    if not scope.ids or scope.people is None:
-        return named, given
-    ids = {f"number{place}": one for place, one in enumerate(sorted(scope.ids))}
-    listed = ", ".join(f":{name}" for name in ids)
-    either = [named] if scope.people else []
-    either += [f"{column} IN ({listed})" for column in id_columns]
-    return f"({' OR '.join(either)})", given | ids
-
-
-# Erasing, and finding values in texts.
-
-
-async def erase_rows(db: database.Database, table: PersonalTable) -> int:
-    """Change the rows of a table; return the number of rows changed."""
-    number, last = 0, None
-    while page := await _page(db, table, last):
-        found = [row for row in page if table.change(row) is not None]
-        for start in range(0, len(found), CHANGES):
-            some = found[start : start + CHANGES]
-            number += await db.bulk(partial(_apply, table=table, rows=some))
-        last = page[-1]
-    return number
-
-
-def _apply(tx: database.Transaction, table: PersonalTable, rows: list[database.Row]) -> int:
-    return sum(table.apply(tx, row) for row in rows)
-
-
-async def stream_rows(db: database.Database, table: PersonalTable) -> AsyncIterator[database.Row]:
-    """Yield the rows of a table, read in batches."""
-    last = None
-    while page := await _page(db, table, last):
-        for row in page:
-            yield row
-        last = page[-1]
-
-
-async def _page(
-    db: database.Database, table: PersonalTable, last: database.Row | None
-) -> list[database.Row]:
-    return await db.read(lambda tx: table.page(tx, last))
+# Finding values in texts.
 
 
 def match_key(text: str) -> str:

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.app.maintenance import exports
+from bot.app.maintenance.exports import ExportFilter
 from bot.chat.store import payment_rows, seller_rows
 from bot.chat.store.payment_rows import Payment
 from bot.cli.console import Csv, JsonLines
@@ -29,8 +31,6 @@ from bot.core.database.database import Transaction
 from bot.core.database.opening import open_database
 from bot.core.money import amounts
 from bot.interface.parts import PayerWords
-from bot.service import exports
-from bot.service.exports import ExportFilter
 from tests.support import databases
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
 from tests.support.command_line import DATABASE, run_bot
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 
 CURRENCIES = {"USD": 2, "JPY": 0, "BSV": 8, "KWD": 3}
+REQUESTS = exports.EXPORTS["requests"]
 PAYMENTS = 2_500
 """More than two pages."""
 
@@ -301,9 +302,7 @@ async def test_units_are_those_of_the_interface(database_url: str) -> None:
         for seconds, reserved in ((0, 1), (901, None)):
             shop.clock.advance(seconds)
             wanted = ExportFilter(shop.clock())
-            found = [
-                exports.request_record(row) async for row in exports.read_requests(shop.db, wanted)
-            ]
+            found = [one async for one in exports.read(shop.db, REQUESTS, wanted)]
             assert [one["reservedUnits"] for one in found if one["totalUnits"]] == [reserved]
             for one in found:
                 answer = await shop.get(one["paymentRequestId"])
@@ -371,7 +370,7 @@ async def test_memory_does_not_grow_with_the_number_of_payments(commands_url: st
             db.run(partial(grow, times=times))
             tracemalloc.start()
             number = 0
-            async for _ in exports.read_payments(db, ExportFilter(NOON)):
+            async for _ in exports.read(db, exports.EXPORTS["payments"], ExportFilter(NOON)):
                 number += 1
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
@@ -422,8 +421,6 @@ async def test_a_request_is_exported_with_the_name_of_its_seller(database_url: s
         await shop.create(seller={"name": "Anna's Bakery"})
         await shop.create()
         wanted = ExportFilter(shop.clock())
-        found = [
-            exports.request_record(row) async for row in exports.read_requests(shop.db, wanted)
-        ]
+        found = [one async for one in exports.read(shop.db, REQUESTS, wanted)]
     assert {[*one][-1] for one in found} == {"seller"}
     assert {one["seller"] for one in found} == {None, "Anna's Bakery"}

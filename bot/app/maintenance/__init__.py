@@ -1,1 +1,1 @@
-"""Operator commands on the database: backups, restores, moves, dead letters, erasure."""
+"""Operator commands on the database: backups, restores, moves, dead letters, erasure, exports."""

@@ -1,71 +1,59 @@
-"""Erasure of payers' data from the service and the chat."""
+"""Erase personal data while the bot is using the database.
+
+Rows are read without blocking the writer, and changed in small transactions, so no payment waits
+long. The tables are listed in personal_data.py.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
-from bot.chat.model import drafts, queues, receipt
-from bot.chat.store import personal_data, seller_rows
-from bot.core import erasure, errors
-from bot.core.database import database
+from bot.app.maintenance import personal_data
+from bot.chat.model import queues
+from bot.core import erasure, errors, stored_json
+from bot.core.database import database, tables
 from bot.core.ops import audit
-from bot.service.personal_data import (
-    checkouts_table,
-    data_of,
-    find_profiles,
-    find_recipients,
-    forget_profiles,
-    forget_recipient,
-    is_request,
-    mentions_tables,
-    numbers_of,
-    payments_table,
-    profile_batches,
-    values_of_payer,
-)
+from bot.core.outbox import queries
 
-TOUCHED = (
-    *("payments", "checkouts", "deliveries", "delivery_attempts", "recipients", "outbox", "lanes"),
-    *("payment_requests", "apps", "payout_accounts", "audit"),
-    *("received_payments", "sellers", "seller_accounts", "listings", "posts", "kept_receipts"),
-    "sent_alerts",
-)
+TOUCHED = tuple({*personal_data.CHANGED_WITH_THEM, *(one.name for one in personal_data.TABLES)})
 """Tables in which `erase` changes or deletes rows."""
 
-QUEUES = queues.make_queues(None, None, None)
-"""The chat's queues, for the jobs that remove an erased profile from its links and cards."""
+ALWAYS_COUNTED = ("payments", "checkouts", "told")
+SOMETIMES_COUNTED = ("recipients", "sellers", "kept")
+"""Counts that are recorded if there are any."""
+
+PAYMENT = """
+    SELECT user_data, checkout_id FROM payments WHERE id = :id
+    UNION ALL SELECT body, NULL FROM received_payments WHERE transaction_id = :id
+"""
+REQUEST = """
+    SELECT id FROM payment_requests WHERE id = :id
+    UNION ALL SELECT id FROM listings WHERE request_id = :id
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The data to erase: the counts of rows, the values, which are never printed, and the payments.
+    """The data to erase."""
 
-    * `addresses`: addresses and phone numbers that identify a payer. Nothing typed as a name, in a
-      message or in a note counts, because dates look like phone numbers.
-    * `recorded`: payments in the chat.
-    * `recipients`: addresses that get emails about payments.
-    * `sellers`: requests, applications and sellers in the chat that have a profile.
-    * `kept`: receipts that payers keep in Telegram.
-    """
+    search: personal_data.Search
 
-    payments: int
-    checkouts: int
-    recorded: int
+    counts: Counter[str]
+    """Rows by what they are."""
+
     values: frozenset[str]
+    """What payers entered; it is never printed."""
+
     addresses: frozenset[str]
-    paid: frozenset[receipt.ReceiptKey] = frozenset()
-    recipients: int = 0
-    sellers: int = 0
-    kept: int = 0
+    """The addresses and phone numbers among what payers were asked for."""
 
     @property
     def rows(self) -> int:
         """Return the total number of rows."""
-        of_payments = self.payments + self.checkouts + self.recorded
-        return of_payments + self.recipients + self.sellers + self.kept
+        return self.counts.total()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,164 +77,154 @@ def parse_scope(
         raise errors.BotError(
             "say whose data to erase: WHO, --before or --request; see erase --help"
         )
-    if request_id is not None:
-        in_chat = personal_data.link_id_of(tx, request_id) is not None
-        if not in_chat and not is_request(tx, request_id):
-            raise errors.BotError("--request: there is no payment request with this id")
-    given = {word: _given_with(tx, word) for word in who}
-    sellers = frozenset(_person(tx, word) for word, data in given.items() if data is None)
-    named = {word: data for word, data in given.items() if data is not None}
-    people = sellers.union(*named.values())
-    numbers = frozenset[str]().union(*(numbers_of(tx, word) for word in named))
-    return erasure.Scope(people if who else None, before, request_id, sellers, numbers)
-
-
-async def survey(db: database.Database, scope: erasure.Scope) -> Found:
-    """Count the data of `scope`; change nothing."""
-    values: set[str] = set()
-    given: set[str] = {*(scope.people or ())}
-    rows: set[tuple[str, ...]] = set()
-    paid: set[receipt.ReceiptKey] = set()
-    for place in _places(scope):
-        async for row in _changing(db, place):
-            rows.add(_key(place, row))
-            values.update(erasure.find_texts(_data(row)))
-            given.update(erasure.find_texts(_data(row)[0]))
-            if place.table != "checkouts":
-                paid.add(receipt.ReceiptKey(row["request_id"], row[place.keys[-1]]))
-    recipients = await db.read(lambda tx: find_recipients(tx, scope))
-    values.update(row["address"] for row in recipients)
-    given.update(row["address"] for row in recipients)
-    addresses = frozenset(filter(erasure.is_address, given))
-    for place in _mentions(scope, addresses, addresses) if addresses else ():
-        rows |= {_key(place, row) async for row in _changing(db, place)}
-    numbers = Counter(table for table, *_ in rows)
-    return Found(
-        payments=numbers["payments"],
-        checkouts=numbers["checkouts"],
-        recorded=numbers["received_payments"],
-        values=frozenset(values),
-        addresses=addresses,
-        paid=frozenset(paid),
-        recipients=len(recipients),
-        sellers=len(await db.read(lambda tx: _profiles(tx, scope))),
-        kept=len(await db.read(lambda tx: personal_data.kept_receipts(tx, scope, paid))),
-    )
-
-
-async def erase(db: database.Database, scope: erasure.Scope, found: Found, now: int) -> Erased:
-    """Erase the data of `scope`, which `survey` found, and record the counts; `now` in epoch ms.
-
-    Data of the same people outside `scope` stays, in messages too.
-    """
-    chats = db.in_write_scope(queues.WRITE_SCOPE)
-    for one in await db.read(lambda tx: personal_data.kept_receipts(tx, scope, found.paid)):
-        await chats.transaction(partial(personal_data.forget_receipts, found=one, now=now))
-    for place in (payments_table(scope), checkouts_table(scope)):
-        await erasure.erase_rows(db, place)
-    await erasure.erase_rows(chats, personal_data.payments_to_erase(scope))
-    for it in await db.read(lambda tx: find_recipients(tx, scope)):
-        await db.transaction(partial(forget_recipient, recipient=it, now=now))
-    profiles = await db.read(lambda tx: find_profiles(tx, scope))
-    for some in profile_batches(profiles):
-        await db.transaction(partial(forget_profiles, found=some))
-    for seller_id in await db.read(lambda tx: personal_data.sellers_with_profile(tx, scope)):
-        await chats.transaction(
-            partial(
-                seller_rows.change_profile,
-                queues=QUEUES,
-                seller_id=seller_id,
-                profile=drafts.NO_PROFILE,
-                now=now,
-            )
-        )
-        await chats.transaction(partial(seller_rows.forget_accounts, seller_id=seller_id))
-    keys = {erasure.match_key(value) for value in found.values}
-    people = scope.people or frozenset()
-    values = {*found.values, *(people - keys)}
-    keys |= people
-    gone = keys - await _living(db, keys)
-    wanted = sorted(one for one in values if erasure.match_key(one) in gone)
-    request_id = scope.request_id
-    link = await db.read(lambda tx: personal_data.link_id_of(tx, request_id or ""))
-    values_gone = erasure.ErasedValues.of(wanted)
-    noted = found.addresses.union(one for one in wanted if not personal_data.is_buyer(one))
-    if noted:
-        *of_service, of_chat = _mentions(scope, found.addresses, noted)
-        for place in of_service:
-            await erasure.erase_rows(db, place)
-        await erasure.erase_rows(chats, of_chat)
-    await erasure.erase_rows(chats, personal_data.sent_alerts(scope, link, values_gone))
-    messages = await erasure.erase_rows(
-        chats, personal_data.messages_to_erase(scope, link, values_gone)
-    )
-    details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
-    details |= {"recipients": found.recipients} if found.recipients else {}
-    details |= {"sellers": found.sellers} if found.sellers else {}
-    details |= {"kept": found.kept} if found.kept else {}
-    subject = request_id or "payers"
-    await db.transaction(
-        lambda tx: audit.record(tx, audit.operator(), "payers.erased", subject, now, details)
-    )
-    return Erased(messages, tuple(wanted))
-
-
-def _places(scope: erasure.Scope) -> tuple[erasure.PersonalTable, ...]:
-    return payments_table(scope), checkouts_table(scope), personal_data.payments_to_erase(scope)
-
-
-def _mentions(
-    scope: erasure.Scope, addresses: frozenset[str], noted: frozenset[str]
-) -> tuple[erasure.PersonalTable, ...]:
-    """Return where others mention erased payers: `addresses` in texts, `noted` in notes."""
-    lost = scope, erasure.ErasedValues.of(addresses), erasure.ErasedValues.of(noted)
-    return *mentions_tables(*lost), personal_data.mentions(*lost)
-
-
-async def _changing(
-    db: database.Database, place: erasure.PersonalTable
-) -> AsyncIterator[database.Row]:
-    async for row in erasure.stream_rows(db, place):
-        if place.change(row) is not None:
-            yield row
-
-
-def _key(place: erasure.PersonalTable, row: database.Row) -> tuple[str, ...]:
-    return (place.table, *(row[name] for name in place.keys))
-
-
-def _profiles(tx: database.Transaction, scope: erasure.Scope) -> list[object]:
-    return [*find_profiles(tx, scope), *personal_data.sellers_with_profile(tx, scope)]
-
-
-def _given_with(tx: database.Transaction, word: str) -> frozenset[str] | None:
-    """Return the data that a payment's payer gave; None if no payment has this id."""
-    data = data_of(tx, word)
-    if data is None:
-        data = personal_data.payer_data(tx, word)
-    return None if data is None else frozenset(map(erasure.match_key, erasure.find_texts(data)))
+    if request_id is not None and not tx.query(REQUEST, id=request_id):
+        raise errors.BotError("--request: there is no payment request with this id")
+    sellers: set[str] = set()
+    payers: set[str] = set()
+    ids: set[str] = set()
+    for word in who:
+        payments = tx.query(PAYMENT, id=word)
+        if not payments:
+            sellers.add(_person(tx, word))
+        for row in payments:
+            ids.update(filter(None, (word, row["checkout_id"])))
+            data = stored_json.read(dict, row["user_data"])
+            payers.update(map(erasure.match_key, erasure.find_texts(data)))
+    people = frozenset(payers | sellers) if who else None
+    return erasure.Scope(people, before, request_id, frozenset(sellers), frozenset(ids))
 
 
 def _person(tx: database.Transaction, word: str) -> str:
     name = erasure.match_key(word)
-    is_known = erasure.is_address(word) or personal_data.is_buyer(name)
-    if not is_known and not _profiles(tx, erasure.Scope(sellers=frozenset({name}))):
-        raise errors.BotError(
-            f"{word}: is not an email address, paymail or phone number, and no payment has this id"
-            "; no seller has this contact either"
-        )
-    return name
+    if erasure.is_address(word) or personal_data.BUYER.fullmatch(name):
+        return name
+    if name and personal_data.is_seller(tx, name):
+        return name
+    raise errors.BotError(
+        f"{word}: is not an email address, paymail or phone number, and no payment has this id"
+        "; no seller has this contact either"
+    )
 
 
-async def _living(db: database.Database, keys: set[str]) -> set[str]:
-    """Return the keys that also occur in the remaining data."""
+async def survey(db: database.Database, scope: erasure.Scope) -> Found:
+    """Count the data of `scope`; change nothing."""
+    search = await db.read(lambda tx: personal_data.start_search(tx, scope))
+    rows: set[tuple[object, ...]] = set()
+    paid: set[tuple[str, str]] = set()
+    values: set[str] = set()
+    given: set[str] = {*(scope.people or ())}
+    for table in personal_data.tables_of_people(search):
+        async for row in _find(db, table, search):
+            rows.add(table.identity(row))
+            entered = table.entered(row)
+            values.update(erasure.find_texts(entered))
+            given.update(erasure.find_texts(entered[:1]))
+            if table.ids:
+                paid.add((row["request_id"], row[table.ids[0]]))
+    addresses = frozenset(filter(erasure.is_address, given))
+    named = erasure.ErasedValues.of(addresses)
+    search = replace(search, paid=frozenset(paid), addresses=named, noted=named)
+    for table in (personal_data.RECEIPTS, *(personal_data.MENTIONS if addresses else ())):
+        rows |= {table.identity(row) async for row in _find(db, table, search)}
+    counts = Counter(str(counted_as) for counted_as, *_ in rows)
+    return Found(search, counts, frozenset(values), addresses)
+
+
+async def erase(db: database.Database, found: Found, now: int) -> Erased:
+    """Erase the data that `survey` found, and record the counts; `now` in epoch ms.
+
+    Data of the same people outside the scope stays, in messages too.
+    """
+    search = replace(found.search, now=now)
+    for table in (personal_data.RECEIPTS, *personal_data.tables_of_people(search)):
+        await _erase_rows(db, table, search)
+    scope = search.scope
+    people = scope.people or frozenset()
+    keys = {erasure.match_key(value) for value in found.values}
+    values = {*found.values, *(people - keys)}
+    gone = (keys | people) - await _living(db, keys | people)
+    wanted = sorted(value for value in values if erasure.match_key(value) in gone)
+    noted = found.addresses.union(one for one in wanted if not personal_data.BUYER.fullmatch(one))
+    search = replace(
+        search, gone=erasure.ErasedValues.of(wanted), noted=erasure.ErasedValues.of(noted)
+    )
+    changed: Counter[str] = Counter()
+    for table in (*(personal_data.MENTIONS if noted else ()), *personal_data.MESSAGES):
+        changed[table.name] += await _erase_rows(db, table, search)
+    details = {name: found.counts[name] for name in ALWAYS_COUNTED}
+    details |= {name: found.counts[name] for name in SOMETIMES_COUNTED if found.counts[name]}
+    subject = scope.request_id or "payers"
+    await db.transaction(
+        lambda tx: audit.record(tx, audit.operator(), "payers.erased", subject, now, details)
+    )
+    return Erased(changed[queries.TABLE], tuple(wanted))
+
+
+async def _find(
+    db: database.Database, table: personal_data.PersonalTable, search: personal_data.Search
+) -> AsyncIterator[database.Row]:
+    """Yield the rows that erasing would change."""
+    async for page in _pages(db, table, search.scope):
+        for row in page:
+            if table.change(table, search, row) is not None:
+                yield row
+
+
+def _pages(
+    db: database.Database, table: personal_data.PersonalTable, scope: erasure.Scope
+) -> AsyncIterator[list[database.Row]]:
+    condition, given = table.condition(scope)
+    return tables.read_pages(db, f"{table.select} AND {condition}", table.keys, **given)
+
+
+async def _erase_rows(
+    db: database.Database, table: personal_data.PersonalTable, search: personal_data.Search
+) -> int:
+    """Change the rows of a table; return their number."""
+    number = 0
+    writer = db.in_write_scope(queues.WRITE_SCOPE) if table.in_chat else db
+    async for page in _pages(db, table, search.scope):
+        found = [row for row in page if table.change(table, search, row) is not None]
+        for start in range(0, len(found), table.at_once):
+            some = found[start : start + table.at_once]
+            number += await writer.bulk(partial(_change, table=table, search=search, rows=some))
+    return number
+
+
+def _change(
+    tx: database.Transaction,
+    table: personal_data.PersonalTable,
+    search: personal_data.Search,
+    rows: Iterable[database.Row],
+) -> int:
+    """Change rows as they are now; return their number."""
+    number = 0
+    which = " AND ".join(f"{key} = :{key}" for key in table.keys)
+    for found in rows:
+        given = {key: found[key] for key in table.keys}
+        if not table.is_deleted:
+            tx.lock(f"SELECT 1 FROM {table.name} WHERE {which} FOR NO KEY UPDATE", **given)  # noqa: S608 - our own names
+        row = tx.one(f"{table.select} AND {which}", **given)
+        changes = table.change(table, search, row) if row else None
+        if row is None or changes is None:
+            continue
+        if table.also is not None:
+            table.also(tx, row, changes, search)
+        new = ", ".join(f"{name} = :new_{name}" for name in changes)
+        values = {f"new_{name}": value for name, value in changes.items()}
+        sql = f"UPDATE {table.name} SET {new} WHERE {which}"  # noqa: S608 - our own names
+        if table.is_deleted:
+            sql, values = f"DELETE FROM {table.name} WHERE {which}", {}  # noqa: S608 - our own names
+        number += tx.execute(sql, **given, **values)
+    return number
+
+
+async def _living(db: database.Database, keys: frozenset[str] | set[str]) -> set[str]:
+    """Return the keys that also occur in the remaining data of payments."""
     found: set[str] = set()
-    for place in _places(erasure.Scope(frozenset(keys))):
-        async for row in erasure.stream_rows(db, place):
-            found |= keys.intersection(map(erasure.match_key, erasure.find_texts(_data(row))))
+    for table in personal_data.PAYERS:
+        async for page in _pages(db, table, erasure.Scope(frozenset(keys))):
+            for row in page:
+                texts = erasure.find_texts(table.entered(row))
+                found |= keys.intersection(map(erasure.match_key, texts))
     return found
-
-
-def _data(row: database.Row) -> list[object]:
-    """Return the entered data: first the data that the seller asked for, then words and notes."""
-    return values_of_payer(row) if "user_data" in row else personal_data.entered_by_payer(row)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from bot.chat.cards import card_text
 from bot.chat.model import payloads, queues, replies, request_spec
 from bot.chat.model import receipt as model_receipt
-from bot.chat.store import link_rows, personal_data, receipt_rows
+from bot.chat.store import link_rows, receipt_rows
 from bot.core.database import database
 from bot.core.money import amounts
 from bot.core.outbox import outbox, queue_policy
@@ -286,7 +286,7 @@ def telegram_file(
     None if the request was not made in this chat, or if Telegram doesn't have the file. Also None
     if `bought` is an earlier file of the request, because the file_id belongs to the latest.
     """
-    link_id = personal_data.link_id_of(tx, request_id)
+    link_id = link_rows.link_id_of(tx, request_id)
     link = link_rows.find_link(tx, link_id) if link_id else None
     goods = link.spec.goods if link else None
     if goods is None or goods.kind != request_spec.FILE or goods.telegram_id is None:

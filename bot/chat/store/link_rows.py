@@ -106,6 +106,12 @@ def link_by_token(tx: database.Transaction, token: str) -> PaymentLink | None:
     return read_link(row) if row else None
 
 
+def link_id_of(tx: database.Transaction, request_id: str) -> str | None:
+    """Return the id of a request's link, or None."""
+    row = tx.one("SELECT id FROM listings WHERE request_id = :id", id=request_id)
+    return str(row["id"]) if row else None
+
+
 def pending_names(tx: database.Transaction, seller_id: int) -> list[str]:
     """Return the names of up to 5 of a seller's requests that are being created, newest first."""
     rows = tx.query(

@@ -134,12 +134,6 @@ def remove(tx: database.Transaction, receipt_id: str, account_id: int) -> bool:
     return bool(tx.execute(sql, id=receipt_id, account=account_id))
 
 
-def erase(tx: database.Transaction, account_id: int) -> int:
-    """Delete all receipts that an account keeps; return their number."""
-    sql = "DELETE FROM kept_receipts WHERE account_id = :account"
-    return tx.execute(sql, account=account_id)
-
-
 def end_waits(tx: database.Transaction, request_id: str, served: int) -> list[KeptReceipt]:
     """Return the receipts that wait for units up to `served`, and end their waits."""
     return [_read(row) for row in tx.query(SERVED, request=request_id, served=served)]

@@ -6,13 +6,13 @@ Columns are always named: a `SELECT *` fails in a running replica once a migrati
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, fields
 from graphlib import TopologicalSorter
 from typing import Any
 
-from bot.core.database import sqlite
+from bot.core.database import database, sqlite
 
 BILLION = 1_000_000_000
 BILLIONS, REST = f"amount / {BILLION}", f"amount - amount / {BILLION} * {BILLION}"
@@ -100,3 +100,24 @@ def list_tables(version: int) -> frozenset[str]:
 def _names(conn: sqlite3.Connection) -> list[str]:
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
     return [str(name) for (name,) in conn.execute(sql)]
+
+
+PAGE = 500
+"""Rows of a page: the most that are in memory at once."""
+
+
+async def read_pages(
+    db: database.Database, select: str, keys: Mapping[str, object], **given: object
+) -> AsyncIterator[list[database.Row]]:
+    """Yield the rows of a SELECT with a WHERE, in the order of the columns `keys`, page by page.
+
+    Each page starts after the last row of the previous page. `keys` has a value for each column
+    that is smaller than all of its values.
+    """
+    columns, names = ", ".join(keys), [key.rpartition(".")[2] for key in keys]
+    after = ", ".join(f":last_{name}" for name in names)
+    sql = f"{select} AND ({columns}) > ({after}) ORDER BY {columns} LIMIT {PAGE}"
+    last = dict(zip(names, keys.values(), strict=True))
+    while rows := await db.query(sql, **given, **{f"last_{name}": last[name] for name in names}):
+        yield rows
+        last = rows[-1]

@@ -40,9 +40,6 @@ INSERT = (
     " VALUES (:id, :at, :actor, :action, :subject, :details)"
 )
 
-BLANK = "UPDATE audit SET details = '{}' WHERE id = :id"
-"""Erases the details of a line, which may concern a person; the rest of the line stays."""
-
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -113,12 +110,6 @@ def read(tx: database.Transaction, limit: int, subject: str | None = None) -> li
         limit=limit,
         **({} if subject is None else {"subject": subject}),
     )
-    return [Line(**{**row, "details": stored_json.read(dict, row["details"])}) for row in rows]
-
-
-def read_all(tx: database.Transaction, action: str) -> list[Line]:
-    """Return all lines whose action begins with `action`, oldest first; scans the whole log."""
-    rows = tx.query(f"{SELECT} WHERE action LIKE :action ORDER BY id", action=f"{action}%")
     return [Line(**{**row, "details": stored_json.read(dict, row["details"])}) for row in rows]
 
 

@@ -18,7 +18,7 @@ QUEUED = "(SELECT id, queue, lane, body, state, attempts, due_at, settled_at, no
 """Table expression of all queued messages, for joins by `id`; SQLite still uses the indexes."""
 
 TABLE = "outbox"
-"""Name of the table, for code that processes tables by name (core/erasure.py)."""
+"""Name of the table, for code that processes tables by name (app/maintenance/personal_data.py)."""
 
 WAITING, LEASED, DONE, DEAD, ENDED, JOINED = "waiting", "leased", "done", "dead", "ended", "joined"
 """States. A `joined` message is sent as part of another message."""

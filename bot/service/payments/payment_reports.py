@@ -5,7 +5,7 @@ Queues store them, so their types must be importable at run time. Times are epoc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
@@ -34,10 +34,6 @@ class PaymentReport:
     reserved_units: int | None = None
     oversold: bool = False
     quantity: int = 1
-
-    def without_payer(self) -> Self:
-        """Return the report without the payer's data."""
-        return replace(self, user_data={})
 
 
 def payment_facts(app_id: str, payment: request.Payment) -> dict[str, Any]:
@@ -120,10 +116,6 @@ class WebhookReport(PaymentReport):
     codes_waiting: int = 0
     """The number of sold units that are waiting for a code."""
 
-    def without_payer(self) -> Self:
-        """Return the report without the data and words of the payer."""
-        return replace(self, user_data={}, name=None, message=None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimReport:
@@ -169,10 +161,6 @@ class LetterReport(PaymentReport):
 
     codes_waiting: int = 0
     """The number of sold units that are waiting for a code."""
-
-    def without_payer(self) -> Self:
-        """Return the report without the data and words of the payer."""
-        return replace(self, user_data={}, name=None, message=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

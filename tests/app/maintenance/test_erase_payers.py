@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,12 +15,14 @@ from bot.chat.alerts import alert_text
 from bot.chat.model.jobs import EditRequest, ReplyTo
 from bot.chat.model.payloads import TextMessage
 from bot.chat.model.payment import PAID_BACK, PaymentKey
+from bot.chat.model.receipt import Receipt, ReceiptKey
 from bot.chat.payments.recording import RecorderInTransaction
-from bot.chat.store import message_rows, payment_marks
+from bot.chat.store import message_rows, payment_marks, receipt_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import payment_by_key
 from bot.chat.store.payment_rows import Payment
 from bot.chat.store.post_rows import MessagePlace
+from bot.chat.store.receipt_rows import ReceiptOwner
 from bot.core import erasure
 from bot.core.database.database import Database, Row, Transaction
 from bot.core.outbox import outbox
@@ -52,7 +55,7 @@ async def erase(
 ) -> Erased:
     """Erase as the command does, without the compaction of the file."""
     scope = db.run(lambda tx: payer_erasure.parse_scope(tx, who, before, request))
-    return await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), NOON)
+    return await payer_erasure.erase(db, await payer_erasure.survey(db, scope), NOON)
 
 
 def digits(data: dict[str, str]) -> dict[str, str]:
@@ -336,6 +339,22 @@ async def test_an_alert_of_that_request_is_sent_without_its_payer(chat: ChatHarn
     payers = {it.payments[0].link_id: it.payments[0].payer for it in chat.said}
     assert payers == {link.id: {}, other.id: anna}
     assert all(alert_text.alert_message(it).text for it in chat.said)
+
+
+async def test_a_receipt_that_was_kept_after_the_time_goes_with_its_payment(
+    chat: ChatHarness,
+) -> None:
+    """Of receipts alone, those kept since stay."""
+    link = chat.add_link(chat.add_person(), COFFEE, service_answer())
+    record_payment(chat, link, "t1", {"email": "anna@mail.example"})
+    chat.clock.advance(60)
+    before = chat.clock()
+    for account, transaction in ((7, "t1"), (8, "t2")):
+        key = ReceiptKey(link.request_id or "", transaction)
+        owner, receipt = ReceiptOwner(account, "en"), Receipt("Coffee", 500, "USD", "paid", "")
+        chat.db.run(partial(receipt_rows.keep, key=key, owner=owner, receipt=receipt, now=before))
+    await erase(chat.db, before=before)
+    assert [row["account_id"] for row in chat.rows("kept_receipts")] == [8]
 
 
 async def test_notes_on_paid_back_payments_lose_the_payer(chat: ChatHarness) -> None:

@@ -23,7 +23,7 @@ async def erase(
     db, now = post.service.db, post.service.clock()
     scope = db.run(lambda tx: payer_erasure.parse_scope(tx, who, before, request))
     found = await payer_erasure.survey(db, scope)
-    await payer_erasure.erase(db, scope, found, now)
+    await payer_erasure.erase(db, found, now)
 
 
 @pytest.mark.only(SQLITE, "a file")

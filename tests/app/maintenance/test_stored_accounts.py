@@ -19,8 +19,8 @@ async def erase(service: ServiceHarness, who: str) -> None:
     """Erase a person; nothing of them is found again."""
     scope = service.db.run(lambda tx: payer_erasure.parse_scope(tx, [who], None, None))
     found = await payer_erasure.survey(service.db, scope)
-    await payer_erasure.erase(service.db, scope, found, NOON)
-    assert found.sellers
+    await payer_erasure.erase(service.db, found, NOON)
+    assert found.counts["sellers"]
     assert (await payer_erasure.survey(service.db, scope)).rows == 0
 
 

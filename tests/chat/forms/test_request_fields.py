@@ -225,7 +225,6 @@ SPELLED = {
     "model/receipt.py": {"thanks"},
     # Whether a message has a picture; the column of a profile's; an error of Telegram's.
     "store/post_rows.py": {"picture"},
-    "store/personal_data.py": {"image"},
     "telegram/intake.py": {"description"},
 }
 """Where the name of a field may be spelled out beside `request_fields`, and why."""

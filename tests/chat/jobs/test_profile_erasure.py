@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.app.maintenance import payer_erasure
+from bot.app.maintenance import exports, payer_erasure
 from bot.app.maintenance.payer_erasure import Erased
 from bot.chat.model.drafts import NO_PROFILE, Profile
 from bot.chat.model.jobs import SendProfile
-from bot.chat.store import personal_data, seller_images, seller_rows
+from bot.chat.store import seller_images, seller_rows
 from bot.core.database.database import Transaction
 from bot.core.erasure import Scope
+from bot.interface import fields
 from tests.support.chat_harness import ChatHarness, service_answer
 from tests.support.payout_forms import IBAN, LIGHTNING, connecting
 
@@ -42,7 +44,7 @@ def profile(chat: ChatHarness, person: Person) -> Profile:
 async def erase(chat: ChatHarness, *who: str, before: int | None = None) -> Erased:
     scope = chat.db.run(lambda tx: payer_erasure.parse_scope(tx, who, before, None))
     found = await payer_erasure.survey(chat.db, scope)
-    done = await payer_erasure.erase(chat.db, scope, found, chat.clock())
+    done = await payer_erasure.erase(chat.db, found, chat.clock())
     assert (await payer_erasure.survey(chat.db, scope)).rows == 0
     return done
 
@@ -94,14 +96,14 @@ async def test_a_payers_erasure_leaves_other_sellers_alone(chat: ChatHarness) ->
 async def test_an_export_has_all_that_sellers_told(chat: ChatHarness) -> None:
     anna = save(chat, "Anna", "@anna_bakes")
     save(chat, "Ben")
-    found = [
-        personal_data.seller_record(row, "then", "https://bot.example/images")
-        async for row in personal_data.exported_sellers(chat.db, 0, chat.clock() + 1)
-    ]
+    wanted = exports.ExportFilter(
+        chat.clock() + 1, until=chat.clock() + 1, url="https://bot.example"
+    )
+    found = [it async for it in exports.read(chat.db, exports.EXPORTS["sellers"], wanted)]
     assert [record["name"] for record in found] == ["Anna", "Ben"]
     assert json.loads(json.dumps(found[0])) == {
         "telegramId": anna.id,
-        "createdAt": "then",
+        "createdAt": fields.iso(chat.clock()),
         "language": "en",
         "timeZone": None,
         "destination": None,
@@ -112,6 +114,5 @@ async def test_an_export_has_all_that_sellers_told(chat: ChatHarness) -> None:
         "accentColor": "red",
         "imageUrl": f"https://bot.example/images/{profile(chat, anna).image}",
     }
-    assert [
-        row async for row in personal_data.exported_sellers(chat.db, chat.clock() + 1, 2**62)
-    ] == []
+    later = replace(wanted, since=chat.clock() + 1, until=exports.FOREVER)
+    assert [it async for it in exports.read(chat.db, exports.EXPORTS["sellers"], later)] == []

@@ -7,9 +7,8 @@ from dataclasses import replace
 from bot.chat.cards.receipts import CODE, SENT, notify_owner, notify_waiting
 from bot.chat.model.payloads import BuyerNotice
 from bot.chat.model.receipt import DeliveredGoods, Receipt, ReceiptKey, Units
-from bot.chat.store import personal_data, receipt_rows
+from bot.chat.store import receipt_rows
 from bot.chat.store.receipt_rows import ReceiptOwner
-from bot.core.erasure import Scope
 from tests.support.chat_harness import REQUEST_ID, ChatHarness
 
 KEY = ReceiptKey(REQUEST_ID, "a" * 24)
@@ -57,24 +56,6 @@ def test_only_its_owner_removes_a_receipt(chat: ChatHarness) -> None:
     assert not chat.db.run(lambda tx: receipt_rows.remove(tx, row["id"], BOB.account_id))
     assert chat.db.run(lambda tx: receipt_rows.remove(tx, row["id"], ANN.account_id))
     assert keep(chat, BOB), "a removed receipt can be kept by anybody who has its address"
-
-
-def test_an_account_is_erased_alone(chat: ChatHarness) -> None:
-    keep(chat, ANN)
-    keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
-    assert chat.db.run(lambda tx: receipt_rows.erase(tx, ANN.account_id)) == 1
-    assert [row["account_id"] for row in chat.rows("kept_receipts")] == [BOB.account_id]
-
-
-def test_an_erasure_by_age_covers_a_receipt_that_was_kept_later_than_it_was_paid(
-    chat: ChatHarness,
-) -> None:
-    keep(chat, ANN)
-    keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
-    (first, _) = chat.rows("kept_receipts ORDER BY kept_at")
-    scope = Scope(before=first["kept_at"])
-    found = chat.db.run(lambda tx: personal_data.kept_receipts(tx, scope, {KEY}))
-    assert [row["transaction_id"] for row in found] == [KEY.transaction_id]
 
 
 def test_a_notice_goes_to_the_owner_alone_and_holds_nothing_of_the_receipt(

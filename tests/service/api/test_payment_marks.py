@@ -66,8 +66,8 @@ async def test_a_payment_is_marked_as_sent_with_a_note_and_a_repeat_changes_noth
     for body in repeats:
         assert await mark(service, path, **body) == first
     assert (await service.seller.get(path)).json() == first
-    lines = service.db.run(partial(audit.read_all, action="payment."))
-    assert [line.details for line in lines] == [
+    lines = service.db.run(partial(audit.read, limit=99))
+    assert [line.details for line in lines if line.action.startswith("payment.")] == [
         {"request": path.split("/")[3], "sent": True, "note": True}
     ]
 
@@ -199,5 +199,5 @@ async def test_what_is_marked_at_the_same_time_is_counted_once(service: ServiceH
         answers = await asyncio.gather(*calls)
         assert [answer.status_code for answer in answers] == [200] * 6
         assert await raised(service) == before - 500 * (body is not None)
-    lines = service.db.run(partial(audit.read_all, action="payment."))
-    assert len(lines) == 2
+    lines = service.db.run(partial(audit.read, limit=99))
+    assert sum(line.action.startswith("payment.") for line in lines) == 2

@@ -332,7 +332,7 @@ async def test_erased_payers_get_no_news_and_leave_no_address(post: ReceiptHarne
     await mark(post, path, sent={"note": "RR1"})
     db, now = post.service.db, post.service.clock()
     scope = db.run(lambda tx: payer_erasure.parse_scope(tx, [PAYER], None, None))
-    await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), now)
+    await payer_erasure.erase(db, await payer_erasure.survey(db, scope), now)
     assert await post.work() == 0
     assert [row["address"] for row in await post.rows()] == ["", ""]
     assert await mark(post, path, paidBack={}) is None

@@ -73,7 +73,7 @@ async def test_erasing_the_payer_erases_the_letter(post: ReceiptHarness) -> None
     await reject(post)
     db = post.service.db
     scope = db.run(lambda tx: payer_erasure.parse_scope(tx, [PAYER], None, None))
-    await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), NOON)
+    await payer_erasure.erase(db, await payer_erasure.survey(db, scope), NOON)
     (row,) = await post.rows()
     assert row["address"] == ""
     assert PAYER not in row["body"]
