@@ -224,9 +224,11 @@ class GuardedDialler:
         """Return at least one address."""
         literal = webhook_addresses.literal_address(host)
         found = [literal] if literal else await self._resolve(host, port)
-        if self._allow.permits_host(host):
+        if self._allow.permits_host(host, port):
             return found
-        permitted = [it for it in found if not webhook_addresses.is_forbidden(it, self._allow)]
+        permitted = [
+            it for it in found if not webhook_addresses.is_forbidden(it, port, self._allow)
+        ]
         if not permitted:
             listed = ", ".join(map(str, found))
             raise errors.ForbiddenAddress(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Self, TypeAlias
@@ -125,39 +125,54 @@ def _read_number(part: str) -> int | None:
         return None
 
 
+_WITH_PORT = re.compile(r"(\[.*\]|[^:]*):([0-9]{1,5})")
+"""An entry of an AllowList with a port; the addresses of IPv6 have brackets then."""
+
+_ALLOWED_FORMS = "wallet.local, wallet.local:5000, 10.0.0.7, [::1]:5000 or 10.0.0.0/8"
+
+
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """Private hosts and networks that webhooks may reach: the setting `WEBHOOK_ALLOW`."""
+    """Private hosts and networks that may be reached: `WEBHOOK_ALLOW` and `RAIL_ALLOW`."""
 
-    hosts: frozenset[str] = frozenset()
-    networks: tuple[Network, ...] = field(default=())
+    hosts: frozenset[tuple[str, int | None]] = frozenset()
+    """Names, each with its only permitted port, or None for every port."""
+
+    networks: tuple[tuple[Network, int | None], ...] = ()
+    """Networks, likewise."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse a comma-separated list: `receiver.local, 10.0.0.0/8, 127.0.0.1`.
+        """Parse a comma-separated list: `receiver.local, wallet.local:5000, [::1]:80, 10.0.0.0/8`.
 
         Raises ConfigProblem, which names the wrong entry.
         """
-        hosts: set[str] = set()
-        networks: list[Network] = []
+        hosts: set[tuple[str, int | None]] = set()
+        networks: list[tuple[Network, int | None]] = []
         for entry in filter(None, (part.strip() for part in text.split(","))):
-            network = _network(entry)
+            found = _WITH_PORT.fullmatch(entry)
+            name, port = (found[1], int(found[2])) if found else (entry, None)
+            network = _network(name)
+            if port is not None and not 1 <= port <= _MAX_PORT:
+                raise errors.ConfigProblem(f"{entry!r}: a port is a number from 1 to {_MAX_PORT}")
             if network is not None:
-                networks.append(network)
-            elif _is_host(_plain_host(entry)) and not _ends_in_number(entry):
-                hosts.add(_plain_host(entry))
+                networks.append((network, port))
+            elif _is_host(_plain_host(name)) and not _ends_in_number(name):
+                hosts.add((_plain_host(name), port))
             else:
                 raise errors.ConfigProblem(
-                    f"{entry!r} is neither a host nor an address nor a network"
+                    f"{entry!r} is neither a host nor an address nor a network, with or without a"
+                    f" port: write {_ALLOWED_FORMS}"
                 )
         return cls(frozenset(hosts), tuple(networks))
 
-    def permits_host(self, host: str) -> bool:
+    def permits_host(self, host: str, port: int) -> bool:
         """True if the list contains the name itself, whatever address it resolves to."""
-        return _plain_host(host) in self.hosts
+        plain = _plain_host(host)
+        return (plain, None) in self.hosts or (plain, port) in self.hosts
 
-    def permits_address(self, address: Address) -> bool:
-        return any(address in network for network in self.networks)
+    def permits_address(self, address: Address, port: int) -> bool:
+        return any(address in network and only in {None, port} for network, only in self.networks)
 
 
 def _network(entry: str) -> Network | None:
@@ -176,9 +191,9 @@ def _ends_in_number(host: str) -> bool:
     return _NUMBER.fullmatch(_plain_host(host).rpartition(".")[2]) is not None
 
 
-def is_forbidden(address: Address, allow: AllowList) -> bool:
-    """True if webhooks may not reach the address: it is neither public nor allowed."""
-    if allow.permits_address(address):
+def is_forbidden(address: Address, port: int, allow: AllowList) -> bool:
+    """True if the address may not be reached: it is neither public nor allowed at this port."""
+    if allow.permits_address(address, port):
         return False
     if isinstance(address, IPv4Address):
         return any(address in network for network in _FORBIDDEN_V4)
@@ -198,7 +213,8 @@ def check_url(url: str, allow: AllowList) -> str:
         raise errors.ForbiddenAddress("A webhook address carries no user name or password")
     if parsed.port is not None and not 1 <= parsed.port <= _MAX_PORT:
         raise errors.ForbiddenAddress(f"Port {parsed.port} is not one from 1 to {_MAX_PORT}")
-    _check_host(parsed.raw_host.decode("ascii"), allow)
+    port = parsed.port or _PORTS[parsed.scheme]
+    _check_host(parsed.raw_host.decode("ascii"), port, allow)
     return _one_spelling(parsed)
 
 
@@ -267,10 +283,10 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _check_host(host: str, allow: AllowList) -> None:
+def _check_host(host: str, port: int, allow: AllowList) -> None:
     address = literal_address(host)
     if address is not None:
-        if is_forbidden(address, allow):
+        if is_forbidden(address, port, allow):
             raise errors.ForbiddenAddress(
                 f"Webhooks may not go to {address}: it is not a public address"
             )
@@ -278,7 +294,7 @@ def _check_host(host: str, allow: AllowList) -> None:
     plain = _plain_host(host)
     if not _is_host(plain) or _ends_in_number(plain):
         raise errors.ForbiddenAddress("The webhook address has no valid host")
-    if f".{plain}".endswith(".localhost") and not allow.permits_host(plain):
+    if f".{plain}".endswith(".localhost") and not allow.permits_host(plain, port):
         raise errors.ForbiddenAddress(f"Webhooks may not go to {plain}: it is this machine")
 
 

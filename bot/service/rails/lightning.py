@@ -27,6 +27,7 @@ LONGEST_ADDRESS = 320  # characters
 _USER = re.compile(r"(?![.]+$)[a-z0-9._-]{1,64}(\+[a-z0-9._-]{1,64})?", re.ASCII)
 _HOST = re.compile(r"(?P<host>[^\s/?#@:\\\[\]]+|\[[0-9a-f:.]+\])(:(?P<port>[0-9]{1,5}))?")
 _SCHEME = re.compile(r"(lightning|lnurlp|mailto):(//)?")
+HTTP_PORT = 80
 _EXAMPLE = "It looks like an email address, such as maria@wallet.example."
 
 
@@ -243,7 +244,7 @@ class LightningAddressRail(wallet_http.HttpRail):
         payout_account.check_names(details, "address")
         typed = details.get("address")
         wanted = parse_address(typed if isinstance(typed, str) else "")
-        if wanted.port is not None and not self._http.permits(wanted.host):
+        if wanted.port is not None and not self._http.permits(wanted.host, wanted.port):
             raise address_refusal(
                 vocabulary.DetailError.ADDRESS_PORT,
                 "Leave the port out: a Lightning address has none.",
@@ -300,7 +301,7 @@ class LightningAddressRail(wallet_http.HttpRail):
         an error in its http answer is raised.
         """
         plain: errors.PeerError | None = None
-        if self._http.permits(wanted.host):
+        if self._http.permits(wanted.host, wanted.port or HTTP_PORT):
             url = wanted.url("http")
             try:
                 return url, await self._read(url, read_offer)

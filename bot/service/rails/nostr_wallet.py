@@ -114,16 +114,17 @@ def _read_relays(urls: list[str], allow: webhook_addresses.AllowList) -> tuple[s
 def _check_relay(url: str, allow: webhook_addresses.AllowList) -> None:
     scheme, _, rest = url.partition("://")
     scheme = scheme.lower()
+    plain = f"{_HTTP.get(scheme, scheme)}://{rest}"
     try:
-        host = webhook_addresses.check_url(f"{_HTTP.get(scheme, scheme)}://{rest}", allow)
+        host = webhook_addresses.check_url(plain, allow)
     except errors.ForbiddenAddress:
         raise BadConnection(
             vocabulary.DetailError.RELAY_PRIVATE,
             "This connection names a relay that can't be reached from here. "
             "Use a wallet whose relay has a public address that starts with wss://.",
         ) from None
-    address = webhook_addresses.literal_address(host)
-    listed = allow.permits_address(address) if address else allow.permits_host(host)
+    address, port = webhook_addresses.literal_address(host), webhook_addresses.endpoint(plain).port
+    listed = allow.permits_address(address, port) if address else allow.permits_host(host, port)
     if scheme != "wss" and not (scheme == "ws" and listed):
         raise BadConnection(
             vocabulary.DetailError.RELAY_PLAIN,

@@ -1,8 +1,9 @@
 """The HTTP client for wallets named by sellers, and shared code of their rails.
 
 A misbehaving wallet doesn't harm other wallets. Hosts in RAIL_ALLOW may be private and may use
-http; all other hosts must be public and use https. A wallet whose domain has moved may redirect
-twice, to addresses under the same rules; a call that carries a key is never redirected.
+http, at every port unless the entry has one; all other hosts must be public and use https. A wallet
+whose domain has moved may redirect twice, to addresses under the same rules; a call that carries a
+key is never redirected.
 """
 
 from __future__ import annotations
@@ -89,16 +90,17 @@ class WalletHttp:
         """Close the connections."""
         await self._http.close()
 
-    def permits(self, host: str) -> bool:
-        """True if the operator has allowed the host by name, whatever it resolves to."""
+    def permits(self, host: str, port: int) -> bool:
+        """True if the operator has allowed the host at this port, whatever it resolves to."""
         address = webhook_addresses.literal_address(host)
-        listed = address is not None and self._allow.permits_address(address)
-        return listed or self._allow.permits_host(host)
+        listed = address is not None and self._allow.permits_address(address, port)
+        return listed or self._allow.permits_host(host, port)
 
     def check(self, url: str) -> str:
         """Return the URL if it may be called. Raises ForbiddenAddress."""
         host = webhook_addresses.check_url(url, self._allow)
-        if not url.lower().startswith("https:") and not self.permits(host):
+        where = webhook_addresses.endpoint(url)
+        if where.scheme != "https" and not self.permits(host, where.port):
             raise errors.ForbiddenAddress(f"{host} is not called over plain http")
         return url
 

@@ -134,6 +134,20 @@ async def test_an_allowed_host_may_resolve_to_anything() -> None:
         assert len(receiver.heads) == 1
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+async def test_a_port_of_the_allow_list_is_enforced_when_dialled(host: str) -> None:
+    """Another program of the same host stays closed, also to a name that resolves to it."""
+    async with listening() as receiver, listening() as other:
+        allow = AllowList.parse(f"{host}:{receiver.port}")
+        url = f"http://{host}:{receiver.port}/"
+        assert (await get(GuardedTransport(allow), url)).text == "ok"
+        for name in (host, "pay.example"):
+            transport = GuardedTransport(allow, resolver=Names(["127.0.0.1"]))
+            with pytest.raises(ForbiddenAddress):
+                await get(transport, f"http://{name}:{other.port}/")
+        assert (len(receiver.heads), other.heads) == (1, [])
+
+
 async def test_redirects_are_not_followed() -> None:
     """A redirect is an answer; followed on purpose, its target is checked too."""
     async with listening() as receiver:

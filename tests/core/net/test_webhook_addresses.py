@@ -121,7 +121,7 @@ def test_each_address_has_one_meaning(address: IPv4Address) -> None:
     mapped = literal_address(spellings[4])
     assert isinstance(mapped, IPv6Address)
     assert mapped.ipv4_mapped == address
-    assert is_forbidden(mapped, NOBODY)
+    assert is_forbidden(mapped, 443, NOBODY)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_each_address_has_one_meaning(address: IPv4Address) -> None:
 )
 def test_addresses_that_are_not_public_are_forbidden(address: str) -> None:
     """Private, special, translated and tunnelled addresses are never dialled."""
-    assert is_forbidden(ip_address(address), NOBODY)
+    assert is_forbidden(ip_address(address), 443, NOBODY)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_addresses_that_are_not_public_are_forbidden(address: str) -> None:
 )
 def test_public_addresses_are_open(address: str) -> None:
     """The neighbours of every forbidden network are public and stay so."""
-    assert not is_forbidden(ip_address(address), NOBODY)
+    assert not is_forbidden(ip_address(address), 443, NOBODY)
 
 
 @given(st.ip_addresses())
@@ -216,7 +216,7 @@ def test_addresses_that_python_calls_private_are_forbidden(
     address: IPv4Address | IPv6Address,
 ) -> None:
     """The tables of the standard library call every permitted address global."""
-    if not is_forbidden(address, NOBODY):
+    if not is_forbidden(address, 443, NOBODY):
         assert not address.is_private
         assert not address.is_multicast
         assert not address.is_reserved
@@ -227,14 +227,47 @@ def test_the_allow_list_opens_what_it_names_and_nothing_else() -> None:
     allow = AllowList.parse(
         " receiver.Local , 10.0.0.0/8,127.0.0.1,fd00::/8,[::5], 192.168.1.5/24,, "
     )
-    assert allow.permits_host("RECEIVER.local.")
-    assert not allow.permits_host("sub.receiver.local")
-    assert not allow.permits_host("10.0.0.1")
+    assert allow.permits_host("RECEIVER.local.", 443)
+    assert not allow.permits_host("sub.receiver.local", 443)
+    assert not allow.permits_host("10.0.0.1", 443)
     for address in ("10.1.2.3", "127.0.0.1", "fd12::1", "::5", "192.168.1.77"):
-        assert allow.permits_address(ip_address(address))
-        assert not is_forbidden(ip_address(address), allow)
+        assert allow.permits_address(ip_address(address), 443)
+        assert not is_forbidden(ip_address(address), 443, allow)
     for address in ("127.0.0.2", "::ffff:127.0.0.1", "192.168.2.1", "fe80::1"):
-        assert is_forbidden(ip_address(address), allow)
+        assert is_forbidden(ip_address(address), 443, allow)
+
+
+@pytest.mark.parametrize(
+    ("entry", "open_urls", "shut_urls"),
+    [
+        ("Box.localhost:5000", ["http://box.localhost:5000/"], ["http://box.localhost/"]),
+        ("box.localhost:443", ["https://box.localhost/"], ["http://box.localhost/"]),
+        ("127.0.0.1:80", ["http://127.0.0.1/", "http://127.1:80/"], ["https://127.0.0.1/"]),
+        ("[::1]:5000", ["http://[::1]:5000/"], ["http://[::1]:5001/", "http://[::1]/"]),
+        ("10.0.0.0/8:5000", ["https://10.1.2.3:5000/"], ["https://10.1.2.3/"]),
+        (
+            "127.0.0.1:1, 127.0.0.1:65535",
+            ["http://127.0.0.1:1/", "http://127.0.0.1:65535/"],
+            ["http://127.0.0.1:2/"],
+        ),
+        ("127.0.0.1:1, 127.0.0.0/8", ["http://127.0.0.1:2/", "http://127.0.0.1/"], []),
+        ("::1:5000", ["http://[::1:5000]/"], ["http://[::1]:5000/"]),
+    ],
+)
+def test_an_entry_with_a_port_opens_that_port_alone(
+    entry: str, open_urls: list[str], shut_urls: list[str]
+) -> None:
+    """A port that the URL leaves out is that of its scheme; IPv6 addresses have brackets."""
+    allow = AllowList.parse(entry)
+    assert [url for url in open_urls if refusal(url, allow)] == []
+    assert [url for url in shut_urls if not refusal(url, allow)] == []
+
+
+@pytest.mark.parametrize("entry", ["host:0", "host:65536", "[::1]:99999"])
+def test_a_port_that_none_can_be_is_named(entry: str) -> None:
+    with pytest.raises(ConfigProblem, match="a port is a number from 1 to 65535") as caught:
+        AllowList.parse(entry)
+    assert repr(entry) in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", " ", ",", ", ,"])
@@ -249,8 +282,12 @@ def test_an_empty_allow_list_allows_nothing(text: str) -> None:
         "10.0.0.0/33",
         "300.1.1.1",
         "127.2",
-        "host:8080",
         "http://host",
+        "http://host:8080",
+        "host:",
+        "host:port",
+        "127.2:80",
+        "::1]:80",
         "a b",
         "*",
         "-x",

@@ -86,6 +86,15 @@ def test_an_allowed_host_may_be_reached_without_encryption(relay: str) -> None:
     assert parse(GOOD.replace(RELAY, relay)).relays == (relay,)
 
 
+def test_an_allowed_port_is_the_only_one_without_encryption() -> None:
+    allow = AllowList.parse("relay.local:7777, 127.0.0.1:7777")
+    for host in ("relay.local", "127.0.0.1"):
+        relay = f"ws://{host}:7777"
+        assert parse_connection(GOOD.replace(RELAY, relay), allow).relays == (relay,)
+        with pytest.raises(BadConnection):
+            parse_connection(GOOD.replace(RELAY, f"ws://{host}:80"), allow)
+
+
 def test_the_label_is_the_wallets_address_or_its_relay_and_our_public_key() -> None:
     assert parse(GOOD + "&lud16=ada@example.com").label == "ada@example.com"
     public = SecretKey(SECRET).public

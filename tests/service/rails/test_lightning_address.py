@@ -145,6 +145,14 @@ async def test_a_port_is_for_hosts_that_the_operator_allows(shop: Shop) -> None:
     assert "Leave the port out" in await shop.refusal("shop@wallet.example:8443")
 
 
+async def test_an_allowed_port_is_the_only_one_of_its_host(shop: Shop) -> None:
+    shop.rail = LightningAddressRail(AllowList.parse(shop.wallet.host), shop.clock)
+    assert (await shop.connect()).label == shop.wallet.address
+    assert "Leave the port out" in await shop.refusal("shop@127.0.0.1:9")
+    assert "it isn't a public address" in await shop.refusal("shop@127.0.0.1")
+    await shop.rail.close()
+
+
 @pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "localhost", "[::1]", "2130706434"])
 async def test_a_private_address_is_not_connected(shop: Shop, host: str) -> None:
     assert "it isn't a public address" in await shop.refusal(f"shop@{host}")

@@ -91,6 +91,16 @@ async def test_the_operator_may_allow_hosts_and_networks_with_http_and_ports(url
     await http.close()
 
 
+async def test_an_allowed_port_is_the_only_one_with_http() -> None:
+    http = WalletHttp(AllowList.parse("127.0.0.1:5055, pay.lan:443, pay.lan:80"))
+    for url in ("http://127.0.0.1:5055/", "http://pay.lan/", "https://pay.lan:9000/"):
+        assert http.check(url) == url
+    for url in ("http://127.0.0.1/", "https://127.0.0.1:5056/", "http://pay.lan:5055/"):
+        with pytest.raises(ForbiddenAddress):
+            http.check(url)
+    await http.close()
+
+
 async def test_an_answer_is_a_status_and_an_object(wallet: LnurlService, http: WalletHttp) -> None:
     wallet.answers["offer"] = text_answer('{"a": 1.50}', 404)
     found = await http.get(f"{wallet.url}/.well-known/lnurlp/shop")
