@@ -52,7 +52,7 @@ PAGE_STATES = (
 WAYS = ("sepa", "pix", "upi", "swiss", "lightning")
 REFUSALS = (
     *(errors.InvalidBody, errors.BodyTooLarge, errors.UnsupportedMediaType),
-    *(errors.RateLimited, errors.TooManyHolds, errors.MethodNotAllowed),
+    *(errors.RateLimited, errors.TooManyHolds, errors.MethodNotAllowed, errors.CrossSite),
 )
 REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 

@@ -19,6 +19,7 @@ BotError
 │   ├── InvalidBody            400 invalidBody
 │   ├── EmailUnavailable       400 emailUnavailable
 │   ├── Unauthorized           401 unauthorized
+│   ├── CrossSite              403 crossSite
 │   ├── NotFound               404 notFound
 │   │   └── NoSuchAddress          404 notFound
 │   ├── MethodNotAllowed       405 methodNotAllowed
@@ -205,6 +206,11 @@ class EmailUnavailable(Refused):
 class Unauthorized(Refused):
     code = "unauthorized"
     default = "The App-Id and App-Secret headers are missing or wrong."
+
+
+class CrossSite(Refused):
+    code = "crossSite"
+    default = "A page of another site posted this form."
 
 
 class NotFound(Refused):

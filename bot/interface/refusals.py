@@ -21,6 +21,7 @@ STATUS: dict[type[errors.Refused], int] = {
     errors.InvalidBody: 400,
     errors.EmailUnavailable: 400,
     errors.Unauthorized: 401,
+    errors.CrossSite: 403,
     errors.NotFound: 404,
     errors.NoSuchAddress: 404,
     errors.MethodNotAllowed: 405,

@@ -31,6 +31,7 @@ async def ask(request: Request, token: str, service: callers.PayerDep) -> Respon
 @router.post(f"{notification.CONFIRM_PATH}{{token}}")
 async def confirm(request: Request, token: str, service: callers.PayerDep) -> Response:
     """Confirm the address; a link works once."""
+    payer_form.refuse_other_sites(request)
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipients.confirm(tx, token, now))
     recipient = confirmed or await service.db.read(lambda tx: recipients.find_by_token(tx, token))
@@ -97,12 +98,17 @@ async def stop_receipts(
 
 
 async def _asked(request: Request) -> str:
-    """Return the pressed button, "" for mail programs, whose forms differ."""
+    """Return the pressed button, "" for mail programs, whose forms differ. Raises CrossSite.
+
+    A mail program that is a website posts from there, and presses no button.
+    """
     try:
-        form = await payer_form.read(request)
+        scope = (await payer_form.read(request)).get("scope", "")
     except errors.UnsupportedMediaType:
         return ""
-    return form.get("scope", "")
+    if scope:
+        payer_form.refuse_other_sites(request)
+    return scope
 
 
 def _confirming(request: Request, recipient: notification.Recipient | None, now: int) -> Response:

@@ -63,6 +63,7 @@ async def pay(
     request: Request, request_id: call_inputs.RowId, service: callers.PayerDep
 ) -> Response:
     """Accept the payer's form: pay, or answer with the page and the problems."""
+    payer_form.refuse_other_sites(request)
     posted = await payer_form.read_all(request)
     amounts, form = posted.pop("amount", []), payer_form.single(posted)
     now = service.now()
@@ -323,6 +324,7 @@ async def act(
     The unguessable address proves that the payer owns the checkout. If a button is pressed twice,
     or after the seller's answer, the page shows the outcome.
     """
+    payer_form.refuse_other_sites(request)
     action = (await payer_form.read(request)).get("action")
     if action == "claim":
         return await _claim(request, service, checkout)

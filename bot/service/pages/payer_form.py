@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 MAX_FIELDS = 20
 
 
+def refuse_other_sites(request: Request) -> None:
+    """Raise CrossSite if the browser says that a page of another site posts.
+
+    Old browsers and programs send no such header (w3.org/TR/fetch-metadata), and may post.
+    """
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        raise errors.CrossSite
+
+
 async def read(request: Request) -> dict[str, str]:
     """Return the fields of a posted form. Raises InvalidBody and the errors of `read_text`."""
     return single(await read_all(request))

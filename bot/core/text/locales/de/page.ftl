@@ -286,6 +286,7 @@ page-bodyTooLarge = Das ist zu viel Text
 page-unsupportedMediaType = Das Formular war nicht lesbar
 page-rateLimited = Einen Moment bitte
 page-methodNotAllowed = Das geht hier nicht
+page-crossSite = Das kam von einer anderen Website
 page-internal = Etwas ist schiefgegangen
 page-unavailable = Vorübergehend nicht verfügbar
 page-invalidBody-why = Es wurde nichts abgebucht. Bitte zurückgehen und noch einmal versuchen.
@@ -304,6 +305,7 @@ page-tooManyHolds-why =
        *[other] Aus Ihrem Netzwerk sind zu viele Zahlungen offen. Es wurde nichts abgebucht. Schließen Sie eine davon ab oder brechen Sie sie ab, oder versuchen Sie es in { NUMBER($minutes) } Minuten noch einmal.
     }
 page-methodNotAllowed-why = Bitte den Link noch einmal öffnen.
+page-crossSite-why = Eine andere Website hat dieses Formular abgeschickt. Deshalb ist nichts passiert, es wurde nichts abgebucht. Bitte öffnen Sie den Link selbst und versuchen Sie es dort noch einmal.
 page-internal-why = Der Fehler liegt bei uns und ist protokolliert. Bevor Sie noch einmal bezahlen, fragen Sie bitte den Verkäufer, ob die Zahlung angekommen ist.
 
 # What the pages store about payers.

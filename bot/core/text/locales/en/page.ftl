@@ -286,6 +286,7 @@ page-bodyTooLarge = That's too much text
 page-unsupportedMediaType = We couldn't read the form
 page-rateLimited = Please wait a moment
 page-methodNotAllowed = That doesn't work here
+page-crossSite = This came from another website
 page-internal = Something went wrong
 page-unavailable = Temporarily unavailable
 page-invalidBody-why = You haven't been charged. Please go back and try again.
@@ -304,6 +305,7 @@ page-tooManyHolds-why =
        *[other] Your network has too many unfinished payments. You haven't been charged. Finish or cancel one of them, or try again in { NUMBER($minutes) } minutes.
     }
 page-methodNotAllowed-why = Please open the link again.
+page-crossSite-why = Another website sent this form for you, so we did nothing: you haven't been charged. Please open the link itself and try again there.
 page-internal-why = It's our fault, and we've logged the error. Before you pay again, ask the seller whether your payment arrived.
 
 # What the pages store about payers.
