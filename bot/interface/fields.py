@@ -180,8 +180,9 @@ RedirectUrl: TypeAlias = Annotated[
         min_length=1,
         max_length=links.LONGEST_URL,
         description=(
-            "Where payers go after payment, with `transactionId` added to the query. With a"
-            " `delivery` or `thanks` they see their receipt first, which has a link there."
+            "Where payers go after payment, with `transactionId` added to the query; one that is"
+            " there is replaced. With a `delivery` or `thanks` they see their receipt first, which"
+            " has a link there."
         ),
         json_schema_extra=_URI,
     ),

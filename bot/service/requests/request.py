@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from urllib.parse import quote
+from urllib.parse import quote, unquote_plus
 
 from bot.core.text import contacts, links
 from bot.interface import parts, vocabulary
@@ -50,10 +50,13 @@ _KEPT = "%:/?#[]@!$&'()*+,;=-._~"
 
 
 def with_transaction(url: str, transaction_id: str) -> str:
-    """Return a redirect URL in ASCII with `transactionId` added to its query."""
+    """Return a redirect URL in ASCII with `transactionId` in its query, once and last."""
     address, mark, fragment = url.partition("#")
     path, _, query = address.partition("?")
-    query = "&".join(filter(None, (query, f"transactionId={transaction_id}")))
+    others = "&".join(
+        one for one in query.split("&") if unquote_plus(one.partition("=")[0]) != "transactionId"
+    )
+    query = "&".join(filter(None, (others, f"transactionId={transaction_id}")))
     return ascii_url(f"{path}?{query}{mark}{fragment}")
 
 

@@ -139,6 +139,12 @@ async def test_a_body_that_is_no_form_is_refused_with_a_page(service: ServiceHar
         ("https://t.example", "https://t.example?transactionId={}"),
         ("https://t.example/a?x=1#f", "https://t.example/a?x=1&transactionId={}#f"),
         ("https://t.example/?", "https://t.example/?transactionId={}"),
+        ("https://t.example/?transactionId=7", "https://t.example/?transactionId={}"),
+        (
+            "https://t.example/?transactionId=1&a=+&transactionId&&transactionid=3#transactionId",
+            "https://t.example/?a=+&&transactionid=3&transactionId={}#transactionId",
+        ),
+        ("https://t.example/?transaction%49d&b", "https://t.example/?b&transactionId={}"),
         ("shop://paid", "shop://paid?transactionId={}"),
         ("shop:///paid?a=b", "shop:///paid?a=b&transactionId={}"),
         ("tg://resolve?domain=x", "tg://resolve?domain=x&transactionId={}"),
