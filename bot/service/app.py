@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Match, Route
 
 from bot.core import errors
 from bot.interface import refusals
@@ -157,6 +158,8 @@ def _handler(refusal_of: Callable[[Any], errors.Refused]) -> Callable[..., Await
 async def _http_error(request: Request, error: Any) -> Response:
     """Answer the framework's own refusals in the same form as ours."""
     if error.status_code == HTTPStatus.NOT_FOUND:
+        if address := _without_slash(request):
+            return RedirectResponse(address, HTTPStatus.PERMANENT_REDIRECT, render.HEADERS)
         is_ours = request.url.path.startswith(PAGES)
         return _answer(request, errors.NotFound() if is_ours else errors.NoSuchAddress())
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -165,6 +168,19 @@ async def _http_error(request: Request, error: Any) -> Response:
     answer = _answer(request, errors.InvalidBody(str(error.detail)))
     answer.status_code = error.status_code
     return answer
+
+
+def _without_slash(request: Request) -> str | None:
+    """Return the address of a page without the slash at its end; None if no page is there."""
+    path = request.scope["path"]
+    shorter = path.rstrip("/")
+    if shorter == path or path.startswith(PROGRAMS):
+        return None
+    scope = {**request.scope, "path": shorter}
+    if all(route.matches(scope)[0] is Match.NONE for route in request.app.router.routes):
+        return None
+    query = request.url.query
+    return quote(shorter) + (f"?{query}" if query else "")
 
 
 def _allowed(path: str) -> str:

@@ -67,6 +67,32 @@ async def test_programs_get_json_for_a_lost_address(
     assert refusal_code(answer) == (404, "notFound")
 
 
+async def test_a_slash_at_the_end_leads_to_the_address_without_it(service: ServiceHarness) -> None:
+    """Chats and people add one. A form that is posted there is posted again without it."""
+    made = await service.create()
+    pay, qr = f"/pay/{made['id']}", f"/qr/{made['id']}"
+    receipt = (await service.pay(made["id"])).headers["location"]
+    checkout, letter = f"{pay}/checkout/0123", "/email/stop/0123"
+    pictures = (f"{pay}/card.png", f"{qr}.png", f"{qr}.svg")
+    for path in (pay, receipt, checkout, letter, *pictures, "/privacy", "/docs"):
+        for end, query in (("/", ""), ("//", ""), ("%2F", ""), ("/", "?a=b%20c&d=/")):
+            answer = await service.anyone.get(path + end + query)
+            assert (answer.status_code, answer.headers["location"]) == (308, path + query)
+    answer = await service.anyone.post(f"{pay}/", data={"token": "u" * 32}, follow_redirects=True)
+    assert [one.status_code for one in answer.history] == [308, 303]
+    assert (answer.status_code, len(await service.rows("payments"))) == (200, 2)
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing/", "//example.org/", "/pay/", "/pay/a/b/", "/v3/paymentRequests/0123/"]
+)
+async def test_a_slash_at_the_end_of_another_address_leads_nowhere(
+    service: ServiceHarness, path: str
+) -> None:
+    answer = await service.anyone.get(f"http://pay.test{path}")
+    assert (answer.status_code, "location" in answer.headers) == (404, False)
+
+
 async def test_whoever_previews_or_indexes_may_read_pay_pages(service: ServiceHarness) -> None:
     """A crawler that may not read a page can't see that it says noindex."""
     answer = await service.anyone.get("/robots.txt")
