@@ -114,7 +114,7 @@ class Application:
         self._app.add_middleware(middleware)
 
     async def run(self) -> None:
-        """Serve until SIGTERM or SIGINT.
+        """Serve until SIGTERM, SIGINT or SIGHUP.
 
         Raises ConfigError if Telegram refuses the token, and BotError if a part of the process
         failed.

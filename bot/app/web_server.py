@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 # Settings of the process: memory, open files, threads, signals.
 
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Each stops the process. SIGHUP comes when its terminal closes."""
 
 SWITCH_SECONDS = 0.0005
 """A tenth of Python's default."""
@@ -94,14 +95,19 @@ def raise_file_limit() -> None:
 
 @contextlib.contextmanager
 def stop_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` on SIGTERM and SIGINT while the block runs."""
+    """Call `stop` on each of SIGNALS while the block runs.
+
+    Under `nohup`, SIGHUP is ignored from the start and stays so: the process outlives its terminal.
+    """
     loop = asyncio.get_running_loop()
-    for number in SIGNALS:
+    outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    heard = [one for one in SIGNALS if not (outlives and one is signal.SIGHUP)]
+    for number in heard:
         loop.add_signal_handler(number, stop)
     try:
         yield
     finally:
-        for number in SIGNALS:
+        for number in heard:
             loop.remove_signal_handler(number)
 
 

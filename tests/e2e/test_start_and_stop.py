@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
+import os
+import pty
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import termios
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -23,6 +27,7 @@ from tests.support.free_ports import free_port
 from tests.support.http_messages import http_response
 from tests.support.paths import ROOT
 from tests.support.product_process import (
+    OURS,
     PATIENCE,
     patient_client,
     rows,
@@ -62,7 +67,7 @@ async def silent() -> AsyncIterator[tuple[int, asyncio.Event]]:
         server.close()
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_it_is_ready_once_its_profile_is_set_and_stops_with_0(
     tmp_path: Path, how: signal.Signals
 ) -> None:
@@ -76,6 +81,41 @@ async def test_it_is_ready_once_its_profile_is_set_and_stops_with_0(
         await stage.world.wait_for(lambda: stage.world.calls_of("setMyShortDescription"), PATIENCE)
         assert await run.stop(how) == 0
         assert await status(f"{run.url}/livez") == 0
+
+
+async def test_under_nohup_it_outlives_its_terminal(tmp_path: Path) -> None:
+    async with start_bot(tmp_path, sys.executable, "-m", "bot", "service", program="nohup") as run:
+        await run.ready()
+        run.child.send_signal(signal.SIGHUP)
+        for _ in range(3):  # a stop would begin with the first of them
+            assert await status(f"{run.url}/livez") == 200
+        assert not any("stopping" in line for line in run.err)
+        assert await run.stop() == 0
+
+
+async def test_a_closed_terminal_stops_it_in_order(tmp_path: Path) -> None:
+    """The kernel sends SIGHUP, and nothing that it writes arrives any more."""
+    port = free_port()
+    settings = {
+        "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "PORT": port, "LOG_LEVEL": "error",
+    }  # fmt: skip
+    person, terminal = pty.openpty()
+    child = await asyncio.create_subprocess_exec(
+        *OURS, "demo", "--no-browser", cwd=tmp_path, env=settings, start_new_session=True,
+        stdin=terminal, stdout=terminal, stderr=terminal, preexec_fn=_take_terminal,
+    )  # fmt: skip
+    os.close(terminal)
+    await until(lambda: _serves(f"http://127.0.0.1:{port}"))
+    os.close(person)
+    async with asyncio.timeout(SIGTERM_SECONDS):
+        await child.wait()
+    assert child.returncode != -signal.SIGHUP
+    left = sorted(path.name for path in (tmp_path / "data").iterdir())
+    assert left == ["demo.db", "demo.key"]  # its last connection takes the -wal away
+
+
+def _take_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 async def test_the_log_names_the_database_and_says_that_it_is_new(tmp_path: Path) -> None:
