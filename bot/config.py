@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.core import errors, signing
-from bot.core.database import urls
+from bot.core.database import private_files, urls
 from bot.core.money import amounts
 from bot.core.net import mail, rates, webhook_addresses
 from bot.core.text import contacts, links
@@ -339,6 +339,18 @@ def secrets(settings: Settings) -> list[str]:
     if settings.smtp_url is not None:
         found += mail.smtp_passwords(settings.smtp_url.get_secret_value())
     return [*found, *urls.passwords(settings.database_url)]
+
+
+def find_exposed_file(settings: Settings) -> Path | None:
+    """Return the path of `.env` if it has secrets and every user of this machine may read it."""
+    file = Path(ENV_FILE)
+    if not private_files.is_open_to_all(file):
+        return None
+    bindings = parser.parse_stream(io.StringIO(file.read_text("utf-8")))
+    values = [one.value for one in bindings if one.value]
+    known = filter(None, secrets(settings))
+    has_secrets = any(secret in value for secret in known for value in values)
+    return file.absolute() if has_secrets else None
 
 
 def _line(problem: Any) -> str:

@@ -99,6 +99,7 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"RAILS": "bank,bank"}, ["RAILS: name each way to pay once"]),
     ({"RAILS": "bank,sandbox"}, ["RAILS: test money and real money can't be offered together"]),
     ({"RAIL_ALLOW": "10.0.0.0/99"}, ["RAIL_ALLOW: "]),
+    ({"RAIL_ALLOW": "http://wallet.local:5000"}, ["RAIL_ALLOW: 'http://wallet.local:5000' is"]),
     ({"CLAIM_HOURS": "0"}, ["CLAIM_HOURS: "]),
     ({"CLAIM_HOURS": "2161"}, ["CLAIM_HOURS: "]),
     ({"RATES_URLS": "coinbase"}, ["RATES_URLS: write a complete address"]),
@@ -162,6 +163,34 @@ def test_the_log_knows_the_secrets_and_the_settings_do_not_print_them(
     assert sorted(config.secrets(settings)) == sorted([TOKEN, "a key"])
     assert TOKEN not in repr(settings)
     assert "a key" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "exposed"),
+    [
+        ("METRICS_TOKEN=x-secret", 0o644, True),
+        ("METRICS_TOKEN=x-secret", 0o604, True),
+        ("METRICS_TOKEN=x-secret", 0o602, True),
+        ("export secret_key='x-secret'  # key", 0o644, True),
+        ("SMTP_URL=smtp://a:x-secret@mail.example\nSMTP_FROM=a@b.example", 0o644, True),
+        ("DATABASE_URL=postgresql://a:x-secret@db.example/b\nSECRET_KEY=k", 0o644, True),
+        ("METRICS_TOKEN=x-secret", 0o640, False),
+        ("METRICS_TOKEN=x-secret", 0o600, False),
+        ("PORT=8081\n#METRICS_TOKEN=x-secret", 0o644, False),
+    ],
+)
+def test_a_file_is_exposed_if_everybody_can_read_secrets_in_it(
+    tmp_path: Path, text: str, mode: int, *, exposed: bool
+) -> None:
+    """A group may read it: root may own it and have the bot in its group."""
+    file = tmp_path / ".env"
+    file.write_text(text, "utf-8")
+    file.chmod(mode)
+    assert config.find_exposed_file(config.load()) == (file if exposed else None)
+
+
+def test_without_a_file_nothing_is_exposed() -> None:
+    assert config.find_exposed_file(config.load(metrics_token="x-secret")) is None
 
 
 def test_the_mail_servers_password_is_hidden_in_every_spelling(
@@ -261,7 +290,7 @@ def test_all_problems_are_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> N
         ("smtp_from", "", None),
         ("rails", "sandbox", ("sandbox",)),
         ("rails", " nwc, bank,", ("nwc", "bank")),
-        ("rail_allow", "wallet.local, 127.0.0.1", "wallet.local, 127.0.0.1"),
+        ("rail_allow", "wallet.local:5000, 127.0.0.1", "wallet.local:5000, 127.0.0.1"),
         ("claim_hours", "72", 72),
         ("rates_urls", "table", ("table",)),
         ("rates_urls", "http://127.0.0.1:8000/rates", ("http://127.0.0.1:8000/rates",)),
@@ -276,7 +305,7 @@ def test_all_problems_are_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> N
         ("reservation_seconds", "86400", 86_400),
         ("api_rate", "", Rate(1200, 60)),
         ("payer_rate", "5/second", Rate(5, 1)),
-        ("webhook_allow", "receiver.local, 10.0.0.0/8", "receiver.local, 10.0.0.0/8"),
+        ("webhook_allow", "[::1]:80, 10.0.0.0/8", "[::1]:80, 10.0.0.0/8"),
         ("allowed_sellers", "1, 2,3", (1, 2, 3)),
         ("log_level", "debug", "debug"),
         ("log_format", "json", "json"),

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 import uvloop
 
-from bot import config
+from bot import __version__, config
 from bot.app import resources
 from bot.cli import apps_commands, backup_commands, console, data_commands, deliveries_commands
 from bot.core import errors, gc_frozen
@@ -33,12 +33,14 @@ class Commands(click.Group):
         # Bytes that are not UTF-8 have become lone surrogates (PEP 383).
         if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
             raise click.UsageError("An argument is not UTF-8 text, or it contains a NUL.", ctx)
-        return super().parse_args(ctx, args)
+        with console.reported_output():  # --help and --version
+            return super().parse_args(ctx, args)
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command; print its error as lines and set an exit code."""
         try:
-            return super().invoke(context)
+            with console.reported_output():
+                return super().invoke(context)
         except (errors.ConfigError, errors.ConfigProblem) as error:
             console.exit_with(str(error), BAD_SETTING)
         except errors.BotError as error:
@@ -46,6 +48,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="payment-request-bot", message="%(prog)s %(version)s")
 def main() -> None:
     """Make payment links in a Telegram chat, and serve them."""
 
@@ -60,7 +63,11 @@ def main() -> None:
     " runs the chat (lead), or both (all).",
 )
 def run(role: str) -> None:
-    """Run everything on the real Telegram; needs BOT_TOKEN."""
+    """Run everything on the real Telegram; needs BOT_TOKEN.
+
+    SIGTERM, SIGINT and SIGHUP, which comes when the terminal closes, let what is under way finish,
+    10 seconds at most. Under nohup, SIGHUP is ignored. Settings are read at the start alone.
+    """
     settings = console.settings()
     if settings.bot_token is None:
         raise errors.ConfigError(
@@ -78,17 +85,18 @@ def demo(no_browser: bool) -> None:  # noqa: FBT001 - click passes options by na
 
 @main.command()
 def service() -> None:
-    """Run the payment request service alone."""
+    """Run the payment request service alone; signals stop it as they stop run."""
     uvloop.run(_serve(console.settings(), chat=False))
 
 
 @main.command()
-def doctor() -> None:
+@click.option("--service", "alone", is_flag=True, help="Leave Telegram out: `service` runs alone.")
+def doctor(alone: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Check the configuration, and explain how to fix what is wrong."""
     from bot.app.doctor import examination  # noqa: PLC0415 - other commands start without it
 
     problems = 0
-    for finding in asyncio.run(examination.examine(config.load())):
+    for finding in asyncio.run(examination.examine(config.load(), chat=not alone)):
         text = sanitize.text(finding.text)
         click.echo(f"{'ok  ' if finding.ok else 'FIX '} {finding.name}: {text}")
         problems += not finding.ok

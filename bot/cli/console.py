@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import errno
 import io
 import json
+import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -162,12 +165,15 @@ class Moment(click.ParamType[int]):
 
 
 def settings() -> config.Settings:
-    """Load the settings, configure logging, and log unknown names."""
+    """Load the settings, configure logging, and log unknown names and exposed secrets."""
     loaded = config.load()
     log_setup.configure_logging(loaded.log_level, loaded.log_format, config.secrets(loaded))
     for one in config.find_unknown():
         say = log.warning if one.is_mistake else log.info
         say("unknown setting", name=sanitize.line(one.name), reason=sanitize.line(one.advice))
+    if exposed := config.find_exposed_file(loaded):
+        advice = f"chmod 600 {shlex.quote(str(exposed))}"
+        log.warning("other users can read the secrets in a file", file=str(exposed), advice=advice)
     return loaded
 
 
@@ -265,6 +271,25 @@ def time_text(moment: int | None) -> str | None:
         return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError):
         return f"{moment} ms"
+
+
+OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EPIPE, errno.EIO, errno.EBADF}
+"""The disk is full, or nobody reads the output any more: a pipe, a terminal, a closed file."""
+
+
+@contextmanager
+def reported_output() -> Iterator[None]:
+    """End the command with a line and 1 if its output can't be written."""
+    if sys.stdout is None:  # `>&-`; Python would print nothing, without an error
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in OUTPUT_ERRORS:
+            raise
+        with suppress(OSError):  # what is buffered would fail again when the process ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        exit_with(f"The output is incomplete: {error.strerror}.", 1)
 
 
 def exit_with(text: str, code: int) -> NoReturn:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from bot import __version__
 from bot.core.database.postgres import engine
 from tests.support.command_line import contents_of_data, run_at_terminal, run_bot, start_once
 from tests.support.databases import POSTGRESQL, SQLITE, rows
@@ -155,6 +156,11 @@ def test_a_revocation_asks_at_a_terminal(
     assert done.stdout.splitlines() == [f"revoked {app_id}"] * revoked
     assert done.stderr.startswith(f"End the access of shop ({app_id}) for good? [y/N]: ")
     assert rows(commands_url, REVOKED) == [(revoked,)]
+
+
+def test_the_version_stands_after_the_name() -> None:
+    done = run_bot("--version")
+    assert (done.exit_code, done.output) == (0, f"payment-request-bot {__version__}\n")
 
 
 @pytest.mark.parametrize("command", ["rotate", "revoke"])

@@ -59,3 +59,26 @@ async def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     for command in ("service", "doctor"):
         code, out, err = await run_command(tmp_path, command)
         assert (code, out, err) == (2, [], [".env: can't be read: it isn't UTF-8 text"])
+
+
+async def test_secrets_that_everybody_can_read_are_reported_with_the_command_that_mends_it(
+    tmp_path: Path,
+) -> None:
+    """By a start and by doctor; the command works in every folder, whatever its name."""
+    place = tmp_path / "our shop"
+    place.mkdir()
+    file = place / ".env"
+    file.write_text("METRICS_TOKEN=secret-of-a-test\n")
+    file.chmod(0o644)
+    command = f"chmod 600 '{file}'"
+    async with start_bot(place, "service", unseen=["secret-of-a-test"]) as run:
+        await run.ready()
+        line = await run.line("other users can read the secrets in a file")
+        assert ("[warning" in line, command in line) == (True, True)
+    _, out, _ = await run_command(place, "doctor")
+    told = f"FIX  .env: other users of this machine can read the secrets in it: {command}"
+    assert told in out
+    mend = await asyncio.create_subprocess_shell(command)
+    assert await mend.wait() == 0
+    _, out, _ = await run_command(place, "doctor")
+    assert not [line for line in out if ".env" in line]

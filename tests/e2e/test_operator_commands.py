@@ -336,6 +336,21 @@ async def test_doctor_has_nothing_to_fix_in_a_running_bot(tmp_path: Path) -> Non
     ]
 
 
+async def test_doctor_has_nothing_to_fix_in_a_service_that_runs_alone(tmp_path: Path) -> None:
+    """Without the option, the missing token is its only finding, which names the option."""
+    async with start_bot(tmp_path, "service") as run:
+        await run.ready()
+        given = {"PORT": run.port, "PUBLIC_URL": run.url}
+        code, out, err = await run_command(tmp_path, "doctor", "--service", **given)
+        assert (code, err) == (0, [])
+        assert [line[:4] for line in out] == ["ok  "] * len(out)
+        assert f"ok   server: answers at {run.url}" in out
+        code, out, err = await run_command(tmp_path, "doctor", **given)
+    (told,) = [line for line in out if line.startswith("FIX ")]
+    assert (code, err, told.startswith("FIX  BOT_TOKEN: not set: ")) == (1, [], True)
+    assert "doctor --service" in told
+
+
 async def test_doctor_says_what_to_fix(tmp_path: Path) -> None:
     """No database, token or server, an address that nobody can reach: a line each, and exit 1."""
     code, out, err = await run_command(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import shlex
 import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -30,12 +31,19 @@ LEAST_FILES = 1024
 
 
 async def examine(
-    settings: config.Settings, now: Callable[[], int] = clock.now
+    settings: config.Settings, now: Callable[[], int] = clock.now, *, chat: bool = True
 ) -> list[finding.Finding]:
-    """Run every check once, and create nothing; `now` returns epoch ms."""
+    """Run every check once, and create nothing; `now` returns epoch ms.
+
+    Without `chat`, Telegram is left out, because the service runs alone.
+    """
     report = await asyncio.to_thread(database_checks.check, settings, now)
+    telegram = []
+    if chat:
+        checks = outside_checks.check_telegram(settings, now, report.inline_feedback)
+        telegram = [_limited("BOT_TOKEN", checks)]
     groups = await asyncio.gather(
-        _limited("BOT_TOKEN", outside_checks.check_telegram(settings, now, report.inline_feedback)),
+        *telegram,
         _limited("PUBLIC_URL", outside_checks.check_public_address(settings, report.deployment)),
         _limited("PAYMENTS_URL", outside_checks.check_payments(settings)),
         _limited("RATES_URLS", money_checks.check(settings, now, report.money)),
@@ -43,7 +51,8 @@ async def examine(
     )
     others = [finding for group in groups for finding in group]
     machine = [*_check_disk(settings), *_check_key(settings), *_check_file_limit()]
-    return [*_check_names(), *report.findings, *machine, *others, *_check_contact(settings)]
+    named = [*_check_names(), *_check_file(settings)]
+    return [*named, *report.findings, *machine, *others, *_check_contact(settings)]
 
 
 async def _limited(name: str, checks: Awaitable[list[finding.Finding]]) -> list[finding.Finding]:
@@ -60,6 +69,16 @@ def _check_names() -> list[finding.Finding]:
         (finding.fix if one.is_mistake else finding.ok)(sanitize.line(one.name), one.advice)
         for one in config.find_unknown()
     ]
+
+
+def _check_file(settings: config.Settings) -> list[finding.Finding]:
+    """Check that `.env` keeps its secrets from other users."""
+    exposed = config.find_exposed_file(settings)
+    if exposed is None:
+        return []
+    command = f"chmod 600 {shlex.quote(str(exposed))}"
+    text = f"other users of this machine can read the secrets in it: {command}"
+    return [finding.fix(config.ENV_FILE, text)]
 
 
 def _check_disk(settings: config.Settings) -> list[finding.Finding]:

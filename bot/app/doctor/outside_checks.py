@@ -191,6 +191,11 @@ TELEGRAM_SECONDS = 5.0
 TOKEN = re.compile(r"\d{6,}:[A-Za-z0-9_-]{35}")
 """The shape of BotFather's tokens; another Bot API server may use other shapes."""
 
+NOT_SET = (
+    "not set: ask BotFather on Telegram for one, or check with doctor --service if this runs"
+    " without Telegram"
+)
+
 UNKNOWN_TOKEN = (401, 404)
 """Telegram's status codes for an unknown token."""
 
@@ -231,7 +236,7 @@ async def check_telegram(
 ) -> list[finding.Finding]:
     """Check the bot's settings at Telegram; `inline_feedback`: shared cards are reported."""
     if settings.bot_token is None:
-        return [finding.fix("BOT_TOKEN", "not set: ask BotFather on Telegram for one")]
+        return [finding.fix("BOT_TOKEN", NOT_SET)]
     root, token = settings.telegram_api_url, settings.bot_token.get_secret_value()
     if root == config.TELEGRAM and not TOKEN.fullmatch(token):
         text = "too short or too long: a token has 35 characters after the colon; copy it again"

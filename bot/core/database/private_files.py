@@ -16,6 +16,9 @@ FILE_MODE = 0o600
 OTHERS = 0o077
 """The mode bits of the group and of everybody else."""
 
+ALL = 0o007
+"""The mode bits of everybody else."""
+
 SIDE_FILES = ("-wal", "-shm", "-journal")
 """Suffixes of SQLite's side files."""
 
@@ -42,6 +45,11 @@ def database_files(path: str | Path) -> list[Path]:
 def find_exposed(paths: Iterable[Path]) -> list[Path]:
     """Return the files that other users of this machine may read or write."""
     return [path for path in paths if _mode(path) & OTHERS]
+
+
+def is_open_to_all(path: Path) -> bool:
+    """True if every user of this machine may read or write the file."""
+    return bool(_mode(path) & ALL)
 
 
 def make_private(paths: Iterable[Path]) -> list[Path]:
