@@ -11,7 +11,7 @@ from typing import get_args
 import pytest
 
 from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
-from bot.chat.conversation.commands import COMMANDS
+from bot.chat.conversation.actions import COMMANDS
 from bot.chat.conversation.sharing import FILES
 from bot.chat.forms.request_fields import EDITS, FIELDS, MENU, STEPS
 from bot.chat.model.drafts import PROFILE_STEPS

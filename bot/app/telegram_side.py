@@ -18,7 +18,7 @@ from bot.app import resources, running_parts
 from bot.chat.alerts import alert_text, schedule
 from bot.chat.cards import image_route
 from bot.chat.conversation import conversation
-from bot.chat.jobs import job_handler, request_bodies
+from bot.chat.jobs import job_context, job_handler, request_bodies
 from bot.chat.jobs.client import Client
 from bot.chat.model import drafts, zones
 from bot.chat.model.queues import (
@@ -303,7 +303,8 @@ class TelegramLead:
         files = downloads.FileIntake(
             db, downloads.FileRoute(self._downloads, parts.client), queues, now, chat
         )
-        requests = job_handler.JobHandler(db, queues, now, self._server(), parts.shared.vault)
+        context = job_context.Context(db, queues, now, self._server(), parts.shared.vault)
+        requests = job_handler.JobHandler(context)
         return [
             worker.QueueHandler(queues.updates, chat.handle, on_dead_letter=chat.on_dead_letter),
             worker.QueueHandler(

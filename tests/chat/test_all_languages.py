@@ -13,7 +13,7 @@ from telegram.constants import CallbackQueryLimit
 from bot.chat.cards.card_text import list_page, seller_card
 from bot.chat.cards.payment_texts import payment_rows
 from bot.chat.cards.request_card import Card
-from bot.chat.conversation.commands import COMMANDS, commands
+from bot.chat.conversation.actions import COMMANDS, described
 from bot.chat.forms import questions
 from bot.chat.forms.one_line import one_line
 from bot.chat.model.drafts import Seller
@@ -152,7 +152,7 @@ def test_every_example_of_a_line_creates_at_once(language: str) -> None:
     """In the help, below what was wrong, and in Telegram's menu."""
     texts = [t(language, key) for key in ("help", *(f"line-form-{kind}" for kind in KINDS))]
     examples = [found for text in texts for found in EXAMPLE.findall(text)]
-    menu = dict(commands(language))
+    menu = dict(described(language))
     examples += [(kind, "".join(IN_MENU.findall(menu[kind]))) for kind in KINDS]
     assert len(examples) == 3 * len(KINDS)
     for kind, line in examples:

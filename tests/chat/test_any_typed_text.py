@@ -18,9 +18,9 @@ from bot.chat.alerts import alert_text, daily_summary
 from bot.chat.cards import card_text, menus
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
-from bot.chat.conversation.commands import start_reply
 from bot.chat.conversation.event_context import EventContext
 from bot.chat.conversation.events import Person
+from bot.chat.conversation.pages import start_reply
 from bot.chat.conversation.payments_and_alerts import show_undelivered
 from bot.chat.forms.flow import Change
 from bot.chat.forms.form import reopen, resume_offer, take_picture

@@ -42,7 +42,7 @@ def keep(url: str) -> None:
             receipt_rows.keep(tx, key, ReceiptOwner(who, "en"), receipt, NOON)
             for body in (ReceiptMessage(*key, "en"), BuyerNotice(*key, "en", "sent")):
                 outbox.put(tx, queues.messages, str(who), body, NOON)
-            job = KeepReceipt(*key, ReplyTo(who, "en"), NOON)
+            job = KeepReceipt(*key, ReplyTo(who, "en"))
             outbox.put(tx, queues.jobs, f"{RECEIPTS}{who}", job, NOON)
 
     with closing(open_database(url)) as db:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from bot.chat.jobs.client import Client
+from bot.chat.jobs.job_context import Context
 from bot.chat.jobs.job_handler import JobHandler
 from bot.chat.jobs.request_bodies import Addresses, PaymentServer, request_body
 from bot.chat.model.jobs import (
@@ -95,7 +96,8 @@ class RequestJobs:
 
     def made(self, client: Client, receiver: str = RECEIVER, **given: Any) -> JobHandler:
         server = PaymentServer(client, Addresses(receiver, IMAGES), **given)
-        return JobHandler(self.chat.db, self.chat.queues, self.chat.clock, server, VAULT)
+        context = Context(self.chat.db, self.chat.queues, self.chat.clock, server, VAULT)
+        return JobHandler(context)
 
     def put(self, call: str, link: PaymentLink, **place: Any) -> None:
         reply_to = ReplyTo(link.chat_id, "en", **place)

@@ -9,12 +9,11 @@ import structlog
 
 from bot.chat.cards import request_card
 from bot.chat.conversation import (
-    commands,
+    actions,
     event_context,
     events,
     form_effects,
     getting_paid,
-    presses,
     sharing,
 )
 from bot.chat.forms import goods_form
@@ -162,7 +161,7 @@ class Chat:
             case events.MessageEvent():
                 self._take_message(tx, message, event)
             case events.PressEvent():
-                presses.handle_press(self._event_context(tx, event.person, event), event)
+                actions.handle_press(self._event_context(tx, event.person, event), event)
             case events.PostedEvent():
                 sharing.handle_posted(tx, self._queues, event, self._now())
             case events.BlockEvent():
@@ -183,7 +182,7 @@ class Chat:
                 bulk_changes.rewrite(tx, message.id, ERASED, None)
                 return
             event = counted
-        commands.handle_message(context, event)
+        actions.handle_message(context, event)
         if getting_paid.is_secret(_form_answered(event, context.draft), event.text):
             getting_paid.delete_secret(context, event)
         if _must_be_erased(event, context.draft):
@@ -249,7 +248,7 @@ class Chat:
         words = translations.t(language, "only-in-private", bot=self._bot_name())
         if isinstance(event, events.PressEvent):
             self._answer(tx, event.query_id, event.person.chat_id, words)
-        elif event.command in {name for name, _ in commands.commands(language)}:
+        elif event.command in actions.COMMANDS:
             reply = payloads.new_message(replies.Reply(words), language)
             self._put(tx, event.person.chat_id, reply)
 

@@ -243,7 +243,7 @@ def _add_codes(context: event_context.EventContext, new: flow.NewCodes) -> None:
     elif why := codes_obstacle(context, link):
         context.reply(replies.Reply(why))
     else:
-        context.add_job(jobs.AddCodes(link.id, context.reply_to(), new.codes, context.now))
+        context.add_job(jobs.AddCodes(link.id, context.reply_to(), new.codes))
 
 
 def codes_obstacle(context: event_context.EventContext, link: link_rows.PaymentLink) -> str | None:
@@ -286,7 +286,7 @@ def send_mark(
     if context.seller.paid_at.host is not None:
         return
     now, reply_to = context.now, context.reply_to()
-    job = jobs.SendMark(found.link_id, reply_to, *found.ids, mark, now)
+    job = jobs.SendMark(found.link_id, reply_to, *found.ids, mark)
     lane = f"{queues.BACKGROUND}{found.link_id}:marks" if delay else found.link_id
     outbox.put(
         context.tx,

@@ -140,12 +140,12 @@ def hints_for(
     return drafts.ProfileHints(name, tuple(contacts), seller_rows.newest_page(tx, person.id))
 
 
-def handle_profile_press(context: event_context.EventContext, words: Sequence[str]) -> None:
+def handle_profile_press(context: event_context.EventContext, action: replies.Action) -> None:
     """Handle a button of the profile, and replace its message."""
-    match words:
-        case ("use", key):
+    match action:
+        case (_, "use", key):
             _use_name(context, key)
-        case ("later",):
+        case (_, "later"):
             context.reply(replies.Reply(context.text("profile-declined")))
         case _:
             context.reply(seller_texts.profile_page(context.seller))

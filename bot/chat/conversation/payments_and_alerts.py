@@ -89,9 +89,6 @@ def incoming_page(context: event_context.EventContext, number: int) -> replies.R
 # queues its call. The claim's state in the database allows only one decision, from whichever
 # message.
 
-CLAIM_WORDS = frozenset(["claim", "received", "missing", "missing-yes"])
-"""The buttons of claims."""
-
 
 def handle_claim_press(context: event_context.EventContext, words: tuple[str, ...]) -> str | None:
     """Handle a button of a claim; return the text of the answer, if any."""
@@ -146,9 +143,7 @@ def _decide(
         claim_cards.move_to(context.tx, context.queues, claim, own, context.now)
     confirms = state == claim_rows.CONFIRMING
     reply_to = context.reply_to(press)
-    context.add_job(
-        jobs.DecideClaim(claim.link_id, reply_to, claim.id, confirms, claim.state, context.now)
-    )
+    context.add_job(jobs.DecideClaim(claim.link_id, reply_to, claim.id, confirms, claim.state))
     audit_trail.record_decision(context.tx, claim, context.now, confirms=confirms)
     if listed_in == claim_cards.IN_DIGEST:
         digest = claim_cards.digest_of(context.tx, claim.link_id, context.now)
@@ -167,9 +162,6 @@ def _show(context: event_context.EventContext, claim: claim_rows.Claim) -> None:
 
 
 # Buttons of one payment: show its facts, set its marks, and hide the payer's words.
-
-WORDS = frozenset(["payment", *audit_trail.MARK_ACTIONS])
-"""The buttons of one payment."""
 
 _UNDO = "-undo"
 
@@ -326,17 +318,18 @@ _NAME = 60
 """UTF-16 units of a request's name."""
 
 
-def choose_alert_mode(
-    context: event_context.EventContext, link: link_rows.PaymentLink, mode: str | None
+def handle_alerts_press(
+    context: event_context.EventContext, link: link_rows.PaymentLink, action: replies.Action
 ) -> str | None:
     """Set a request's alert mode, if given, and show the menu; return the text of the answer.
 
-    `mode` is one of ALERTS. If the mode is already set, the menu is not sent again, because
+    The mode is one of ALERTS. If the mode is already set, the menu is not sent again, because
     Telegram refuses an edit that changes nothing.
     """
-    if mode is None:
+    if not action[1:]:
         context.reply(_alert_menu(context, link, link.alerts))
         return None
+    mode = action[1]
     if mode != link.alerts:
         link_rows.set_alerts(context.tx, link.id, mode)
         audit_trail.record_edit(context.tx, link, "alerts", (link.alerts, mode), context.now)
@@ -388,7 +381,7 @@ def show_undelivered(context: event_context.EventContext) -> None:
     context.reply(replies.Reply("\n".join(lines), rows))
 
 
-def resend_undelivered(context: event_context.EventContext) -> str:
+def resend_undelivered(context: event_context.EventContext, _: replies.Action) -> str:
     """Queue this chat's undelivered alerts again; return the text of the answer."""
     lane = str(context.person.chat_id)
     if delivery.resend(context.tx, context.queues, lane, context.now):

@@ -19,9 +19,6 @@ from bot.core.outbox import outbox
 BOUGHT_PAGE = 8
 """Receipts on one page."""
 
-WORDS = frozenset(["receipt", "receipt-remove"])
-"""The buttons of a receipt."""
-
 
 def is_receipt_link(event: events.MessageEvent) -> bool:
     """True if a message has a receipt's address; its stored body is erased after it is handled."""
@@ -33,7 +30,7 @@ def open_receipt_link(context: event_context.EventContext, payload: str) -> bool
     key = receipt.read_key(payload)
     if key is None:
         return False
-    job = jobs.KeepReceipt(*key, context.reply_to(), context.now)
+    job = jobs.KeepReceipt(*key, context.reply_to())
     lane = f"{RECEIPTS}{context.person.id}"
     outbox.put(context.tx, context.queues.jobs, lane, job, context.now)
     return True
@@ -83,13 +80,18 @@ SPELLED = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"
 """Letters that Unicode does not decompose into an ASCII letter and a mark."""
 
 
-def show_poster(context: event_context.EventContext, link: link_rows.PaymentLink) -> None:
-    """Show a request's addresses and the designs of its poster."""
+def handle_poster_press(
+    context: event_context.EventContext, link: link_rows.PaymentLink, action: replies.Action
+) -> str | None:
+    """Show a request's addresses and the designs of its poster, or send the chosen one."""
+    if action[1:]:
+        return _send_poster(context, link, action[1])
     shown, text = event_context.own_card(context, link), link.poster_text
     context.reply(menus.poster_menu(shown, text, context.bot_name, context.seller.language))
+    return None
 
 
-def send_poster(
+def _send_poster(
     context: event_context.EventContext, link: link_rows.PaymentLink, design: str
 ) -> str:
     """Queue a poster's files unless they are queued already; return the text of the answer."""
@@ -109,6 +111,13 @@ def file_name(name: str) -> str:
     apart = unicodedata.normalize("NFKD", name.casefold().translate(SPELLED))
     plain = "".join(char for char in apart if not unicodedata.combining(char))
     return NO_LETTER.sub("-", plain)[:LONGEST_FILE_NAME].strip("-") or "poster"
+
+
+def handle_payments_press(
+    context: event_context.EventContext, link: link_rows.PaymentLink, action: replies.Action
+) -> None:
+    """Show a page of a request's payments."""
+    show_payments(context, link, int(action[1]))
 
 
 def show_payments(
@@ -187,14 +196,12 @@ def open_deep_link(context: event_context.EventContext, payload: str) -> bool:
     return True
 
 
-def refresh_visited_card(
-    context: event_context.EventContext, press: events.PressEvent, link_id: str
-) -> str | None:
+def refresh_visited_card(context: event_context.EventContext, action: replies.Action) -> str | None:
     """Refresh a visitor's card in its message; return the text of the answer, if any."""
-    link = link_rows.find_link(context.tx, link_id)
+    link, press = link_rows.find_link(context.tx, action[1]), context.press
     known = (*SHOWN, link_rows.DELETED)
     if link is None or link.answer is None or link.state not in known:
         return context.text("link-gone")
-    place = press.message_id if context.is_card(press) else None
+    place = press.message_id if press and context.is_card(press) else None
     context.put(payloads.CardMessage(link.id, context.seller.language, place, is_public=True))
     return None

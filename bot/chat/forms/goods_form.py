@@ -305,7 +305,7 @@ def _add(
     return replace(result, codes=flow.NewCodes(draft.link_id or "", codes.codes))
 
 
-def _goods_pressed(
+def press_goods(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
     """Set the chosen meaning (codes, or the same for all), or ask for another message."""
@@ -320,7 +320,7 @@ def _goods_pressed(
     return None if chosen is None else _set(draft, chosen, seller)
 
 
-def _file_pressed(
+def press_file(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
     """Use a file for buyers, as the photo, or not at all."""
@@ -337,6 +337,3 @@ def _file_pressed(
         )
     sent = drafts.Enclosure(file.file_id) if words == ("photo",) and file.is_picture else None
     return flow.enclose(draft, sent, seller, lambda draft: flow.go_on(draft, seller))
-
-
-VERBS: dict[str, flow.Press] = {"goods": _goods_pressed, request_fields.FILE_STEP: _file_pressed}

@@ -26,29 +26,6 @@ NOTE_FORM = "payback"
 NOTE_STEPS = {payment.SENT: "sent", payment.PAID_BACK: "paidback"}
 """The step of the note's form for each mark."""
 
-_FORM_VERBS = {
-    "new": frozenset(
-        [
-            *("kind", "keep", "back", "amount", "currency", "choose", "goal"),
-            *("create", "continue", "restart", "cancel"),
-            *("options", "open", "clear", "done", "instrument", "ask", "moment", "zone"),
-            *("later", "goods", request_fields.FILE_STEP),
-        ]
-    ),
-    "line": frozenset(["amount", "currency", "choose", "continue", "cancel"]),
-    "settings": frozenset(
-        [
-            *("zone", "hours", "minute", "off", "back", "continue", "cancel"),
-            *("clear", "offer", "accent", "telegram-photo"),
-        ]
-    ),
-    "payback": frozenset(["clear", "continue", "cancel"]),
-    "codes": frozenset(["continue", "cancel"]),
-    "payout": frozenset(["back", "keep", "skip", "land", "save", "change", "continue", "cancel"]),
-    "edit": frozenset(["zone", "moment", "goal", "goods", "clear", "back", "continue", "cancel"]),
-}
-"""The buttons of each form."""
-
 
 def take_text(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -> flow.FormResult:
     """Take a text as the answer to the draft's step; `now` in epoch ms."""
@@ -73,8 +50,8 @@ def take_press(
         return flow.FormResult(draft, toast=translations.t(seller.language, "toast-finished"))
     owner = replace(owner, must_resume=False)
     verb, *words = action[2:] or ("",)
-    is_offered = verb in _FORM_VERBS[owner.form] and replies.is_known(action)
-    result = _VERBS[verb](owner, tuple(words), seller, now) if is_offered else None
+    press = VERBS[owner.form].get(verb) if replies.is_known(action) else None
+    result = press(owner, tuple(words), seller, now) if press else None
     return result or flow.FormResult(draft, toast=translations.t(seller.language, "toast-unknown"))
 
 
@@ -253,20 +230,28 @@ def _open_pressed(
     return flow.ask_after_zone(replace(draft, in_menu=True), field.name, seller)
 
 
-def _clear_pressed(
+def _clear_option(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    if draft.form == "settings":
-        return seller_forms.clear_profile_value(draft, words, seller)
-    if draft.form == NOTE_FORM:
-        return _end_note(draft, seller, "claims-note-skipped")
     field = request_fields.field_at(draft.form, words[0])
-    if field is None or not field.is_optional:
+    if field is None or not field.is_optional or field not in request_fields.MENU:
         return None
-    if draft.form == "edit":
-        return flow.take_value(draft, field, None, seller) if words == (draft.step,) else None
-    cleared = replace(field.clear(draft), readings=())
-    return flow.go_on(cleared, seller) if field in request_fields.MENU else None
+    return flow.go_on(replace(field.clear(draft), readings=()), seller)
+
+
+def _clear_edited(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
+    field = request_fields.field_at(draft.form, words[0])
+    if field is None or not field.is_optional or words != (draft.step,):
+        return None
+    return flow.take_value(draft, field, None, seller)
+
+
+def _skip_note(
+    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult:
+    return _end_note(draft, seller, "claims-note-skipped")
 
 
 def _instrument_pressed(
@@ -299,24 +284,11 @@ def _kind_pressed(
     return flow.go_on(draft, seller)
 
 
-def _keep_pressed(
-    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
-) -> flow.FormResult | None:
-    if draft.form == "payout":
-        return seller_forms.keep_account(draft, seller)
-    return flow.go_on(draft, seller)
-
-
 def _back_pressed(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
-    if draft.form == "payout":
-        return seller_forms.go_back(draft, seller)
-    return (
-        flow.go_back(draft, words[0], seller)
-        if words[0] in request_fields.STEPS[draft.form]
-        else None
-    )
+    is_step = words[0] in request_fields.STEPS[draft.form]
+    return flow.go_back(draft, words[0], seller) if is_step else None
 
 
 def _amount_pressed(
@@ -366,29 +338,52 @@ def _currency_pressed(
     return _take_currency(draft, words[0], seller) if words[0] in amounts.currencies() else None
 
 
-_VERBS: dict[str, flow.Press] = {
-    "kind": _kind_pressed,
-    "keep": _keep_pressed,
-    "back": _back_pressed,
-    "amount": _amount_pressed,
-    "currency": _currency_pressed,
-    "choose": _choose_pressed,
-    "goal": _goal_pressed,
+_OF_EVERY_FORM: dict[str, flow.Press] = {
     "continue": lambda draft, _words, seller, _now: flow.FormResult(
         draft, (questions.prompt(draft, seller),)
     ),
-    "restart": lambda draft, _words, seller, _now: flow.start_new(draft.id, seller, draft.paused),
     "cancel": lambda draft, _words, seller, _now: cancel(draft, seller),
-    "create": _create_pressed,
-    "options": _options_pressed,
-    "open": _open_pressed,
-    "done": lambda draft, _words, seller, _now: flow.go_on(replace(draft, in_menu=False), seller),
-    "clear": _clear_pressed,
-    "instrument": _instrument_pressed,
-    "ask": _ask_pressed,
-    **seller_forms.TIME_VERBS,
-    **seller_forms.PROFILE_VERBS,
-    **seller_forms.PAYOUT_VERBS,
-    **goods_form.VERBS,
 }
-"""The handler of each button."""
+_PRICE: dict[str, flow.Press] = {
+    "amount": _amount_pressed,
+    "currency": _currency_pressed,
+    "choose": _choose_pressed,
+}
+_VALUES: dict[str, flow.Press] = {
+    "goal": _goal_pressed,
+    "goods": goods_form.press_goods,
+    "moment": seller_forms.press_moment,
+    "zone": seller_forms.press_zone,
+    "back": _back_pressed,
+}
+
+VERBS: dict[str, dict[str, flow.Press]] = {
+    "new": _OF_EVERY_FORM
+    | _PRICE
+    | _VALUES
+    | {
+        "kind": _kind_pressed,
+        "keep": lambda draft, _words, seller, _now: flow.go_on(draft, seller),
+        "create": _create_pressed,
+        "restart": lambda draft, _words, seller, _now: flow.start_new(
+            draft.id, seller, draft.paused
+        ),
+        "options": _options_pressed,
+        "open": _open_pressed,
+        "done": lambda draft, _words, seller, _now: flow.go_on(
+            replace(draft, in_menu=False), seller
+        ),
+        "clear": _clear_option,
+        "instrument": _instrument_pressed,
+        "ask": _ask_pressed,
+        "later": seller_forms.press_later,
+        request_fields.FILE_STEP: goods_form.press_file,
+    },
+    "line": _OF_EVERY_FORM | _PRICE,
+    "edit": _OF_EVERY_FORM | _VALUES | {"clear": _clear_edited},
+    "codes": _OF_EVERY_FORM,
+    NOTE_FORM: _OF_EVERY_FORM | {"clear": _skip_note},
+    "settings": _OF_EVERY_FORM | seller_forms.SETTINGS_VERBS | {"back": _back_pressed},
+    "payout": _OF_EVERY_FORM | seller_forms.PAYOUT_VERBS,
+}
+"""The buttons of each form."""

@@ -35,7 +35,9 @@ def take_payout_text(draft: drafts.Draft, text: str, seller: drafts.Seller) -> f
     return _answer(draft, field, found, seller)
 
 
-def keep_account(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult | None:
+def _keep_pressed(
+    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
     """Keep this field's answer, and ask for the next field."""
     field = payout.PAYOUT_STEPS.get(draft.step)
     if field is None or field not in _given(draft):
@@ -45,7 +47,9 @@ def keep_account(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult 
     return _ask(draft, following[0], seller) if following else _check(draft, seller)
 
 
-def go_back(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
+def _back_pressed(
+    draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
+) -> flow.FormResult | None:
     """Ask for the previous field; from the first field, return to the accounts."""
     fields = payout.WAYS[draft.way or ""]
     place = len(fields)
@@ -191,7 +195,7 @@ def _land_pressed(
     return take_payout_text(draft, words[0], seller) if draft.step == _step("country") else None
 
 
-def _later_pressed(
+def press_later(
     draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
     """Ask the request's next question: the account is connected later."""
@@ -207,11 +211,12 @@ def is_offered(way: str, seller: drafts.Seller) -> bool:
 
 
 PAYOUT_VERBS: dict[str, flow.Press] = {
+    "back": _back_pressed,
+    "keep": _keep_pressed,
     "save": _save_pressed,
     "change": _change_pressed,
     "skip": _skip_pressed,
     "land": _land_pressed,
-    "later": _later_pressed,
 }
 
 
@@ -246,8 +251,8 @@ def save_profile_value(
     return replace(result, setting=flow.Setting(draft.step, value))
 
 
-def clear_profile_value(
-    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller
+def _clear_pressed(
+    draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
     """Remove a part of the profile; None if the button belongs to another step."""
     is_own = words == (draft.step,) and draft.step in drafts.PROFILE_STEPS
@@ -284,13 +289,6 @@ def _photo_pressed(
     return flow.FormResult(draft, photo=TELEGRAM_PHOTO, toast=toast)
 
 
-PROFILE_VERBS: dict[str, flow.Press] = {
-    "offer": _offer_pressed,
-    "accent": _accent_pressed,
-    "telegram-photo": _photo_pressed,
-}
-
-
 # Times: the zone, quiet hours and the summary; and times offered for a request.
 
 _DAY = 24 * 60
@@ -313,7 +311,7 @@ def take_time(draft: drafts.Draft, text: str, seller: drafts.Seller, now: int) -
     return _take_zone(draft, zone, seller, now)
 
 
-def _zone_pressed(
+def press_zone(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
 ) -> flow.FormResult | None:
     return _take_zone(draft, words[0], seller, now) if zones.is_zone(words[0]) else None
@@ -335,7 +333,7 @@ def _take_zone(draft: drafts.Draft, name: str, seller: drafts.Seller, now: int) 
     return replace(result, setting=setting)
 
 
-def _moment_pressed(
+def press_moment(
     draft: drafts.Draft, words: replies.Action, seller: drafts.Seller, now: int
 ) -> flow.FormResult | None:
     """Set an offered time of a field, in epoch ms."""
@@ -401,10 +399,13 @@ def _off_pressed(
     return flow.save_setting(draft, flow.Setting(name, None), seller, text)
 
 
-TIME_VERBS: dict[str, flow.Press] = {
-    "zone": _zone_pressed,
-    "moment": _moment_pressed,
+SETTINGS_VERBS: dict[str, flow.Press] = {
+    "zone": press_zone,
     "hours": _hours_pressed,
     "minute": _minute_pressed,
     "off": _off_pressed,
+    "clear": _clear_pressed,
+    "offer": _offer_pressed,
+    "accent": _accent_pressed,
+    "telegram-photo": _photo_pressed,
 }

@@ -12,7 +12,8 @@ from functools import partial
 from bot.chat.alerts import delivery
 from bot.chat.cards import menus, request_card
 from bot.chat.forms import form, request_fields
-from bot.chat.jobs import audit_trail, job_outcomes, request_bodies, request_changes
+from bot.chat.jobs import audit_trail, job_context, request_bodies, request_changes
+from bot.chat.jobs.job_context import Context
 from bot.chat.model import jobs, queues, remote_request
 from bot.chat.store import link_lists, link_rows, seller_images, seller_rows
 from bot.core import errors
@@ -26,160 +27,160 @@ NO_OTHER_VALUE = (errors.NotFound, errors.Unauthorized, errors.NotLimited)
 """Refusals of an edit that don't depend on the value."""
 
 
-class EditHandler:
-    """Performs EditRequest, and the steps that EditRequest and RemoveUnits share."""
+async def queue_behind_goods_edit(context: Context, message: outbox.Message) -> bool:
+    """Queue a job about goods behind an older edit of goods that is being retried, if any.
 
-    def __init__(
-        self, outcomes: job_outcomes.Outcomes, server: request_bodies.PaymentServer
-    ) -> None:
-        self._outcomes = outcomes
-        self._server = server
+    Return False if the job can be performed now.
+    """
+    job: jobs.Job = message.body
+    is_edit = (
+        isinstance(job, jobs.EditRequest)
+        and request_fields.EDITS[job.field] is request_fields.GOODS
+    )
+    is_repeated = message.lane.startswith(queues.BACKGROUND)
+    if is_repeated or not (is_edit or isinstance(job, jobs.AddCodes)):
+        return False
+    return await context.queue_behind(message, _goods_lane(job.link_id))
 
-    async def queue_behind_goods_edit(self, message: outbox.Message) -> bool:
-        """Queue a job about goods behind an older edit of goods that is being retried, if any.
 
-        Return False if the job can be performed now.
-        """
-        job: jobs.Job = message.body
-        is_edit = (
-            isinstance(job, jobs.EditRequest)
-            and request_fields.EDITS[job.field] is request_fields.GOODS
-        )
-        is_repeated = message.lane.startswith(queues.BACKGROUND)
-        if is_repeated or not (is_edit or isinstance(job, jobs.AddCodes)):
-            return False
-        return await self._outcomes.queue_behind(message, _goods_lane(job.link_id))
+async def edit(context: Context, message: outbox.Message, link: link_rows.PaymentLink) -> None:
+    """Send an edit; after a lost answer, find out whether the edit was made."""
+    if await queue_behind_goods_edit(context, message):
+        return
+    try:
+        answer = await job_context.in_time(send(context, message, link))
+    except (errors.NotReached, errors.Throttled):
+        raise
+    except errors.PeerError as error:
+        job_context.log_failure(message.body, error)
+        if not await _retry_goods(context, message, error):
+            await _find_out(context, message, link, error)
+    else:
+        await context.finish(message, store, answer)
 
-    async def edit(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Send an edit; after a lost answer, find out whether the edit was made."""
-        job = message.body
-        try:
-            try:
-                answer = await job_outcomes.in_time(self.send(message, link))
-            except (errors.NotReached, errors.Throttled):
-                raise
-            except errors.PeerError as error:
-                job_outcomes.log_failure(job, error)
-                if not await self._retry_goods(message, error):
-                    await self._find_out(message, link, error)
-            else:
-                await self._outcomes.finish(message, self.store, answer)
-        except (errors.PeerError, errors.Refused) as error:
-            job_outcomes.log_failure(job, error)
-            await self._outcomes.finish(message, self.fail, error)
 
-    async def send(
-        self, message: outbox.Message, link: link_rows.PaymentLink
-    ) -> remote_request.RemoteRequest | None:
-        """Send an edit; return the request afterwards, if known."""
-        change, request_id = request_changes.change_of(message.body), link.request_id or ""
-        body = request_bodies.edit_body(change, link, self._server.addresses, self._outcomes.now())
-        sent = await self._server.client.keyed(message.id).edit(request_id, body)
-        answer = await request_changes.fetch_request(self._server.client, request_id) or sent
-        if answer is None and link.answer is not None:
-            return request_changes.assume_edit(link.answer, change)
-        return answer
+async def send(
+    context: Context, message: outbox.Message, link: link_rows.PaymentLink
+) -> remote_request.RemoteRequest | None:
+    """Send an edit; return the request afterwards, if known."""
+    change, request_id = request_changes.change_of(message.body), link.request_id or ""
+    body = request_bodies.edit_body(change, link, context.server.addresses, context.now())
+    sent = await context.server.client.keyed(message.id).edit(request_id, body)
+    answer = await request_changes.fetch_request(context.server.client, request_id) or sent
+    if answer is None and link.answer is not None:
+        return request_changes.assume_edit(link.answer, change)
+    return answer
 
-    async def _retry_goods(self, message: outbox.Message, error: errors.PeerError) -> bool:
-        """Retry an edit of goods; return False for other edits.
 
-        Later edits of goods and added codes wait for this edit, so that the newest goods win. So
-        the delay is never longer than a minute, whatever the service asks. Raises `error` after the
-        last attempt.
-        """
-        job: jobs.EditRequest = message.body
-        if request_fields.EDITS[job.field] is not request_fields.GOODS:
-            return False
-        if message.attempts >= GOODS_ATTEMPTS:
-            raise error
-        delay = job_outcomes.RETRIES.delay_or_last(message.attempts)
-        text = None if job.is_notified else "goods-service-down"
-        lane = _goods_lane(job.link_id)
-        await self._outcomes.retry(message, replace(job, is_notified=True), delay, text, lane=lane)
-        return True
+async def _retry_goods(context: Context, message: outbox.Message, error: errors.PeerError) -> bool:
+    """Retry an edit of goods; return False for other edits.
 
-    async def _find_out(
-        self, message: outbox.Message, link: link_rows.PaymentLink, error: errors.PeerError
-    ) -> None:
-        """Fetch a request to find out whether an edit was made; raise `error` if that fails."""
-        change = request_changes.change_of(message.body)
-        body = request_bodies.edit_body(change, link, self._server.addresses, self._outcomes.now())
-        try:
-            answer, sent = await self._server.client.get_with_fields(link.request_id or "")
-        except errors.NotFound:
-            raise
-        except (errors.PeerError, errors.Refused):
-            raise error from None
-        is_made = request_changes.is_edit_made(change, body, answer, sent)
-        await self._outcomes.finish(message, self.store if is_made else self.keep, answer)
+    Later edits of goods and added codes wait for this edit, so that the newest goods win. So
+    the delay is never longer than a minute, whatever the service asks. Raises `error` after the
+    last attempt.
+    """
+    job: jobs.EditRequest = message.body
+    if request_fields.EDITS[job.field] is not request_fields.GOODS:
+        return False
+    if message.attempts >= GOODS_ATTEMPTS:
+        raise error
+    delay = job_context.RETRIES.delay_or_last(message.attempts)
+    follow = None if job.is_notified else Context.send_text
+    lane = _goods_lane(job.link_id)
+    told = replace(job, is_notified=True)
+    await context.retry(message, told, delay, follow, "goods-service-down", lane=lane)
+    return True
 
-    def store(
-        self,
-        tx: database.Transaction,
-        job: jobs.EditRequest | jobs.RemoveUnits,
-        answer: remote_request.RemoteRequest | None,
-    ) -> None:
-        """Store a successful edit, and confirm it."""
-        link, now = link_rows.get_link(tx, job.link_id), self._outcomes.now()
-        change = request_changes.change_of(job)
-        field = request_fields.EDITS[change.field]
-        spec = request_changes.apply_edit(link.spec, change)
-        link_rows.set_spec(tx, link.id, spec)
-        if field is request_fields.PICTURE:
-            if spec.image is not None:
-                seller_images.keep_image(tx, spec.image, link.seller_id)
-            if link.spec.image not in (None, spec.image):
-                seller_images.release_image(tx, link.spec.image)
-        is_end = field is request_fields.ENDS
-        if is_end and request_changes.end_after(spec, now) == spec.ends_at:
-            link_rows.set_state(tx, link.id, link_rows.LIVE)
-        is_goods = field is request_fields.GOODS
-        self._outcomes.save_answer(tx, link.id, answer, brings_goods=is_goods)
-        values = (
-            request_changes.field_value(link.spec, change.field),
-            request_changes.field_value(spec, change.field),
-        )
-        audit_trail.record_edit(tx, link, change.field, values, now)
-        self._outcomes.refresh(tx, link.id)
-        seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, now)
-        shown = request_card.card_of(link_rows.get_link(tx, link.id), now)
-        self._outcomes.send(tx, job, menus.saved_reply(shown, change, seller, now))
-        if field is request_fields.UNITS:  # the last units of the drop may have been removed
-            delivery.announce_ended_drop(tx, self._outcomes.queues, link.id, now)
 
-    def keep(
-        self,
-        tx: database.Transaction,
-        job: jobs.EditRequest | jobs.RemoveUnits,
-        answer: remote_request.RemoteRequest | None,
-        text: str = "edit-unchanged",
-    ) -> None:
-        """Store the answer after an edit without effect, and queue the text about it."""
-        self._outcomes.save_answer(tx, job.link_id, answer)
-        self._outcomes.refresh(tx, job.link_id)
-        left = answer.remaining_units if answer else None
-        self._outcomes.send_text(tx, job, text, left=left or 0)
+async def _find_out(
+    context: Context, message: outbox.Message, link: link_rows.PaymentLink, error: errors.PeerError
+) -> None:
+    """Fetch a request to find out whether an edit was made; raise `error` if that fails."""
+    change = request_changes.change_of(message.body)
+    body = request_bodies.edit_body(change, link, context.server.addresses, context.now())
+    try:
+        answer, sent = await context.server.client.get_with_fields(link.request_id or "")
+    except errors.NotFound:
+        raise
+    except (errors.PeerError, errors.Refused):
+        raise error from None
+    is_made = request_changes.is_edit_made(change, body, answer, sent)
+    await context.finish(message, store if is_made else keep, answer)
 
-    def fail(
-        self, tx: database.Transaction, job: jobs.EditRequest | jobs.RemoveUnits, error: Exception
-    ) -> None:
-        """Queue the text about a failed edit; ask for another value if that may help."""
-        if isinstance(error, errors.BuyersWait):
-            self._outcomes.send_text(tx, job, "goods-awaited")
-        else:
-            self._outcomes.send_failure(tx, job, error)
-        if isinstance(error, errors.Refused) and not isinstance(error, NO_OTHER_VALUE):
-            self._reopen(tx, job, link_rows.get_link(tx, job.link_id))
 
-    def _reopen(
-        self,
-        tx: database.Transaction,
-        job: jobs.EditRequest | jobs.RemoveUnits,
-        link: link_rows.PaymentLink,
-    ) -> None:
-        field = request_changes.change_of(job).field
-        present = request_changes.request_for_form(link, field)
-        self._outcomes.ask(tx, job, link, partial(form.edit_form, present=present, field=field))
+def store(
+    context: Context,
+    tx: database.Transaction,
+    job: jobs.EditRequest | jobs.RemoveUnits,
+    answer: remote_request.RemoteRequest | None,
+) -> None:
+    """Store a successful edit, and confirm it."""
+    link, now = link_rows.get_link(tx, job.link_id), context.now()
+    change = request_changes.change_of(job)
+    field = request_fields.EDITS[change.field]
+    spec = request_changes.apply_edit(link.spec, change)
+    link_rows.set_spec(tx, link.id, spec)
+    if field is request_fields.PICTURE:
+        if spec.image is not None:
+            seller_images.keep_image(tx, spec.image, link.seller_id)
+        if link.spec.image not in (None, spec.image):
+            seller_images.release_image(tx, link.spec.image)
+    is_end = field is request_fields.ENDS
+    if is_end and request_changes.end_after(spec, now) == spec.ends_at:
+        link_rows.set_state(tx, link.id, link_rows.LIVE)
+    is_goods = field is request_fields.GOODS
+    context.save_answer(tx, link.id, answer, brings_goods=is_goods)
+    values = (
+        request_changes.field_value(link.spec, change.field),
+        request_changes.field_value(spec, change.field),
+    )
+    audit_trail.record_edit(tx, link, change.field, values, now)
+    context.refresh(tx, link.id)
+    seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, now)
+    shown = request_card.card_of(link_rows.get_link(tx, link.id), now)
+    context.send(tx, job, menus.saved_reply(shown, change, seller, now))
+    if field is request_fields.UNITS:  # the last units of the drop may have been removed
+        delivery.announce_ended_drop(tx, context.queues, link.id, now)
+
+
+def keep(
+    context: Context,
+    tx: database.Transaction,
+    job: jobs.EditRequest | jobs.RemoveUnits,
+    answer: remote_request.RemoteRequest | None,
+    text: str = "edit-unchanged",
+) -> None:
+    """Store the answer after an edit without effect, and queue the text about it."""
+    context.save_answer(tx, job.link_id, answer)
+    context.refresh(tx, job.link_id)
+    left = answer.remaining_units if answer else None
+    context.send_text(tx, job, text, left=left or 0)
+
+
+def fail(
+    context: Context,
+    tx: database.Transaction,
+    job: jobs.EditRequest | jobs.RemoveUnits,
+    error: Exception,
+) -> None:
+    """Queue the text about a failed edit; ask for another value if that may help."""
+    if isinstance(error, errors.BuyersWait):
+        context.send_text(tx, job, "goods-awaited")
+    else:
+        context.send_failure(tx, job, error)
+    if isinstance(error, errors.Refused) and not isinstance(error, NO_OTHER_VALUE):
+        _reopen(context, tx, job, link_rows.get_link(tx, job.link_id))
+
+
+def _reopen(
+    context: Context,
+    tx: database.Transaction,
+    job: jobs.EditRequest | jobs.RemoveUnits,
+    link: link_rows.PaymentLink,
+) -> None:
+    field = request_changes.change_of(job).field
+    present = request_changes.request_for_form(link, field)
+    context.ask(tx, job, link, partial(form.edit_form, present=present, field=field))
 
 
 def _goods_lane(link_id: str) -> str:
@@ -208,109 +209,106 @@ NOTIFY_AT = 2
 once."""
 
 
-class UnitsHandler:
-    """Performs RemoveUnits; `edits` has the steps that removals share with edits."""
+async def remove(context: Context, message: outbox.Message, link: link_rows.PaymentLink) -> None:
+    """Perform the next step of a removal: count, remove, or find out the outcome."""
+    job: jobs.RemoveUnits = message.body
+    may_be_sent = job.lost_at is not None or message.uncertain
+    has_key = not context.server.settling and context.now() - message.created_at < KEYS_KEPT
+    if job.before is None:
+        await _count_before(context, message, link)
+    elif has_key or not may_be_sent:
+        await _send_removal(context, message, link)
+    else:
+        await _find_out_removed(context, message, link, job.before)
 
-    def __init__(
-        self,
-        outcomes: job_outcomes.Outcomes,
-        server: request_bodies.PaymentServer,
-        edits: EditHandler,
-    ) -> None:
-        self._outcomes = outcomes
-        self._client = server.client
-        self._has_keys = not server.settling
-        self._edits = edits
 
-    async def remove(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        """Perform the next step of a removal: count, remove, or find out the outcome."""
-        job: jobs.RemoveUnits = message.body
-        may_be_sent = job.lost_at is not None or message.uncertain
-        has_key = self._has_keys and self._outcomes.now() - message.created_at < KEYS_KEPT
-        try:
-            if job.before is None:
-                await self._count(message, link)
-            elif has_key or not may_be_sent:
-                await self._send(message, link)
-            else:
-                await self._find_out(message, link, job.before)
-        except (errors.PeerError, errors.Refused) as error:
-            job_outcomes.log_failure(job, error)
-            await self._outcomes.finish(message, self._edits.fail, error)
+async def _count_before(
+    context: Context, message: outbox.Message, link: link_rows.PaymentLink
+) -> None:
+    job: jobs.RemoveUnits = message.body
+    answer = await job_context.in_time(context.server.client.get(link.request_id or ""))
+    before, problem = await context.db.read(lambda tx: _counted(context, tx, job, answer))
+    if problem is None:
+        counted = replace(job, before=before)
+        await context.proceed(message, counted, _store_answer, answer)
+    else:
+        await context.finish(message, keep, answer, problem)
 
-    async def _count(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        job: jobs.RemoveUnits = message.body
-        answer = await job_outcomes.in_time(self._client.get(link.request_id or ""))
-        before, problem = await self._outcomes.db.read(lambda tx: self._check(tx, job, answer))
-        if problem is None:
-            counted = replace(job, before=before)
-            await self._outcomes.proceed(message, counted, self._store_answer, answer)
-        else:
-            await self._outcomes.finish(message, self._edits.keep, answer, problem)
 
-    def _check(
-        self, tx: database.Transaction, job: jobs.RemoveUnits, answer: remote_request.RemoteRequest
-    ) -> tuple[jobs.UnitCounts, str | None]:
-        """Return the units in a new answer, and a text key if they can't be removed."""
-        link = replace(link_rows.get_link(tx, job.link_id), answer=answer)
-        problem = request_changes.removal_problem(link, request_changes.change_of(job))
-        if link_lists.is_removal_uncertain(tx, self._outcomes.queues, link.id):
-            problem = "units-doubted"
-        return _count(answer, link), problem
+def _counted(
+    context: Context,
+    tx: database.Transaction,
+    job: jobs.RemoveUnits,
+    answer: remote_request.RemoteRequest,
+) -> tuple[jobs.UnitCounts, str | None]:
+    """Return the units in a new answer, and a text key if they can't be removed."""
+    link = replace(link_rows.get_link(tx, job.link_id), answer=answer)
+    problem = request_changes.removal_problem(link, request_changes.change_of(job))
+    if link_lists.is_removal_uncertain(tx, context.queues, link.id):
+        problem = "units-doubted"
+    return _count(answer, link), problem
 
-    async def _send(self, message: outbox.Message, link: link_rows.PaymentLink) -> None:
-        try:
-            answer = await job_outcomes.in_time(self._edits.send(message, link))
-        except (errors.NotReached, errors.Throttled):
-            raise
-        except errors.PeerError as error:
-            job_outcomes.log_failure(message.body, error)
-            await self._postpone(message, None)
-        else:
-            await self._outcomes.finish(message, self._edits.store, answer)
 
-    async def _find_out(
-        self, message: outbox.Message, link: link_rows.PaymentLink, before: jobs.UnitCounts
-    ) -> None:
-        """Count again: if units are gone without a payment, they have been removed."""
-        job: jobs.RemoveUnits = message.body
-        try:
-            answer = await job_outcomes.in_time(self._client.get(link.request_id or ""))
-        except errors.PeerError as error:
-            job_outcomes.log_failure(job, error)
-            await self._postpone(message, None)
-            return
-        later = _count(answer, link)
-        removed = before.removed_until(later)
-        now = self._outcomes.now()
-        is_settled = job.lost_at is not None and now - job.lost_at >= request_bodies.SETTLING
-        if removed == job.number and (later.paid is not None or is_settled):
-            await self._outcomes.finish(message, self._edits.store, answer)
-        elif removed == 0 and is_settled:
-            await self._outcomes.finish(message, self._edits.keep, answer)
-        else:
-            await self._postpone(message, answer)
+async def _send_removal(
+    context: Context, message: outbox.Message, link: link_rows.PaymentLink
+) -> None:
+    try:
+        answer = await job_context.in_time(send(context, message, link))
+    except (errors.NotReached, errors.Throttled):
+        raise
+    except errors.PeerError as error:
+        job_context.log_failure(message.body, error)
+        await _count_later(context, message, None)
+    else:
+        await context.finish(message, store, answer)
 
-    async def _postpone(
-        self, message: outbox.Message, answer: remote_request.RemoteRequest | None
-    ) -> None:
-        """Count again later; the seller gets one text about the delay, and a text at the end."""
-        job: jobs.RemoveUnits = message.body
-        now = self._outcomes.now()
-        lost_at = now if job.lost_at is None else min(job.lost_at, now)
-        if now - lost_at > REMOVAL_PATIENCE:
-            await self._outcomes.finish(message, self._edits.keep, answer, "units-unknown")
-            return
-        unsettled = replace(job, lost_at=lost_at, checks=job.checks + 1)
-        text = "units-doubted" if unsettled.checks == NOTIFY_AT else None
-        await self._outcomes.retry(
-            message, unsettled, job_outcomes.RETRIES.delay(unsettled.checks) or 0, text
-        )
 
-    def _store_answer(
-        self, tx: database.Transaction, job: jobs.RemoveUnits, answer: remote_request.RemoteRequest
-    ) -> None:
-        self._outcomes.save_answer(tx, job.link_id, answer)
+async def _find_out_removed(
+    context: Context, message: outbox.Message, link: link_rows.PaymentLink, before: jobs.UnitCounts
+) -> None:
+    """Count again: if units are gone without a payment, they have been removed."""
+    job: jobs.RemoveUnits = message.body
+    try:
+        answer = await job_context.in_time(context.server.client.get(link.request_id or ""))
+    except errors.PeerError as error:
+        job_context.log_failure(job, error)
+        await _count_later(context, message, None)
+        return
+    later = _count(answer, link)
+    removed = before.removed_until(later)
+    now = context.now()
+    is_settled = job.lost_at is not None and now - job.lost_at >= request_bodies.SETTLING
+    if removed == job.number and (later.paid is not None or is_settled):
+        await context.finish(message, store, answer)
+    elif removed == 0 and is_settled:
+        await context.finish(message, keep, answer)
+    else:
+        await _count_later(context, message, answer)
+
+
+async def _count_later(
+    context: Context, message: outbox.Message, answer: remote_request.RemoteRequest | None
+) -> None:
+    """Count again later; the seller gets one text about the delay, and a text at the end."""
+    job: jobs.RemoveUnits = message.body
+    now = context.now()
+    lost_at = now if job.lost_at is None else min(job.lost_at, now)
+    if now - lost_at > REMOVAL_PATIENCE:
+        await context.finish(message, keep, answer, "units-unknown")
+        return
+    unsettled = replace(job, lost_at=lost_at, checks=job.checks + 1)
+    follow = Context.send_text if unsettled.checks == NOTIFY_AT else None
+    delay = job_context.RETRIES.delay(unsettled.checks) or 0
+    await context.retry(message, unsettled, delay, follow, "units-doubted")
+
+
+def _store_answer(
+    context: Context,
+    tx: database.Transaction,
+    job: jobs.RemoveUnits,
+    answer: remote_request.RemoteRequest,
+) -> None:
+    context.save_answer(tx, job.link_id, answer)
 
 
 def _count(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink) -> jobs.UnitCounts:

@@ -1,114 +1,184 @@
-"""The handler of the job queue, which passes each job to the handler of its kind."""
+"""The jobs: what performs each kind, and what follows when it fails."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 from bot.chat.jobs import (
     change_jobs,
     create_job,
     edit_job,
-    job_outcomes,
+    job_context,
     payment_jobs,
-    request_bodies,
     seller_jobs,
 )
-from bot.chat.model import jobs, queues
+from bot.chat.jobs.job_context import Context
+from bot.chat.model import jobs
 from bot.chat.store import link_rows
 from bot.core import errors
-from bot.core.database import database, vault
+from bot.core.database import database
 from bot.core.outbox import outbox
 
 
-class JobHandler:
-    """Performs jobs at `server`; `now` in epoch ms. `vault` decrypts secrets that sellers typed."""
+def nothing(*_: object) -> None:
+    """Follow a job by nothing."""
 
-    def __init__(
-        self,
-        db: database.Database,
-        queues: queues.Queues,
-        now: Callable[[], int],
-        server: request_bodies.PaymentServer,
-        vault: vault.Vault,
-    ) -> None:
-        self._outcomes = outcomes = job_outcomes.Outcomes(db, queues, now, server.payout_service)
-        self._payouts = seller_jobs.PayoutHandler(outcomes, server, vault)
-        self._profile = seller_jobs.ProfileHandler(outcomes, server)
-        self._creates = create_job.CreateHandler(outcomes, server, self._profile)
-        self._changes = change_jobs.ChangeHandler(outcomes, server.client)
-        self._claims = payment_jobs.ClaimHandler(outcomes, server.client)
-        self._codes = change_jobs.CodesHandler(outcomes, server.client)
-        self._marks = payment_jobs.MarkHandler(outcomes, server.client)
-        self._edits = edit_job.EditHandler(outcomes, server)
-        self._receipts = payment_jobs.ReceiptHandler(outcomes, server.client)
-        self._units = edit_job.UnitsHandler(outcomes, server, self._edits)
+
+def say(key: str) -> job_context.Follow:
+    """Return a follow that sends the seller a text."""
+
+    def follow(context: Context, tx: database.Transaction, job: jobs.SellerJob, *_: object) -> None:
+        context.send_text(tx, job, key)
+
+    return follow
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """What happens with a kind of job.
+
+    Each function but the first takes the context, the transaction and the job, and stores what
+    follows.
+    """
+
+    perform: Callable[..., Awaitable[None]]
+    """Makes the calls and settles the job. Takes the context, the message, and the link: None for
+    jobs without one. What it raises follows this row."""
+
+    refused: job_context.Follow = nothing
+    """After a refusal, and after a failure of a job that is not retried; takes the error too."""
+
+    give_up: job_context.Follow = nothing
+    """When the retries end, and for a dead letter: the outcome is unknown."""
+
+    deleted: job_context.Follow | None = None
+    """If the request has been deleted. With None the job is performed all the same: money may be
+    there, and buyers may wait."""
+
+    patience: int = 0
+    """Milliseconds for which the job is retried while the service doesn't answer."""
+
+    delayed: job_context.Follow | None = None
+    """Before the first retry, of a job with `is_notified`."""
+
+
+_BUTTON = JobKind(
+    change_jobs.change, change_jobs.fail, change_jobs.give_up, change_jobs.answer_deleted
+)
+
+JOBS: dict[type[Any], JobKind] = {
+    jobs.CreateRequest: JobKind(create_job.create, give_up=create_job.give_up),
+    jobs.DeleteAccidentalCopies: JobKind(create_job.delete_copies, patience=create_job.PATIENCE),
+    jobs.CheckRequest: JobKind(change_jobs.check, deleted=nothing),
+    jobs.SendCard: _BUTTON,
+    jobs.RefreshCard: _BUTTON,
+    jobs.PauseRequest: _BUTTON,
+    jobs.ResumeRequest: _BUTTON,
+    jobs.DeleteRequest: _BUTTON,
+    jobs.EditRequest: replace(_BUTTON, perform=edit_job.edit, refused=edit_job.fail),
+    jobs.RemoveUnits: replace(_BUTTON, perform=edit_job.remove, refused=edit_job.fail),
+    jobs.AddCodes: JobKind(
+        change_jobs.add_codes,
+        refused=change_jobs.codes_refused,
+        give_up=say("codes-given-up"),
+        patience=change_jobs.CODES_TRIED_FOR,
+        delayed=say("codes-service-down"),
+    ),
+    jobs.DecideClaim: JobKind(
+        payment_jobs.decide,
+        refused=payment_jobs.claim_refused,
+        give_up=payment_jobs.claim_given_up,
+        patience=payment_jobs.CLAIM_TRIED_FOR,
+        delayed=say("claims-service-down"),
+    ),
+    jobs.SendMark: JobKind(
+        payment_jobs.send_mark,
+        refused=payment_jobs.mark_refused,
+        give_up=partial(payment_jobs.explain_mark, key="marks-given-up"),
+        patience=payment_jobs.MARK_TRIED_FOR,
+        delayed=partial(payment_jobs.explain_mark, key="marks-service-down"),
+    ),
+    jobs.SendProfile: JobKind(
+        seller_jobs.send_profile,
+        refused=seller_jobs.queue_next,
+        give_up=seller_jobs.queue_next,
+        patience=seller_jobs.PROFILE_PATIENCE,
+    ),
+    jobs.ConnectAccount: JobKind(
+        seller_jobs.connect,
+        refused=seller_jobs.refuse_account,
+        give_up=seller_jobs.give_up_account,
+        patience=seller_jobs.PAYOUT_PATIENCE,
+        delayed=seller_jobs.delay_account,
+    ),
+    jobs.RemoveAccount: JobKind(
+        seller_jobs.remove,
+        refused=seller_jobs.refuse_account,
+        give_up=seller_jobs.give_up_account,
+        patience=seller_jobs.PAYOUT_PATIENCE,
+        delayed=seller_jobs.delay_account,
+    ),
+    jobs.RefreshPayable: JobKind(seller_jobs.refresh_payable),
+    jobs.KeepReceipt: JobKind(
+        payment_jobs.keep_receipt,
+        give_up=partial(payment_jobs.answer_buyer, key="receipt-given-up"),
+        patience=payment_jobs.RECEIPT_TRIED_FOR,
+        delayed=partial(payment_jobs.answer_buyer, key="receipt-later"),
+    ),
+}
+
+SHORT = 60_000
+"""The longest delay, in ms, of which a server that is only busy (429) is not worth a notice."""
+
+
+class JobHandler:
+    """The handler of the job queue: performs jobs, and retries them while nobody answers."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     async def perform(self, message: outbox.Message) -> None:
         """Perform and settle one job; raises StorageError."""
-        if isinstance(message.body, jobs.AccountJob):
-            await self._payouts.perform(message)
-            return
-        if isinstance(message.body, jobs.KeepReceipt):
-            await self._receipts.keep(message)
-            return
-        job: jobs.Job = message.body
-        link = await self._outcomes.db.read(lambda tx: link_rows.find_link(tx, job.link_id))
-        if link is None:
-            await self._outcomes.finish(message)
-        elif not await self._edits.queue_behind_goods_edit(message):
-            await self._perform(message, job, link)
+        job, context = message.body, self._context
+        kind, link = JOBS[type(job)], None
+        if isinstance(job, jobs.Job):
+            link = await context.db.read(lambda tx: link_rows.find_link(tx, job.link_id))
+            if link is None:
+                await context.finish(message)
+                return
+            if link.state == link_rows.DELETED and kind.deleted:
+                await context.finish(message, kind.deleted)
+                return
+        try:
+            await kind.perform(context, message, link)
+        except (errors.PeerError, errors.Refused) as error:
+            job_context.log_failure(job, error)
+            await self._go_on(message, kind, error)
 
-    async def _perform(
-        self, message: outbox.Message, job: jobs.Job, link: link_rows.PaymentLink
+    async def _go_on(
+        self, message: outbox.Message, kind: JobKind, error: errors.PeerError | errors.Refused
     ) -> None:
-        match job:
-            case jobs.CreateRequest():
-                await self._creates.create(message, link)
-            case jobs.DeleteAccidentalCopies():
-                await self._creates.delete_copies(message, link)
-            case jobs.SendProfile():
-                await self._profile.send(message, link)
-            # These jobs also run for a deleted request: its money may be there, and its buyers may
-            # wait.
-            case jobs.DecideClaim():
-                await self._claims.decide(message)
-            case jobs.SendMark():
-                await self._marks.send(message)
-            case jobs.AddCodes():
-                await self._codes.add(message, link)
-            case _ if link.state == link_rows.DELETED:
-                is_asked = isinstance(job, jobs.SellerJob)
-                follow = self._changes.answer_deleted if is_asked else None
-                await self._outcomes.finish(message, follow)
-            case jobs.CheckRequest():
-                await self._changes.check(message, link)
-            case jobs.EditRequest():
-                await self._edits.edit(message, link)
-            case jobs.RemoveUnits():
-                await self._units.remove(message, link)
-            case _:
-                await self._changes.change(message, link)
+        """Settle a job that failed, or retry it."""
+        job, context = message.body, self._context
+        if isinstance(error, errors.Refused) or not kind.patience:
+            await context.finish(message, kind.refused, error)
+            return
+        if context.now() - message.created_at >= kind.patience:
+            await context.finish(message, kind.give_up)
+            return
+        delay = job_context.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
+        is_short = isinstance(error, errors.Throttled) and delay <= SHORT
+        if kind.delayed is None or job.is_notified or is_short:
+            await context.retry(message, job, delay)
+        else:
+            await context.retry(message, replace(job, is_notified=True), delay, kind.delayed)
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Notify the seller of a job that became a dead letter: its outcome is unknown."""
-        if isinstance(message.body, jobs.AccountJob):
-            self._payouts.on_dead_letter(tx, message.body)
+        job = message.body
+        if isinstance(job, jobs.Job) and link_rows.find_link(tx, job.link_id) is None:
             return
-        if isinstance(message.body, jobs.KeepReceipt):
-            self._receipts.give_up(tx, message.body)
-            return
-        job: jobs.Job = message.body
-        if link_rows.find_link(tx, job.link_id) is None:
-            return
-        if isinstance(job, jobs.CreateRequest):
-            self._creates.give_up(tx, job, job.progress.after_loss(self._outcomes.now()))
-        elif isinstance(job, jobs.SendProfile):
-            self._profile.give_up(tx, job)
-        elif isinstance(job, jobs.DecideClaim):
-            self._claims.give_up(tx, job)
-        elif isinstance(job, jobs.AddCodes):
-            self._codes.give_up(tx, job)
-        elif isinstance(job, jobs.SendMark):
-            self._marks.give_up(tx, job)
-        elif isinstance(job, jobs.SellerJob):
-            self._changes.fail(tx, job, errors.Unreachable("no attempt came to an end"))
+        JOBS[type(job)].give_up(self._context, tx, job)

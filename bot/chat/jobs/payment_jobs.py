@@ -12,7 +12,8 @@ from typing import Any
 import structlog
 
 from bot.chat.cards import claim_cards, receipts
-from bot.chat.jobs import client, job_outcomes
+from bot.chat.jobs import client, job_context
+from bot.chat.jobs.job_context import Context
 from bot.chat.model import jobs, payloads, payment, receipt, replies
 from bot.chat.store import claim_rows, payment_marks, receipt_rows
 from bot.core import errors
@@ -47,89 +48,68 @@ class Decision:
     """True if the service no longer holds a unit for the claim."""
 
 
-class ClaimHandler:
-    """Performs DecideClaim."""
+async def decide(context: Context, message: outbox.Message, _: object) -> None:
+    """Confirm or reject a claim, unless its payment was recorded meanwhile."""
+    job: jobs.DecideClaim = message.body
+    claim = await context.db.read(lambda tx: claim_rows.find_claim(tx, job.claim_id))
+    if claim is None or not claim.is_under_way():
+        await context.finish(message)
+        return
+    call = _ask(context.server.client.keyed(message.id), job, claim)
+    await context.finish(message, _conclude_claim, await job_context.in_time(call))
 
-    def __init__(self, outcomes: job_outcomes.Outcomes, client: client.Client) -> None:
-        self._outcomes = outcomes
-        self._client = client
 
-    async def decide(self, message: outbox.Message) -> None:
-        """Confirm or reject a claim, unless its payment was recorded meanwhile."""
-        job: jobs.DecideClaim = message.body
-        claim = await self._outcomes.db.read(lambda tx: claim_rows.find_claim(tx, job.claim_id))
-        if claim is None or not claim.is_under_way():
-            await self._outcomes.finish(message)
-            return
-        try:
-            decision = await job_outcomes.in_time(
-                self._ask(self._client.keyed(message.id), job, claim)
-            )
-        except errors.PeerError as error:
-            job_outcomes.log_failure(job, error)
-            await self._retry(message, job, error)
-        except errors.Refused as error:
-            job_outcomes.log_failure(job, error)
-            key = "service-closed" if isinstance(error, errors.Unauthorized) else "claims-refused"
-            await self._outcomes.finish(message, self._conclude, Decision(job.before, key))
-        else:
-            await self._outcomes.finish(message, self._conclude, decision)
+def claim_refused(
+    context: Context, tx: database.Transaction, job: jobs.DecideClaim, error: errors.Refused
+) -> None:
+    """Reopen the seller's decision, which the service refused."""
+    key = "service-closed" if isinstance(error, errors.Unauthorized) else "claims-refused"
+    _conclude_claim(context, tx, job, Decision(job.before, key))
 
-    def give_up(self, tx: database.Transaction, job: jobs.DecideClaim) -> None:
-        """Reopen the seller's decision after the job became a dead letter."""
-        self._conclude(tx, job, Decision(job.before, "claims-given-up"))
 
-    async def _ask(
-        self, client: client.Client, job: jobs.DecideClaim, claim: claim_rows.Claim
-    ) -> Decision:
-        """Ask the service; raises PeerError and Refused."""
-        try:
-            if job.confirms:
-                await client.confirm_checkout(claim.checkout_id)
-                return Decision(claim_rows.CONFIRMED)
-            await client.reject_checkout(claim.checkout_id)
-            return Decision(claim_rows.REJECTED)
-        except errors.WrongState:
-            return decided_elsewhere(job, await client.checkout_state(claim.checkout_id))
-        except errors.NotFound:
-            return Decision(claim_rows.CLOSED, "claims-no-checkout")
+def claim_given_up(context: Context, tx: database.Transaction, job: jobs.DecideClaim) -> None:
+    """Reopen the seller's decision after the job became a dead letter."""
+    _conclude_claim(context, tx, job, Decision(job.before, "claims-given-up"))
 
-    async def _retry(
-        self, message: outbox.Message, job: jobs.DecideClaim, error: errors.PeerError
-    ) -> None:
-        if self._outcomes.now() - job.asked_at >= CLAIM_TRIED_FOR:
-            await self._outcomes.finish(message, self.give_up)
-            return
-        delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
-        text = None if job.is_notified else "claims-service-down"
-        await self._outcomes.retry(message, replace(job, is_notified=True), delay, text)
 
-    def _conclude(
-        self, tx: database.Transaction, job: jobs.DecideClaim, decision: Decision
-    ) -> None:
-        """Store a claim's outcome and show it, unless its payment was recorded with an alert.
+async def _ask(client: client.Client, job: jobs.DecideClaim, claim: claim_rows.Claim) -> Decision:
+    """Ask the service; raises PeerError and Refused."""
+    try:
+        if job.confirms:
+            await client.confirm_checkout(claim.checkout_id)
+            return Decision(claim_rows.CONFIRMED)
+        await client.reject_checkout(claim.checkout_id)
+        return Decision(claim_rows.REJECTED)
+    except errors.WrongState:
+        return decided_elsewhere(job, await client.checkout_state(claim.checkout_id))
+    except errors.NotFound:
+        return Decision(claim_rows.CLOSED, "claims-no-checkout")
 
-        An underpaid, unconfirmed claim has an alert too, which still shows the button.
-        """
-        claim, now = claim_rows.find_claim(tx, job.claim_id), self._outcomes.now()
-        if claim is None or not claim.is_under_way():
-            return
-        claim_rows.change_state(tx, claim, decision.state, claim.answered_in)
-        if decision.has_lapsed:
-            claim_rows.lapse(tx, claim.id, now)
-        if decision.state != claim_rows.UNDERPAID:
-            claim_cards.show_claim(tx, self._outcomes.queues, claim.id, now)
-        if decision.text is not None:
-            self._outcomes.send_text(tx, job, decision.text)
-        elif decision.state == claim_rows.REJECTED and job.reply_to.message_id is None:
-            link, seller = claim_cards.link_and_seller(tx, claim)
-            self._outcomes.send(
-                tx,
-                job,
-                claim_cards.claim_reply(
-                    replace(claim, state=claim_rows.REJECTED), link, seller, now
-                ),
-            )
+
+def _conclude_claim(
+    context: Context, tx: database.Transaction, job: jobs.DecideClaim, decision: Decision
+) -> None:
+    """Store a claim's outcome and show it, unless its payment was recorded with an alert.
+
+    An underpaid, unconfirmed claim has an alert too, which still shows the button.
+    """
+    claim, now = claim_rows.find_claim(tx, job.claim_id), context.now()
+    if claim is None or not claim.is_under_way():
+        return
+    claim_rows.change_state(tx, claim, decision.state, claim.answered_in)
+    if decision.has_lapsed:
+        claim_rows.lapse(tx, claim.id, now)
+    if decision.state != claim_rows.UNDERPAID:
+        claim_cards.show_claim(tx, context.queues, claim.id, now)
+    if decision.text is not None:
+        context.send_text(tx, job, decision.text)
+    elif decision.state == claim_rows.REJECTED and job.reply_to.message_id is None:
+        link, seller = claim_cards.link_and_seller(tx, claim)
+        context.send(
+            tx,
+            job,
+            claim_cards.claim_reply(replace(claim, state=claim_rows.REJECTED), link, seller, now),
+        )
 
 
 def decided_elsewhere(job: jobs.DecideClaim, state: str) -> Decision:
@@ -155,82 +135,66 @@ MARK_EVENTS = {payment.SENT: receipts.SENT, payment.PAID_BACK: receipts.PAID_BAC
 """The Telegram notice to a buyer about each mark."""
 
 
-class MarkHandler:
-    """Performs SendMark."""
+async def send_mark(context: Context, message: outbox.Message, _: object) -> None:
+    """Send a mark, and reply to the seller how the buyer is notified."""
+    job: jobs.SendMark = message.body
+    ids = job.request_id, job.transaction_id
+    marks = await context.db.read(lambda tx: payment_marks.find_marks(tx, *ids))
+    if marks is None:
+        await context.finish(message)
+        return
+    is_reached = await context.db.read(lambda tx: _reaches_owner(context, tx, ids))
+    body = mark_body(marks, job.mark, notify=not is_reached)
+    call = context.server.client.keyed(message.id).mark_payment(*ids, body)
+    is_emailed = await job_context.in_time(call)
+    unsure = "unsure" if message.attempts > 1 else "none"
+    way = "email" if is_emailed else unsure
+    await context.finish(message, _conclude_mark, way, marks)
 
-    def __init__(self, outcomes: job_outcomes.Outcomes, client: client.Client) -> None:
-        self._outcomes = outcomes
-        self._client = client
 
-    async def send(self, message: outbox.Message) -> None:
-        """Send a mark, and reply to the seller how the buyer is notified; raises StorageError."""
-        job: jobs.SendMark = message.body
-        ids = job.request_id, job.transaction_id
-        marks = await self._outcomes.db.read(lambda tx: payment_marks.find_marks(tx, *ids))
-        if marks is None:
-            await self._outcomes.finish(message)
-            return
-        is_reached = await self._outcomes.db.read(lambda tx: self._reaches_owner(tx, ids))
-        body = mark_body(marks, job.mark, notify=not is_reached)
-        try:
-            client = self._client.keyed(message.id)
-            is_emailed = await job_outcomes.in_time(client.mark_payment(*ids, body))
-        except errors.PeerError as error:
-            job_outcomes.log_failure(job, error)
-            await self._retry(message, job, error)
-        except errors.Refused as error:
-            job_outcomes.log_failure(job, error)
-            is_unknown = isinstance(error, errors.NotFound | errors.MethodNotAllowed)
-            key = "marks-local" if is_unknown else "marks-refused"
-            await self._outcomes.finish(message, self._explain, key)
-        else:
-            unsure = "unsure" if message.attempts > 1 else "none"
-            way = "email" if is_emailed else unsure
-            await self._outcomes.finish(message, self._conclude, way, marks)
+def mark_refused(
+    context: Context, tx: database.Transaction, job: jobs.SendMark, error: errors.Refused
+) -> None:
+    """Tell the seller that the service has no such mark, or refused it."""
+    is_unknown = isinstance(error, errors.NotFound | errors.MethodNotAllowed)
+    explain_mark(context, tx, job, "marks-local" if is_unknown else "marks-refused")
 
-    def give_up(self, tx: database.Transaction, job: jobs.SendMark) -> None:
-        """Notify the seller that the buyer gets no notice, because the job became a dead letter."""
-        self._explain(tx, job, "marks-given-up")
 
-    async def _retry(
-        self, message: outbox.Message, job: jobs.SendMark, error: errors.PeerError
-    ) -> None:
-        if self._outcomes.now() - job.asked_at >= MARK_TRIED_FOR:
-            await self._outcomes.finish(message, self.give_up)
-            return
-        delay = job_outcomes.RETRIES.delay_or_last(message.attempts, errors.requested_wait(error))
-        text = None if job.is_notified or job.mark == payment.HIDDEN else "marks-service-down"
-        await self._outcomes.retry(message, replace(job, is_notified=True), delay, text)
+def explain_mark(context: Context, tx: database.Transaction, job: jobs.SendMark, key: str) -> None:
+    """Notify the seller of a mark that didn't reach the buyer, unless it only hides words."""
+    if job.mark != payment.HIDDEN:
+        context.send_text(tx, job, key)
 
-    def _explain(self, tx: database.Transaction, job: jobs.SendMark, key: str) -> None:
-        """Notify the seller of a mark that didn't reach the buyer, unless it only hides words."""
-        if job.mark != payment.HIDDEN:
-            self._outcomes.send_text(tx, job, key)
 
-    def _reaches_owner(self, tx: database.Transaction, ids: tuple[str, str]) -> bool:
-        """True if a buyer keeps the receipt in Telegram and hasn't blocked the bot."""
-        owner = receipt_rows.owner_of(tx, *ids)
-        messages = self._outcomes.queues.messages
-        return owner is not None and not lanes.is_paused(tx, messages, str(owner.account_id))
+def _reaches_owner(context: Context, tx: database.Transaction, ids: tuple[str, str]) -> bool:
+    """True if a buyer keeps the receipt in Telegram and hasn't blocked the bot."""
+    owner = receipt_rows.owner_of(tx, *ids)
+    messages = context.queues.messages
+    return owner is not None and not lanes.is_paused(tx, messages, str(owner.account_id))
 
-    def _conclude(
-        self, tx: database.Transaction, job: jobs.SendMark, way: str, sent: payment.PaymentMarks
-    ) -> None:
-        """Notify the buyer and the seller of a mark.
 
-        They are notified once, and again if a note was added later. A mark that was set after the
-        marks in `sent` has its own job. `way` is how a buyer without Telegram is notified: `email`,
-        `none`, or `unsure` after a lost answer. If a buyer has blocked the bot, the notice waits.
-        """
-        outcomes, key = self._outcomes, receipt.ReceiptKey(job.request_id, job.transaction_id)
-        if job.mark == payment.HIDDEN:
-            return
-        if not payment_marks.announce(tx, key, job.mark, *sent.noted(job.mark)):
-            return
-        receipts.notify_owner(tx, outcomes.queues, key, MARK_EVENTS[job.mark], outcomes.now())
-        if self._reaches_owner(tx, key):
-            way = "telegram"
-        outcomes.send_text(tx, job, f"marks-{job.mark}-{way}")
+def _conclude_mark(
+    context: Context,
+    tx: database.Transaction,
+    job: jobs.SendMark,
+    way: str,
+    sent: payment.PaymentMarks,
+) -> None:
+    """Notify the buyer and the seller of a mark.
+
+    They are notified once, and again if a note was added later. A mark that was set after the
+    marks in `sent` has its own job. `way` is how a buyer without Telegram is notified: `email`,
+    `none`, or `unsure` after a lost answer. If a buyer has blocked the bot, the notice waits.
+    """
+    key = receipt.ReceiptKey(job.request_id, job.transaction_id)
+    if job.mark == payment.HIDDEN:
+        return
+    if not payment_marks.announce(tx, key, job.mark, *sent.noted(job.mark)):
+        return
+    receipts.notify_owner(tx, context.queues, key, MARK_EVENTS[job.mark], context.now())
+    if _reaches_owner(context, tx, key):
+        way = "telegram"
+    context.send_text(tx, job, f"marks-{job.mark}-{way}")
 
 
 def mark_body(marks: payment.PaymentMarks, mark: str, *, notify: bool) -> bodies.MarksBody:
@@ -255,80 +219,63 @@ RECEIPT_TRIED_FOR = 24 * 3600 * 1000
 """Milliseconds for which the job is retried; then the buyer has to tap again."""
 
 
-class ReceiptHandler:
-    """Performs KeepReceipt."""
+async def keep_receipt(context: Context, message: outbox.Message, _: object) -> None:
+    """Keep a receipt; if the service doesn't have the receipt, the reply reveals nothing."""
+    job: jobs.KeepReceipt = message.body
+    try:
+        receipt = await job_context.in_time(context.server.client.receipt(_key(job)))
+    except errors.Refused as error:  # anybody may ask for any receipt
+        log.info("receipt not found", error=type(error).__name__)
+        await context.finish(message, answer_buyer, "receipt-unknown")
+    else:
+        await context.finish(message, _keep, receipt)
 
-    def __init__(self, outcomes: job_outcomes.Outcomes, client: client.Client) -> None:
-        self._outcomes = outcomes
-        self._client = client
 
-    async def keep(self, message: outbox.Message) -> None:
-        """Keep a receipt; if the service doesn't have the receipt, the reply reveals nothing."""
-        job: jobs.KeepReceipt = message.body
-        try:
-            receipt = await job_outcomes.in_time(self._client.receipt(_key(job)))
-        except errors.Refused as error:
-            log.info("receipt not found", error=type(error).__name__)
-            await self._outcomes.finish(message, self._reply, "receipt-unknown")
-        except errors.PeerError as error:
-            log.warning("receipt not fetched", error=type(error).__name__, reason=str(error))
-            await self._retry(message, job, error)
-        else:
-            await self._outcomes.finish(message, self._keep, receipt)
-
-    def give_up(self, tx: database.Transaction, job: jobs.KeepReceipt) -> None:
-        """Ask the buyer to try again after the job became a dead letter."""
-        self._reply(tx, job, "receipt-given-up")
-
-    def _keep(
-        self, tx: database.Transaction, job: jobs.KeepReceipt, receipt: receipt.Receipt
-    ) -> None:
-        """Keep the receipt and queue its message, unless it belongs to another account."""
-        reply_to, now = job.reply_to, self._outcomes.now()
-        owner = receipt_rows.ReceiptOwner(reply_to.chat_id, reply_to.language)
-        if receipt_rows.keep(tx, _key(job), owner, receipt, now):
-            self._put(tx, job, payloads.ReceiptMessage(*_key(job), reply_to.language))
-            if receipts.telegram_file(tx, job.request_id):
-                self._put(
-                    tx, job, payloads.ReceiptMessage(*_key(job), reply_to.language, is_file=True)
-                )
-        else:
-            self._put(
-                tx, job, payloads.new_message(_taken(receipt, reply_to.language), reply_to.language)
+def _keep(
+    context: Context, tx: database.Transaction, job: jobs.KeepReceipt, receipt: receipt.Receipt
+) -> None:
+    """Keep the receipt and queue its message, unless it belongs to another account."""
+    reply_to, now = job.reply_to, context.now()
+    owner = receipt_rows.ReceiptOwner(reply_to.chat_id, reply_to.language)
+    if receipt_rows.keep(tx, _key(job), owner, receipt, now):
+        _put(context, tx, job, payloads.ReceiptMessage(*_key(job), reply_to.language))
+        if receipts.telegram_file(tx, job.request_id):
+            _put(
+                context,
+                tx,
+                job,
+                payloads.ReceiptMessage(*_key(job), reply_to.language, is_file=True),
             )
-
-    async def _retry(
-        self, message: outbox.Message, job: jobs.KeepReceipt, error: errors.PeerError
-    ) -> None:
-        """Retry later; the buyer is notified of the delay once."""
-        outcomes = self._outcomes
-        if outcomes.now() - job.asked_at >= RECEIPT_TRIED_FOR:
-            await outcomes.finish(message, self.give_up)
-            return
-        due_at = outcomes.now() + job_outcomes.RETRIES.delay_or_last(
-            message.attempts, errors.requested_wait(error)
-        )
-        state = outbox.NextAttempt(replace(job, is_notified=True))
-
-        def work(tx: database.Transaction) -> None:
-            note = "the service does not answer"
-            kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, following=state)
-            if kept and not job.is_notified:
-                self._reply(tx, job, "receipt-later")
-
-        await outcomes.db.transaction_until_stored(work)
-
-    def _reply(self, tx: database.Transaction, job: jobs.KeepReceipt, key: str) -> None:
-        language = job.reply_to.language
-        self._put(
-            tx, job, payloads.new_message(replies.Reply(translations.t(language, key)), language)
+    else:
+        _put(
+            context,
+            tx,
+            job,
+            payloads.new_message(_taken(receipt, reply_to.language), reply_to.language),
         )
 
-    def _put(
-        self, tx: database.Transaction, job: jobs.KeepReceipt, payload: payloads.MessagePayload
-    ) -> None:
-        outcomes, chat = self._outcomes, str(job.reply_to.chat_id)
-        outbox.put(tx, outcomes.queues.messages, chat, payload, outcomes.now())
+
+def answer_buyer(
+    context: Context, tx: database.Transaction, job: jobs.KeepReceipt, key: str
+) -> None:
+    """Queue a text to the buyer."""
+    language = job.reply_to.language
+    _put(
+        context,
+        tx,
+        job,
+        payloads.new_message(replies.Reply(translations.t(language, key)), language),
+    )
+
+
+def _put(
+    context: Context,
+    tx: database.Transaction,
+    job: jobs.KeepReceipt,
+    payload: payloads.MessagePayload,
+) -> None:
+    chat = str(job.reply_to.chat_id)
+    outbox.put(tx, context.queues.messages, chat, payload, context.now())
 
 
 def _key(job: jobs.KeepReceipt) -> receipt.ReceiptKey:

@@ -223,8 +223,6 @@ class AddCodes(SellerJob):
     """Add codes for the buyers of a request."""
 
     codes: tuple[str, ...]
-    asked_at: int
-    """Epoch ms."""
     is_notified: bool = False
     """The seller knows that the service is down."""
 
@@ -238,8 +236,6 @@ class DecideClaim(SellerJob):
     """False rejects it."""
     before: str
     """The state that the claim was in."""
-    asked_at: int
-    """Epoch ms."""
     is_notified: bool = False
     """The seller knows that the service is down."""
 
@@ -252,8 +248,6 @@ class SendMark(SellerJob):
     transaction_id: str
     mark: str
     """One of the marks in model/payment.py."""
-    asked_at: int
-    """Epoch ms."""
     is_notified: bool = False
     """The seller knows that the service is down."""
 
@@ -317,8 +311,6 @@ class KeepReceipt:
     request_id: str
     transaction_id: str
     reply_to: ReplyTo
-    asked_at: int
-    """Epoch ms."""
     is_notified: bool = False
     """The buyer was told that the service is down."""
 

@@ -23,7 +23,7 @@ from telegram.error import (
 from telegram.request import BaseRequest, HTTPXRequest
 from telegram.warnings import PTBUserWarning
 
-from bot.chat.conversation import commands
+from bot.chat.conversation import actions
 from bot.chat.model import payloads
 from bot.core.net import http_client
 from bot.core.outbox import outbox, queue_policy
@@ -310,7 +310,7 @@ async def set_profile(bot: Bot) -> None:
         for language in translations.languages():
             code = "" if language == translations.DEFAULT else language
             await bot.set_my_commands(
-                [BotCommand(*pair) for pair in commands.commands(language)], language_code=code
+                [BotCommand(*pair) for pair in actions.described(language)], language_code=code
             )
             await bot.set_my_description(
                 translations.t(language, "bot-description"), language_code=code

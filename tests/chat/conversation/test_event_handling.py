@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.conversation.commands import about_service
-from bot.chat.conversation.presses import JOBS
-from bot.chat.model.jobs import CreateRequest, ReplyTo
+from bot.chat.conversation.pages import about_service
+from bot.chat.model.jobs import (
+    CardJob,
+    CreateRequest,
+    DeleteRequest,
+    PauseRequest,
+    RefreshCard,
+    ReplyTo,
+    ResumeRequest,
+    SendCard,
+)
 from bot.chat.model.payloads import CallbackAnswer
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import DELETED, LIVE
@@ -275,14 +283,23 @@ async def test_a_press_on_a_deleted_request_is_answered_with_that(
     assert (chat.jobs, chat.said) == ([], [])
 
 
-@pytest.mark.parametrize("word", ["card", "refresh", "stop", "resume", "delete-yes"])
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("card", SendCard),
+        ("refresh", RefreshCard),
+        ("stop", PauseRequest),
+        ("resume", ResumeRequest),
+        ("delete-yes", DeleteRequest),
+    ],
+)
 async def test_a_button_asks_the_service_and_knows_its_message(
-    chat: ChatHarness, sam: Person, word: str
+    chat: ChatHarness, sam: Person, word: str, kind: type[CardJob]
 ) -> None:
     link = chat.add_link(sam, COFFEE, service_answer())
     query = await chat.presses(sam, f"{word}:{link.id}")
     reply_to = ReplyTo(sam.id, "en", query.message.id, is_picture=False)
-    assert chat.jobs == [JOBS[word](link.id, reply_to)]
+    assert chat.jobs == [kind(link.id, reply_to)]
     assert chat.answers == [CallbackAnswer(query.id)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.conversation.commands import PAGE
+from bot.chat.conversation.pages import PAGE
 from bot.chat.model.payloads import TextMessage
 from bot.chat.store.link_rows import CREATING, DELETED, FAILED, STOPPED
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.conversation.commands import help_reply
+from bot.chat.conversation.pages import help_reply
 from bot.chat.forms.form import ExistingRequest, duplicate, edit_form
 from bot.chat.forms.one_line import offer_line, one_line
 from bot.chat.model.drafts import PayoutService, Seller

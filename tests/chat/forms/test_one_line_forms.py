@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import pytest
 
-from bot.chat.conversation import commands
-from bot.chat.conversation.commands import about_service, help_reply, start_reply
+from bot.chat.conversation.actions import described
+from bot.chat.conversation.pages import about_service, help_reply, start_reply
 from bot.chat.forms.form import new_form, reopen, settings_form
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import offer_line, one_line
@@ -359,7 +359,7 @@ def test_privacy_and_paysupport_are_answered() -> None:
 
 @pytest.mark.parametrize("language", languages())
 def test_the_profile_keeps_to_telegrams_limits(language: str) -> None:
-    offered = commands.commands(language)
+    offered = described(language)
     assert [name for name, _ in offered] == [
         *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
         *("getpaid", "settings", "bought"),

@@ -63,7 +63,7 @@ def link(chat: ChatHarness, sam: Person) -> PaymentLink:
 
 async def add(jobs: ScriptedJobs, link: PaymentLink, *codes: str) -> None:
     reply_to = ReplyTo(link.chat_id, "en")
-    jobs.put_job(AddCodes(link.id, reply_to, codes, jobs.chat.clock()))
+    jobs.put_job(AddCodes(link.id, reply_to, codes))
 
 
 def keep_two(chat: ChatHarness) -> None:

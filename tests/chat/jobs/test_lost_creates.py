@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.jobs import client, job_outcomes
+from bot.chat.jobs import client, job_context
 from bot.chat.jobs.client import Client
 from bot.chat.jobs.create_job import COPIES_DELAY
 from bot.chat.jobs.request_bodies import SETTLING
@@ -291,7 +291,7 @@ async def test_an_attempt_as_a_whole_has_a_time_limit(
     cloud: HandCashJobs, chat: ChatHarness, link: PaymentLink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No read times out by itself at a server that drips its answer."""
-    monkeypatch.setattr(job_outcomes, "TIME_LIMIT", 1.0)
+    monkeypatch.setattr(job_context, "TIME_LIMIT", 1.0)
     await cloud.create(link, SLOW)
     assert chat.texts == [service_text("waiting")]
     cloud.server.release()

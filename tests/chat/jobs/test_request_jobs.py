@@ -11,7 +11,7 @@ import pytest
 
 from bot.chat.jobs.client import Client
 from bot.chat.jobs.create_job import COPIES_DELAY, PATIENCE
-from bot.chat.jobs.job_outcomes import RETRIES
+from bot.chat.jobs.job_context import RETRIES
 from bot.chat.model.payloads import CardMessage
 from bot.chat.model.remote_request import ServerPrice
 from bot.chat.model.replies import TEXT_LIMIT, shown_units

@@ -143,7 +143,7 @@ async def test_a_removal_with_a_lost_answer_is_made_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The server may be at work for long: nothing is reported before the settling time."""
-    monkeypatch.setattr("bot.chat.jobs.job_outcomes.TIME_LIMIT", 1.0)
+    monkeypatch.setattr("bot.chat.jobs.job_context.TIME_LIMIT", 1.0)
     cloud.server.fail("PUT", failure)
     await edited(cloud, link, "units", 2)
     await cloud.advance(20)

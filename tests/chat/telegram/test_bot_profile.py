@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.conversation.commands import commands
+from bot.chat.conversation.actions import described
 from bot.chat.telegram.transport import set_profile
 from bot.core.text.translations import t
 from bot.sandbox.world.errors import Fault
@@ -20,7 +20,7 @@ async def test_commands_and_descriptions_are_set_in_each_language(
     async with telegram_of(chat.world) as bot:
         await set_profile(bot)
         menu = await bot.get_my_commands(language_code=code) or await bot.get_my_commands()
-        assert [(one.command, one.description) for one in menu] == commands(language)
+        assert [(one.command, one.description) for one in menu] == described(language)
         told = await bot.get_my_description(language_code=code)
         assert told.description == t(language, "bot-description")
         short = await bot.get_my_short_description(language_code=code)

@@ -1,25 +1,28 @@
-"""Outcomes of jobs: each job is settled once, together with the messages to its seller."""
+"""What jobs work with, and how each is settled once, with the messages to its seller."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import structlog
 
 from bot.chat.cards import card_text, receipts, request_card
 from bot.chat.forms import flow
-from bot.chat.jobs import create_attempt
-from bot.chat.model import drafts, jobs, payloads, queues, remote_request, replies
+from bot.chat.jobs import create_attempt, request_bodies
+from bot.chat.model import jobs, payloads, payout, queues, remote_request, replies
 from bot.chat.store import link_rows, post_rows, seller_images, seller_rows
 from bot.core import errors
-from bot.core.database import database
+from bot.core.database import database, vault
 from bot.core.outbox import outbox, queries, queue_policy
 from bot.core.text import translations
 
 log = structlog.get_logger()
 T = TypeVar("T")
+
+AnyJob: TypeAlias = jobs.Job | jobs.AccountJob | jobs.KeepReceipt
 
 TIME_LIMIT = 45.0
 """Seconds for all calls of one attempt; less than its lease."""
@@ -56,9 +59,13 @@ def delay_text(error: Exception | None) -> str:
             return "service-waiting"
 
 
-def log_failure(job: jobs.Job | jobs.AccountJob, error: Exception) -> None:
+def log_failure(job: AnyJob, error: Exception) -> None:
     """Log a failed call; if only the operator can fix it, as an error with the fix."""
-    of = {"listing": job.link_id} if isinstance(job, jobs.Job) else {"seller": job.seller_id}
+    of: dict[str, object] = {}
+    if isinstance(job, jobs.Job):
+        of = {"listing": job.link_id}
+    elif isinstance(job, jobs.AccountJob):
+        of = {"seller": job.seller_id}
     line = log.bind(
         job=type(job).__name__, **of,
         error=type(error).__name__, reason=str(error),
@@ -69,7 +76,7 @@ def log_failure(job: jobs.Job | jobs.AccountJob, error: Exception) -> None:
         line.warning("service call failed")
 
 
-def _fix(job: jobs.Job | jobs.AccountJob, error: Exception) -> str | None:
+def _fix(job: AnyJob, error: Exception) -> str | None:
     if isinstance(error, errors.Unauthorized):
         return "check APP_ID and APP_SECRET"
     if isinstance(error, create_attempt.NoDialect):
@@ -79,27 +86,33 @@ def _fix(job: jobs.Job | jobs.AccountJob, error: Exception) -> str | None:
     return "check PAYMENTS_URL" if is_elsewhere else None
 
 
+def background_lane(job: jobs.Job | jobs.AccountJob) -> str:
+    """Return the lane of jobs that nobody waits for; jobs that ask a wallet have other lanes."""
+    if isinstance(job, jobs.Job):
+        return f"{queues.BACKGROUND}{job.link_id}"
+    group = queues.WALLETS if job.asks_wallet else queues.BACKGROUND
+    return f"{group}{payout.owner_ref(job.seller_id)}"
+
+
 LONGEST_REFUSAL = 500
 """UTF-16 units shown of a server's refusal."""
 
 Follow: TypeAlias = Callable[..., None]
-"""Stores the consequences of a job's outcome; takes the transaction, the job, and other values."""
+"""Stores the consequences of a job's outcome. It takes the context, the transaction, the job, and
+other values."""
 
 
-class Outcomes:
-    """Settles jobs, each in one transaction; `now` in epoch ms. `paid_at` pays the sellers."""
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What jobs work with. Each job is settled in one transaction."""
 
-    def __init__(
-        self,
-        db: database.Database,
-        queues: queues.Queues,
-        now: Callable[[], int],
-        paid_at: drafts.PayoutService,
-    ) -> None:
-        self.db = db
-        self.queues = queues
-        self.now = now
-        self._paid_at = paid_at
+    db: database.Database
+    queues: queues.Queues
+    now: Callable[[], int]
+    """The clock, in epoch ms."""
+    server: request_bodies.PaymentServer
+    vault: vault.Vault
+    """Decrypts secrets that sellers typed."""
 
     async def finish(
         self, message: outbox.Message, follow: Follow | None = None, *values: object
@@ -108,28 +121,27 @@ class Outcomes:
 
         def work(tx: database.Transaction) -> None:
             if outbox.done(tx, self.queues.jobs, message, self.now()) and follow:
-                follow(tx, message.body, *values)
+                follow(self, tx, message.body, *values)
 
         await self.db.transaction_until_stored(work)
 
     async def retry(
         self,
         message: outbox.Message,
-        job: jobs.Job,
+        job: AnyJob,
         delay: int,
-        text: str | None = None,
-        *,
+        follow: Follow | None = None,
+        *values: object,
         lane: str | None = None,
     ) -> None:
         """Retry as `job` after `delay` ms, in the background, so that button presses don't wait.
 
-        `lane` replaces the lane of the link's retries; `text` is the key of a text to the seller.
+        `lane` is used instead of the background's; receipts have their own lanes already.
         """
-        state = outbox.NextAttempt(
-            job, lane or f"{queues.BACKGROUND}{job.link_id}", queue_policy.NOTICE
-        )
-        follow = self.send_text if text else None
-        await self._retry(message, state, self.now() + delay, follow, text)
+        if lane is None and not isinstance(job, jobs.KeepReceipt):
+            lane = background_lane(job)
+        state = outbox.NextAttempt(job, lane, queue_policy.NOTICE)
+        await self._retry(message, state, self.now() + delay, follow, *values)
 
     async def queue_behind(self, message: outbox.Message, lane: str) -> bool:
         """Queue a job behind the older jobs of another lane; return False if there are none."""
@@ -165,13 +177,15 @@ class Outcomes:
 
         def work(tx: database.Transaction) -> None:
             if outbox.retry(tx, queue, message, due_at, note, following=state) and follow:
-                follow(tx, state.body, *values)
+                follow(self, tx, state.body, *values)
 
         await self.db.transaction_until_stored(work)
 
-    def add_later(self, tx: database.Transaction, job: jobs.Job, delay: int) -> None:
+    def add_later(
+        self, tx: database.Transaction, job: jobs.Job | jobs.AccountJob, delay: int
+    ) -> None:
         """Queue a job in the background, due in `delay` ms."""
-        now, lane = self.now(), f"{queues.BACKGROUND}{job.link_id}"
+        now, lane = self.now(), background_lane(job)
         outbox.put(
             tx, self.queues.jobs, lane, job, now, priority=queue_policy.NOTICE, due_at=now + delay
         )
@@ -280,7 +294,7 @@ class Outcomes:
     ) -> None:
         """Open the form that a refusal needs, and queue its questions."""
         seller = seller_rows.ensure_seller(tx, link.seller_id, job.reply_to.language, self.now())
-        seller = seller_rows.at_service(tx, seller, link.seller_id, self._paid_at)
+        seller = seller_rows.at_service(tx, seller, link.seller_id, self.server.payout_service)
         current = seller_rows.find_draft(tx, link.chat_id, link.seller_id)
         result = form(draft_id=link_rows.short_id(6), seller=seller, current=current)
         seller_rows.save_draft(tx, link.chat_id, link.seller_id, result.draft, self.now())
