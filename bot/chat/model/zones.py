@@ -77,37 +77,136 @@ _MAIN = {
 }
 """Zones to offer for a country with several: the most populous first, the others by city."""
 
+_TERRITORIES = {
+    "EA": "Africa/Ceuta",
+    "IC": "Atlantic/Canary",
+    "XK": "Europe/Belgrade",
+}
+"""Zones of territories that CLDR names without one: Ceuta and Melilla, the Canaries, Kosovo."""
+
 _COUNTRIES = {
     **dict.fromkeys(["us", "usa", "america", "amerika"], "US"),
-    **dict.fromkeys(["uk", "england", "scotland", "wales", "schottland"], "GB"),
+    **dict.fromkeys(
+        ["uk", "england", "scotland", "wales", "schottland", "great britain", "britain"], "GB"
+    ),
+    **dict.fromkeys(["northern ireland", "grossbritannien", "nordirland"], "GB"),
+    **dict.fromkeys(["uae", "vae", "emirates", "emirate", "the emirates"], "AE"),
+    **dict.fromkeys(["bosnia", "bosnien"], "BA"),
+    **dict.fromkeys(["weissrussland", "byelorussia"], "BY"),
+    **dict.fromkeys(["congo", "kongo", "drc", "dr congo", "dr kongo"], "CD"),
+    **dict.fromkeys(["ivory coast", "elfenbeinkuste"], "CI"),
+    **dict.fromkeys(["cape verde", "kap verde", "kapverden"], "CV"),
+    **dict.fromkeys(["czech republic", "tschechische republik"], "CZ"),
+    **dict.fromkeys(["canary islands", "canaries", "kanaren"], "IC"),
+    **dict.fromkeys(["korea", "republic of korea"], "KR"),
+    **dict.fromkeys(["moldova", "moldavia", "moldawien", "moldau"], "MD"),
+    **dict.fromkeys(["macedonia", "mazedonien"], "MK"),
+    **dict.fromkeys(["burma", "birma"], "MM"),
     "holland": "NL",
-    "czech republic": "CZ",
+    **dict.fromkeys(["palestine", "palastina"], "PS"),
+    **dict.fromkeys(["swaziland", "swasiland"], "SZ"),
+    **dict.fromkeys(["east timor", "osttimor"], "TL"),
+    **dict.fromkeys(["turkey", "turkiye"], "TR"),
+    **dict.fromkeys(["vatican", "vatikan"], "VA"),
 }
+"""Folded names of countries that CLDR spells differently in English or German."""
 
 _CITIES = {
     "Europe/Berlin": "munich münchen hamburg köln cologne frankfurt stuttgart düsseldorf leipzig"
-    " dresden hannover nürnberg nuremberg bremen essen dortmund",
+    " dresden hannover nürnberg nuremberg bremen essen dortmund bonn münster mannheim karlsruhe"
+    " wiesbaden augsburg mainz freiburg kiel",
     "Europe/Vienna": "graz linz salzburg innsbruck",
-    "Europe/Zurich": "geneva genf genève basel bern lausanne",
-    "Europe/Rome": "milan milano mailand turin torino naples napoli neapel",
-    "Europe/Madrid": "barcelona valencia sevilla seville",
-    "Europe/Paris": "lyon marseille toulouse nice nizza bordeaux",
-    "Europe/London": "manchester birmingham edinburgh glasgow liverpool leeds bristol",
+    "Europe/Zurich": "geneva genf genève basel bern lausanne luzern lucerne winterthur st_gallen",
+    "Europe/Rome": "milan milano mailand turin torino naples napoli neapel florence firenze florenz"
+    " venice venezia venedig bologna genoa genova genua palermo",
+    "Europe/Madrid": "barcelona valencia sevilla seville bilbao malaga zaragoza saragossa palma",
+    "Europe/Paris": "lyon marseille toulouse nice nizza bordeaux strasbourg straßburg lille nantes",
+    "Europe/London": "manchester birmingham edinburgh glasgow liverpool leeds bristol belfast"
+    " cardiff",
     "Europe/Lisbon": "porto",
-    "Europe/Warsaw": "kraków cracow krakau gdansk danzig",
-    "Europe/Istanbul": "ankara izmir",
-    "America/New_York": "boston washington miami philadelphia atlanta nyc",
-    "America/Chicago": "houston dallas austin",
-    "America/Los_Angeles": "seattle sacramento california kalifornien",
-    "America/Toronto": "montreal ottawa",
-    "America/Sao_Paulo": "brasilia curitiba",
-    "Asia/Kolkata": "mumbai delhi bangalore bengaluru chennai hyderabad",
-    "Asia/Shanghai": "beijing peking shenzhen guangzhou",
-    "Asia/Tokyo": "osaka kyoto",
+    "Europe/Amsterdam": "rotterdam the_hague den_haag utrecht eindhoven",
+    "Europe/Brussels": "antwerp antwerpen ghent gent bruges brügge liège lüttich",
+    "Europe/Stockholm": "gothenburg göteborg malmö",
+    "Europe/Warsaw": "kraków cracow krakau gdansk danzig wroclaw wrocław breslau poznan posen lodz"
+    " łódź",
+    "Europe/Prague": "brno brünn",
+    "Europe/Belgrade": "pristina prishtina prizren novi_sad",
+    "Europe/Athens": "thessaloniki",
+    "Europe/Kyiv": "lviv lemberg odesa odessa kharkiv charkiw",
+    "Europe/Moscow": "saint_petersburg st_petersburg sankt_petersburg",
+    "Europe/Istanbul": "ankara izmir antalya bursa",
+    "America/New_York": "boston washington miami philadelphia atlanta nyc new_york_city orlando"
+    " tampa charlotte baltimore pittsburgh",
+    "America/Chicago": "houston dallas austin san_antonio new_orleans minneapolis st_louis"
+    " milwaukee nashville",
+    "America/Denver": "salt_lake_city albuquerque",
+    "America/Los_Angeles": "seattle sacramento california kalifornien san_francisco san_diego"
+    " las_vegas portland san_jose",
+    "America/Toronto": "montreal ottawa quebec",
+    "America/Vancouver": "victoria",
+    "America/Edmonton": "calgary",
+    "America/Sao_Paulo": "brasilia curitiba rio_de_janeiro rio belo_horizonte porto_alegre",
+    "America/Mexico_City": "guadalajara puebla",
+    "America/Bogota": "medellin cali cartagena",
+    "America/Guayaquil": "quito",
+    "America/La_Paz": "sucre santa_cruz_de_la_sierra",
+    "America/Belize": "belmopan",
+    "America/Costa_Rica": "san_jose",
+    "America/El_Salvador": "san_salvador",
+    "America/Guyana": "georgetown",
+    "America/Jamaica": "kingston",
+    "America/Panama": "panama_city panama-stadt",
+    "America/Guatemala": "guatemala_city guatemala-stadt",
+    "America/Puerto_Rico": "san_juan",
+    "America/Martinique": "fort-de-france",
+    "America/Barbados": "bridgetown",
+    "Asia/Dubai": "abu_dhabi sharjah schardscha",
+    "Asia/Qatar": "doha",
+    "Asia/Bahrain": "manama",
+    "Asia/Kuwait": "kuwait_city kuwait-stadt",
+    "Asia/Riyadh": "jeddah dschidda mecca mekka medina",
+    "Asia/Aden": "sanaa sana'a",
+    "Asia/Jerusalem": "tel_aviv haifa",
+    "Asia/Hebron": "ramallah",
+    "Asia/Kolkata": "mumbai delhi new_delhi neu-delhi bangalore bengaluru chennai hyderabad pune"
+    " ahmedabad",
+    "Asia/Karachi": "islamabad lahore",
+    "Asia/Dhaka": "chittagong",
+    "Asia/Almaty": "astana",
+    "Asia/Colombo": "kotte",
+    "Asia/Yangon": "naypyidaw",
+    "Asia/Ho_Chi_Minh": "hanoi da_nang",
+    "Asia/Jakarta": "surabaya bandung",
+    "Asia/Makassar": "bali denpasar",
+    "Asia/Bangkok": "chiang_mai phuket",
+    "Asia/Shanghai": "beijing peking shenzhen guangzhou chengdu wuhan tianjin nanjing",
+    "Asia/Tokyo": "osaka kyoto yokohama nagoya",
+    "Asia/Seoul": "busan incheon",
+    "Asia/Manila": "quezon_city cebu davao",
     "Australia/Sydney": "canberra",
-    "Africa/Johannesburg": "pretoria",
+    "Australia/Brisbane": "gold_coast",
+    "Pacific/Auckland": "wellington christchurch",
+    "Pacific/Fiji": "suva",
+    "Pacific/Honolulu": "hawaii",
+    "Pacific/Tahiti": "papeete",
+    "Indian/Mahe": "victoria",
+    "Indian/Maldives": "malé",
+    "Indian/Mauritius": "port_louis",
+    "Atlantic/Cape_Verde": "praia",
+    "Atlantic/Canary": "las_palmas tenerife teneriffa",
+    "Africa/Johannesburg": "pretoria cape_town kapstadt durban",
+    "Africa/Lagos": "abuja kano",
+    "Africa/Casablanca": "rabat marrakesh marrakech marrakesch",
+    "Africa/Cairo": "alexandria gizeh giza",
+    "Africa/Dar_es_Salaam": "dodoma",
+    "Africa/Abidjan": "yamoussoukro",
+    "Africa/Douala": "yaounde jaunde",
+    "Africa/Accra": "kumasi",
+    "Africa/Nairobi": "mombasa",
+    "Africa/Porto-Novo": "cotonou",
+    "Africa/Bujumbura": "gitega",
 }
-"""Cities that sellers may name and that CLDR doesn't know."""
+"""Cities that sellers may name and that CLDR doesn't know; `_` is a space."""
 
 _LETTERS = {
     **dict.fromkeys(
@@ -214,7 +313,8 @@ def _places(language: str) -> Iterator[tuple[str, str]]:
 def _countries(language: str) -> dict[str, tuple[str, ...]]:
     """Map folded country names to zones."""
     named = {_folded(name): code for code, name in Locale.parse(language).territories.items()}
-    zones = get_global("territory_zones")
+    own = {code: (zone,) for code, zone in _TERRITORIES.items()}
+    zones = {**get_global("territory_zones"), **own}
     return {
         name: (*(_MAIN[code].split() if code in _MAIN else sorted(zones[code])[:MAX_CANDIDATES]),)
         for name, code in (named | _COUNTRIES).items()

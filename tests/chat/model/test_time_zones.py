@@ -78,6 +78,70 @@ def test_several_zones_are_asked_about_the_likeliest_first(text: str, some: list
     assert {*some} <= {*found}
 
 
+CAPITALS = {
+    "Asia/Dubai": "Abu Dhabi, United Arab Emirates, Vereinigte Arabische Emirate, UAE, VAE",
+    "Asia/Qatar": "Doha, Qatar, Katar",
+    "Asia/Riyadh": "Riad, Jeddah, Mekka, Saudi-Arabien",
+    "Asia/Kuwait": "Kuwait City, Kuwait-Stadt",
+    "Asia/Bahrain": "Manama",
+    "Europe/Istanbul": "Turkey, Türkei, Türkiye, Turkiye, Ankara",
+    "Europe/Belgrade": "Kosovo, Pristina, Prishtina, Serbien",
+    "Europe/London": "Great Britain, Großbritannien, Northern Ireland, Belfast",
+    "Europe/Amsterdam": "The Hague, Den Haag, Holland",
+    "Europe/Moscow": "St. Petersburg, Sankt Petersburg",
+    "Europe/Skopje": "Macedonia, Mazedonien, Nordmazedonien",
+    "Europe/Minsk": "Belarus, Weißrussland",
+    "Europe/Chisinau": "Moldova, Moldawien",
+    "Europe/Paris": "Straßburg, Strasbourg",
+    "Asia/Kolkata": "New Delhi, Neu-Delhi",
+    "Asia/Karachi": "Islamabad, Lahore",
+    "Asia/Ho_Chi_Minh": "Hanoi, Vietnam",
+    "Asia/Almaty": "Astana",
+    "Asia/Jerusalem": "Tel Aviv, Israel",
+    "Asia/Seoul": "Korea, Busan, South Korea, Südkorea",
+    "Asia/Yangon": "Burma, Birma",
+    "Africa/Johannesburg": "Cape Town, Kapstadt, Pretoria",
+    "Africa/Abidjan": "Ivory Coast, Elfenbeinküste, Yamoussoukro",
+    "Africa/Casablanca": "Rabat, Marrakesch",
+    "Africa/Lagos": "Abuja, Nigeria",
+    "Africa/Nairobi": "Mombasa, Kenia",
+    "America/Los_Angeles": "San Francisco, Las Vegas",
+    "America/New_York": "New York City, Washington",
+    "America/Sao_Paulo": "Rio de Janeiro, Brasília",
+    "America/Guayaquil": "Quito",
+    "Atlantic/Canary": "Canary Islands, Kanarische Inseln, Kanaren, Teneriffa",
+    "Pacific/Auckland": "Wellington",
+}
+"""Places without an IANA zone of their own."""
+
+NO_COUNTRIES = {"AC", "BV", "CP", "CQ", "DG", "EU", "EZ", "HM", "QO", "TA", "UN", "XA", "XB", "ZZ"}
+"""Codes of CLDR without a country or without inhabitants, and of islands that have no zone."""
+
+
+@pytest.mark.parametrize("zone", CAPITALS)
+def test_a_place_without_a_zone_of_its_own_is_known(zone: str) -> None:
+    assert is_zone(zone)
+    found = {place: read_zone(place) for place in CAPITALS[zone].split(", ")}
+    assert found == dict.fromkeys(found, zone)
+
+
+def test_places_that_share_a_name_are_asked_about() -> None:
+    assert read_zone("San José") == ("America/Costa_Rica", "America/Los_Angeles")
+
+
+@pytest.mark.parametrize("zone", zones._CITIES)
+def test_each_zone_of_a_city_is_a_zone(zone: str) -> None:
+    assert is_zone(zone)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_country_with_inhabitants_has_a_zone(language: str) -> None:
+    territories = Locale(language).territories
+    found = {code: read_zone(name) for code, name in territories.items() if len(code) == 2}
+    unknown = {code for code, zone in found.items() if isinstance(zone, Problem)}
+    assert unknown <= NO_COUNTRIES
+
+
 @pytest.mark.parametrize("language", ["en", "de", "es", "fr", "it", "pt"])
 def test_a_country_has_at_most_six_candidates(language: str) -> None:
     for name in Locale(language).territories.values():
