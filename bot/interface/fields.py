@@ -17,7 +17,7 @@ from typing_extensions import TypeAliasType
 
 from bot.core import brand, errors, exact_json
 from bot.core.money import amounts
-from bot.core.text import contacts, links
+from bot.core.text import contacts, links, sanitize
 from bot.interface import code_lists, vocabulary
 
 H = TypeVar("H", bound=Hashable)
@@ -78,11 +78,17 @@ def _check_visible(text: str) -> str:
     return text
 
 
+def _in_order(text: Any) -> Any:
+    """Remove what reorders the words around a text; another type is refused later."""
+    return sanitize.in_order(text) if isinstance(text, str) else text
+
+
 Name: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=MAX_NAME, json_schema_extra=_VISIBLE | NO_CONTROLS),
     AfterValidator(_check_visible),
     AfterValidator(check_plain),
+    BeforeValidator(_in_order),
 ]
 Destination: TypeAlias = Annotated[
     str,
@@ -100,9 +106,13 @@ Text: TypeAlias = Annotated[
     str,
     Field(max_length=MAX_TEXT, json_schema_extra=NO_CONTROLS_IN_LINES),
     AfterValidator(_check_lines),
+    BeforeValidator(_in_order),
 ]
 About: TypeAlias = Annotated[
-    str, Field(max_length=MAX_ABOUT, json_schema_extra=NO_CONTROLS), AfterValidator(check_plain)
+    str,
+    Field(max_length=MAX_ABOUT, json_schema_extra=NO_CONTROLS),
+    AfterValidator(check_plain),
+    BeforeValidator(_in_order),
 ]
 DeliveredText: TypeAlias = Annotated[
     str,
@@ -118,6 +128,7 @@ Note: TypeAlias = Annotated[
     str,
     Field(max_length=MAX_NOTE, json_schema_extra=NO_CONTROLS_IN_LINES),
     AfterValidator(_check_lines),
+    BeforeValidator(_in_order),
 ]
 
 # Addresses, contacts and colours.

@@ -9,7 +9,7 @@ from bot.chat.cards import request_card
 from bot.chat.model import moments, replies, zones
 from bot.chat.store import revenue
 from bot.core.money.amounts import format_money
-from bot.core.text import translations
+from bot.core.text import links, translations
 from bot.interface import vocabulary
 
 # Limits in UTF-16 units: texts from other servers may have any length.
@@ -250,7 +250,8 @@ def _state(card: request_card.Card, language: str) -> str:
     lines += other_money(totals, language)
     lines += [_start_or_end(card, language), request_card.codes_line(card.codes, language)]
     if card.email is not None and card.email_state in EMAIL_STATES:
-        email, at = replies.escaped(card.email, _EMAIL), card.email_confirmed_at
+        email = replies.escaped(links.shown_address(card.email), _EMAIL)
+        at = card.email_confirmed_at
         moment = "" if at is None else short_moment(at, card.zone, language) or ""
         key = f"card-email-{card.email_state}"
         lines.append(translations.t(language, key, email=email, moment=moment))

@@ -8,7 +8,7 @@ from decimal import Decimal
 from bot.chat.forms import shares_and_amounts, typed_text
 from bot.chat.model import drafts, payout, replies, request_spec
 from bot.core.money import amounts
-from bot.core.text import translations
+from bot.core.text import links, translations
 from bot.interface import fields, parts
 
 # Buttons with answers, below a field's question.
@@ -216,7 +216,7 @@ def redirect_line(draft: drafts.Draft, seller: drafts.Seller) -> str | None:
     """Return the review's lines: the web address, and whether the receipt is shown first."""
     if draft.redirect_url is None:
         return None
-    value = replies.escaped(draft.redirect_url, _ADDRESS)
+    value = replies.escaped(links.shown_url(draft.redirect_url), _ADDRESS)
     line = translations.t(seller.language, "review-redirect", value=value)
     if not draft.has_receipt_first:
         return line

@@ -12,7 +12,7 @@ from typing import Any
 from bot.chat.forms import field, field_texts, shares_and_amounts, typed_text
 from bot.chat.model import drafts, moments, payout, replies, zones
 from bot.core.money import amounts
-from bot.core.text import translations
+from bot.core.text import links, translations
 
 _WHOLE = 600
 """UTF-16 units, enough for a whole description with some emoji, which have two units each."""
@@ -314,7 +314,11 @@ FIELDS = (
         option=11,
         is_optional=True,
         read=_text(typed_text.read_redirect),
-        display=field.FieldDisplay(line=field_texts.redirect_line, most=_SHORTENED),
+        display=field.FieldDisplay(
+            words=lambda url, _seller, _now: links.shown_url(url),
+            line=field_texts.redirect_line,
+            most=_SHORTENED,
+        ),
         wire=field.Wire(path="redirectUrl"),
         edit=field.Edit(place=4),
     ),
@@ -324,6 +328,9 @@ FIELDS = (
         option=12,
         is_optional=True,
         read=_text(typed_text.read_email),
+        display=field.FieldDisplay(
+            words=lambda address, _seller, _now: links.shown_address(address)
+        ),
         wire=field.Wire(path="notifications.email"),
         edit=field.Edit(place=5),
     ),

@@ -99,6 +99,7 @@ def read_thanks(text: str) -> str | replies.Problem:
 
 
 def _read_lines(text: str, field: str, most: int) -> str | replies.Problem:
+    text = sanitize.in_order(text)
     folded = read_line(text, field, most)
     if isinstance(folded, replies.Problem):
         return folded
@@ -139,9 +140,10 @@ def read_email(text: str) -> str | replies.Problem:
 def read_line(text: str, field: str, most: int) -> str | replies.Problem:
     """Fold a text to one line of 1 to `most` characters, at least one visible.
 
-    The text of a Problem is `problem-FIELD-empty` or `problem-FIELD-long`.
+    Characters that reorder a text are removed. The text of a Problem is `problem-FIELD-empty` or
+    `problem-FIELD-long`.
     """
-    text = sanitize.lines(text)
+    text = sanitize.in_order(sanitize.lines(text))
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\t\n" for char in text):
         return replies.Problem("problem-control")
     line = " ".join(text.split())
@@ -287,6 +289,7 @@ _LIGHTNING = re.compile(r"[a-z0-9._+-]{1,128}@[^\s@/]{1,253}")
 _UPI = re.compile(r"[A-Za-z0-9._-]{2,256}@[A-Za-z][A-Za-z0-9.-]{1,63}")
 _PIX = re.compile(r"\+?\d{11,14}|[0-9A-Fa-f]{32}|[^\s@]+@[^\s@]+\.[^\s@]+")
 _COUNTRY = re.compile(r"[A-Z]{2}")
+_BIC = re.compile(r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?")
 _CONNECTION = re.compile(r"nostr\+?walletconnect:(?://)?[0-9a-f]{64}\?\S*secret=\S+", re.IGNORECASE)
 _LNBITS_KEY = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
 """An LNbits key, or the id in the address of a wallet's page, which logs in the owner."""
@@ -376,6 +379,11 @@ def _read_connection(text: str) -> str | replies.Problem:
     return found[0] if found and is_sound else replies.Problem("payout-wrong-connectionForm")
 
 
+def _read_bic(text: str) -> str | replies.Problem:
+    code = sanitize.typed(text, digits=True).replace(" ", "").upper()
+    return code if _BIC.fullmatch(code) else replies.Problem("payout-wrong-bicForm")
+
+
 def _read_country(text: str) -> str | replies.Problem:
     code = sanitize.typed(text).upper()
     return code if _COUNTRY.fullmatch(code) else replies.Problem("payout-wrong-countryForm")
@@ -386,6 +394,7 @@ _READERS: dict[str, Callable[[str], str | replies.Problem]] = {
     "id": _read_upi,
     "url": _read_url,
     "connection": _read_connection,
+    "bic": _read_bic,
     "country": _read_country,
     "name": _read_name,
 }

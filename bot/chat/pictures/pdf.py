@@ -21,6 +21,7 @@ from reportlab.pdfgen.canvas import Canvas as Document
 from bot.chat.pictures import canvas
 from bot.core import brand
 from bot.core.images import plain_font, text_fitting
+from bot.core.text import sanitize
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -62,7 +63,8 @@ class _Page:
             invariant=1,
             initialFontName=plain_font.FACES["regular"],
         )
-        self._pen.setTitle(title.encode(errors="replace").decode())  # may hold lone surrogates
+        # The title may hold lone surrogates.
+        self._pen.setTitle(sanitize.in_order(title).encode(errors="replace").decode())
         for set_text in (self._pen.setAuthor, self._pen.setSubject, self._pen.setCreator):
             set_text("")
         self._pen.scale(A4[0] / size[0], A4[1] / size[1])

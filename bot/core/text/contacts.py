@@ -138,5 +138,10 @@ _SAFE_IN_MAILTO = "!$'*+"
 
 
 def contact_text(contact: str) -> str:
-    """Return the display text of a checked contact: a link without its scheme and last slash."""
-    return _LINK.sub("", contact, count=1).rstrip("/") if _LINK.match(contact) else contact
+    """Return the display text of a checked contact: a link without its scheme and last slash.
+
+    A host that mixes scripts to imitate another one is shown in ASCII.
+    """
+    if _LINK.match(contact):
+        return _LINK.sub("", links.shown_url(contact), count=1).rstrip("/")
+    return contact if contact.startswith("@") else links.shown_address(contact)

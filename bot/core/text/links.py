@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
@@ -154,7 +155,8 @@ def unicode_host(name: str) -> str:
 def shown_host(url: str) -> str | None:
     """Return the displayed host of a web address; None if the URL opens an application.
 
-    Non-ASCII letters may imitate another host, so the encoded host is shown as well.
+    Non-ASCII letters may imitate another host, so the encoded host is shown as well, or alone if it
+    mixes scripts.
     """
     parts = split(url)
     if parts.scheme not in WEB:
@@ -162,8 +164,53 @@ def shown_host(url: str) -> str | None:
     host = authority(parts)
     if ENCODED not in host:
         return host.lower()
-    name, port = parts.hostname or "", host.partition(":")[1:]
-    return f"{unicode_host(name)}{''.join(port)} ({host})"
+    name, port = unicode_host(parts.hostname or ""), host.partition(":")[1:]
+    return host if mixes_scripts(name) else f"{name}{''.join(port)} ({host})"
+
+
+def shown_url(url: str) -> str:
+    """Return a URL as it was typed, with the host in ASCII if it mixes scripts."""
+    try:
+        parts = urlsplit(url)
+        if parts.netloc.isascii() or not mixes_scripts(unicode_host(parts.hostname or "")):
+            return url
+        return url.replace(parts.netloc, authority(parts), 1)
+    except ValueError:
+        return url  # no browser opens it
+
+
+def shown_address(address: str) -> str:
+    """Return an email address as it was typed, with the domain in ASCII if it mixes scripts."""
+    name, at, domain = address.rpartition("@")
+    try:
+        return f"{name}{at}{ascii_host(domain) if mixes_scripts(unicode_host(domain)) else domain}"
+    except ValueError:
+        return address  # no letter arrives there
+
+
+WRITTEN_TOGETHER = frozenset(
+    {"LATIN", "CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "BOPOMOFO", "HANGUL"}
+)
+"""Scripts that are mixed in East Asia, as the names of their characters begin."""
+
+_SCRIPT = re.compile(r"[A-Z]+")
+
+
+def mixes_scripts(host: str) -> bool:
+    """True if a part of a host in Unicode mixes scripts, as imitations of other hosts do.
+
+    Browsers show such a host in ASCII (Unicode TS 39, section 5.2, "highly restrictive").
+    """
+    return any(
+        len(scripts) > 1 and not scripts <= WRITTEN_TOGETHER
+        for scripts in map(_scripts, host.split("."))
+    )
+
+
+def _scripts(label: str) -> set[str]:
+    """Return the first word of each letter's name, which is its script."""
+    names = (unicodedata.name(char, "") for char in label if char.isalpha())
+    return {found[0] for name in names if (found := _SCRIPT.match(name))}
 
 
 def _ascii_label(label: str) -> str:

@@ -24,6 +24,10 @@ INVISIBLE_MARKS: dict[int, None] = DIRECTION_MARKS | dict.fromkeys(
 )
 """Direction marks and zero-width marks: soft hyphen, joiners, byte order mark."""
 
+_EMBEDDINGS = "\u202a\u202b\u202c\u202d\u202e"
+_ISOLATE, _FORCED_ISOLATES, _POP_ISOLATE = "\u2068", "\u2066\u2067", "\u2069"
+_REORDERING = re.compile(f"[{_EMBEDDINGS}{_ISOLATE}{_FORCED_ISOLATES}{_POP_ISOLATE}]")
+
 LINE_BREAK = re.compile("\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]")
 """All Unicode line and paragraph ends (UAX 14: BK, CR, LF, NL; Bidi_Class B)."""
 
@@ -68,6 +72,33 @@ def words(raw: str) -> str:
     kept = "".join(char for char in spaced if _is_written(char)).strip()
     visible = any(unicodedata.category(char)[0] not in "CMZ" for char in kept)
     return kept if visible else ""
+
+
+def in_order(raw: str) -> str:
+    """Remove the characters that make a text look like another one (Unicode TR 9).
+
+    Overrides and embeddings go, and so do isolates that force a direction or are left open. An
+    isolate that takes the direction of its first letter stays; we isolate names in the same way.
+    """
+    if not _REORDERING.search(raw):
+        return raw
+    kept: list[str] = []
+    opened: list[int | None] = []
+    for char in raw:
+        if char in _EMBEDDINGS:
+            continue
+        if char in _FORCED_ISOLATES:
+            opened.append(None)
+            continue
+        if char == _ISOLATE:
+            opened.append(len(kept))
+        elif char == _POP_ISOLATE and (not opened or opened.pop() is None):
+            continue
+        kept.append(char)
+    for place in reversed(opened):
+        if place is not None:
+            del kept[place]
+    return "".join(kept)
 
 
 def typed(raw: str, *, digits: bool = False) -> str:

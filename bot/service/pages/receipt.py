@@ -50,7 +50,7 @@ def linked(text: str) -> tuple[TextPart, ...]:
         if url is None:
             continue
         start = found.start()
-        parts += [TextPart(text[done:start]), TextPart(address, url)]
+        parts += [TextPart(text[done:start]), TextPart(links.shown_url(address), url)]
         done = start + len(address)
     return tuple(part for part in (*parts, TextPart(text[done:])) if part.text)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import HTMLResponse
 
 from bot.core import brand, errors
+from bot.core.text import sanitize
 from bot.interface import refusals
 from bot.service.http import responses
 from bot.service.pages import page_texts
@@ -31,6 +32,14 @@ HEADERS = {
 }
 
 
+def _in_order(value: Any) -> Any:
+    """Remove what reorders the words around a value; HTML stays as it is."""
+    if not isinstance(value, str):
+        return value
+    shown = sanitize.in_order(value)
+    return value if shown == value else shown
+
+
 @cache
 def _templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - costs memory
@@ -42,6 +51,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        finalize=_in_order,
     )
     made.globals |= {
         "accent": brand.DEFAULT_COLOUR,

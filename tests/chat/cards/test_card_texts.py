@@ -103,6 +103,11 @@ def test_a_card_shows_the_status_of_the_request(shown: Card, state: str) -> None
     assert text.endswith(f"\n{state}\n{URL}")
 
 
+def test_a_cards_address_for_notices_shows_where_it_leads() -> None:
+    shown = replace(DONATION, email="a@\u0440aypal.example", email_state="unconfirmed")
+    assert "✉ a@xn--aypal-uye.example isn't confirmed" in seller_card(shown, "en").text
+
+
 def test_a_card_shows_the_request_with_its_qr() -> None:
     reply = seller_card(DROP, "en")
     assert check(reply) == (

@@ -188,7 +188,7 @@ def test_a_pdf_contains_only_the_glyphs_it_uses_and_its_title() -> None:
 def test_a_pdf_has_any_title_and_no_author() -> None:
     data = poster_pdf(replace(PLAIN, name="\ud800 \u202eTea \0 ☕ שלום"))
     about = pypdfium2.PdfDocument(data).get_metadata_dict()
-    assert about["Title"] == "? \u202eTea \0 ☕ שלום"
+    assert about["Title"] == "? Tea \0 ☕ שלום"
     assert (about["Author"], about["Subject"], about["Creator"]) == ("", "", "")
 
 

@@ -17,6 +17,17 @@ from bot.core.text.contacts import check_contact, contact_link, contact_text
         ("https://example.org/", "https://example.org/", "example.org"),
         ("HTTP://example.org/help?a=1", "HTTP://example.org/help?a=1", "example.org/help?a=1"),
         ("http://[2001:db8::1]/", "http://[2001:db8::1]/", "[2001:db8::1]"),
+        (
+            "https://\u0440aypal.example:8443/\u0430",
+            "https://\u0440aypal.example:8443/\u0430",
+            "xn--aypal-uye.example:8443/\u0430",
+        ),
+        (
+            "ich@\u0440aypal.example",
+            "mailto:ich@xn--aypal-uye.example",
+            "ich@xn--aypal-uye.example",
+        ),
+        ("https://пример.example", "https://пример.example", "пример.example"),
     ],
 )
 def test_a_contact_is_kept_as_typed_and_opens_a_link(contact: str, link: str, shown: str) -> None:

@@ -34,3 +34,40 @@ def test_a_redirect_leads_to_the_host_of_browsers(url: str, target: str) -> None
 def test_hosts_with_symbols_are_encoded_as_in_browsers(host: str) -> None:
     """IDNA 2008 has no symbols, UTS 46 accepts them."""
     assert ascii_url(f"https://{host}/a") == "https://xn--53h.example/a"
+
+
+@pytest.mark.parametrize(
+    ("host", "mixes"),
+    [
+        ("example.org", False),
+        ("münchen.example", False),
+        ("пример.example", False),
+        ("παράδειγμα.example", False),
+        ("日本の東京タワーtokyo.example", False),
+        ("서울seoul.example", False),
+        ("קפה.example", False),
+        ("☕coffee-2.example", False),
+        ("\u0440aypal.example", True),
+        ("www.p\u0430ypal.example", True),
+        ("googl\u03bf.example", True),
+        ("पaypal.example", True),
+        ("日本\u0440.example", True),
+        ("a\u02bcb.example", True),
+    ],
+)
+def test_a_host_of_mixed_scripts_is_told_from_one_of_a_single_script(
+    host: str, *, mixes: bool
+) -> None:
+    assert links.mixes_scripts(host) == mixes
+    encoded = links.ascii_host(host)
+    assert links.mixes_scripts(links.unicode_host(encoded)) == mixes
+    shown = f"https://{encoded if mixes else host}:81/{host}?{host}"
+    assert links.shown_url(f"https://{host}:81/{host}?{host}") == shown
+    assert links.shown_address(f"anna@{host}") == f"anna@{encoded if mixes else host}"
+
+
+@pytest.mark.parametrize(
+    "url", ["", "x", "tg://resolve?domain=p\u0430y", "https://", "https://xn--aypal-uye.example/"]
+)
+def test_any_other_url_is_shown_as_it_is(url: str) -> None:
+    assert links.shown_url(url) == url

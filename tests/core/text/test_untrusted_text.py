@@ -6,11 +6,11 @@ import unicodedata
 
 import pytest
 
-from bot.chat.forms import goods_form, typed_text
+from bot.chat.forms import goods_form, seller_texts, typed_text
 from bot.chat.forms.shares_and_amounts import read_portions
 from bot.chat.model import payment
 from bot.chat.model.drafts import Portion
-from bot.chat.model.replies import inert, inert_lines, plain
+from bot.chat.model.replies import Problem, inert, inert_lines, plain
 from bot.chat.pictures.typesetting import drawable_lines
 from bot.core.text import sanitize
 from bot.service.goods import contents
@@ -74,6 +74,34 @@ def test_a_letter_has_a_blank_for_each_line_break(sign: str) -> None:
 def test_no_character_that_controls_a_terminal_is_left(raw: str, text: str, line: str) -> None:
     assert (sanitize.text(raw), sanitize.line(raw)) == (text, line)
     text.encode()
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("plain שלום", "plain שלום"),
+        ("photo\u202egpj.exe", "photogpj.exe"),
+        ("\u202aa\u202bb\u202cc\u202dd", "abcd"),
+        ("\u2066a\u2069 \u2067b\u2069", "a b"),
+        ("\u2068a\u2068b\u2069", "a\u2068b\u2069"),
+        ("a\u2069\u2068b\u2069\u2069", "a\u2068b\u2069"),
+        ("\u2067\u2068a\u2069b\u2069", "\u2068a\u2069b"),
+        ("ا\u200fa\u200e", "ا\u200fa\u200e"),
+    ],
+)
+def test_a_text_does_not_reorder_the_text_around_it(raw: str, shown: str) -> None:
+    """Marks beside a letter and closed isolates are what people paste; they harm nothing."""
+    assert sanitize.in_order(raw) == shown
+
+
+def test_titles_that_sellers_type_are_in_order() -> None:
+    name, text = "Tea \u202eeerf\u2066", "One\u202e\nTwo\u2067"
+    assert typed_text.read_name(name) == "Tea eerf"
+    assert typed_text.read_description(name) == "Tea eerf"
+    assert seller_texts.READERS["sellername"](name) == "Tea eerf"
+    assert seller_texts.name_at_telegram("Sam\u202e", "\u2066Lee") == "Sam Lee"
+    assert (typed_text.read_thanks(text), typed_text.read_poster_text(text)) == ("One\nTwo",) * 2
+    assert typed_text.read_name("\u202e\u2066") == Problem("problem-name-empty")
 
 
 def test_long_text_is_cut() -> None:

@@ -55,3 +55,8 @@ def test_what_no_browser_opens_from_here_stays_text(text: str) -> None:
 
 def test_an_empty_text_has_no_parts() -> None:
     assert linked("") == ()
+
+
+def test_an_address_that_imitates_another_one_shows_where_it_leads() -> None:
+    (part,) = linked("https://\u0440aypal.example/a")
+    assert part == TextPart("https://xn--aypal-uye.example/a", "https://xn--aypal-uye.example/a")

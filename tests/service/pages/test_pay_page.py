@@ -349,3 +349,13 @@ async def test_a_head_request_is_answered(service: ServiceHarness) -> None:
     made = await service.create()
     answer = await service.anyone.head(f"/pay/{made['id']}")
     assert (answer.status_code, answer.content) == (200, b"")
+
+
+async def test_a_title_of_an_earlier_version_is_shown_in_order(service: ServiceHarness) -> None:
+    """Names were once stored with characters that reorder them; isolates of our own stay."""
+    made = await service.create(product={"name": "Tea"}, seller={"name": "אנה"})
+    stored = "UPDATE payment_requests SET name = :name"
+    await service.db.transaction(lambda tx: tx.execute(stored, name="Tea \u202eeerf\u2067"))
+    shown = (await page(service, made["id"])).text
+    assert '<h1 class="name" dir="auto">Tea eerf</h1>' in shown
+    assert not re.search("[\u202a-\u202e\u2066\u2067]", shown)

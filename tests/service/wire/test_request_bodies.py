@@ -18,6 +18,7 @@ from bot.interface import refusals
 from bot.interface.fields import iso
 from bot.interface.vocabulary import Kind
 from bot.service.http.call_inputs import read_object
+from bot.service.requests.changes import SellerEdit
 from bot.service.requests.request import Product, Receiver, Webhook
 from tests.support.service_harness import NEW
 from tests.support.wire_bodies import NOW, body, read_create, read_edit, refused, webhook
@@ -333,3 +334,19 @@ def test_duplicate_names_are_found_in_linear_time() -> None:
     with pytest.raises(InvalidBody, match="The field '29999' is given twice"):
         read_object("{" + ",".join(f'"{name}":1' for name in names) + "}")
     assert time.process_time() - began < 1
+
+
+def test_texts_for_people_are_in_order() -> None:
+    """Characters that reorder a title would let it pass for another one on pages and previews."""
+    wild, tame = "photo \u202egpj.exe\u2066", "photo gpj.exe"
+    product = {"name": wild, "description": wild, "longDescription": f"{wild}\n{wild}"}
+    seller = {"name": wild, "description": wild}
+    terms = read_create(body(product=product, seller=seller, thanks=wild)).terms
+    assert terms.product == Product(tame, tame, f"{tame}\n{tame}", None)
+    assert terms.seller is not None
+    assert (terms.seller.name, terms.seller.description, terms.thanks) == (tame,) * 3
+    edit = read_edit(exact_json.dumps({"product": product, "seller": seller}))
+    assert isinstance(edit.seller, SellerEdit)
+    assert (edit.name, edit.long_description, edit.seller.name) == (tame, f"{tame}\n{tame}", tame)
+    assert read_create(body(product={"name": "x" * 100 + "\u202e"})).terms.product.name == "x" * 100
+    assert refused(body(product={"name": "\u202e"})).keys() == {"product.name"}
