@@ -13,7 +13,7 @@ from bot.chat.store import link_rows, receipt_rows
 from bot.core.database import database
 from bot.core.money import amounts
 from bot.core.outbox import outbox, queue_policy
-from bot.core.text import phrases, translations
+from bot.core.text import phrases, sanitize, translations
 
 NAME = 200
 """Maximum UTF-16 units of the product's name and of the seller's."""
@@ -169,30 +169,36 @@ def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> 
     rest = translations.t(language, "receipt-kept-rest")
     end = f"\n\n{rest}"
     room = replies.TEXT_LIMIT - replies.shown_units(_with_address(head, receipt, language) + end)
-    news = [translations.t(language, key, count=2) for key in _ARRIVED.values()]
-    room -= max(
-        replies.shown_units(card_text.mark_possibly_repeated(one, language)) for one in news
-    )
-    shown, is_whole = _contents(delivery, room, language)
+    news = [
+        card_text.mark_possibly_repeated(translations.t(language, key, count=2), language)
+        for key in _ARRIVED.values()
+    ]
+    room -= max(map(replies.shown_units, news))
+    most = replies.ENTITY_LIMIT - replies.entities(head) - max(map(replies.entities, news))
+    shown, is_whole = _contents(delivery, room, most, language)
     return _with_address(f"{head}\n\n{shown}{'' if is_whole else end}", receipt, language)
 
 
-def _contents(delivery: model_receipt.DeliveredGoods, room: int, language: str) -> tuple[str, bool]:
-    """Return the codes and the text in `room` units, and whether they are complete.
+def _contents(
+    delivery: model_receipt.DeliveredGoods, room: int, most: int, language: str
+) -> tuple[str, bool]:
+    """Return at most `most` codes and the text in `room` units, and whether they are complete.
 
-    A payment has both if the seller replaced codes by a text while some of its units were waiting.
+    Telegram leaves the formatting of further codes out, so they could not be copied with a tap. A
+    payment has codes and a text if the seller replaced codes while some of its units were waiting.
     """
     parts, is_whole = [], True
     if delivery.codes:
         title = translations.t(language, "receipt-kept-codes", count=len(delivery.codes))
-        codes = _fitting(delivery.codes, room - replies.shown_units(title) - 2)
+        codes = _fitting(delivery.codes[: max(most, 1)], room - replies.shown_units(title) - 2)
         lines = [title, *(f"<code>{html.escape(code)}</code>" for code in codes)]
         parts, is_whole = ["\n".join(lines)], len(codes) == len(delivery.codes)
         room -= replies.shown_units(parts[0]) + 2
     if delivery.text is not None and room > _LEAST_TEXT:
-        kept = replies.shortened(delivery.text, room - 2)
+        text = sanitize.in_order(delivery.text)
+        kept = replies.shortened(text, room - 2)
         parts.append(html.escape(kept))
-        is_whole = is_whole and kept == delivery.text
+        is_whole = is_whole and kept == text
     elif delivery.text is not None:
         is_whole = False
     return "\n\n".join(parts), is_whole

@@ -32,10 +32,14 @@ Rows = tuple[tuple["Button", ...], ...]
 TEXT_LIMIT = MessageLimit.MAX_TEXT_LENGTH
 CAPTION_LIMIT = MessageLimit.CAPTION_LENGTH
 
+ENTITY_LIMIT = MessageLimit.MESSAGE_ENTITIES
+"""Entities of one message; Telegram ignores further formatting."""
+
 SUCCESS, DANGER = KeyboardButtonStyle.SUCCESS.value, KeyboardButtonStyle.DANGER.value
 """Styles of buttons, green and red."""
 
 _TAG = re.compile(r"<[^<>]*>")
+_OPENING_TAG = re.compile(r"<[a-z]")
 _RIGHT_TO_LEFT = frozenset(["R", "AL", "AN"])
 _BIDI_CONTROLS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
 _ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
@@ -152,6 +156,13 @@ _JOINTS = re.compile(r"(?<=[.\u3002\uff0e\uff61@/:#$\uff20\uff03\uff0f])(?=[^\W_
 
 _PHONE = re.compile(r"\+?\(?\d(?:[\s().\-/\u2010-\u2015\u00a0]{0,3}\d){4,}")
 _DIGIT = re.compile(r"(?<=\d)(?=[\s().\-/\u2010-\u2015\u00a0]{0,3}\d)")
+
+
+def entities(text: str) -> int:
+    """Return the most entities that Telegram may find in our HTML: tags, and words to link."""
+    words = html.unescape(_TAG.sub("", text))
+    linked = sum(_JOINTS.search(word) is not None for word in words.split())
+    return len(_OPENING_TAG.findall(text)) + linked + len(_PHONE.findall(words))
 
 
 def inert(text: str, limit: int = TEXT_LIMIT) -> str:

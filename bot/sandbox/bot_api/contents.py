@@ -147,6 +147,8 @@ _ACTIONS: dict[str, Callable[[object], object]] = {
 
 TEXT_UNITS = 4096
 CAPTION_UNITS = 1024
+MOST_ENTITIES = 100
+"""Entities of one text; Telegram ignores further ones."""
 
 
 def text_content(text: str, parse_mode: str, entities: Any) -> model.Json:
@@ -244,4 +246,5 @@ def _listed(entities: Any) -> list[Any]:
 
 
 def _fields(name: str, entities: str, body: formatting.Formatted) -> model.Json:
-    return {name: body.text} | ({entities: list(body.entities)} if body.entities else {})
+    kept = list(body.entities[:MOST_ENTITIES])
+    return {name: body.text} | ({entities: kept} if kept else {})

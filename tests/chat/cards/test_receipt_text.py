@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.cards.receipts import file_size, receipt_reply, unit_numbers
 from bot.chat.model.receipt import (
     OVERSOLD,
@@ -19,6 +20,8 @@ from bot.chat.model.receipt import (
 )
 from bot.chat.model.replies import TEXT_LIMIT, shown_units
 from bot.core.errors import BadAnswer
+from bot.core.text.translations import t
+from bot.sandbox.world import formatting
 from tests.support.receipt_steps import KEY, LINK, PAID, WITH_CODE
 
 COFFEE = Receipt("Coffee", 750, "JPY", "paid", "https://pay.example.org/r", thanks="T" * 500)
@@ -48,6 +51,28 @@ def test_a_long_delivery_is_shown_as_far_as_it_fits_and_the_rest_named(
 def test_a_code_is_shown_exactly_as_it_was_typed() -> None:
     shown = text(replace(COFFEE, delivery=DeliveredGoods(codes=("A  <B>&",))))
     assert "<code>A  &lt;B&gt;&amp;</code>" in shown
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_code_that_is_shown_is_copied_with_a_tap(language: str) -> None:
+    """Telegram formats a hundred parts of a message; further codes are on the receipt's page."""
+    codes = tuple(f"C{number}" for number in range(100))
+    receipt = replace(COFFEE, quantity=100, thanks="See t.me/anna, @anna and anna@example.org")
+    shown = text(replace(receipt, delivery=DeliveredGoods(codes=codes)), language)
+    news = f"{t(language, 'receipt-news-code', count=100)}\n\n{shown}"
+    sent = formatting.formatted(mark_possibly_repeated(news, language), "HTML", ())
+    formatted = [one for one in sent.entities[:100] if one["type"] == "code"]
+    assert 90 < shown.count("<code>") == len(formatted) < 100
+    assert t(language, "receipt-kept-rest") in shown
+    few = text(replace(receipt, delivery=DeliveredGoods(codes=codes[:90])), language)
+    assert few.count("<code>") == 90
+    assert t(language, "receipt-kept-rest") not in few
+
+
+def test_a_delivered_text_does_not_reorder_the_lines_around_it() -> None:
+    assert (
+        "1234\n" in text(replace(COFFEE, delivery=DeliveredGoods(text="\u202e1234\u2067"))) + "\n"
+    )
 
 
 def test_codes_that_are_there_are_shown_while_others_are_on_their_way() -> None:
