@@ -326,10 +326,10 @@ class MarksBody(Body):
 class PayoutBody(Body):
     """An account to connect; the fields of `details` depend on `kind` and `scheme`.
 
-    `bank`: `scheme` `sepa` (`iban`, `name`), `pix` (`key`, `name`, `city`), `upi` (`id`, `name`) or
-    `swiss` (`iban`, `name`, `address`). `lightning`: `address`. `lnbits`: `url`, `key`, which must
-    be an invoice key. `nwc`: `connection`, which must not be able to pay. A `dryRun` checks all of
-    it, asks the wallet, and connects nothing.
+    `bank`: `scheme` `sepa` (`iban`, `name`, outside the EEA `bic`), `pix` (`key`, `name`, `city`),
+    `upi` (`id`, `name`) or `swiss` (`iban`, `name`, `address`). `lightning`: `address`. `lnbits`:
+    `url`, `key`, which must be an invoice key. `nwc`: `connection`, which must not be able to pay.
+    A `dryRun` checks all of it, asks the wallet, and connects nothing.
     """
 
     model_config = ConfigDict(

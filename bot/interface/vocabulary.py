@@ -120,6 +120,15 @@ PAYOUT_KINDS = (BANK, LIGHTNING, LNBITS, NWC)
 DESTINATION = "account:"
 """Prefix of a receiver's destination that names an owner, whose accounts get the money."""
 
+OUTSIDE_EEA = frozenset(["AD", "AL", "CH", "GB", "GI", "MC", "MD", "ME", "MK", "RS", "SM", "VA"])
+"""Countries of SEPA outside the European Economic Area. A SEPA code needs the BIC of their banks
+(EPC069-12, version 002)."""
+
+
+def needs_bic(iban: str) -> bool:
+    """True if a SEPA account needs a BIC besides its IBAN."""
+    return iban[:2] in OUTSIDE_EEA
+
 
 class DetailError(StrEnum):
     """What is wrong with a field; the chat has a text for each in every language."""

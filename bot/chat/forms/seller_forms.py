@@ -42,7 +42,7 @@ def _keep_pressed(
     field = payout.PAYOUT_STEPS.get(draft.step)
     if field is None or field not in _given(draft):
         return None
-    fields = payout.WAYS[draft.way or ""]
+    fields = _fields(draft)
     following = fields[fields.index(field) + 1 :]
     return _ask(draft, following[0], seller) if following else _check(draft, seller)
 
@@ -51,7 +51,7 @@ def _back_pressed(
     draft: drafts.Draft, _words: replies.Action, seller: drafts.Seller, _now: int
 ) -> flow.FormResult | None:
     """Ask for the previous field; from the first field, return to the accounts."""
-    fields = payout.WAYS[draft.way or ""]
+    fields = _fields(draft)
     place = len(fields)
     if draft.step in payout.PAYOUT_STEPS:
         place = fields.index(payout.PAYOUT_STEPS[draft.step])
@@ -78,7 +78,7 @@ def account_refused(
 
     A key that could spend money is dropped.
     """
-    fields = payout.WAYS[draft.way or ""]
+    fields = _fields(draft)
     field = problem.field.rpartition(".")[2]
     if problem.code in SPENDING:
         draft = replace(draft, answers=tuple(one for one in draft.answers if one.field != field))
@@ -90,7 +90,7 @@ def probe_interrupted(draft: drafts.Draft, note: str, seller: drafts.Seller) -> 
     """Ask the last question again after a failed call of the service."""
     if draft.step == payout.SAVING and draft.found:
         return flow.ask_step(draft, payout.FOUND, seller, note)
-    return _ask(draft, payout.WAYS[draft.way or ""][-1], seller, note)
+    return _ask(draft, _fields(draft)[-1], seller, note)
 
 
 def account_saved(
@@ -131,7 +131,9 @@ def connection_token(draft: drafts.Draft) -> str:
 def _answer(draft: drafts.Draft, field: str, text: str, seller: drafts.Seller) -> flow.FormResult:
     """Keep an answer, and ask for the next unanswered field, or check the account."""
     given = _given(draft) | {field: payout.PayoutAnswer(field, text)}
-    fields = payout.WAYS[draft.way or ""]
+    if field == "iban":
+        given.pop(payout.BIC, None)  # it named the bank of the former IBAN
+    fields = payout.fields_of(draft.way or "", given.values())
     answers = tuple(given[name] for name in fields if name in given)
     draft = replace(draft, answers=answers, found=None)
     following = [name for name in fields if name not in given]
@@ -139,7 +141,7 @@ def _answer(draft: drafts.Draft, field: str, text: str, seller: drafts.Seller) -
 
 
 def _check(draft: drafts.Draft, seller: drafts.Seller) -> flow.FormResult:
-    missing = [name for name in payout.WAYS[draft.way or ""] if name not in _given(draft)]
+    missing = [name for name in _fields(draft) if name not in _given(draft)]
     if missing:
         return _ask(draft, missing[0], seller)
     return replace(flow.ask_step(draft, payout.CHECKING, seller), connect=flow.PROBE)
@@ -149,6 +151,10 @@ def _ask(
     draft: drafts.Draft, field: str, seller: drafts.Seller, note: str | None = None
 ) -> flow.FormResult:
     return flow.ask_step(replace(draft, found=None), _step(field), seller, note)
+
+
+def _fields(draft: drafts.Draft) -> tuple[str, ...]:
+    return payout.fields_of(draft.way or "", draft.answers)
 
 
 def _given(draft: drafts.Draft) -> dict[str, payout.PayoutAnswer]:
@@ -177,7 +183,7 @@ def _change_pressed(
 ) -> flow.FormResult | None:
     if draft.step != payout.FOUND:
         return None
-    return _ask(draft, payout.WAYS[draft.way or ""][0], seller)
+    return _ask(draft, _fields(draft)[0], seller)
 
 
 def _skip_pressed(

@@ -193,7 +193,7 @@ def payout_question(draft: drafts.Draft, seller: drafts.Seller) -> str:
             found = _described(draft.found, language, _given_holder(draft))
             parts = (translations.t(language, "payout-found"), found, changes)
             return "\n\n".join(filter(None, parts))
-    fields, field = payout.WAYS[way], payout.PAYOUT_STEPS[draft.step]
+    fields, field = payout.fields_of(way, draft.answers), payout.PAYOUT_STEPS[draft.step]
     asked = translations.t(language, f"payout-ask-{way}-{field}")
     if len(fields) == 1:
         return asked
@@ -235,7 +235,7 @@ def payout_rows(draft: drafts.Draft, seller: drafts.Seller) -> replies.Rows:
         rows = ((replies.Button(translations.t(language, "button-payout-alby"), url=ALBY_LINK),),)
     if kept and kept.text:
         is_secret = (draft.way, field) in payout.SECRETS
-        shown = HIDDEN if is_secret else replies.plain(kept.text, _KEPT)
+        shown = HIDDEN if is_secret else replies.plain(links.shown_url(kept.text), _KEPT)
         label = translations.t(language, "button-keep", value=shown)
         rows = (*rows, (field_texts.offer_button(draft, label, "keep"),))
     if field in payout.OPTIONAL:

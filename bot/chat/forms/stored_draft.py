@@ -65,9 +65,10 @@ def _is_sound_price(draft: drafts.Draft) -> bool:
 
 def _is_sound_payout(draft: drafts.Draft) -> bool:
     """True if the attributes of a payout account's draft are consistent."""
-    fields, step = payout.WAYS[draft.way or ""], draft.step
+    fields, step = payout.fields_of(draft.way or "", draft.answers), draft.step
     given = [answer.field for answer in draft.answers]
-    is_whole = step in payout.PAYOUT_STEPS or given == [*fields]
+    # Earlier versions did not ask for a BIC; the service refuses the account if it needs one.
+    is_whole = step in payout.PAYOUT_STEPS or {*fields} - {*given} <= {payout.BIC}
     is_asked = step not in payout.PAYOUT_STEPS or payout.PAYOUT_STEPS[step] in fields
     is_found = draft.found is not None or step != payout.FOUND
     return given == [name for name in fields if name in given] and all(

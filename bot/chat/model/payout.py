@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.chat.model import lenient
@@ -34,9 +35,12 @@ SECRETS = frozenset([(LNBITS, "key"), (NWC, "connection")])
 ADDRESS = frozenset(["street", "houseNumber", "postalCode", "town", "country"])
 """The fields that are sent to the service as one `address`."""
 
+BIC = "bic"
+"""The field that is also asked for if a SEPA account is outside the European Economic Area."""
+
 PAYOUT_STEPS = {
     f"pay{field.lower()}": field
-    for field in dict.fromkeys(f for each in WAYS.values() for f in each)
+    for field in dict.fromkeys([*(f for each in WAYS.values() for f in each), BIC])
 }
 """The field that each form step asks for."""
 
@@ -102,6 +106,14 @@ class PayoutAnswer:
     field: str
     text: str
     is_sealed: bool = False
+
+
+def fields_of(way: str, answers: Iterable[PayoutAnswer]) -> tuple[str, ...]:
+    """Return the fields that a seller is asked for, after these answers."""
+    iban = next((answer.text for answer in answers if answer.field == "iban"), "")
+    if way == "bank-sepa" and vocabulary.needs_bic(iban):
+        return (*WAYS[way], BIC)
+    return WAYS[way]
 
 
 def way_of(kind: str, scheme: str) -> str:

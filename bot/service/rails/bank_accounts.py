@@ -245,6 +245,7 @@ country code follows.
 _NEEDED = {
     "name": "Enter the account holder's name exactly as the bank has it.",
     "iban": "Enter the account's IBAN, as on a bank statement.",
+    "bic": "Enter the bank's BIC, as on a bank statement: outside the EEA, transfers need it.",
     "key": "Enter the account's Pix key, as your bank's app shows it.",
     "city": "Enter the account holder's city.",
     "id": "Enter the UPI ID, as your app shows it: anna@okbank.",
@@ -290,7 +291,8 @@ class _Fields:
         typed = value.translate(sanitize.INVISIBLE_MARKS) if isinstance(value, str) else ""
         line = sanitize.typed(typed, digits="@" not in typed) if code else " ".join(typed.split())
         if not line and (needed or value not in ("", None)):
-            message = _NEEDED.get(name, "Send it as text, or leave it out.")
+            optional = "Send it as text, or leave it out."
+            message = _NEEDED.get(name, optional) if needed else optional
             self.problem(name, vocabulary.DetailError.MISSING, message)
         elif len(line) > most:
             message = f"That's {len(line)} characters; the limit is {most}."
@@ -338,9 +340,9 @@ class _Fields:
 def connect(details: Mapping[str, Any]) -> rail.Connected:
     """Check the details of an account as banks do, and return the account.
 
-    `scheme` is a key of SCHEMES: sepa `{iban, name, bic?}`, pix `{key, name, city}`, upi `{id,
-    name}`, swiss `{iban, name, address {street?, houseNumber?, postalCode, town, country?}}`.
-    Raises InvalidBody with a problem for each invalid field, such as `details.iban`.
+    `scheme` is a key of SCHEMES: sepa `{iban, name, bic?}` (see `needs_bic`), pix `{key, name,
+    city}`, upi `{id, name}`, swiss `{iban, name, address {street?, houseNumber?, postalCode, town,
+    country?}}`. Raises InvalidBody with a problem for each invalid field, such as `details.iban`.
     """
     fields = _Fields(details)
     name = str(details.get("scheme"))
@@ -369,9 +371,11 @@ def _read_sepa(fields: _Fields) -> dict[str, Any]:
         "iban": fields.checked("iban", _sepa_iban),
         "name": fields.foldable("name", LONGEST_NAME, SEPA_CHARACTERS),
     }
-    bic = fields.text("bic", LONGEST_ID, needed=False, code=True).replace(" ", "").upper()
+    needed = vocabulary.needs_bic(read["iban"] or "")
+    bic = fields.text("bic", LONGEST_ID, needed=needed, code=True).replace(" ", "").upper()
     if bic and not _BIC.fullmatch(bic):
-        message = "A BIC has 8 or 11 letters and digits. You can leave it out."
+        message = "A BIC has 8 or 11 letters and digits."
+        message += "" if needed else " You can leave it out."
         fields.problem("bic", vocabulary.DetailError.BIC_FORM, message)
     return read | ({"bic": bic} if bic else {})
 

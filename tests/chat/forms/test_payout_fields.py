@@ -26,6 +26,7 @@ from tests.support.payout_forms import CONNECTION, IBAN, KEY, SWISS_IBAN
         *(("bank-pix", "key", key, key) for key in (KEY, str(UUID(KEY)))),
         ("bank-upi", "id", " anna@okbank ", "anna@okbank"),
         ("bank-swiss", "country", "ch", "CH"),
+        ("bank-sepa", "bic", " nwbk gb2l xxx\u200e", "NWBKGB2LXXX"),
         ("lightning", "address", "⚡ Anna@Example.org", "anna@example.org"),
         ("lightning", "address", "lightning:anna+tips@example.org", "anna+tips@example.org"),
         ("lightning", "address", "anna@localhost:8080", "anna@localhost:8080"),
@@ -56,6 +57,7 @@ def test_a_value_is_read_as_people_write_it(way: str, field: str, text: str, val
             for typed in ("12345", "Anna Ott", "@")
         ),
         ("bank-upi", "id", "anna", "payout-wrong-upiForm"),
+        *(("bank-sepa", "bic", typed, "payout-wrong-bicForm") for typed in ("NWBK", IBAN, "")),
         ("bank-swiss", "country", "Schweiz", "payout-wrong-countryForm"),
         ("lightning", "address", "anna", "payout-wrong-addressForm"),
         ("lightning", "address", "anna@a b", "payout-wrong-addressForm"),

@@ -63,6 +63,55 @@ def test_every_question_can_be_asked_in_every_language(way: str, language: str) 
     assert "anna@example.org" in talk.last
 
 
+BRITISH, OTHER_SWISS = "GB29NWBK60161331926819", "CH5800791123000889012"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_an_account_outside_the_eea_is_asked_for_its_bic(language: str) -> None:
+    """Bank apps refuse codes without it (EPC069-12, version 002)."""
+    talk = connecting("bank-sepa", replace(UNPAID, language=language))
+    talk.say(BRITISH, "Anna Ott")
+    assert talk.step == "paybic"
+    assert talk.last.splitlines()[0].count("3") == 2
+    assert t(language, "payout-ask-bank-sepa-bic").startswith("<b>")
+    talk.say("NWBK")
+    assert (talk.step, talk.last.startswith("⚠")) == ("paybic", True)
+    talk.say(" nwbk gb2l ")
+    assert (talk.step, talk.connects) == (CHECKING, [PROBE])
+    given = {"iban": BRITISH, "name": "Anna Ott", "bic": "NWBKGB2L"}
+    assert typed(talk) == given
+    assert details_of("bank-sepa", given) == {"scheme": "sepa"} | given
+    talk.take(seller_forms.account_probed(talk.form, SEPA, talk.seller))
+    assert "Anna Ott\nNWBKGB2L" in talk.last
+    talk.press("back", talk.form.step)
+    assert talk.step == "paybic"
+    talk.press("keep")
+    assert typed(talk) == given
+
+
+@pytest.mark.parametrize(("iban", "step"), [(OTHER_SWISS, "paybic"), (IBAN, CHECKING)])
+def test_a_bic_belongs_to_its_iban(iban: str, step: str) -> None:
+    talk = connecting("bank-sepa").say(BRITISH, "Anna Ott", "NWBKGB2L")
+    problem = FieldProblem("details.iban", "No.")
+    talk.take(seller_forms.account_refused(talk.form, problem, talk.seller))
+    talk.say(iban)
+    assert talk.step == step
+    assert typed(talk) == {"iban": iban, "name": "Anna Ott"}
+
+
+def test_an_account_checked_before_bics_were_asked_for_can_be_saved() -> None:
+    talk = connecting("bank-sepa").say(BRITISH, "Anna Ott", "NWBKGB2L")
+    talk.take(seller_forms.account_probed(talk.form, SEPA, talk.seller))
+    old = replace(talk.form, answers=talk.form.answers[:2])
+    assert read_draft(write_draft(old)) == old
+    talk.draft = replace(old, touched_at=talk.now)
+    talk.press("save", fingerprint(old.answers))
+    assert (talk.step, talk.connects[-1]) == (SAVING, SAVE)
+    missing = FieldProblem("details.bic", "Enter the bank's BIC.", "missing")
+    talk.take(seller_forms.account_refused(talk.form, missing, talk.seller))
+    assert talk.step == "paybic"
+
+
 def test_alby_hub_is_asked_for_a_key_that_can_only_receive() -> None:
     """Its form is filled in by the address alone: the key is made there and pasted here."""
     (link,) = [one.url for row in connecting("nwc").replies[-1].rows for one in row if one.url]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stdnum import iban, numdb
 
 from bot.core.errors import InvalidBody
+from bot.interface import vocabulary
 from bot.service.payouts.payout_account import BadDetail
 from bot.service.rails import bank_accounts
 from bot.service.rails.bank_accounts import KeyKind
@@ -100,11 +101,17 @@ def test_a_wrong_iban_is_refused_with_what_to_do(text: str, message: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["BE68 5390 0754 7034", "GB82 WEST 1234 5698 7654 32", "FR1420041010050500013M02606"]
+    ("text", "bic"),
+    [
+        ("BE68 5390 0754 7034", {}),
+        ("GB82 WEST 1234 5698 7654 32", {"bic": "NWBKGB2L"}),
+        ("FR1420041010050500013M02606", {}),
+    ],
 )
-def test_an_iban_needs_no_known_bank(text: str) -> None:
+def test_an_iban_needs_no_known_bank(text: str, bic: dict[str, str]) -> None:
     """The textbook's Belgian one is of a bank that a list of banks would not have."""
-    assert bank_accounts.connect(SEPA | {"iban": text}).details["iban"] == text.replace(" ", "")
+    details = bank_accounts.connect(SEPA | {"iban": text} | bic).details
+    assert details["iban"] == text.replace(" ", "")
 
 
 def test_every_sepa_country_has_ibans() -> None:
@@ -125,6 +132,28 @@ def test_every_valid_iban_is_taken_and_a_mistyped_character_is_not(
     other = chance.choice(alike.replace(made[place], ""))
     with pytest.raises(BadDetail, match="typo"):
         bank_accounts.check_iban(made[:place] + other + made[place + 1 :])
+
+
+@pytest.mark.parametrize("country", sorted(bank_accounts.SEPA_COUNTRIES))
+def test_only_within_the_eea_a_bic_may_be_left_out(country: str) -> None:
+    """EPC069-12: version 002 of the code may leave it out within the European Economic Area."""
+    details = SEPA | {"iban": _valid_iban(country, random.Random(country))}
+    with_bic = bank_accounts.connect(details | {"bic": "cobade ff"})
+    assert with_bic.details["bic"] == "COBADEFF"
+    wrong = problems(details | {"bic": "COBADE_F"})["details.bic"]
+    if country not in vocabulary.OUTSIDE_EEA:
+        assert "bic" not in bank_accounts.connect(details).details
+        assert wrong.endswith("You can leave it out.")
+        assert problems(details | {"bic": 5})["details.bic"].endswith("leave it out.")
+    else:
+        asked = "Enter the bank's BIC, as on a bank statement: outside the EEA, transfers need it."
+        assert problems(details) == {"details.bic": asked}
+        assert wrong == "A BIC has 8 or 11 letters and digits."
+
+
+def test_the_eea_has_thirty_countries_in_sepa() -> None:
+    assert len(bank_accounts.SEPA_COUNTRIES - vocabulary.OUTSIDE_EEA) == 30
+    assert vocabulary.OUTSIDE_EEA < bank_accounts.SEPA_COUNTRIES
 
 
 def _valid_iban(country: str, chance: random.Random) -> str:

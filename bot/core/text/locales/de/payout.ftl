@@ -83,6 +83,9 @@ payout-ask-bank-sepa-iban =
 payout-ask-bank-sepa-name =
     <b>Wem gehört das Konto?</b>
     Schreib den Namen genau so, wie ihn deine Bank schreibt. Die Bank der Zahlenden vergleicht ihn mit der IBAN und warnt sie, wenn er abweicht.
+payout-ask-bank-sepa-bic =
+    <b>Wie lautet der BIC deiner Bank?</b>
+    Die Bank der Zahlenden braucht ihn, weil deine IBAN von außerhalb des Europäischen Wirtschaftsraums stammt. Er steht in deiner Banking-App bei der IBAN und heißt auch SWIFT-Code. Zum Beispiel: <code>NWBKGB2L</code>
 payout-ask-bank-pix-key =
     <b>Wie lautet dein Pix-Schlüssel?</b>
     CPF, CNPJ, Telefonnummer, E-Mail-Adresse oder Zufallsschlüssel.

@@ -83,6 +83,9 @@ payout-ask-bank-sepa-iban =
 payout-ask-bank-sepa-name =
     <b>Who's the account holder?</b>
     Type the name exactly as your bank writes it. Payers' banks compare it with the IBAN and warn them if it differs.
+payout-ask-bank-sepa-bic =
+    <b>What's your bank's BIC?</b>
+    Payers' banks need it, because your IBAN is from outside the European Economic Area. Look next to the IBAN in your banking app; it's also called the SWIFT code. For example: <code>NWBKGB2L</code>
 payout-ask-bank-pix-key =
     <b>What's your Pix key?</b>
     Your CPF, CNPJ, phone number, email address or random key.
