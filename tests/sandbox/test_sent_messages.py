@@ -8,7 +8,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bot.sandbox.world import people
-from bot.sandbox.world.errors import NO_LIMITS, Limiter, Limits, Rate
+from bot.sandbox.world.errors import NO_LIMITS, Limiter, Limits, Rate, WorldError
 from bot.sandbox.world.world import World
 from tests.support.asgi_server import serve_asgi
 from tests.support.sandbox_server import START, A, Bot, Clock, button_row, png_header, serving
@@ -162,9 +162,9 @@ async def test_options_are_kept_with_the_message(bot: Bot, sam: people.Person) -
     preview = {"is_disabled": True}
     sent = await bot.done(
         "sendMessage", chat_id=sam.id, text="x", disable_notification=True, protect_content=True,
-        message_thread_id=3, link_preview_options=preview,
+        link_preview_options=preview,
     )  # fmt: skip
-    assert (sent["message_thread_id"], sent["link_preview_options"]) == (3, preview)
+    assert sent["link_preview_options"] == preview
     assert sent["has_protected_content"] is True
     assert sam.chat.visible[0].options["disable_notification"] is True
 
@@ -368,3 +368,23 @@ def test_the_unevenness_of_a_network_is_forgiven() -> None:
 def test_limits_can_be_switched_off() -> None:
     limiter = Limiter(NO_LIMITS)
     assert {limiter.take(1, START, group=False) for _ in range(100)} == {0}
+
+
+async def test_a_message_goes_into_a_topic_of_its_forum_alone(bot: Bot, sam: people.Person) -> None:
+    group = sam.new_group("Market")
+    with pytest.raises(WorldError, match="only a supergroup"):
+        sam.open_topic(group, "Sales")
+    forum = sam.migrate(group)
+    topic = sam.open_topic(forum, "Sales")
+    sent = await bot.done("sendMessage", chat_id=forum.id, text="x", message_thread_id=topic)
+    assert (sent["message_thread_id"], sent["is_topic_message"]) == (topic, True)
+    assert sent["chat"]["is_forum"] is True
+    for chat in (forum, sam.chat):
+        refused = await bot.refused("sendMessage", chat_id=chat.id, text="x", message_thread_id=1)
+        assert refused == (400, "Bad Request: message thread not found")
+
+
+async def test_more_than_a_hundred_entities_are_ignored(bot: Bot, sam: people.Person) -> None:
+    text = " ".join(["<b>x</b>"] * 101)
+    sent = await bot.done("sendMessage", chat_id=sam.id, text=text, parse_mode="HTML")
+    assert (len(sent["entities"]), sent["text"].count("x")) == (100, 101)

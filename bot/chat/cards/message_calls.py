@@ -218,6 +218,8 @@ class MessageCalls:
 def _text(payload: payloads.TextMessage, lane: str) -> Call:
     field, message_id = "caption" if payload.is_caption else "text", payload.message_id
     args = {field: payload.text, **_target(lane, message_id)}
+    if payload.topic_id is not None:
+        args["message_thread_id"] = payload.topic_id
     if payload.is_silent:
         args["disable_notification"] = True
     if message_id is not None or payload.keyboard is not None:

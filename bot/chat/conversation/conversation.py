@@ -80,7 +80,7 @@ class Chat:
         """Apologize for an update that became a dead letter, and answer its callback query."""
         self._note_dead_letter(tx, message)
         chat_id = int(message.lane)
-        if chat_id:
+        if chat_id > 0:  # a group's topic is unknown here
             # A private chat has the same id as the person.
             language = seller_rows.language_of(tx, chat_id) or translations.choose(None)
             apology = replies.Reply(translations.t(language, "update-failed"))
@@ -243,13 +243,13 @@ class Chat:
     def _refuse_in_group(
         self, tx: database.Transaction, event: events.MessageEvent | events.PressEvent
     ) -> None:
-        """If the bot is addressed in a group, reply that it works only in private chats."""
+        """If a group addresses the bot, reply in the same topic that it works only in private."""
         language = translations.choose(event.person.tag)
         words = translations.t(language, "only-in-private", bot=self._bot_name())
         if isinstance(event, events.PressEvent):
             self._answer(tx, event.query_id, event.person.chat_id, words)
-        elif event.command in actions.COMMANDS:
-            reply = payloads.new_message(replies.Reply(words), language)
+        elif not event.is_forwarded and event.command in actions.COMMANDS:
+            reply = payloads.TextMessage(words, language, topic_id=event.topic_id)
             self._put(tx, event.person.chat_id, reply)
 
     def _dead_letter(self, tx: database.Transaction, message: outbox.Message, why: str) -> None:

@@ -38,6 +38,9 @@ UNUSABLE = (
 message without a text, a photo or a file is Telegram's own report on the chat, such as a pin, and
 is ignored."""
 
+FORWARDED = ("forward_origin", "forward_date", "is_automatic_forward")
+"""Fields of a forwarded message; older Bot API servers send the second one."""
+
 LARGEST_ID = 2**63 - 1
 """The largest id that the database can store; Telegram's ids have 52 bits."""
 
@@ -80,6 +83,12 @@ class MessageEvent:
 
     is_unusable: bool = False
     """The message has other content, which is useless here."""
+
+    topic_id: int | None = None
+    """The topic in which the message was written; None for General, and without topics."""
+
+    is_forwarded: bool = False
+    """The message was written elsewhere; a channel's posts are forwarded to its discussion."""
 
     @property
     def has_words(self) -> bool:
@@ -185,7 +194,13 @@ def _read_message(message: Mapping[str, Any], bot_name: str) -> MessageEvent | N
         if addressee and addressee.lower() != bot_name.lower():
             return None
         text, name = command[2].strip(), name.lower()
-    return MessageEvent(person, text, name, photo, file, message_id, linked, is_unusable)
+    # In groups without topics, message_thread_id is a thread of replies, where bots can't write.
+    topic_id = _number(message, "message_thread_id") if message.get("is_topic_message") else 0
+    is_forwarded = any(message.get(field) for field in FORWARDED)
+    return MessageEvent(
+        person, text, name, photo, file, message_id, linked, is_unusable, topic_id or None,
+        is_forwarded,
+    )  # fmt: skip
 
 
 def _text_with_links(message: Mapping[str, Any], text: str) -> str | None:

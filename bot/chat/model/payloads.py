@@ -32,6 +32,8 @@ class TextMessage:
     """Delete the message once its form continues, instead of only removing its buttons."""
     claim_id: str | None = None
     """The claim that the message shows."""
+    topic_id: int | None = None
+    """The topic of a forum, which is a group with topics; None for its General topic."""
 
     @property
     def method(self) -> str:

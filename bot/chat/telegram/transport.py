@@ -173,6 +173,8 @@ FAILURE_LABELS = {
 BAD_REQUESTS = {
     "message is not modified": FailureKind.POINTLESS,
     "query is too old": FailureKind.POINTLESS,
+    "message thread not found": FailureKind.POINTLESS,
+    "topic_closed": FailureKind.POINTLESS,
     "message to delete not found": FailureKind.POINTLESS,
     "message can't be deleted": FailureKind.POINTLESS,
     "message to edit not found": FailureKind.MESSAGE_GONE,

@@ -80,7 +80,7 @@ def _send(
 ) -> model.Json:
     """Post checked content within the limits. Errors: 400, 429."""
     markup = contents.reply_markup(params.markup())
-    draft = model.Draft(content, markup, _options(params))
+    draft = model.Draft(content, markup, _options(params) | _topic(chat, params))
     reply_to = _replied(chat, params)
     if wait := world.limiter.take(chat.id, world.now(), group=chat.is_group):
         raise errors.too_many(wait)
@@ -90,6 +90,14 @@ def _send(
     elif markup and markup.get("remove_keyboard"):
         chat.keyboard = None
     return message.json()
+
+
+def _topic(chat: model.Chat, params: params.Params) -> model.Json:
+    """Return the topic to post in. Errors: 400 if the chat doesn't have it."""
+    topic = params.number("message_thread_id")
+    if topic and topic not in chat.topics:
+        raise errors.bad_request("message thread not found")
+    return model.topic_options(topic)
 
 
 def _replied(chat: model.Chat, params: params.Params) -> model.Message | None:
@@ -117,8 +125,6 @@ def _options(params: params.Params) -> model.Json:
     options: model.Json = {name: True for name in _FLAGS if params.flag(name)}
     if params.flag("protect_content"):
         options["has_protected_content"] = True
-    if thread := params.number("message_thread_id"):
-        options["message_thread_id"] = thread
     preview = params.json("link_preview_options", "link preview options")
     if preview is not None and not isinstance(preview, Mapping):
         raise errors.bad_request("object expected as link preview options")

@@ -130,7 +130,8 @@ class Message:
             message["edit_date"] = self.edit_date
         if self.keyboard:
             message["reply_markup"] = self.markup
-        for name in ("message_thread_id", "link_preview_options", "has_protected_content"):
+        shown = "message_thread_id is_topic_message link_preview_options has_protected_content"
+        for name in shown.split():
             if self.options.get(name):
                 message[name] = self.options[name]
         return message | self.content
@@ -154,6 +155,9 @@ class Chat:
     """`new` until the person has pressed Start."""
 
     migrated_to: int | None = None
+    topics: set[int] = field(default_factory=set)
+    """The ids of topics, each the id of its first message; a supergroup with topics is a forum."""
+
     keyboard: Json | None = None
     messages: dict[int, Message] = field(default_factory=dict, repr=False)
     _last_id: int = 0
@@ -181,7 +185,8 @@ class Chat:
 
     def json(self) -> Json:
         if self.kind != "private":
-            return {"id": self.id, "type": self.kind, "title": self.title}
+            forum = {"is_forum": True} if self.topics else {}
+            return {"id": self.id, "type": self.kind, "title": self.title} | forum
         person = next(iter(self.members.values()))
         names = ("id", "first_name", "last_name", "username")
         shown = {name: value for name, value in person.json().items() if name in names}
@@ -249,3 +254,8 @@ class Draft:
     content: Json
     markup: Json | None
     options: Json = field(default_factory=dict)
+
+
+def topic_options(topic: int) -> Json:
+    """Return the options of a message in a topic; {} for 0, the General topic."""
+    return {"message_thread_id": topic, "is_topic_message": True} if topic else {}

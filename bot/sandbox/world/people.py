@@ -43,7 +43,11 @@ class Person:
         return self.send(f"/start {payload}".strip())
 
     def send(
-        self, text: str, chat: model.Chat | None = None, reply_to: model.Message | None = None
+        self,
+        text: str,
+        chat: model.Chat | None = None,
+        reply_to: model.Message | None = None,
+        topic: int = 0,
     ) -> model.Message:
         """Send a text. Errors: WorldError if a client would not let this person write."""
         body = formatting.written(text)
@@ -52,7 +56,7 @@ class Person:
         content: model.Json = {"text": body.text}
         if body.entities:
             content["entities"] = list(body.entities)
-        return self._say(chat or self.chat, content, reply_to)
+        return self._say(chat or self.chat, content, reply_to, topic=topic)
 
     def send_photo(
         self, data: bytes, caption: str = "", chat: model.Chat | None = None
@@ -227,6 +231,14 @@ class Person:
         self._say(new, {"migrate_from_chat_id": group.id}, None, service=True)
         return new
 
+    def open_topic(self, forum: model.Chat, name: str) -> int:
+        """Open a topic in a supergroup; return its message_thread_id."""
+        if forum.kind != "supergroup":
+            raise errors.WorldError("only a supergroup can have topics")
+        started = self._say(forum, {"forum_topic_created": {"name": name}}, None, service=True)
+        forum.topics.add(started.id)
+        return started.id
+
     def dialog(self, other: "Person") -> model.Chat:
         """Return the chat of two people, which the bot can't see; create it if necessary."""
         pair = {self.id, other.id}
@@ -256,10 +268,12 @@ class Person:
         reply_to: model.Message | None,
         *,
         service: bool = False,
+        topic: int = 0,
     ) -> model.Message:
         if not service:
             self._may_write(chat)
-        message = self.world.post(chat, self.user, model.Draft(content, None), reply_to=reply_to)
+        draft = model.Draft(content, None, model.topic_options(topic))
+        message = self.world.post(chat, self.user, draft, reply_to=reply_to)
         if service or _heard(self.world, message):
             self.world.push("message", message.json())
         return message

@@ -83,3 +83,10 @@ async def test_no_secret_of_an_update_that_cannot_be_read_is_kept(
     await chat.take()
     assert chat.states(chat.queues.updates)[-1] == "dead"
     assert (text in str(chat.rows("outbox"))) == (text == "Hello")
+
+
+async def test_a_group_gets_no_apology(chat: ChatHarness, sam: Person) -> None:
+    """It would land in the General topic, whichever one the command was written in."""
+    start_in_group(sam)
+    await set_aside(chat)
+    assert chat.said == []
