@@ -16,7 +16,7 @@ from bot.chat.conversation.sharing import FILES
 from bot.chat.forms.request_fields import EDITS, FIELDS, MENU, STEPS
 from bot.chat.model.drafts import PROFILE_STEPS
 from bot.chat.model.payment import NOTED, UNDO
-from bot.chat.model.payout import SCHEMES
+from bot.chat.model.payout import BIC, SCHEMES
 from bot.chat.model.payout import WAYS as ACCOUNTS
 from bot.chat.model.request_spec import GOODS_KINDS, KINDS
 from bot.core import errors
@@ -133,7 +133,10 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-{}-wrong": [(field,) for field in PAYER],
     "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
     "payout-about-{}": [(kind,) for kind in PAYOUT_KINDS],
-    "payout-ask-{}-{}": [(way, field) for way in ACCOUNTS for field in ACCOUNTS[way]],
+    "payout-ask-{}-{}": [
+        *((way, field) for way in ACCOUNTS for field in ACCOUNTS[way]),
+        ("bank-sepa", BIC),
+    ],
     "payout-wrong-{}": [(wrong,) for wrong in DetailError],
     "payout-way-{}": [(way,) for way in ACCOUNTS],
     "payout-way-bank-{}": [(scheme,) for scheme in SCHEMES],
