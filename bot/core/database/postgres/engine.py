@@ -238,7 +238,7 @@ class PostgresDatabase(database.Database):
         for name, *labels in tx.counts:
             self.count(name, *labels)
         self._notifications.send(tx.topics)
-        if tx.xid is not None:
+        if tx.writes:
             self.health.worked()  # a commit that changes nothing proves nothing
 
     def _wake_all(self, topics: Iterable[str] | None) -> None:

@@ -31,8 +31,9 @@ UNKNOWN_SECONDS = 6.0
 """The longest time to ask for the outcome of a commit: the server ends a transaction three seconds
 after its client is gone."""
 
-XID = "SELECT pg_current_xact_id_if_assigned() AS xid"
-"""The transaction's number, by which the server reports its outcome."""
+XID = sql.SQL("SELECT pg_current_xact_id() AS xid")
+"""The transaction's number, by which the server reports its outcome. It is asked for in the round
+trip that begins the transaction: later, it would cost one more while rows are locked."""
 
 STATUS = "SELECT pg_xact_status(CAST(:xid AS xid8)) AS status"
 
@@ -56,7 +57,7 @@ class PostgresTransaction(database.Transaction):
         self.writes = False
         """True if a statement may have changed rows."""
         self.xid: str | None = None
-        """Its number, once it has changed or locked rows; set when it begins or ends."""
+        """Its number; None if it only reads."""
 
     def query(self, sql: str, **params: object) -> list[database.Row]:
         return self._run(sql, params).fetchall()
@@ -140,9 +141,6 @@ class Runner:
                 return work(tx), tx  # each statement is a transaction
             self._begin(tx, opened, scope)
             result = work(tx)
-            if tx.writes and tx.xid is None:
-                (row,) = opened.execute(XID).fetchall()
-                tx.xid = row["xid"]
             is_committing = True
             opened.commit()
         except BaseException as error:
@@ -165,17 +163,17 @@ class Runner:
         self, tx: PostgresTransaction, opened: connection.Connection, scope: WriteScope | None
     ) -> None:
         """Begin, and lock the write scope in the same round trip. Raises NoLongerLead."""
-        if scope is None:
+        if self._reads:
             opened.execute(opened.begin, prepare=False)
             return
-        lock = LOCK_SCOPE.format(scope.name).as_string()
-        begun = opened.execute(f"{opened.begin}; {lock}", prepare=False).set_result(-1)
-        row = begun.fetchone()
-        if row is None:
+        first = (LOCK_SCOPE.format(scope.name) if scope else XID).as_string()
+        found = opened.execute(f"{opened.begin}; {first}", prepare=False).set_result(-1).fetchall()
+        if not found and scope:
             opened.execute(CREATE_SCOPE, {"name": scope.name})
-            (row,) = opened.execute(lock).fetchall()
+            found = opened.execute(first).fetchall()
+        (row,) = found
         tx.xid = row["xid"]
-        if scope.lead and scope.lead != database.WriteLease(row["owner"], row["term"]):
+        if scope and scope.lead and scope.lead != database.WriteLease(row["owner"], row["term"]):
             raise errors.NoLongerLead(scope.name)
 
     def _give_up(self, opened: connection.Connection, error: BaseException) -> None:

@@ -70,10 +70,9 @@ async def test_an_error_that_was_swallowed_commits_nothing(db: PostgresDatabase)
         put(tx, "a")
         swallow(tx)
 
-    with pytest.raises(SqlError, match="rolled back"):
-        await db.transaction(swallow)
-    with pytest.raises(SqlError, match="is aborted"):
-        await db.transaction(put_and_swallow)
+    for work in (swallow, put_and_swallow):
+        with pytest.raises(SqlError, match="rolled back"):
+            await db.transaction(work)
     assert await names(db) == []
 
 
