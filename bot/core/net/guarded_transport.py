@@ -81,8 +81,7 @@ LOOKUPS = 64
 """Simultaneous look-ups. They have their own threads, because the event loop has only a few."""
 
 ZONE_LOOKUPS = 16
-"""Simultaneous look-ups of names with the same last two labels: the owner of a zone can invent any
-number of names."""
+"""Simultaneous look-ups of names in one zone, whose owner can invent any number of names."""
 
 LOOKUP_SECONDS = 5.0
 """The longest look-up; it leaves time for the webhook itself."""
@@ -137,7 +136,7 @@ class SystemResolver:
         future: Future[list[str]] = Future()
         future.set_running_or_notify_cancel()  # a caller that gives up can't cancel it for others
         self._under_way[host] = future
-        zone = self._zones.setdefault(".".join(host.split(".")[-2:]), Semaphore(ZONE_LOOKUPS))
+        zone = self._zones.setdefault(webhook_addresses.zone_of(host), Semaphore(ZONE_LOOKUPS))
         thread = Thread(target=self._work, args=(host, zone, future), name="look-up", daemon=True)
         try:
             thread.start()

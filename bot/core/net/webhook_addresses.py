@@ -12,11 +12,12 @@ import hashlib
 import re
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Self, TypeAlias
 
 import httpx
+from publicsuffixlist import PublicSuffixList
 
 from bot.core import errors
 from bot.core.text import sanitize
@@ -84,13 +85,28 @@ def literal_address(host: str) -> Address | None:
     return _read_v4(plain)
 
 
+@lru_cache(maxsize=1024)  # the queues ask for each lane
 def zone_of(host: str) -> str:
-    """Return the zone of a host: the last two labels of its name, or its address.
+    """Return the zone of a host: the domain that its owner registered, or its address.
 
-    The owner of a zone can invent any number of names in the zone.
+    The owner of a zone can invent any number of names in the zone. A registry such as `com.br` or
+    `co.uk` sells zones to strangers. A name without an owner, such as a host of the own network, is
+    its own zone.
     """
-    address = literal_address(host)
-    return str(address) if address else ".".join(_plain_host(host).split(".")[-2:])
+    if address := literal_address(host):
+        return str(address)
+    plain = _plain_host(host)
+    return _registries().privatesuffix(plain) or plain
+
+
+@cache
+def _registries() -> PublicSuffixList:
+    """Return the suffixes below which registries sell domains, read once from the package.
+
+    The list's private part, such as `github.io`, is left out: names below it cost nothing, so
+    anybody could have many zones (docs/decisions/0104-zones-of-hosts.md).
+    """
+    return PublicSuffixList(only_icann=True)
 
 
 def _plain_host(host: str) -> str:

@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 def zone_of(url: str) -> str:
-    """Return the zone of a relay: the last two labels of its name, or its address."""
+    """Return the zone of a relay's host."""
     return webhook_addresses.zone_of(urlsplit(url).hostname or "")
 
 

@@ -90,6 +90,23 @@ async def test_names_that_hang_delay_no_others(resolve: SystemResolver, system: 
 
 
 @pytest.mark.usefixtures("_patient")
+async def test_names_that_hang_delay_no_other_domain_below_their_suffix(
+    resolve: SystemResolver, system: System
+) -> None:
+    """Strangers buy domains below `com.br`."""
+    system.most = ZONE_LOOKUPS
+    hanging = [
+        asyncio.create_task(resolve(f"slow{number}.hostile.com.br", 80))
+        for number in range(ZONE_LOOKUPS + 1)
+    ]
+    assert await asyncio.to_thread(system.full.wait, 20)
+    async with asyncio.timeout(20):
+        assert await resolve("quick.honest.com.br", 80) == [ADDRESS]
+    system.release.set()
+    assert await asyncio.gather(*hanging) == [[ADDRESS]] * len(hanging)
+
+
+@pytest.mark.usefixtures("_patient")
 async def test_simultaneous_look_ups_are_limited(resolve: SystemResolver, system: System) -> None:
     """A zone has a share of them; waiting ones are answered afterwards."""
     names = [f"slow{number}.a.zone{zone}" for zone in range(9) for number in range(20)]

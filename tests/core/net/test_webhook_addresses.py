@@ -9,12 +9,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.core.errors import ConfigProblem, ForbiddenAddress
+from bot.core.net import webhook_addresses
 from bot.core.net.webhook_addresses import (
     AllowList,
     check_url,
     endpoint,
     is_forbidden,
     literal_address,
+    zone_of,
 )
 
 NOBODY = AllowList()
@@ -424,3 +426,44 @@ def test_a_host_is_the_same_however_it_is_spelled(url: str, host: str) -> None:
 def test_any_text_has_an_endpoint(url: str) -> None:
     """Even an unreadable address: a payment is not refused because of it."""
     assert str(endpoint(url))
+
+
+@pytest.mark.parametrize(
+    ("host", "zone"),
+    [
+        ("wallet.example.com", "example.com"),
+        ("a.b.Example.COM.", "example.com"),
+        ("pay.shop.com.br", "shop.com.br"),
+        ("a.pay.shop.co.uk", "shop.co.uk"),
+        ("x.city.kawasaki.jp", "city.kawasaki.jp"),  # an exception of the list
+        ("x.shop.other.kawasaki.jp", "shop.other.kawasaki.jp"),  # a wildcard of it
+        ("a.b.xn--j6w193g", "b.xn--j6w193g"),  # as 香港
+        ("b.a.xn--55qx5d.xn--j6w193g", "a.xn--55qx5d.xn--j6w193g"),  # as 公司.香港
+        ("com.br", "com.br"),
+        ("localhost", "localhost"),
+        ("lnbits.bot.internal", "bot.internal"),
+        ("a.b.onion", "b.onion"),
+        ("127.1", "127.0.0.1"),
+        ("[2001:DB8::7]", "2001:db8::7"),
+        ("", ""),
+    ],
+)
+def test_a_zone_is_what_somebody_registered(host: str, zone: str) -> None:
+    """Below `com.br` strangers buy domains; a host without such an owner is its own zone."""
+    assert zone_of(host) == zone
+
+
+@pytest.mark.parametrize("host", ["a.tunnel.ngrok.io", "b.github.io", "c.duckdns.org"])
+def test_who_gives_names_away_is_one_zone(host: str) -> None:
+    """Names that cost nothing would give anybody as many zones as they like."""
+    assert zone_of(host) == ".".join(host.split(".")[-2:])
+
+
+@given(
+    st.text(max_size=60) | st.from_regex(r"[a-z.\-]{0,40}(com\.br|co\.uk|ck|com)?", fullmatch=True)
+)
+def test_whatever_the_host_its_zone_is_the_end_of_its_name(host: str) -> None:
+    if literal_address(host) is None:
+        plain = webhook_addresses._plain_host(host)
+        assert plain == zone_of(host) or plain.endswith(f".{zone_of(host)}")
+        assert zone_of(plain) == zone_of(host)

@@ -185,9 +185,13 @@ async def test_relays_of_one_zone_leave_room_for_others(
         assert relays.connections <= 4
 
 
-def test_a_zone_is_the_end_of_a_name_or_an_address() -> None:
-    urls = ["wss://a.b.example.org/x", "wss://example.org:7", "ws://127.0.0.1:8", "wss://[2001::1]"]
-    assert [*map(zone_of, urls)] == ["example.org", "example.org", "127.0.0.1", "2001::1"]
+def test_a_zone_is_a_registered_domain_or_an_address() -> None:
+    urls = [
+        "wss://a.b.example.org/x", "wss://example.org:7", "wss://a.relay.co.uk",
+        "ws://127.0.0.1:8", "wss://[2001::1]",
+    ]  # fmt: skip
+    zones = ["example.org", "example.org", "relay.co.uk", "127.0.0.1", "2001::1"]
+    assert [*map(zone_of, urls)] == zones
 
 
 async def test_wallets_that_never_answer_delay_no_other_at_their_relay(relays: Relays) -> None:

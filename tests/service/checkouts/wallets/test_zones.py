@@ -32,10 +32,30 @@ async def test_wallets_of_one_zone_leave_room_for_others(
     assert found == {"silent.example": ZONE_ROOM, "good.example": 1, "relay.example": 1}
 
 
+@pytest.mark.parametrize("queue", [OPENINGS, POLLS], ids=lambda queue: queue.name)
+async def test_domains_below_one_suffix_are_zones_of_their_own(
+    service: ServiceHarness, queue: Queue
+) -> None:
+    """A silent wallet at a domain of `com.br` delays nobody at another one."""
+    body = DuePoll("one") if queue is POLLS else DueOpening("one")
+    lanes = [f"w{number}.silent.com.br:443" for number in range(ROOM)]
+
+    def work(tx: Transaction) -> Counter[str]:
+        for lane in [*lanes, "wallet.honest.com.br:443"]:
+            outbox.put(tx, queue, str(WalletLane(lane)), body, service.clock())
+        claimed = outbox.claim(tx, queue, service.clock(), ROOM)
+        return Counter(groups_of(message.lane)[-1] for message in claimed)
+
+    found = await service.db.transaction(work)
+    assert found == {"silent.com.br": ZONE_ROOM, "honest.com.br": 1}
+
+
 @pytest.mark.parametrize(
     ("wallet", "host", "zone"),
     [
         ("wallet.example.org:443", "wallet.example.org", "example.org"),
+        ("wallet.shop.com.br:443", "wallet.shop.com.br", "shop.com.br"),
+        ("lnbits:5000", "lnbits", "lnbits"),
         ("192.0.2.7:8443", "192.0.2.7", "192.0.2.7"),
         ("2001:db8::7:443", "2001:db8::7", "2001:db8::7"),
         (f"relay.example.org/{'ab' * 32}", "relay.example.org", "example.org"),
