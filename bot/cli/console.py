@@ -73,22 +73,40 @@ BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 name."""
 
 
-class Csv:
-    """CSV as in RFC 4180 with a header line; cells can't be formulas in a spreadsheet."""
+NUMBER = re.compile(r"\s*(0[0-9]+|[0-9]{16,}|[0-9]+(\.[0-9]*)?e[+-]?[0-9]+)\s*", re.IGNORECASE)
+"""A text that a spreadsheet would take for a number and shorten: leading zeros, more digits than it
+keeps, or an exponent, as in the id `1e55…`. It ignores quotes around a cell."""
 
-    def __init__(self, *, for_people: bool) -> None:
-        self._before = BOM if for_people else ""
-        self._begun = False
+
+class Csv:
+    """CSV as in RFC 4180; cells can't be formulas in a spreadsheet.
+
+    `for_people` marks it as UTF-8 for Excel, and keeps ids from being read as numbers.
+    """
+
+    def __init__(self, columns: Sequence[str], *, for_people: bool) -> None:
+        self._columns = columns
+        self._for_people = for_people
+
+    def head(self) -> str:
+        """Return the header line, which an export without records has too."""
+        return (BOM if self._for_people else "") + _row(self._columns)
 
     def line(self, record: Mapping[str, Any]) -> str:
-        """Format a record as a line; the header line precedes the first record."""
-        names = "" if self._begun else self._before + _row(record)
-        self._begun = True
-        return names + _row(map(_cell, record.values()))
+        """Format a record, which has all the columns, as a line."""
+        return _row(self._guarded(record[name]) for name in self._columns)
+
+    def _guarded(self, value: object) -> str:
+        cell = _cell(value)
+        is_misread = isinstance(value, str) and NUMBER.fullmatch(cell) is not None
+        return f"'{cell}" if self._for_people and is_misread else cell
 
 
 class JsonLines:
     """One JSON object a line, in printable ASCII."""
+
+    def head(self) -> str:
+        return ""
 
     def line(self, record: Mapping[str, Any]) -> str:
         """Format a record as a line; amounts are numbers with all their digits."""

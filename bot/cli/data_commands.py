@@ -134,8 +134,10 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     date, a time or an age such as 30d. Payments are sorted by request, then by time; oversold ones
     are included. If PAYMENTS_URL names another server, you get the payments that the chat recorded.
 
-    In CSV, text that a spreadsheet would take for a formula gets an apostrophe in front. A file
-    starts with a byte order mark, by which Excel recognizes UTF-8; standard output does not.
+    In CSV, text that a spreadsheet would take for a formula gets an apostrophe in front. A file is
+    for people: it starts with a byte order mark, by which Excel recognizes UTF-8, and an id that a
+    spreadsheet would take for a number, such as 1e5510…, gets an apostrophe too. Standard output is
+    for programs and has neither.
     """
     settings = config.load()
     if what == "requests" and settings.payments_url:
@@ -147,7 +149,9 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     wanted = exports.ExportFilter(clock.now(), url=settings.url, **options)
     is_elsewhere = what == "payments" and settings.payments_url
     kind = exports.EXPORTS[exports.RECORDED_PAYMENTS if is_elsewhere else what]
-    table = console.Csv(for_people=output is not None) if form == "csv" else console.JsonLines()
+    table: console.Csv | console.JsonLines = console.JsonLines()
+    if form == "csv":
+        table = console.Csv(kind.header(wanted), for_people=output is not None)
     database = opening.open_for_command(settings.database_url)  # an export must not create one
     details = {"payers": wanted.payers and kind.has_payers}
     try:
@@ -166,6 +170,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
 async def _write(
     found: AsyncIterator[dict[str, Any]], table: console.Csv | console.JsonLines, file: BinaryIO
 ) -> None:
+    file.write(table.head().encode())
     async for record in found:
         file.write(table.line(record).encode())
     file.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
@@ -211,11 +212,15 @@ def cells(text: str) -> list[str]:
     return [cell.lstrip(BLANK) for row in made for cell in row]
 
 
+def line_of(text: str, *, for_people: bool = False) -> str:
+    return Csv(["name"], for_people=for_people).line({"name": text})
+
+
 @pytest.mark.parametrize(
     "text", ["=1+1", "+1", "-1", "@a", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20a"]
 )
 def test_each_sign_that_begins_a_formula_is_defused(text: str) -> None:
-    _, line = csv.reader(io.StringIO(Csv(for_people=False).line({"name": text}), newline=""))
+    (line,) = csv.reader(io.StringIO(line_of(text), newline=""))
     assert line == [f"'{text}"]
 
 
@@ -233,7 +238,7 @@ def test_each_sign_that_begins_a_formula_is_defused(text: str) -> None:
 )
 def test_a_formula_behind_any_separator_is_defused(text: str, written: str) -> None:
     """Nothing else is changed."""
-    _, line = csv.reader(io.StringIO(Csv(for_people=False).line({"name": text}), newline=""))
+    (line,) = csv.reader(io.StringIO(line_of(text), newline=""))
     assert line == [written]
 
 
@@ -241,7 +246,7 @@ def test_no_cell_begins_a_formula_wherever_a_spreadsheet_splits() -> None:
     """Texts are drawn from all characters that matter. Amounts stay numbers."""
     dice = random.Random(7)
     parts = [*SIGNS, *BLANK, *SEPARATORS, "\n", "\r\n", "'", "a", "1", "=HYPERLINK(1)"]
-    table, amount = Csv(for_people=True), Decimal("12.50")
+    table, amount = Csv(["name", "to", "amount", "data"], for_people=True), Decimal("12.50")
     for _ in range(3_000):
         text, other = ("".join(dice.choices(parts, k=dice.randrange(9))) for _ in range(2))
         receivers = [{"destination": other, "amount": amount}, {"destination": text, "amount": 1}]
@@ -253,7 +258,96 @@ def test_no_cell_begins_a_formula_wherever_a_spreadsheet_splits() -> None:
 def test_csv_follows_its_standard() -> None:
     """Names come first, lines end in CRLF, quotes are doubled, amounts are never 1E-8."""
     record = {"a": 'x, "y"\nz', "b": None, "c": Decimal("0.00000001")}
-    assert Csv(for_people=False).line(record) == 'a,b,c\r\n"x, ""y""\nz",,0.00000001\r\n'
+    table = Csv([*record], for_people=False)
+    assert table.head() + table.line(record) == 'a,b,c\r\n"x, ""y""\nz",,0.00000001\r\n'
+
+
+IDS = ("1e5510293847561029384756", "123456789012345678901234", "00712", "1.5E3")
+"""Texts that a spreadsheet would read as 1e5510…, 1.23e+23, 712 and 1500."""
+
+
+@pytest.mark.parametrize("text", IDS)
+def test_a_file_for_people_keeps_ids_from_being_read_as_numbers(text: str) -> None:
+    """Programs get them as they are."""
+    assert line_of(text, for_people=True) == f"'{text}\r\n"
+    assert line_of(text) == f"{text}\r\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["1f5510293847561029384756", "12.50", "4711", "0", "0.5", "e5", ""]
+)
+def test_other_texts_are_left_as_they_are(text: str) -> None:
+    (cells,) = csv.reader(io.StringIO(line_of(text, for_people=True)))
+    assert cells == [text]
+
+
+def test_numbers_stay_numbers_in_a_file_for_people() -> None:
+    record = {"a": Decimal("1000000000.00000001"), "b": 1234567890123456}
+    assert (
+        Csv([*record], for_people=True).line(record) == "1000000000.00000001,1234567890123456\r\n"
+    )
+
+
+def test_an_id_that_looks_like_a_number_is_exported_as_text(paid: str, commands_url: str) -> None:
+    """A program gets it as it is."""
+    with closing(open_database(commands_url)) as db:
+        db.run(lambda tx: tx.execute("UPDATE payments SET id = :id", id=IDS[0]))
+    export("--output", "out.csv")
+    (found,) = csv.DictReader(io.StringIO(Path("out.csv").read_text("utf-8-sig")))
+    assert (found["transactionId"], found["paymentRequestId"]) == (f"'{IDS[0]}", paid)
+    (found,) = csv.DictReader(io.StringIO(export().stdout))
+    assert found["transactionId"] == IDS[0]
+
+
+KINDS = ("payments", "requests", "sellers", "receipts")
+
+
+async def sell(url: str) -> None:
+    """Create a request and pay it."""
+    async with open_service(url) as shop:
+        made = await shop.create()
+        assert (await shop.pay(made["id"])).status_code == 303
+
+
+@pytest.mark.parametrize("payers", ["--payers", "--no-payers"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_export_without_records_has_its_header(
+    commands_url: str, kind: str, payers: str
+) -> None:
+    """It is the header of a full one, and has the names of its JSON objects."""
+    open_database(commands_url).close()
+    empty = export(kind, payers).stdout
+    asyncio.run(sell(commands_url))
+    with closing(open_database(commands_url)) as db:
+        db.run(lambda tx: seller_rows.ensure_seller(tx, 1001, "en", NOON))
+        db.run(
+            lambda tx: tx.execute(
+                "INSERT INTO kept_receipts (request_id, transaction_id, id, account_id, language,"
+                " kept_at, name, amount, currency, status)"
+                " VALUES ('r1', 't1', 'k1', 4711, 'en', 1, 'Coffee', 500, 'USD', 'paid')"
+            )
+        )
+    full = export(kind, payers).stdout.splitlines(keepends=True)
+    assert [empty] == full[:1]
+    assert len(full) > 1
+    (record,) = export(kind, payers, "--format", "json").stdout.splitlines()
+    assert next(csv.reader([empty])) == [*json.loads(record)]
+
+
+@pytest.mark.parametrize("payers", ["--payers", "--no-payers"])
+def test_without_recorded_payments_their_header_is_exported(commands_url: str, payers: str) -> None:
+    """The payments of another server have other columns."""
+    env = {"PAYMENTS_URL": "https://pay.example", "APP_ID": "a", "APP_SECRET": "s"}
+    with closing(open_database(commands_url)) as db:
+        empty = export(payers, **env).stdout
+        chat = ChatHarness(db, Clock())
+        told = service_answer(total_units=3, remaining_units=3)
+        link = chat.add_link(chat.add_person(), STICKERS, told)
+        payment = Payment(link.request_id or "", "t1", 750, "USD", {})
+        db.run(lambda tx: payment_rows.add_payment(tx, link.id, payment, NOON))
+    (record,) = export(payers, "--format", "json", **env).stdout.splitlines()
+    assert next(csv.reader([empty])) == [*json.loads(record)]
+    assert export(payers, **env).stdout.splitlines(keepends=True)[0] == empty
 
 
 def test_json_cannot_control_a_terminal() -> None:

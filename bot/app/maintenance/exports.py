@@ -53,10 +53,27 @@ class Export:
     time: str
     """The column by whose time rows are chosen."""
     record: Callable[[database.Row, ExportFilter], Record]
+    columns: tuple[str, ...]
+    """The names in a record that includes payers, in order."""
     request: str = ""
     """The column with the request's id, by which rows are chosen."""
     has_payers: bool = False
     """Records contain payers' personal data."""
+
+    def header(self, wanted: ExportFilter) -> tuple[str, ...]:
+        """Return the names in each record."""
+        if wanted.payers or not self.has_payers:
+            return self.columns
+        return tuple(name for name in self.columns if name not in OF_PAYERS)
+
+
+OF_PAYERS = frozenset(
+    [
+        *("telegramId", "paymail", "email", "phoneNumber", "userData"),
+        *("name", "message", "sentNote", "paidBackNote"),
+    ]
+)
+"""Names in records of payments and receipts that are left out with their payers."""
 
 
 async def read(
@@ -210,6 +227,33 @@ def _receipt(row: database.Row, wanted: ExportFilter) -> Record:
     return {"telegramId": row["account_id"], **record} if wanted.payers else record
 
 
+# The names in records that include payers, in order.
+
+PAYMENT_COLUMNS = (
+    "transactionId", "paymentRequestId", "product", "completedAt", "amount", "currencyCode",
+    "paidAmount", "paidCurrencyCode", "rate", "rateSource", "kind", "externalId", "settlement",
+    "quantity", "sentAt", "paidBackAt", "messageHidden", "receivers", "paymail", "email",
+    "phoneNumber", "name", "message", "sentNote", "paidBackNote",
+)  # fmt: skip
+REQUEST_COLUMNS = (
+    "paymentRequestId", "product", "createdAt", "expirationType", "amount", "currencyCode", *UNITS,
+    "payments", "oversold", "volume", "enabledAt", "expiresAt", "deletedAt", "seller",
+)  # fmt: skip
+SELLER_COLUMNS = (
+    "telegramId", "createdAt", "language", "timeZone", "destination", "currencyCode", "name",
+    "about", "contact", "accentColor", "imageUrl",
+)  # fmt: skip
+RECEIPT_COLUMNS = (
+    "telegramId", "keptAt", "transactionId", "paymentRequestId", "product", "amount",
+    "currencyCode", "status",
+)  # fmt: skip
+RECORDED_COLUMNS = (
+    "transactionId", "paymentRequestId", "product", "receivedAt", "amount", "currencyCode",
+    "settlement", "kind", "externalId", "paidAmount", "paidCurrencyCode", "rate", "rateSource",
+    "quantity", "sentAt", "paidBackAt", "paidBackNote", "messageHidden", "userData", "name",
+    "message", "sentNote",
+)  # fmt: skip
+
 RECORDED_PAYMENTS = "recorded payments"
 """The export of payments if PAYMENTS_URL names another server."""
 
@@ -227,10 +271,16 @@ EXPORTS = {
         time="p.completed_at",
         request="p.request_id",
         record=_payment,
+        columns=PAYMENT_COLUMNS,
         has_payers=True,
     ),
     "requests": Export(
-        request_rows.EVERY, {"r.id": ""}, time="r.created_at", request="r.id", record=_request
+        request_rows.EVERY,
+        {"r.id": ""},
+        time="r.created_at",
+        request="r.id",
+        record=_request,
+        columns=REQUEST_COLUMNS,
     ),
     "sellers": Export(
         "SELECT id, language, destination, currency, zone, name, image, about, contact, accent,"
@@ -238,6 +288,7 @@ EXPORTS = {
         {"id": 0},
         time="created_at",
         record=_seller,
+        columns=SELLER_COLUMNS,
     ),
     "receipts": Export(
         "SELECT request_id, transaction_id, account_id, kept_at, name, amount, currency, status"
@@ -246,6 +297,7 @@ EXPORTS = {
         time="kept_at",
         request="request_id",
         record=_receipt,
+        columns=RECEIPT_COLUMNS,
         has_payers=True,
     ),
     RECORDED_PAYMENTS: Export(
@@ -259,6 +311,7 @@ EXPORTS = {
         time="p.received_at",
         request="p.request_id",
         record=_recorded_payment,
+        columns=RECORDED_COLUMNS,
         has_payers=True,
     ),
 }
