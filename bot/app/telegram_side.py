@@ -221,7 +221,7 @@ class TelegramParts:
 
     def intake(self, db: database.Database, inline: Callable[[dict[str, Any]], None]) -> Intake:
         bot_id = int(self.token.partition(":")[0])
-        return Intake(db, self.queues.updates, bot_id, self.now, inline)
+        return Intake(db, self.queues.updates, bot_id, self.now, self.shared.vault, inline)
 
 
 MOST_SKEW = 1_500

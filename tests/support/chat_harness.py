@@ -92,7 +92,7 @@ class ChatHarness:
         )  # fmt: skip
         self.recorder = PaymentRecorder(db, self.queues, clock)
         self.asked: list[Json] = []
-        self.intake = Intake(db, self.queues.updates, BOT_ID, clock, self.asked.append)
+        self.intake = Intake(db, self.queues.updates, BOT_ID, clock, VAULT, self.asked.append)
 
     def add_person(self, name: str = "Sam", **given: Any) -> people.Person:
         return people.join(self.world, name, started=True, **given)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from bot.chat.model import drafts, payout, queues
-from bot.chat.store import link_rows, seller_rows
+from bot.chat.store import link_rows, sealed_updates, seller_rows
 from bot.core import erasure, errors, exact_json, stored_json
 from bot.core.database import database
 from bot.core.ops import audit
@@ -435,13 +435,14 @@ SUMS = ("together", "to_refund", "price", "paid_by")
 def _redact_message(table: PersonalTable, search: Search, row: database.Row) -> Changes | None:
     """Erase the scope's payers from an alert, and erased values from any message.
 
-    A message that can't be read is emptied.
+    A message that can't be read is emptied. Sealed texts of updates can't be searched, so they go.
     """
     try:
         body = dict(stored_json.read_object(row["body"]))
     except errors.Unreadable:
         body = {}
     wanted = _redacted(_without_payers(body, row[table.time], search), search.gone)
+    wanted.pop(sealed_updates.SEALED, None)
     changes = {"body": exact_json.dumps(wanted)}
     if "note" in table.erased:
         changes["note"] = erasure.redact(row["note"], search.gone)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import structlog
 
@@ -18,7 +19,7 @@ from bot.chat.conversation import (
 )
 from bot.chat.forms import goods_form
 from bot.chat.model import drafts, payloads, queues, replies
-from bot.chat.store import link_lists, seller_rows
+from bot.chat.store import link_lists, sealed_updates, seller_rows
 from bot.core import errors
 from bot.core.database import database, vault
 from bot.core.outbox import bulk_changes, lanes, outbox, queries
@@ -69,12 +70,16 @@ class Chat:
         is unknown.
         """
         try:
-            event = events.read(message.body, self._bot_name())
+            event = self._read(message.body)
             await self._db.transaction(lambda tx: self._take(tx, message, event))
         except errors.Unreadable as error:
             note = f"can't be read: {error}"
             log.warning("update set aside", id=message.id, reason=note)
             await self._db.transaction(lambda tx: self._dead_letter(tx, message, note))
+
+    def _read(self, stored: Mapping[str, Any]) -> events.Event | None:
+        """Parse a stored update. Raises Unreadable."""
+        return events.read(sealed_updates.unseal(stored, self._vault), self._bot_name())
 
     def on_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Apologize for an update that became a dead letter, and answer its callback query."""
@@ -206,7 +211,7 @@ class Chat:
         updates = self._queues.updates
         for other in queries.waiting_near(tx, updates, message, most=NEAR_ALBUM):
             try:
-                read_as = events.read(other, self._bot_name())
+                read_as = self._read(other)
             except errors.Unreadable:
                 continue
             if isinstance(read_as, events.MessageEvent) and read_as.album_id == album_id:
@@ -261,7 +266,7 @@ class Chat:
         chat_id = int(message.lane)
         draft = seller_rows.find_draft(tx, chat_id, chat_id)
         try:
-            event = events.read(message.body, self._bot_name())
+            event = self._read(message.body)
         except errors.Unreadable:
             event = None
         if _must_be_erased(event, draft) or getting_paid.is_secret(draft, str(message.body)):

@@ -1,1 +1,1 @@
-"""SQL of the chat, one module per concept."""
+"""SQL of the chat, one module per concept; how updates are stored."""

@@ -18,9 +18,10 @@ from fastapi import APIRouter, Request, Response
 from telegram import Bot
 from telegram.error import RetryAfter, TelegramError
 
+from bot.chat.store import sealed_updates
 from bot.chat.telegram import transport
 from bot.core import errors
-from bot.core.database import database
+from bot.core.database import database, vault
 from bot.core.net import request_body
 from bot.core.outbox import outbox, queue_policy
 
@@ -56,7 +57,7 @@ as a separate update, and only one of them has the caption."""
 
 
 class Intake:
-    """Stores updates, from polling and from the webhook."""
+    """Stores updates, from polling and from the webhook; the vault seals keys in them."""
 
     def __init__(
         self,
@@ -64,12 +65,14 @@ class Intake:
         queue: queue_policy.Queue,
         bot_id: int,
         now: Callable[[], int],
+        vault: vault.Vault,
         inline: Callable[[dict[str, Any]], None],
     ) -> None:
         self._db = db
         self._queue = queue
         self._bot_id = bot_id
         self._now = now
+        self._vault = vault
         self._inline = inline
 
     async def take(self, updates: Iterable[Any]) -> None:
@@ -88,7 +91,7 @@ class Intake:
         for update in updates:
             key = f"update-{self._bot_id}-{update['update_id']:012d}"
             lane, account = lane_of(update), account_of(update)
-            kept = _without_quotes(update)
+            kept = sealed_updates.seal(_without_quotes(update), self._vault)
             is_part = "media_group_id" in _object(update.get("message"))
             due_at = now + ALBUM_WAIT if is_part else None
             if outbox.put(
