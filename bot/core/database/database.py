@@ -171,9 +171,10 @@ class Database(ABC):
         """
 
     async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:
-        """Run a transaction of hundreds of rows outside the event loop.
+        """Run a transaction of hundreds of rows, or of many bytes, outside the event loop.
 
-        `transaction` may run on the event loop, so its work must be short.
+        `transaction` may run on the event loop, so its work must be short. A crowd of bulk
+        transactions has an `about`: few of them run at once, so a short one waits for few.
         """
         return await self.transaction(work, about)
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from bot.core import errors
 from bot.core.database import migrations, private_files, sqlite_writer, urls
@@ -112,13 +113,18 @@ class SqliteDatabase(Database):
         for reader in (*self._idle, self._loop_reader):
             reader.execute(f"PRAGMA cache_size = -{READER_KIB}")
             reader.execute("PRAGMA query_only = ON")
+        self._bulks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._storage_check = StorageCheck(self.query, self.probe, self.health)
 
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
         return await self._enqueue(work, in_thread=False)
 
-    async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
-        return await self._enqueue(work, in_thread=True)
+    async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:
+        if not about:
+            return await self._enqueue(work, in_thread=True)
+        # A commit serves all queued transactions: a short one would wait for a whole crowd.
+        async with self._bulks.setdefault(about, asyncio.Lock()):
+            return await self._enqueue(work, in_thread=True)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         return self._writer.submit(work).result()

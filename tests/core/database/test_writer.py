@@ -182,6 +182,35 @@ async def test_long_and_short_ones_keep_their_order(db: Database) -> None:
     assert order == sorted(order)
 
 
+async def test_a_payment_waits_for_one_of_a_crowd_of_bulk_transactions(
+    db: Database, held: PausedWriter
+) -> None:
+    """As for the parts of fourteen uploads, which would fill its commit."""
+    order: list[str] = []
+
+    def note(tx: Transaction, name: str) -> None:
+        order.append(name)
+        put(tx, name)
+
+    parts = [partial(note, name=f"part {number:02d}") for number in range(14)]
+    await held.together(
+        *(db.bulk(part, about="uploads") for part in parts),
+        db.transaction(partial(note, name="payment")),
+    )
+    assert order.index("payment") == 1
+    assert sorted(order) == there(db)
+    assert held.commits >= 14
+
+
+async def test_bulk_transactions_about_different_things_share_a_commit(
+    db: Database, held: PausedWriter
+) -> None:
+    names = [f"{number}" for number in range(4)]
+    await held.together(*(db.bulk(partial(put, name=name), about=name) for name in names[:2]))
+    await held.together(*(db.bulk(partial(put, name=name)) for name in names[2:]))
+    assert (held.commits, there(db)) == (2, names)
+
+
 async def test_a_turn_on_the_event_loop_ends_after_a_moment(
     db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
