@@ -14,7 +14,7 @@ from bot.app.maintenance.payer_erasure import Erased
 from bot.chat.alerts import alert_text
 from bot.chat.model.jobs import EditRequest, ReplyTo
 from bot.chat.model.payloads import TextMessage
-from bot.chat.model.payment import PAID_BACK, PaymentKey
+from bot.chat.model.payment import PAID_BACK, SENT, PaymentKey
 from bot.chat.model.receipt import Receipt, ReceiptKey
 from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import message_rows, payment_marks, receipt_rows
@@ -357,30 +357,32 @@ async def test_a_receipt_that_was_kept_after_the_time_goes_with_its_payment(
     assert [row["account_id"] for row in chat.rows("kept_receipts")] == [8]
 
 
-async def test_notes_on_paid_back_payments_lose_the_payer(chat: ChatHarness) -> None:
+@pytest.mark.parametrize("mark", [PAID_BACK, SENT])
+async def test_notes_on_marked_payments_lose_the_payer(chat: ChatHarness, mark: str) -> None:
     """The note on the payer's own payment goes, the name goes from all others."""
     link = chat.add_link(chat.add_person(), COFFEE, service_answer())
     for number, email in enumerate(("anna@mail.example", "bob@mail.example")):
         record_payment(chat, link, f"t{number}", {"email": email})
         key = PaymentKey.of(link.id, chat.clock(), f"t{number}")
-        note(chat, link, key, f"For anna@mail.example, invoice {number}")
+        note(chat, link, key, mark, f"For anna@mail.example, invoice {number}")
     await erase(chat.db, "anna@mail.example")
-    notes = [row["paid_back_note"] for row in chat.rows("received_payments")]
+    column = mark.replace("-", "_")
+    notes = [row[f"{column}_note"] for row in chat.rows("received_payments")]
     assert notes == [None, "For …, invoice 1"]
-    assert all(row["paid_back_at"] for row in chat.rows("received_payments"))
+    assert all(row[f"{column}_at"] for row in chat.rows("received_payments"))
     assert "anna@mail" not in await text_of(chat.db)
 
 
-def note(chat: ChatHarness, link: PaymentLink, key: PaymentKey, text: str) -> None:
-    """Mark a payment as paid back, with a note."""
+def note(chat: ChatHarness, link: PaymentLink, key: PaymentKey, mark: str, text: str) -> None:
+    """Mark a payment, with a note."""
 
-    def mark(tx: Transaction) -> None:
+    def store(tx: Transaction) -> None:
         found = payment_by_key(tx, link.seller_id, key)
         assert found is not None
-        assert payment_marks.set_mark(tx, found, PAID_BACK, chat.clock())
-        assert payment_marks.save_note(tx, found, PAID_BACK, text)
+        assert payment_marks.set_mark(tx, found, mark, chat.clock())
+        assert payment_marks.save_note(tx, found, mark, text)
 
-    chat.db.run(mark)
+    chat.db.run(store)
 
 
 @pytest.mark.parametrize(
