@@ -212,12 +212,12 @@ async def test_the_text_of_an_alert_is_erased_from_stored_button_presses(chat: C
     }
     queue = chat.queues.updates
     chat.db.run(lambda tx: outbox.put(tx, queue, "7", update, NOON, key="u"))
-    chat.db.run(
-        lambda tx: tx.execute("UPDATE outbox SET state = 'done', settled_at = 1 WHERE id = 'u'")
-    )
+    settled = "UPDATE outbox SET state = 'dead', settled_at = 1, note = :note WHERE id = 'u'"
+    chat.db.run(lambda tx: tx.execute(settled, note="Refused: anna.b@mail.example"))
     await erase(chat.db, "anna.b@mail.example")
     (row,) = chat.rows("outbox")
     assert "anna" not in row["body"]
+    assert row["note"] == "Refused: …"
     assert "$5 received" in row["body"]
 
 

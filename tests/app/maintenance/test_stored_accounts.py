@@ -43,6 +43,8 @@ async def test_erasing_a_seller_deletes_their_accounts_and_what_payers_were_show
     await real.pay(made["id"])
     (checkout,) = await real.rows("checkouts")
     assert "DE89" in checkout["pay_with"]
+    look = {"look": '{"key": "of a wallet"}'}
+    await real.db.transaction(lambda tx: tx.execute("UPDATE checkouts SET look = :look", **look))
     await erase(real, "Anna")
     lines = [row for row in await real.rows("audit") if row["action"].startswith("payout.")]
     assert ["bert" in row["details"] for row in lines if row["details"] != "{}"] == [True]
