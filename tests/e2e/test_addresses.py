@@ -76,6 +76,16 @@ async def test_the_demo_works_over_ipv6_alone(tmp_path: Path) -> None:
         assert await status(page) == 200
 
 
+async def test_a_slash_at_the_end_is_redirected_for_the_chats_addresses_too(tmp_path: Path) -> None:
+    """They are added to the service's routes: sellers' pictures, and the demo's page."""
+    async with start_bot(tmp_path, "demo", "--no-browser") as run:
+        await run.ready()
+        async with patient_client(run.url) as http:
+            for path in ("/images/7", "/chat"):
+                answer = await http.get(f"{path}/")
+                assert (answer.status_code, answer.headers["location"]) == (308, path)
+
+
 async def test_a_public_url_in_capitals_is_https_to_links_and_cookies(tmp_path: Path) -> None:
     async with foreign_service(tmp_path, PUBLIC_URL="HTTPS://Pay.Example.ORG/") as (run, keys):
         named = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
