@@ -147,3 +147,12 @@ def test_a_name_is_no_contact() -> None:
     assert refused.stderr.endswith(
         "and no payment has this id; no seller has this contact either\n"
     )
+
+
+def test_an_empty_word_is_nobody() -> None:
+    """As of an unset variable in a shell; profiles without a contact and a reference stay."""
+    asyncio.run(fill())
+    before = asyncio.run(names())
+    for word in ("", "\u2060"):
+        assert run_bot("erase", word, "--yes").exit_code == 1
+    assert asyncio.run(names()) == before
