@@ -297,7 +297,10 @@ OUTPUT_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EPIPE, errno.EIO, errno.EBADF
 
 @contextmanager
 def reported_output() -> Iterator[None]:
-    """End the command with a line and 1 if its output can't be written."""
+    """End the command with a line and 1 if its output can't be written.
+
+    Whoever closed the pipe, as `head` does, wants no line.
+    """
     if sys.stdout is None:  # `>&-`; Python would print nothing, without an error
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     try:
@@ -307,7 +310,8 @@ def reported_output() -> Iterator[None]:
             raise
         with suppress(OSError):  # what is buffered would fail again when the process ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        exit_with(f"The output is incomplete: {error.strerror}.", 1)
+        is_unread = error.errno == errno.EPIPE
+        exit_with("" if is_unread else f"The output is incomplete: {error.strerror}.", 1)
 
 
 def exit_with(text: str, code: int) -> NoReturn:
