@@ -87,7 +87,7 @@ class Application:
         shared = resources.SharedResources(settings, self._db, keys, now, chat_page)
         self._replica = resources.make_replica(shared, role)
         web_server.raise_file_limit()
-        web_server.shorten_switch_interval()
+        web_server.shorten_switch_interval(self._db.engine)
         self._sockets = web_server.listen(settings.host, settings.port)
         resources.log_database(settings, self._db)
         self._inside = self._make_inside()
