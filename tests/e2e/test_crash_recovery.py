@@ -55,8 +55,11 @@ async def killed(stage: ProductSetup, port: str = "", **env: str) -> AsyncIterat
 
 
 async def selling(stage: ProductSetup) -> tuple[Seller, Message]:
+    """Sell; the offer after the card is there too, or a fault could hit it instead of an alert."""
     sam = await seller_with_destination(stage.world)
-    return sam, await sam.card("/donation 5 USD Coffee", "Coffee")
+    card = await sam.card("/donation 5 USD Coffee", "Coffee")
+    await stage.world.bot_message(sam.person.chat, "Payers trust a name")
+    return sam, card
 
 
 async def seen(sam: Seller, number: int) -> list[str]:
