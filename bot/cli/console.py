@@ -310,8 +310,9 @@ def reported_output() -> Iterator[None]:
             raise
         with suppress(OSError):  # what is buffered would fail again when the process ends
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        is_unread = error.errno == errno.EPIPE
-        exit_with("" if is_unread else f"The output is incomplete: {error.strerror}.", 1)
+        if error.errno == errno.EPIPE:
+            sys.exit(1)
+        exit_with(f"The output is incomplete: {error.strerror}.", 1)
 
 
 def exit_with(text: str, code: int) -> NoReturn:

@@ -49,7 +49,7 @@ def fail(context: Context, tx: database.Transaction, job: jobs.SellerJob, error:
 
 
 def give_up(context: Context, tx: database.Transaction, job: jobs.SellerJob) -> None:
-    """Tell the seller that the outcome of a job is unknown, which became a dead letter."""
+    """Notify the seller of a job that became a dead letter: its outcome is unknown."""
     fail(context, tx, job, errors.Unreachable("no attempt came to an end"))
 
 

@@ -32,20 +32,15 @@ async def queue_behind_goods_edit(context: Context, message: outbox.Message) -> 
 
     Return False if the job can be performed now.
     """
-    job: jobs.Job = message.body
-    is_edit = (
-        isinstance(job, jobs.EditRequest)
-        and request_fields.EDITS[job.field] is request_fields.GOODS
-    )
-    is_repeated = message.lane.startswith(queues.BACKGROUND)
-    if is_repeated or not (is_edit or isinstance(job, jobs.AddCodes)):
+    if message.lane.startswith(queues.BACKGROUND):  # it is repeated
         return False
-    return await context.queue_behind(message, _goods_lane(job.link_id))
+    return await context.queue_behind(message, _goods_lane(message.body.link_id))
 
 
 async def edit(context: Context, message: outbox.Message, link: link_rows.PaymentLink) -> None:
     """Send an edit; after a lost answer, find out whether the edit was made."""
-    if await queue_behind_goods_edit(context, message):
+    is_goods = request_fields.EDITS[message.body.field] is request_fields.GOODS
+    if is_goods and await queue_behind_goods_edit(context, message):
         return
     try:
         answer = await job_context.in_time(send(context, message, link))

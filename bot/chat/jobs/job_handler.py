@@ -69,6 +69,14 @@ _BUTTON = JobKind(
     change_jobs.change, change_jobs.fail, change_jobs.give_up, change_jobs.answer_deleted
 )
 
+_ACCOUNT = JobKind(
+    seller_jobs.connect,
+    refused=seller_jobs.refuse_account,
+    give_up=seller_jobs.give_up_account,
+    patience=seller_jobs.PAYOUT_PATIENCE,
+    delayed=seller_jobs.delay_account,
+)
+
 JOBS: dict[type[Any], JobKind] = {
     jobs.CreateRequest: JobKind(create_job.create, give_up=create_job.give_up),
     jobs.DeleteAccidentalCopies: JobKind(create_job.delete_copies, patience=create_job.PATIENCE),
@@ -107,20 +115,8 @@ JOBS: dict[type[Any], JobKind] = {
         give_up=seller_jobs.queue_next,
         patience=seller_jobs.PROFILE_PATIENCE,
     ),
-    jobs.ConnectAccount: JobKind(
-        seller_jobs.connect,
-        refused=seller_jobs.refuse_account,
-        give_up=seller_jobs.give_up_account,
-        patience=seller_jobs.PAYOUT_PATIENCE,
-        delayed=seller_jobs.delay_account,
-    ),
-    jobs.RemoveAccount: JobKind(
-        seller_jobs.remove,
-        refused=seller_jobs.refuse_account,
-        give_up=seller_jobs.give_up_account,
-        patience=seller_jobs.PAYOUT_PATIENCE,
-        delayed=seller_jobs.delay_account,
-    ),
+    jobs.ConnectAccount: _ACCOUNT,
+    jobs.RemoveAccount: replace(_ACCOUNT, perform=seller_jobs.remove),
     jobs.RefreshPayable: JobKind(seller_jobs.refresh_payable),
     jobs.KeepReceipt: JobKind(
         payment_jobs.keep_receipt,

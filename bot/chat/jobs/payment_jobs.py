@@ -155,7 +155,7 @@ async def send_mark(context: Context, message: outbox.Message, _: object) -> Non
 def mark_refused(
     context: Context, tx: database.Transaction, job: jobs.SendMark, error: errors.Refused
 ) -> None:
-    """Tell the seller that the service has no such mark, or refused it."""
+    """Notify the seller that the service has no such mark, or refused it."""
     is_unknown = isinstance(error, errors.NotFound | errors.MethodNotAllowed)
     explain_mark(context, tx, job, "marks-local" if is_unknown else "marks-refused")
 

@@ -144,7 +144,7 @@ PAYOUT_SPACING = 250
 
 
 async def connect(context: Context, message: outbox.Message, _: object) -> None:
-    """Have the service check an account, and save it unless this is a dry run."""
+    """Check an account at the service, and save it unless this is a dry run."""
     job: jobs.ConnectAccount = message.body
     account, accounts = await job_context.in_time(_connect(context, message))
     follow = _show_found if job.dry_run else _conclude_save
@@ -253,12 +253,12 @@ def refuse_account(
 
 
 def give_up_account(context: Context, tx: database.Transaction, job: SellerAccountJob) -> None:
-    """Tell the seller that the outcome of a call is unknown."""
+    """Notify the seller that the outcome of a call is unknown."""
     _interrupt(context, tx, job, _text(job, "payout-given-up"))
 
 
 def delay_account(context: Context, tx: database.Transaction, job: SellerAccountJob) -> None:
-    """Tell the seller that the service doesn't answer yet."""
+    """Notify the seller that the service doesn't answer yet."""
     context.answer(tx, job, _text(job, "payout-waiting"))
 
 

@@ -266,7 +266,7 @@ class AccountJob:
 
 @dataclass(frozen=True, slots=True)
 class ConnectAccount(AccountJob):
-    """Have the service check a payout account, and save it unless `dry_run` is set."""
+    """Check a payout account at the service, and save it unless `dry_run` is set."""
 
     reply_to: ReplyTo
     way: str
