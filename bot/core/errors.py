@@ -12,7 +12,8 @@ BotError
 ├── ForbiddenAddress       an address that webhooks may not reach
 ├── MailRefused            an email that the mail server did not accept
 ├── StorageError           the database can't be used just now: locked, full, read-only
-│   └── CommitUnknown          a commit whose answer was lost: it may be stored or not
+│   ├── CommitUnknown          a commit whose answer was lost: it may be stored or not
+│   └── Overtaken              another transaction was faster, so this one runs again
 ├── ConstraintError        a row that breaks a rule of the schema
 ├── NoLongerLead           a write scope has another lead
 ├── Refused                a call that can't be carried out
@@ -149,6 +150,10 @@ class ConstraintError(BotError):
 
 class CommitUnknown(StorageError):
     """A commit whose answer was lost: its rows may be stored or not."""
+
+
+class Overtaken(StorageError):
+    """Another transaction was faster; this one is rolled back and runs again."""
 
 
 class NoLongerLead(BotError):

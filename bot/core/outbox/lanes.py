@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import queue_policy
 
@@ -33,10 +34,10 @@ LOCK = """
     INSERT INTO lanes (queue, lane) VALUES (:queue, :lane)
     ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn
 """
-LOCK_OF_MESSAGES = """
-    INSERT INTO lanes (queue, lane)
-    SELECT DISTINCT queue, lane FROM outbox WHERE {} ORDER BY queue, lane
-    ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn
+LANES_OF_MESSAGES = "SELECT DISTINCT queue, lane FROM outbox WHERE {} ORDER BY queue, lane"
+LOCK_OF_MESSAGES = f"""
+    INSERT INTO lanes (queue, lane) {LANES_OF_MESSAGES}
+    ON CONFLICT (queue, lane) DO UPDATE SET turn = lanes.turn RETURNING queue, lane
 """
 LIMIT = "LIMIT :most"
 
@@ -68,8 +69,16 @@ def lock_paces(tx: database.Transaction, queue: queue_policy.Queue) -> None:
 
 
 def lock_lanes_of(tx: database.Transaction, where: str, **given: object) -> None:
-    """Lock the lanes of the messages that a condition chooses."""
-    tx.lock(LOCK_OF_MESSAGES.format(where), **given)
+    """Lock the lanes of the messages that a condition chooses.
+
+    Raises Overtaken if one of the messages was moved to another lane while this waited for a lock:
+    to lock that lane now would break the order.
+    """
+    if tx.engine == "sqlite":
+        return
+    locked = tx.query(LOCK_OF_MESSAGES.format(where), **given)
+    if any(lane not in locked for lane in tx.query(LANES_OF_MESSAGES.format(where), **given)):
+        raise errors.Overtaken("messages were moved while their lanes were locked")
 
 
 def skipping_locked(tx: database.Transaction, queue: queue_policy.Queue, sql: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
@@ -199,7 +200,48 @@ def test_no_two_changes_wait_for_each_other_in_a_circle(race: Race) -> None:
                 database.run(lambda tx: end(tx, chosen, taken, message, lanes[0]))  # noqa: B023 - run at once
 
     race.run(work)
+    race.retries.pop("overtaken", None)
     assert (twice, race.retries) == ([], {})
+
+
+BLOCKED = """
+    SELECT COUNT(*) AS others FROM pg_locks
+    WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))
+"""
+
+
+def test_a_message_moved_while_its_lane_is_locked_is_looked_for_again(race: Race) -> None:
+    """Otherwise `revive` holds its old lane while it waits for the new one: a circle."""
+    queue = Queue("moves", lease=60_000)
+    race.databases[0].run(lambda tx: outbox.put(tx, queue, "lane 2", {}, NOW, key="it"))
+
+    def others_wait(tx: Transaction, count: int) -> None:
+        while tx.query(BLOCKED)[0]["others"] < count:
+            time.sleep(0.01)
+
+    def move(tx: Transaction) -> None:
+        outbox.move_lane(tx, queue, "lane 2", "lane 1")
+        moved.set()
+        others_wait(tx, 2)
+
+    def lock_both(tx: Transaction) -> None:
+        lane_locks.lock(tx, queue, "lane 1")
+        others_wait(tx, 1)
+        lane_locks.lock(tx, queue, "lane 2")
+
+    def revive(tx: Transaction) -> bool:
+        return outbox.revive(tx, queue, "it", NOW + 1)
+
+    moved = threading.Event()
+    with ThreadPoolExecutor() as pool:
+        moving = pool.submit(race.databases[0].run, move)
+        moved.wait()
+        both = pool.submit(race.databases[1].run, lock_both)
+        revived = pool.submit(race.databases[2].run, revive)
+        moving.result()
+        both.result()
+        assert revived.result()
+    assert race.retries == {"overtaken": 1}
 
 
 def change(tx: Transaction, chosen: random.Random, queue: Queue, lanes: list[str]) -> None:

@@ -104,8 +104,9 @@ class Runner:
     ) -> tuple[Any, PostgresTransaction]:
         """Run `work` until it is committed; return its result and its last transaction.
 
-        It is repeated after conflicts and lost connections until the `deadline` (monotonic). Raises
-        StorageError, ConstraintError, NoLongerLead, SqlError, and the exceptions of `work`.
+        It is repeated after conflicts and lost connections, and if `work` raises Overtaken, until
+        the `deadline` (monotonic). Raises StorageError, ConstraintError, NoLongerLead, SqlError,
+        and the exceptions of `work`.
         """
         pause, runs = FIRST_PAUSE, 0
         while True:
@@ -118,6 +119,10 @@ class Runner:
                 if not _may_repeat(error, runs, deadline):
                     raise connection.translated(error) from None
                 self._server.count("database_retries", error.sqlstate or "lost")
+            except errors.Overtaken:
+                if time.monotonic() >= deadline:
+                    raise
+                self._server.count("database_retries", "overtaken")
             except server.NotConnected:
                 if self._server.closing.is_set() or time.monotonic() + pause >= deadline:
                     raise
