@@ -1,4 +1,7 @@
-"""The jobs of a card's buttons: pause, resume, delete, update; and the job that adds codes."""
+"""The jobs of a card's buttons: pause, resume, delete, update; and the job that adds codes.
+
+After a lost answer, the request is fetched from the server, so that the seller learns the outcome.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from bot.chat.cards import request_card
 from bot.chat.jobs import edit_job, job_context, request_changes
+from bot.chat.jobs.client import Client
 from bot.chat.jobs.job_context import Context
 from bot.chat.model import jobs, remote_request, request_spec
 from bot.chat.store import link_rows
@@ -14,26 +18,36 @@ from bot.core.database import database
 from bot.core.outbox import outbox
 from bot.interface import answers
 
+PAUSE_HORIZON = 24 * 3600 * 1000
+"""Milliseconds; an unexpected end nearer than this means a pause, by any server's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeResult:
+    """The result of a call; a None means unknown or unchanged."""
+
+    answer: remote_request.RemoteRequest | None = None
+    state: str | None = None
+    """The link's new state."""
+    text: str | None = None
+    """The text key of a note to add."""
+
 
 async def change(context: Context, message: outbox.Message, link: link_rows.PaymentLink) -> None:
     """Perform the job of a button, and show the card afterwards."""
     job, now, client = message.body, context.now(), context.server.client.keyed(message.id)
     is_change = isinstance(job, jobs.ChangeJob)
-    call = (
-        request_changes.change_request(client, link, job, now)
-        if is_change
-        else request_changes.check_request(client, link, now)
-    )
+    call = _change(client, link, job, now) if is_change else _fetch(client, link, now)
     await context.finish(message, _show, await job_context.in_time(call))
 
 
 async def check(context: Context, message: outbox.Message, link: link_rows.PaymentLink) -> None:
     """Fetch a request to update its link and posts; nobody is notified of a failure."""
-    call = request_changes.check_request(context.server.client, link, context.now())
+    call = _fetch(context.server.client, link, context.now())
     try:
         result = await job_context.in_time(call)
     except errors.NotFound:
-        result = request_changes.ChangeResult(state=link_rows.DELETED)
+        result = ChangeResult(state=link_rows.DELETED)
     await context.finish(message, _store, result)
 
 
@@ -65,7 +79,7 @@ def _show(
     context: Context,
     tx: database.Transaction,
     job: jobs.CardJob,
-    result: request_changes.ChangeResult,
+    result: ChangeResult,
 ) -> None:
     _store(context, tx, job, result)
     if isinstance(job, jobs.ResumeRequest) and result.state == link_rows.LIVE:
@@ -81,7 +95,7 @@ def _store(
     context: Context,
     tx: database.Transaction,
     job: jobs.CardJob | jobs.CheckRequest,
-    result: request_changes.ChangeResult,
+    result: ChangeResult,
 ) -> None:
     """Store the result of a call, and queue the refresh of the link's posts."""
     context.save_answer(tx, job.link_id, result.answer)
@@ -90,6 +104,92 @@ def _store(
     elif result.state is not None:
         link_rows.set_state(tx, job.link_id, result.state)
     context.refresh(tx, job.link_id)
+
+
+async def _fetch(client: Client, link: link_rows.PaymentLink, now: int) -> ChangeResult:
+    """Fetch a request; if it can be paid at the server, it is no longer paused here.
+
+    Raises NotFound, Refused and PeerError.
+    """
+    answer = await client.get(link.request_id or "")
+    is_resumed = link.state == link_rows.STOPPED and not _is_over(answer, link, now)
+    return ChangeResult(answer, link_rows.LIVE if is_resumed else None)
+
+
+async def _change(
+    client: Client, link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
+) -> ChangeResult:
+    """Pause, resume or delete a request, and fetch it afterwards.
+
+    Raises NotFound, Refused, NotReached and Throttled if nothing changed, and PeerError if the
+    outcome is unknown.
+    """
+    request_id, state = link.request_id or "", request_changes.STATES[type(job)]
+    try:
+        await _send(client, link, job, now)
+    except (errors.NotReached, errors.Throttled):
+        raise
+    except errors.PeerError as error:
+        return await _find_out(client, link, job, now, error)
+    if state == link_rows.DELETED:
+        return ChangeResult(state=state)
+    answer = await client.get_if_possible(request_id)
+    if answer is None:  # the known answer, with the change that the server confirmed
+        answer = link.answer
+        if answer is not None and isinstance(job, jobs.ResumeRequest):
+            ends_at = request_changes.end_after(link.spec, now)
+            answer = replace(answer, expires_at=ends_at, is_enabled=True)
+    return ChangeResult(answer, state)
+
+
+async def _send(client: Client, link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int) -> None:
+    request_id = link.request_id or ""
+    match job:
+        case jobs.PauseRequest():
+            await client.pause(request_id)
+        case jobs.ResumeRequest():
+            ends_at = request_changes.end_after(link.spec, now)
+            seconds = None if ends_at is None else request_spec.seconds_until(ends_at, now)
+            await client.resume(request_id, seconds)
+        case jobs.DeleteRequest():
+            await client.delete(request_id)
+
+
+async def _find_out(
+    client: Client,
+    link: link_rows.PaymentLink,
+    job: jobs.ChangeJob,
+    now: int,
+    error: errors.PeerError,
+) -> ChangeResult:
+    """Fetch a request to find out whether a change was made; raise `error` if that fails."""
+    is_deleted = isinstance(job, jobs.DeleteRequest)
+    try:
+        answer = await client.get(link.request_id or "")
+    except errors.NotFound:
+        if not is_deleted:
+            raise
+        return ChangeResult(state=link_rows.DELETED)
+    except (errors.PeerError, errors.Refused):
+        raise error from None
+    if not is_deleted and _is_over(answer, link, now) == isinstance(job, jobs.PauseRequest):
+        return ChangeResult(answer, request_changes.STATES[type(job)])
+    return ChangeResult(answer, text="service-unchanged")
+
+
+def _is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
+    """True if a request has ended, or if it ends so soon that it must have been paused."""
+    ends = answer.expires_at
+    if ends is not None:
+        known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
+        asked = link.spec.ends_at  # by our clock; the known end is by the server's
+        is_asked = ends == known or (
+            asked is not None and abs(ends - asked) <= request_changes.CLOCK_TOLERANCE
+        )
+        if ends <= now + (0 if is_asked else PAUSE_HORIZON):
+            return True
+    has_begun = answer.enabled_at is None or answer.enabled_at <= now
+    return has_begun and not (answer.is_enabled or answer.lacks_account)
 
 
 # Codes for the buyers of a request. The service accepts each code only once, so the job can be
@@ -148,7 +248,7 @@ async def _send_codes(
     if counts is None:
         raise ValueError("there are no codes to add")
     try:
-        answer = await request_changes.fetch_request(client, request_id)
+        answer = await client.get_if_possible(request_id)
     except errors.NotFound:  # the request was deleted while buyers waited
         answer = None
     return Added(counts, new, answer, is_exact)

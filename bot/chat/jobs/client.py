@@ -96,6 +96,15 @@ class Client:
         answer, _ = await self.get_with_fields(request_id)
         return answer
 
+    async def get_if_possible(self, request_id: str) -> remote_request.RemoteRequest | None:
+        """Fetch a request after a change; None if the server fails. Raises NotFound."""
+        try:
+            return await self.get(request_id)
+        except errors.NotFound:
+            raise
+        except (errors.PeerError, errors.Refused):
+            return None
+
     async def get_with_fields(
         self, request_id: str
     ) -> tuple[remote_request.RemoteRequest, Mapping[str, Any]]:

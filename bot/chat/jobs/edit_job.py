@@ -61,7 +61,7 @@ async def send(
     change, request_id = request_changes.change_of(message.body), link.request_id or ""
     body = request_bodies.edit_body(change, link, context.server.addresses, context.now())
     sent = await context.server.client.keyed(message.id).edit(request_id, body)
-    answer = await request_changes.fetch_request(context.server.client, request_id) or sent
+    answer = await context.server.client.get_if_possible(request_id) or sent
     if answer is None and link.answer is not None:
         return request_changes.assume_edit(link.answer, change)
     return answer

@@ -1,22 +1,14 @@
-"""Changes of a request: pausing, resuming and deleting it at the service, and the rules of edits.
-
-After a lost answer, the request is fetched from the server, so that the seller learns the outcome.
-"""
+"""Rules of changes: an edit's job, its effect on a spec, and the evidence that it was made."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from bot.chat.forms import flow, form, request_fields
-from bot.chat.jobs import client
 from bot.chat.model import jobs, remote_request, request_spec
 from bot.chat.store import link_rows
-from bot.core import errors
-
-PAUSE_HORIZON = 24 * 3600 * 1000
-"""Milliseconds; an unexpected end nearer than this means a pause, by any server's clock."""
 
 CLOCK_TOLERANCE = 60_000
 """Milliseconds by which the server's end may differ from the requested end."""
@@ -29,123 +21,9 @@ STATES: dict[type[jobs.ChangeJob], str] = {
 """A link's state after each change."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeResult:
-    """The result of a call; a None means unknown or unchanged."""
-
-    answer: remote_request.RemoteRequest | None = None
-    state: str | None = None
-    """The link's new state."""
-    text: str | None = None
-    """The text key of a note to add."""
-
-
-async def check_request(
-    client: client.Client, link: link_rows.PaymentLink, now: int
-) -> ChangeResult:
-    """Fetch a request; if it can be paid at the server, it is no longer paused here.
-
-    Raises NotFound, Refused and PeerError.
-    """
-    answer = await client.get(link.request_id or "")
-    is_resumed = link.state == link_rows.STOPPED and not is_over(answer, link, now)
-    return ChangeResult(answer, link_rows.LIVE if is_resumed else None)
-
-
-async def change_request(
-    client: client.Client, link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
-) -> ChangeResult:
-    """Pause, resume or delete a request, and fetch it afterwards.
-
-    Raises NotFound, Refused, NotReached and Throttled if nothing changed, and PeerError if the
-    outcome is unknown.
-    """
-    request_id, state = link.request_id or "", STATES[type(job)]
-    try:
-        await _send(client, link, job, now)
-    except (errors.NotReached, errors.Throttled):
-        raise
-    except errors.PeerError as error:
-        return await _find_out(client, link, job, now, error)
-    if state == link_rows.DELETED:
-        return ChangeResult(state=state)
-    answer = await fetch_request(client, request_id)
-    if answer is None:  # the known answer, with the change that the server confirmed
-        answer = link.answer
-        if answer is not None and isinstance(job, jobs.ResumeRequest):
-            ends_at = end_after(link.spec, now)
-            answer = replace(answer, expires_at=ends_at, is_enabled=True)
-    return ChangeResult(answer, state)
-
-
-async def _send(
-    client: client.Client, link: link_rows.PaymentLink, job: jobs.ChangeJob, now: int
-) -> None:
-    request_id = link.request_id or ""
-    match job:
-        case jobs.PauseRequest():
-            await client.pause(request_id)
-        case jobs.ResumeRequest():
-            ends_at = end_after(link.spec, now)
-            seconds = None if ends_at is None else request_spec.seconds_until(ends_at, now)
-            await client.resume(request_id, seconds)
-        case jobs.DeleteRequest():
-            await client.delete(request_id)
-
-
 def end_after(spec: request_spec.RequestSpec, now: int) -> int | None:
     """Return the end (epoch ms) of a resumed request; None if the end has passed."""
     return spec.ends_at if spec.ends_at is not None and spec.ends_at > now else None
-
-
-async def _find_out(
-    client: client.Client,
-    link: link_rows.PaymentLink,
-    job: jobs.ChangeJob,
-    now: int,
-    error: errors.PeerError,
-) -> ChangeResult:
-    """Fetch a request to find out whether a change was made; raise `error` if that fails."""
-    is_deleted = isinstance(job, jobs.DeleteRequest)
-    try:
-        answer = await client.get(link.request_id or "")
-    except errors.NotFound:
-        if not is_deleted:
-            raise
-        return ChangeResult(state=link_rows.DELETED)
-    except (errors.PeerError, errors.Refused):
-        raise error from None
-    if not is_deleted and is_over(answer, link, now) == isinstance(job, jobs.PauseRequest):
-        return ChangeResult(answer, STATES[type(job)])
-    return ChangeResult(answer, text="service-unchanged")
-
-
-async def fetch_request(
-    client: client.Client, request_id: str
-) -> remote_request.RemoteRequest | None:
-    """Fetch a request after a change; return None if the server fails. Raises NotFound."""
-    try:
-        return await client.get(request_id)
-    except errors.NotFound:
-        raise
-    except (errors.PeerError, errors.Refused):
-        return None
-
-
-def is_over(answer: remote_request.RemoteRequest, link: link_rows.PaymentLink, now: int) -> bool:
-    """True if a request has ended, or if it ends so soon that it must have been paused."""
-    ends = answer.expires_at
-    if ends is not None:
-        known = link.answer.expires_at if link.answer and link.state == link_rows.LIVE else None
-        asked = link.spec.ends_at  # by our clock; the known end is by the server's
-        is_asked = ends == known or (asked is not None and abs(ends - asked) <= CLOCK_TOLERANCE)
-        if ends <= now + (0 if is_asked else PAUSE_HORIZON):
-            return True
-    has_begun = answer.enabled_at is None or answer.enabled_at <= now
-    return has_begun and not (answer.is_enabled or answer.lacks_account)
-
-
-# Edits: an edit's job, its effect on a spec, and the evidence that the server made it.
 
 
 def job_of(change: flow.Change, reply_to: jobs.ReplyTo) -> jobs.EditRequest | jobs.RemoveUnits:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bot.core import errors
 from bot.core.database import inspection, migrations, private_files, sqlite
-from bot.core.database.tables import FILLED_BY_A_START, OF_RUNNING_PROCESSES
 from bot.core.text import sanitize
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
 def forget_processes(path: Path) -> None:
     """Delete the rows about running processes from a copy. Raises BotError."""
     with _naming(path), inspection.opened(path, WRITABLE) as db:
-        for name in OF_RUNNING_PROCESSES.intersection(db.table_names()):
+        for name in inspection.OF_RUNNING_PROCESSES.intersection(db.table_names()):
             db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own names
 
 
@@ -155,7 +154,9 @@ def holds_data(path: Path, embedded: str) -> bool:
                 created = db["kept_secrets"].count_where("name = ?", [embedded])
                 if db["apps"].count > created:
                     return True
-            return any(any(db[name].rows_where(limit=1)) for name in tables - FILLED_BY_A_START)
+            return any(
+                any(db[name].rows_where(limit=1)) for name in tables - inspection.FILLED_BY_A_START
+            )
     except errors.BotError:
         return True
 

@@ -1,18 +1,15 @@
-"""Building blocks of SQL statements: tables, columns and sums.
+"""Building blocks of SQL statements: columns, sums and pages.
 
 Columns are always named: a `SELECT *` fails in a running replica once a migration adds a column.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncIterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass, fields
-from graphlib import TopologicalSorter
+from dataclasses import fields
 from typing import Any
 
-from bot.core.database import database, sqlite
+from bot.core.database import database
 
 BILLION = 1_000_000_000
 BILLIONS, REST = f"amount / {BILLION}", f"amount - amount / {BILLION} * {BILLION}"
@@ -41,65 +38,6 @@ def columns_of(row: type[Any]) -> str:
 def of_table(table: str, columns: str) -> str:
     """Return `columns` with the name or alias of their table in front of each."""
     return ", ".join(f"{table}.{column}" for column in columns.split(", "))
-
-
-# The tables of the schema as data: their columns, and an order in which rows can be inserted.
-
-
-NUMBERS = "migrations"
-"""The table of the schema's own version."""
-
-OF_RUNNING_PROCESSES = frozenset({"probe", "replicas", "leads", "slices", "rates", "timelines"})
-"""Tables about running processes and their server, whose rows are useless in another database."""
-
-FILLED_BY_A_START = OF_RUNNING_PROCESSES | {NUMBERS, "kept_secrets", "lanes", "apps", "audit"}
-"""Tables that have rows even before anybody has used the database."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table."""
-
-    name: str
-    type: str
-    """As declared: INTEGER (32 bits), BIGINT, TEXT or BYTEA."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table and its columns, in the order of their declaration."""
-
-    name: str
-    columns: tuple[Column, ...]
-
-    @property
-    def names(self) -> str:
-        """Return the names of all columns, as statements list them."""
-        return ", ".join(column.name for column in self.columns)
-
-
-def read_tables(version: int) -> tuple[Table, ...]:
-    """Return the tables to copy in a version of the schema; referenced tables come first."""
-    found, parents = {}, {}
-    with closing(sqlite.in_memory(version)) as conn:
-        for name in _names(conn):
-            columns = conn.execute(f"PRAGMA table_info({name})")
-            found[name] = Table(name, tuple(Column(str(row[1]), str(row[2])) for row in columns))
-            references = conn.execute(f"PRAGMA foreign_key_list({name})")
-            parents[name] = {str(row[2]) for row in references}
-    order = TopologicalSorter(parents).static_order()
-    return tuple(found[name] for name in order if name not in {NUMBERS, *OF_RUNNING_PROCESSES})
-
-
-def list_tables(version: int) -> frozenset[str]:
-    """Return the names of all tables of a version of the schema."""
-    with closing(sqlite.in_memory(version)) as conn:
-        return frozenset(_names(conn))
-
-
-def _names(conn: sqlite3.Connection) -> list[str]:
-    sql = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-    return [str(name) for (name,) in conn.execute(sql)]
 
 
 PAGE = 500

@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from bot.core import errors
-from bot.core.database import database, inspection, migrations, sqlite, tables, timelines, urls
+from bot.core.database import database, inspection, migrations, sqlite, timelines, urls
 from bot.core.database.postgres import migrating, transfer_target
 
 NO_DATABASE = "DATABASE_URL: there is no database yet: start the bot once or fix the URL"
@@ -72,7 +72,7 @@ FITS: dict[str, Callable[[object], bool]] = {
 
 
 def check_rows(
-    table: tables.Table, rows: Iterable[tuple[object, ...]]
+    table: inspection.Table, rows: Iterable[tuple[object, ...]]
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows. Raises Unreadable at the first value that its column can't hold."""
     checks = [(column, FITS[column.type]) for column in table.columns]
@@ -84,7 +84,7 @@ def check_rows(
         yield row
 
 
-def _kind(column: tables.Column, value: object) -> str:
+def _kind(column: inspection.Column, value: object) -> str:
     if isinstance(value, str) and column.type == "TEXT":
         return "a text with a NUL"
     if isinstance(value, int) and column.type == "INTEGER":
@@ -108,7 +108,7 @@ def dump(conn: transfer_target.Connection, path: Path, version: int) -> None:
         file.execute("PRAGMA journal_mode = OFF")
         file.execute("PRAGMA synchronous = OFF")  # `publish` syncs it
         file.execute("BEGIN")
-        for table in tables.read_tables(version):
+        for table in inspection.read_tables(version):
             if _write(conn, file, table) != digest(_rows(file, table)):
                 raise errors.BotError(
                     f"{table.name}: what the file holds differs from what was sent"
@@ -118,7 +118,7 @@ def dump(conn: transfer_target.Connection, path: Path, version: int) -> None:
 
 
 def _write(
-    conn: transfer_target.Connection, file: sqlite3.Connection, table: tables.Table
+    conn: transfer_target.Connection, file: sqlite3.Connection, table: inspection.Table
 ) -> Digest:
     found = Digest()
     marks = ", ".join("?" * len(table.columns))
@@ -127,7 +127,7 @@ def _write(
     return found
 
 
-def _rows(file: sqlite3.Connection, table: tables.Table) -> sqlite3.Cursor:
+def _rows(file: sqlite3.Connection, table: inspection.Table) -> sqlite3.Cursor:
     return file.execute(f"SELECT {table.names} FROM {table.name}")  # noqa: S608 - our own names
 
 
@@ -138,7 +138,9 @@ CHUNK, CHUNK_OF_BYTES = 1_000, 16
 """Rows that a reader holds at a time; fewer if a table has bytes, such as parts of files."""
 
 
-def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Table, ...]) -> None:
+def load(
+    conn: transfer_target.Connection, path: Path, tables: tuple[inspection.Table, ...]
+) -> None:
     """Copy the rows of `tables` in this order, and verify the copy.
 
     They are written in the transaction of `conn`. Raises Unreadable if the server can't hold a
@@ -155,7 +157,7 @@ def load(conn: transfer_target.Connection, path: Path, tables: tuple[tables.Tabl
 
 
 def _copy(
-    conn: transfer_target.Connection, file: sqlite3.Connection, table: tables.Table
+    conn: transfer_target.Connection, file: sqlite3.Connection, table: inspection.Table
 ) -> Digest:
     found = Digest()
     rows = _rows(file, table)
@@ -166,7 +168,9 @@ def _copy(
     return found
 
 
-def stream(conn: transfer_target.Connection, table: tables.Table) -> Iterator[tuple[object, ...]]:
+def stream(
+    conn: transfer_target.Connection, table: inspection.Table
+) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a server's table in any order, with constant memory."""
     sql = f"SELECT {table.names} FROM {table.name}"  # noqa: S608 - our own names
     with conn.cursor() as cursor:
@@ -218,7 +222,7 @@ class Destination:
             migrating.refuse_changed(self.beats, _read_beats(self.conn))
             aside = transfer_target.clear_target(self.conn, self.found, stamp, keeps=self.has_data)
             migrating.migrate(tx)
-            load(self.conn, path, tables.read_tables(len(migrations.MIGRATIONS)))
+            load(self.conn, path, inspection.read_tables(len(migrations.MIGRATIONS)))
             timelines.accept(tx)
         return aside
 

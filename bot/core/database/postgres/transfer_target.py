@@ -14,9 +14,8 @@ import psycopg
 from psycopg import sql
 
 from bot.core import errors
-from bot.core.database import database, migrations, urls
+from bot.core.database import database, inspection, migrations, urls
 from bot.core.database.postgres import connection, server, transactions
-from bot.core.database.tables import FILLED_BY_A_START, NUMBERS, list_tables
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -122,15 +121,15 @@ def examine_target(conn: Connection) -> Target:
         raise errors.ConfigProblem("DATABASE_URL: its search_path names no schema that exists")
     tables = frozenset(str(name) for (name,) in conn.execute(TABLES))
     version = None
-    if NUMBERS in tables:
+    if inspection.NUMBERS in tables:
         (version,) = _one(conn, "SELECT MAX(number) FROM migrations")
     return Target(str(schema), tables, version)
 
 
 def refuse_strangers(found: Target) -> None:
     """Raise BotError if the schema has tables of another program, which would be moved too."""
-    known = list_tables(found.version) if found.version else frozenset()
-    strangers = sorted(found.tables - known - {NUMBERS})
+    known = inspection.list_tables(found.version) if found.version else frozenset()
+    strangers = sorted(found.tables - known - {inspection.NUMBERS})
     if strangers and not found.is_newer:
         raise errors.BotError(
             f"the table {found.schema}.{strangers[0]} is not ours: give the bot a database or a"
@@ -152,7 +151,7 @@ def holds_data(conn: Connection, target: Target, embedded: str) -> bool:
         )
         if others > 0:
             return True
-    for name in sorted(target.tables - FILLED_BY_A_START):
+    for name in sorted(target.tables - inspection.FILLED_BY_A_START):
         rows = conn.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(sql.Identifier(name)))
         if rows.fetchone() is not None:
             return True

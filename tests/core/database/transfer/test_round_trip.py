@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from bot.core.database import inspection, snapshot
+from bot.core.database.inspection import Table
 from bot.core.database.postgres import transfer
 from bot.core.database.postgres.transfer import Digest, digest
-from bot.core.database.tables import Table
 from bot.core.errors import BotError, Unreadable
 from tests.support.filled_database import ROWS, TABLES
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from bot.core.database.inspection import Column, Table
 from bot.core.database.postgres.transfer import check_rows
-from bot.core.database.tables import Column, Table
 from bot.core.errors import Unreadable
 
 TABLE = Table(
