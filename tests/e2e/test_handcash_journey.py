@@ -80,7 +80,7 @@ async def test_a_donation_and_a_one_off_are_made_paid_and_alerted(tmp_path: Path
         painting = next(one for one in server.made.values() if one is not coffee)
         assert await alerted(sam, server, painting.id) == [
             '💰 €120.00 received for Painting "Dawn"',
-            "✅ Paid and closed.",
+            "✅ Paid and closed",
         ]
         listed = await sam.say("/list", "Your payment links")
         assert labels(listed)[:2] == [

@@ -93,7 +93,7 @@ async def test_guided_oneoff_with_back_keep_and_a_description(world: World) -> N
     alert = await sam.alert(pay(link_of(card)))
     assert lines_of(alert)[:2] == [
         '💰 €120.00 received for Painting "Dawn"',
-        "✅ Paid and closed.",
+        "✅ Paid and closed",
     ]
     over = await open_pay_page(link_of(card))
     assert (over.status_code, "Already paid" in over.text) == (200, True)

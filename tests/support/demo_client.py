@@ -33,7 +33,7 @@ async def sell_vase(http: httpx.AsyncClient, link: str) -> None:
     """Pay the request and wait for the seller's alert."""
     assert (await pay(link)).status_code == 303
     alert = await shown(http, "received for Vase")
-    assert "\n✅ Paid and closed.\n🧾 " in alert["text"]
+    assert "\n✅ Paid and closed\n🧾 " in alert["text"]
 
 
 async def shown(http: httpx.AsyncClient, words: str) -> Any:

@@ -13,7 +13,6 @@ from itertools import islice
 from bot.chat.cards import card_text, claim_cards, payment_lines, request_card
 from bot.chat.model import payloads, replies
 from bot.chat.model.payment import TEST_MONEY, PaymentKey
-from bot.core.money import amounts
 from bot.core.text import translations
 from bot.interface import parts
 
@@ -108,13 +107,9 @@ MAX_NUMBERS = 10
 
 # Limits in UTF-16 units: texts from other servers may have any length.
 _NAME = 200
-_PAYER_VALUE = 200
-_PAYER_LABEL = 40
-_MAX_PAYER_FIELDS = 10
 _NAMED_AMOUNT = 80
 
 _LISTED_HINTS = ("claims-accept-hint-listed", "claims-refund-mark-listed")
-_KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
 
 def join_alerts(bodies: Iterable[payloads.MessagePayload]) -> tuple[int, payloads.Alert] | None:
@@ -244,7 +239,7 @@ def _group(group: Sequence[payloads.AlertPayment], language: str, *, is_alone: b
     name = payment_lines.item_text(
         first.name, quantity if quantity > len(group) else 1, language, _NAME
     )
-    total = _amount(sum(payment.amount for payment in group), first.currency, language)
+    total = replies.money(sum(payment.amount for payment in group), first.currency, language)
     head, words = translations.t(language, "alert", amount=total, name=name), []
     if first.underpaid:
         head, words = (
@@ -255,15 +250,18 @@ def _group(group: Sequence[payloads.AlertPayment], language: str, *, is_alone: b
         head = payment_lines.words_head(first.words, total, name, language)
     remarks = _remarks(group, language)
     if len(group) == 1:
-        facts = [*words, *_payer(first, language), *_how(first, language)]
+        how = payment_lines.how_lines(
+            first.paid_by, (first.amount, first.currency), language, is_underpaid=first.underpaid
+        )
         hints = _hints(first, language, is_alone=is_alone)
-        return [head, *facts, *remarks, *hints, *_number(first, language)]
+        number = payment_lines.number_line(first.transaction_id, language)
+        return [head, *words, *_payer(first, language), *how, *remarks, *hints, *number]
     each = (_line(payment, language) for payment in group)
     lines = filter(None, map(" · ".join, each))
     if len({payment.amount for payment in group}) > 1:
         head = translations.t(language, "alert-several", head=head, count=len(group))
     else:
-        price = _amount(first.amount, first.currency, language)
+        price = replies.money(first.amount, first.currency, language)
         head = translations.t(
             language, "alert-several-alike", head=head, count=len(group), each=price
         )
@@ -279,7 +277,7 @@ def _short_head(
         return translations.t(
             language, "claims-underpaid-several", amount=total, name=name, count=len(group)
         )
-    asked = _amount(*price, language)
+    asked = replies.money(*price, language)
     return translations.t(language, "claims-underpaid", amount=total, asked=asked, name=name)
 
 
@@ -290,25 +288,14 @@ def _line(payment: payloads.AlertPayment, language: str) -> list[str]:
     if paid and not payment.underpaid:
         how += payment_lines.surplus_line(paid, (payment.amount, payment.currency), language)
     many = payment.quantity > 1
-    quantity = (
-        [translations.t(language, "payments-pieces", pieces=payment.quantity)] if many else []
-    )
+    quantity = [translations.t(language, "count", count=payment.quantity)] if many else []
     words, payer = payment_lines.words_line(payment.words, language), _payer(payment, language)
-    return [*words, *payer, *quantity, *how, *_number(payment, language)]
+    number = payment_lines.number_line(payment.transaction_id, language)
+    return [*words, *payer, *quantity, *how, *number]
 
 
-def _how(payment: payloads.AlertPayment, language: str) -> list[str]:
-    """Return lines on how a payment was paid, its worth and its surplus."""
-    paid = payment.paid_by
-    if paid is None:
-        return []
-    if payment.underpaid:
-        return payment_lines.paid_by_lines(paid, None, language)
-    price = (payment.amount, payment.currency)
-    return [
-        *payment_lines.paid_by_lines(paid, price, language),
-        *payment_lines.surplus_line(paid, price, language),
-    ]
+def _payer(payment: payloads.AlertPayment, language: str) -> list[str]:
+    return [*map(replies.escaped, payment_lines.payer_facts(payment.payer, language))]
 
 
 def _hints(payment: payloads.AlertPayment, language: str, *, is_alone: bool) -> list[str]:
@@ -328,10 +315,6 @@ def _hints(payment: payloads.AlertPayment, language: str, *, is_alone: bool) -> 
         *choice,
         f"{payment_lines.refund_hint(paid, language)} {translations.t(language, mark)}",
     ]
-
-
-def _number(payment: payloads.AlertPayment, language: str) -> list[str]:
-    return [*filter(None, [card_text.number_line(payment.transaction_id, language)])]
 
 
 def _remarks(group: Sequence[payloads.AlertPayment], language: str) -> list[str]:
@@ -359,8 +342,7 @@ def _goal_lines(group: Sequence[payloads.AlertPayment], language: str) -> list[s
         translations.t(
             language,
             "alert-goal-reached",
-            raised=replies.escaped(amounts.format_short(raised, currency, language)),
-            goal=replies.escaped(amounts.format_short(goal, currency, language)),
+            goal=replies.escaped(request_card.goal_text(raised, goal, currency, language)),
         )
         for raised, goal, currency in reached
     ]
@@ -375,11 +357,11 @@ def _amount_remarks(group: Sequence[payloads.AlertPayment], language: str) -> li
         if not found:
             continue
         first = found[0]
-        named = price = _amount(first.amount, first.currency, language)
+        named = price = replies.money(first.amount, first.currency, language)
         if first.named:
             named = replies.escaped(first.named, _NAMED_AMOUNT)
         if first.price:
-            price = _amount(*first.price, language)
+            price = replies.money(*first.price, language)
         counts = {"count": len(group), "other": len(found)}
         lines.append(translations.t(language, key, named=named, price=price, **counts))
     return lines
@@ -396,16 +378,8 @@ def _total_lines(
     if latest is None or latest.count <= 1:
         return []
     earned = latest.count - latest.refund_count - latest.settled_count
-    lines = [total_line(latest.together, earned, language)] if earned > 0 else []
-    refund = card_text.refund_line(latest.to_refund, latest.refund_count, language)
-    return [*lines, *filter(None, [refund])]
-
-
-def total_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str:
-    """Return the total of `count` payments, given in minor units by currency."""
-    return translations.t(
-        language, "alert-together", total=card_text.total_text(amounts, language), count=count
-    )
+    total = [payment_lines.total_line(latest.together, earned, language)] if earned > 0 else []
+    return [*total, *payment_lines.refund_line(latest.to_refund, latest.refund_count, language)]
 
 
 def _latest_stock(group: Sequence[payloads.AlertPayment]) -> payloads.AlertPayment:
@@ -418,42 +392,15 @@ def _latest_stock(group: Sequence[payloads.AlertPayment]) -> payloads.AlertPayme
     )
 
 
-def _amount(amount: int, currency: str, language: str) -> str:
-    return replies.escaped(amounts.format_money(amount, currency, language))
-
-
-def _payer(payment: payloads.AlertPayment, language: str) -> list[str]:
-    """Return the payer's data, known fields first; values may be any JSON."""
-    known = [name for name in _KNOWN_FIELDS if name in payment.payer]
-    others = [name for name in payment.payer if name not in _KNOWN_FIELDS]
-    return [
-        translations.t(
-            language,
-            "alert-payer",
-            label=translations.t(language, f"payer-{name}")
-            if name in known
-            else replies.escaped(name, _PAYER_LABEL),
-            value=replies.escaped(payment.payer[name], _PAYER_VALUE),
-        )
-        for name in [*known, *others][:_MAX_PAYER_FIELDS]
-        if payment.payer[name] not in (None, "")
-    ]
-
-
 def _stock_line(payment: payloads.AlertPayment, language: str) -> str | None:
     if payment.kind == "oneoff":
-        return translations.t(language, "alert-closed")
+        return translations.t(language, "status-completed")
     if payment.remaining_units is None:
         return None
     if payment.remaining_units == payment.reserved_units == 0:
         return translations.t(language, "alert-sold-out")
-    left, total, reserved = payment.remaining_units, payment.total_units, payment.reserved_units
-    if total is None:
-        line = translations.t(language, "alert-left", left=left)
-    else:
-        line = translations.t(language, "alert-left-of", left=left, total=total)
-    return (
-        f"{line}\n{translations.t(language, 'card-reserved', reserved=reserved)}"
-        if reserved
-        else line
-    )
+    line = payment_lines.left_text(payment.remaining_units, payment.total_units, language)
+    if not payment.reserved_units:
+        return line
+    reserved = translations.t(language, "card-reserved", reserved=payment.reserved_units)
+    return f"{line}\n{reserved}"

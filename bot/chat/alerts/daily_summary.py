@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bot.chat.alerts import alert_text, delivery
-from bot.chat.cards import card_text, request_card
+from bot.chat.alerts import delivery
+from bot.chat.cards import card_text, payment_lines, request_card
 from bot.chat.model import drafts, local_time, payloads, queues, replies, zones
 from bot.chat.store import revenue, seller_rows
 from bot.core.database import database
@@ -103,25 +103,22 @@ def summary_reply(days: Sequence[revenue.LinkRevenue], language: str, now: int) 
     if len(earning) > 1:
         count = sum(day.totals.earned_count for day in earning)
         total = _sum_by_currency(day.totals.earned for day in earning)
-        lines.append(alert_text.total_line(total, count, language))
-    lines += card_text.other_money(_together(days), language)
+        lines.append(payment_lines.total_line(total, count, language))
+    lines += payment_lines.other_money(_together(days), language)
     return replies.Reply("\n".join(lines))
 
 
 def _line(day: revenue.LinkRevenue, language: str, now: int) -> str:
     name, total = (
         replies.escaped(day.link.spec.name, _NAME),
-        card_text.total_text(day.totals.earned, language),
+        payment_lines.total_text(day.totals.earned, language),
     )
     line = translations.t(
         language, "summary-line", name=name, total=total, count=day.totals.earned_count
     )
     card = request_card.card_of(day.link, now)
-    if card.remaining_units is None or card.total_units is None:
-        return line
-    left = translations.t(language, "left-of", left=card.remaining_units, total=card.total_units)
-    sold_out = translations.t(language, "status-soldOut")
-    return f"{line} · {sold_out if card.status == 'soldOut' else left}"
+    sold_out = translations.t(language, "status-soldOut") if card.status == "soldOut" else None
+    return " · ".join(filter(None, [line, sold_out, card_text.units_left(card, language)]))
 
 
 def _together(days: Sequence[revenue.LinkRevenue]) -> revenue.RevenueTotals:

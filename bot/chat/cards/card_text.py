@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.chat.cards import request_card
-from bot.chat.model import moments, replies, zones
-from bot.chat.store import revenue
-from bot.core.money.amounts import format_money
+from bot.chat.cards import payment_lines, request_card
+from bot.chat.model import moments, replies
 from bot.core.text import links, translations
 from bot.interface import vocabulary
 
@@ -18,10 +16,7 @@ _SELLER = 60
 _LINE_NAME = 24  # on a button of the list
 _MAX_LINK = 500  # in a text; a longer link would fill the caption, and a button has it anyway
 _ARTICLE_LINE = 120
-_MOMENT = 80
 _EMAIL = 64
-_TRANSACTION = 80  # hashes have 64 digits
-_MAX_CURRENCIES = 6  # in one total; even two are rare
 _MIN_DESCRIPTION = 16  # a shorter excerpt would be meaningless
 
 DEEP_LINK_PREFIX = "r_"
@@ -93,45 +88,6 @@ def stamp_text(card: request_card.Card, language: str) -> str | None:
     )
 
 
-def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
-    """Format one amount per currency, in minor units, as an escaped total.
-
-    Nothing is converted. If there are many currencies, only the first are shown, with an ellipsis.
-    """
-    shown = [replies.escaped(format_money(*each, language)) for each in amounts[:_MAX_CURRENCIES]]
-    return " + ".join([*shown, *(["…"] if len(amounts) > _MAX_CURRENCIES else [])])
-
-
-def number_line(transaction_id: str | None, language: str) -> str | None:
-    """Return the line with a payment's transaction number, copied by a tap; None if unknown."""
-    if transaction_id is None:
-        return None
-    return translations.t(
-        language, "payment-number", number=replies.escaped(transaction_id, _TRANSACTION)
-    )
-
-
-def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str | None:
-    """Return the total of `count` oversold payments, or None if there are none."""
-    return (
-        translations.t(language, "to-refund", amount=total_text(amounts, language), count=count)
-        if count
-        else None
-    )
-
-
-def other_money(totals: revenue.RevenueTotals, language: str) -> list[str]:
-    """Return a line for each kind of non-revenue or paid-back money, if any."""
-    returned = total_text(totals.returned, language), totals.returned_count
-    short = total_text(totals.short, language), totals.short_count
-    lines = [
-        translations.t(language, key, amount=amount, count=count) if count else None
-        for key, (amount, count) in (("claims-returned", returned), ("claims-short", short))
-    ]
-    refund = refund_line(totals.to_refund, totals.refund_count, language)
-    return [*filter(None, [lines[0], refund, lines[1]])]
-
-
 def page_buttons(action: replies.Action, page: int, pages: int, language: str) -> replies.Rows:
     """Return buttons to the previous and next page: `action` plus page number, counted from 0."""
     buttons = tuple(
@@ -184,7 +140,7 @@ def mark_possibly_repeated(text: str, language: str) -> str:
 def inline_article(card: request_card.Card, language: str) -> Article:
     """Render a request as an inline result, with a pay button if it can be paid."""
     shown = public_card(card, language)
-    status = stamp_text(card, language) or _units_left(card, language)
+    status = stamp_text(card, language) or units_left(card, language)
     if card.status == "scheduled":
         status = translations.t(language, "status-scheduled")
     seller = _seller_line(card, language, replies.plain(card.seller.name or "", _SELLER))
@@ -247,12 +203,12 @@ def _state(card: request_card.Card, language: str) -> str:
     )
     totals = card.totals
     lines = [_status(card, language), reserved, _revenue(card, language)]
-    lines += other_money(totals, language)
+    lines += payment_lines.other_money(totals, language)
     lines += [_start_or_end(card, language), request_card.codes_line(card.codes, language)]
     if card.email is not None and card.email_state in EMAIL_STATES:
         email = replies.escaped(links.shown_address(card.email), _EMAIL)
         at = card.email_confirmed_at
-        moment = "" if at is None else short_moment(at, card.zone, language) or ""
+        moment = "" if at is None else moments.short_text(at, card.zone, language)
         key = f"card-email-{card.email_state}"
         lines.append(translations.t(language, key, email=email, moment=moment))
     return "\n".join(filter(None, lines))
@@ -261,7 +217,7 @@ def _state(card: request_card.Card, language: str) -> str:
 def _revenue(card: request_card.Card, language: str) -> str | None:
     totals = card.totals
     if totals.earned:
-        amount = total_text(totals.earned, language)
+        amount = payment_lines.total_text(totals.earned, language)
         return translations.t(language, "card-taken", amount=amount, paid=totals.earned_count)
     if totals.to_refund or card.paid_count is None or card.kind != "donation":
         return None
@@ -274,28 +230,12 @@ def _start_or_end(card: request_card.Card, language: str) -> str | None:
     key, at = "card-ends", card.ends_at
     if card.status == "scheduled" and card.starts_at is not None:
         key, at = "card-starts", card.starts_at
-    moment = None if at is None else short_moment(at, card.zone, language)
-    return moment and translations.t(language, key, moment=moment)
-
-
-def short_moment(at: int, zone: str | None, language: str, *, with_zone: bool = True) -> str | None:
-    """Format a moment briefly, with its time zone unless `with_zone` is False.
-
-    The time is in UTC if the zone's rules can't be read. Return None if the moment, sent by another
-    server, is out of the calendar's range.
-    """
-    for shown in (zone or zones.UTC_ZONE, zones.UTC_ZONE):
-        try:
-            label = moments.button_label(at, shown, language)
-            place = f" ({zones.place_name(shown, language)})" if with_zone else ""
-        except (OSError, KeyError, ValueError, OverflowError):
-            continue
-        return replies.escaped(f"{label}{place}", _MOMENT)
-    return None
+    moment = "" if at is None else moments.short_text(at, card.zone, language)
+    return translations.t(language, key, moment=moment) if moment else None
 
 
 def _status(card: request_card.Card, language: str) -> str:
-    left = _units_left(card, language)
+    left = units_left(card, language)
     if _is_reserved(card):
         return translations.t(language, "status-reserved-left", left=left or "")
     if card.status == "active" and left:
@@ -324,19 +264,17 @@ def _public_state(card: request_card.Card, language: str) -> str:
     if card.status in _CAN_PAY:
         soon = translations.t(language, "status-scheduled") if card.status == "scheduled" else None
         return "\n".join(
-            filter(None, [soon, _units_left(card, language), _start_or_end(card, language)])
+            filter(None, [soon, units_left(card, language), _start_or_end(card, language)])
         )
     is_closed = card.status in ("stopped", vocabulary.NO_PAYOUT, request_card.OUTDATED)
     return translations.t(language, "public-closed" if is_closed else f"status-{card.status}")
 
 
-def _units_left(card: request_card.Card, language: str) -> str | None:
+def units_left(card: request_card.Card, language: str) -> str | None:
     """Return "7 of 10 left" for a drop that is not sold out."""
     if card.remaining_units is None or card.status == "soldOut":
         return None
-    if card.total_units is None:
-        return translations.t(language, "left", left=card.remaining_units)
-    return translations.t(language, "left-of", left=card.remaining_units, total=card.total_units)
+    return payment_lines.left_text(card.remaining_units, card.total_units, language)
 
 
 def _card_rows(card: request_card.Card, language: str) -> replies.Rows:
@@ -368,4 +306,4 @@ def list_label(card: request_card.Card, language: str) -> str:
     name, cost = replies.plain(card.name, _LINE_NAME), request_card.price_text(card, language)
     mark = translations.t(language, f"mark-{'reserved' if _is_reserved(card) else card.status}")
     line = translations.t(language, "list-line", mark=mark, name=name, price=cost)
-    return " · ".join(filter(None, [line, _units_left(card, language)]))
+    return " · ".join(filter(None, [line, units_left(card, language)]))

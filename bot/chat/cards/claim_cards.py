@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.chat.cards import card_text, payment_lines
-from bot.chat.model import drafts, payloads, queues, replies
+from bot.chat.cards import payment_lines
+from bot.chat.model import drafts, moments, payloads, queues, replies
 from bot.chat.store import claim_rows, link_rows, message_rows, post_rows, seller_rows
 from bot.core.database import database
 from bot.core.money import amounts
@@ -37,7 +37,7 @@ def claim_reply(
     """Render a claim with its state at `now` (epoch ms), and its buttons."""
     lines = [
         claim_head(claim, link, seller, now),
-        *payment_lines.reference_line(claim.reference, seller.language),
+        *payment_lines.number_line(claim.reference, seller.language),
     ]
     if claim.is_waiting(now):
         moment = _moment(claim.lapses_at, seller)
@@ -72,7 +72,7 @@ def _standing(claim: claim_rows.Claim, now: int) -> str:
 
 def claim_amount(claim: claim_rows.Claim, language: str) -> str:
     """Return the amount of a claim, escaped."""
-    return replies.escaped(amounts.format_money(claim.amount, claim.currency, language))
+    return replies.money(claim.amount, claim.currency, language)
 
 
 def rejection_question(
@@ -94,7 +94,7 @@ def rejection_question(
     )
     back = replies.Button(translations.t(language, "button-back"), ("claim", claim.id))
     return replies.Reply(
-        "\n".join([text, *payment_lines.reference_line(claim.reference, language)]),
+        "\n".join([text, *payment_lines.number_line(claim.reference, language)]),
         ((yes,), (back,)),
     )
 
@@ -116,7 +116,7 @@ def waiting_lines(
 
 def _found_by(claim: claim_rows.Claim, language: str) -> list[str]:
     """Return a claim's reference and, if it is doubtful, a warning about its network."""
-    lines = payment_lines.reference_line(claim.reference, language)
+    lines = payment_lines.number_line(claim.reference, language)
     if claim.is_doubtful:
         lines.append(translations.t(language, "claims-doubtful", count=claim.unproven))
     return lines
@@ -174,12 +174,12 @@ def _label(claim: claim_rows.Claim, language: str, *, is_only: bool) -> str:
 
 
 def _moment(at: int, seller: drafts.Seller) -> str:
-    return card_text.short_moment(at, seller.zone, seller.language) or ""
+    return moments.short_text(at, seller.zone, seller.language)
 
 
 def _listed(at: int, seller: drafts.Seller) -> str:
     """Return a moment without its time zone, which a list names once at the end."""
-    return card_text.short_moment(at, seller.zone, seller.language, with_zone=False) or ""
+    return moments.short_text(at, seller.zone, seller.language, with_zone=False)
 
 
 def _rows(claim: claim_rows.Claim, now: int, language: str) -> replies.Rows:

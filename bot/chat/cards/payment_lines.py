@@ -1,23 +1,38 @@
-"""Lines about a payment: the payer's words, the buttons that hide them, and how it was paid."""
+"""Sentences about payments, each built here for cards, alerts, lists and receipts.
+
+The payer's words and the buttons that hide them, how a payment was paid, its number, the payer's
+data, the seller's marks; what is left, and totals of several payments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import get_args
 
-from bot.chat.model import payment, replies
-from bot.chat.store import payment_marks
-from bot.core.money import amounts
+from bot.chat.model import moments, payment, replies
+from bot.chat.store import payment_marks, revenue
 from bot.core.text import phrases, translations
-from bot.interface import fields, parts
+from bot.interface import fields, parts, vocabulary
 
 # Limits in UTF-16 units; an emoji has two.
 _PAYER = 2 * fields.MAX_PAYER_NAME
 _MESSAGE = 2 * fields.MAX_PAYER_MESSAGE
 _BUTTON = 20
-_REFERENCE = 80
+_NUMBER = 80  # hashes have 64 digits
 _KIND = 24
 _SOURCE = 200
+_LABEL = 40
+_VALUE = 200
+
+NOTE = 400
+"""Maximum UTF-16 units of a seller's note, which has up to 200 characters."""
+
+_MAX_FACTS = 10  # fields of a payer's data
+_MAX_CURRENCIES = 6  # in one total; even two are rare
+
+_MARKED = {payment.SENT: "mark-sent", payment.PAID_BACK: "claims-paid-back"}
+"""The text key of each mark."""
 
 MAX_HIDES = 10
 """Maximum hide buttons below one message: a list page has no more payments, and an alert shows the
@@ -131,40 +146,38 @@ def way_text(kind: str, language: str) -> str:
     return translations.t(language, "claims-by-other", kind=replies.escaped(kind, _KIND))
 
 
-def reference_line(reference: str | None, language: str) -> list[str]:
-    """Return the line with a transfer's reference, copied by a tap; [] if there is none."""
-    if not reference:
-        return []
-    return [
-        translations.t(
-            language, "claims-reference", reference=replies.escaped(reference, _REFERENCE)
-        )
-    ]
+def how_lines(
+    paid: payment.PaidBy | None,
+    price: tuple[int, str],
+    language: str,
+    *,
+    is_underpaid: bool = False,
+    is_listed: bool = False,
+) -> list[str]:
+    """Return how a payment was paid, its worth if it was converted, and its surplus.
 
-
-def paid_by_lines(paid: payment.PaidBy, price: tuple[int, str] | None, language: str) -> list[str]:
-    """Return how a payment was paid and, if it was converted, its worth in both currencies.
-
-    `price` is the amount asked, in the price's currency; None omits the worth. Return [] for test
-    money, because an installation uses either only test money or none.
+    `price` is the amount asked, in the price's currency. A list omits the worth. Test money is not
+    mentioned, because an installation uses either only test money or none.
     """
-    if paid.kind == payment.TEST_MONEY:
+    if paid is None:
         return []
-    way = way_text(paid.kind, language)
-    lines = [translations.t(language, "claims-how", way=way)]
-    if paid.kind == payment.BANK and paid.reference:
-        reference = replies.escaped(paid.reference, _REFERENCE)
-        lines = [translations.t(language, "claims-how-reference", way=way, reference=reference)]
-    asked = None if price is None else paid.asked(*price)
-    if price is None or asked is None or price[1] == paid.currency:
-        return lines
-    worth = {"price": _money(*price, language), "paid": _money(asked, paid.currency, language)}
-    return [
-        *lines,
-        translations.t(
-            language, "claims-worth", **worth, source=_source(paid.source or "", language)
-        ),
-    ]
+    lines = []
+    if paid.kind != payment.TEST_MONEY:
+        key, given = "claims-how", {"way": way_text(paid.kind, language)}
+        if paid.kind == payment.BANK and paid.reference:
+            key = "claims-how-reference"
+            given["reference"] = replies.escaped(paid.reference, _NUMBER)
+        lines.append(translations.t(language, key, **given))
+        asked = None if is_underpaid or is_listed else paid.asked(*price)
+        if asked is not None and price[1] != paid.currency:
+            source = phrases.rate_source_text(paid.source or "", partial(translations.t, language))
+            worth = {
+                "price": replies.money(*price, language),
+                "paid": replies.money(asked, paid.currency, language),
+                "source": replies.escaped(source, _SOURCE),
+            }
+            lines.append(translations.t(language, "claims-worth", **worth))
+    return lines if is_underpaid else [*lines, *surplus_line(paid, price, language)]
 
 
 def surplus_line(paid: payment.PaidBy, price: tuple[int, str], language: str) -> list[str]:
@@ -172,13 +185,9 @@ def surplus_line(paid: payment.PaidBy, price: tuple[int, str], language: str) ->
     more = paid.surplus(*price)
     if not more:
         return []
-    if more > 0:
-        return [
-            translations.t(language, "claims-surplus", more=_money(more, paid.currency, language))
-        ]
-    return [
-        translations.t(language, "claims-shortfall", less=_money(-more, paid.currency, language))
-    ]
+    amount = replies.money(abs(more), paid.currency, language)
+    key = "claims-surplus" if more > 0 else "claims-shortfall"
+    return [translations.t(language, key, amount=amount)]
 
 
 def refund_hint(paid: payment.PaidBy, language: str) -> str:
@@ -190,11 +199,96 @@ def refund_hint(paid: payment.PaidBy, language: str) -> str:
     )
 
 
-def _source(source: str, language: str) -> str:
-    return replies.escaped(
-        phrases.rate_source_text(source, partial(translations.t, language)), _SOURCE
+def number_line(number: str | None, language: str) -> list[str]:
+    """Return the line with a transaction number or reference, copied by a tap; [] if unknown."""
+    if not number:
+        return []
+    return [translations.t(language, "payment-number", number=replies.escaped(number, _NUMBER))]
+
+
+def payer_facts(payer: Mapping[str, object], language: str) -> list[str]:
+    """Return the payer's data as plain texts, known fields first; values may be any JSON."""
+    known = [name for name in get_args(vocabulary.PayerField) if name in payer]
+    names = [*known, *(name for name in payer if name not in known)][:_MAX_FACTS]
+    return [
+        translations.t(
+            language,
+            "alert-payer",
+            label=translations.t(language, f"payer-{name}")
+            if name in known
+            else replies.plain(name, _LABEL),
+            value=replies.plain(payer[name], _VALUE),
+        )
+        for name in names
+        if payer[name] not in (None, "")
+    ]
+
+
+def mark_lines(
+    marks: payment.PaymentMarks,
+    zone: str | None,
+    language: str,
+    most: int = NOTE,
+    *,
+    with_zone: bool = False,
+) -> list[str]:
+    """Return when the seller marked a payment as sent or paid back, with the notes."""
+    lines = []
+    for mark in payment.NOTED:
+        at, note = marks.noted(mark)
+        if at is not None:
+            moment = moments.short_text(at, zone, language, with_zone=with_zone)
+            lines.append(translations.t(language, _MARKED[mark], at=moment))
+            lines += note_line(note, language, most)
+    return lines
+
+
+def note_line(note: str | None, language: str, most: int = NOTE) -> list[str]:
+    """Return the line with the seller's note on a mark; [] if there is none."""
+    return (
+        [translations.t(language, "claims-note", note=replies.escaped(note, most))] if note else []
     )
 
 
-def _money(amount: int, currency: str, language: str) -> str:
-    return replies.escaped(amounts.format_money(amount, currency, language))
+# Several payments.
+
+
+def left_text(left: int, total: int | None, language: str) -> str:
+    """Return "7 of 10 left", or "7 left" if the total is unknown."""
+    if total is None:
+        return translations.t(language, "left", left=left)
+    return translations.t(language, "left-of", left=left, total=total)
+
+
+def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
+    """Format one amount per currency, in minor units, as an escaped total.
+
+    Nothing is converted. If there are many currencies, only the first are shown, with an ellipsis.
+    """
+    shown = [replies.money(*each, language) for each in amounts[:_MAX_CURRENCIES]]
+    return " + ".join([*shown, *(["…"] if len(amounts) > _MAX_CURRENCIES else [])])
+
+
+def total_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str:
+    """Return the total of `count` payments, given in minor units by currency."""
+    total = total_text(amounts, language)
+    return translations.t(language, "payments-total", total=total, count=count)
+
+
+def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> list[str]:
+    """Return the total of `count` oversold payments; [] if there are none."""
+    return _counted("to-refund", amounts, count, language)
+
+
+def other_money(totals: revenue.RevenueTotals, language: str) -> list[str]:
+    """Return a line for each kind of non-revenue or paid-back money, if any."""
+    return [
+        *_counted("claims-returned", totals.returned, totals.returned_count, language),
+        *refund_line(totals.to_refund, totals.refund_count, language),
+        *_counted("claims-short", totals.short, totals.short_count, language),
+    ]
+
+
+def _counted(key: str, amounts: Sequence[tuple[int, str]], count: int, language: str) -> list[str]:
+    amount = total_text(amounts, language)
+    return [translations.t(language, key, amount=amount, count=count)] if count else []

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 
 from bot.chat.cards import card_text, claim_cards, payment_lines, request_card
 from bot.chat.forms import field_texts
-from bot.chat.model import drafts, moments, replies, request_spec, zones
-from bot.chat.model.payment import NOTED, PAID_BACK, SENT, UNDO, PaymentKey, PaymentMarks
+from bot.chat.model import drafts, moments, replies, zones
+from bot.chat.model.payment import NOTED, SENT, UNDO, PaymentKey
 from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks
-from bot.core.money import amounts
 from bot.core.text import translations
 
 # Limits in UTF-16 units: texts from other servers and payers may have any length.
 _LISTED_NAME = 200
 _BUTTON_NAME = 24
 _PAYER_LINE = 160
-_PAYER_LABEL = 40
 _INCOMING_NAME = 60
 _TYPED = 80
 
 MOST_SHOWN = (560, 160, 80, 40, 16)
 """Limits for each payer's text and each note in a list, in UTF-16 units, tried in this order until
 the list fits into one message. A payment shown alone has full texts."""
-
-_MARKED = {SENT: "mark-sent", PAID_BACK: "claims-paid-back"}
-"""The text key of each mark."""
 
 
 def payments_page(
@@ -41,7 +35,6 @@ def payments_page(
     Times are in the seller's zone.
     """
     language, (page, pages) = seller.language, place
-    zone = seller.zone or zones.UTC_ZONE
     head = [
         translations.t(
             language,
@@ -52,14 +45,12 @@ def payments_page(
         )
     ]
     if not receipts:
-        head.append(translations.t(language, "payments-none"))
+        head.append(translations.t(language, "claims-nothing"))
     else:
-        if card.totals.earned_count:
-            total = card_text.total_text(card.totals.earned, language)
-            count = card.totals.earned_count
-            head.append(translations.t(language, "payments-total", total=total, count=count))
-        head += card_text.other_money(card.totals, language)
-        head.append(zone_line(zone, language))
+        if count := card.totals.earned_count:
+            head.append(payment_lines.total_line(card.totals.earned, count, language))
+        head += payment_lines.other_money(card.totals, language)
+        head.append(_zone_line(seller))
     back = replies.Button(translations.t(language, "button-back"), action=("card", card.link_id))
     turns = card_text.page_buttons(("payments", card.link_id), page, pages, language)
     said = [
@@ -70,10 +61,7 @@ def payments_page(
     hides = payment_lines.hide_rows(said, language, f"{payment_lines.ON_LIST}{page}")
 
     def text(most: int) -> str:
-        each = (
-            receipt_line(one, _receipt_moment(one, zone, language), seller, most)
-            for one in receipts
-        )
+        each = (_listed(one, seller, most) for one in receipts)
         return "\n\n".join(["\n".join(head), *each])
 
     return replies.Reply(fitting(text, language), (*hides, *turns, (back,)))
@@ -96,15 +84,9 @@ def found_payments(
     found: Sequence[payment_marks.FoundPayment], typed: str, seller: drafts.Seller, *, more: bool
 ) -> replies.Reply:
     """Show the payments that match a typed number; `more`: there are further matches."""
-    language, zone = seller.language, seller.zone or zones.UTC_ZONE
+    language = seller.language
     if len(found) == 1:
-        (only,) = found
-        head = translations.t(
-            language, "find-payment", name=replies.escaped(only.name, _LISTED_NAME)
-        )
-        at = f"{_receipt_moment(only.payment, zone, language)} ({zones.place_name(zone, language)})"
-        text = f"{head}\n{receipt_text(only.payment, at, seller)}"
-        return replies.Reply(text, _found_rows(only, language))
+        return replies.Reply(_alone(found[0], seller), _found_rows(found[0], language))
     names = {one.link_id: replies.plain(one.name, _BUTTON_NAME) for one in found if one.is_listed}
     hides = [
         payment_lines.hide_button(
@@ -124,10 +106,9 @@ def found_payments(
             name = translations.t(
                 language, "card-name", name=replies.escaped(one.name, _LISTED_NAME)
             )
-            at = _receipt_moment(one.payment, zone, language)
-            parts.append(f"{name}\n{receipt_line(one.payment, at, seller, most)}")
+            parts.append(f"{name}\n{_listed(one.payment, seller, most)}")
         parts += [translations.t(language, "find-more-payments")] * more
-        return "\n\n".join([*parts, zone_line(zone, language)])
+        return "\n\n".join([*parts, _zone_line(seller)])
 
     return replies.Reply(fitting(text_of_all, language), rows)
 
@@ -171,54 +152,50 @@ def _card_button(link_id: str, label: str) -> replies.Button:
     return replies.Button(label, action=("card", link_id))
 
 
-def zone_line(zone: str, language: str) -> str:
+def _zone_line(seller: drafts.Seller) -> str:
     """Return the line that names the zone of the times above."""
-    return translations.t(
-        language, "payments-zone", zone=replies.escaped(zones.place_name(zone, language))
-    )
+    place = zones.place_name(seller.zone or zones.UTC_ZONE, seller.language)
+    return translations.t(seller.language, "payments-zone", zone=replies.escaped(place))
 
 
-def _receipt_moment(receipt: link_lists.ListedPayment, zone: str, language: str) -> str:
-    return moments.button_label(receipt.received_at, zone, language)
+def _alone(found: payment_marks.FoundPayment, seller: drafts.Seller) -> str:
+    """Return a payment that is shown alone, in full."""
+    language = seller.language
+    head = translations.t(language, "find-payment", name=replies.escaped(found.name, _LISTED_NAME))
+    at = moments.short_text(found.payment.received_at, seller.zone, language)
+    return f"{head}\n{_payment_text(found.payment, at, seller)}"
 
 
-def receipt_text(receipt: link_lists.ListedPayment, at: str, seller: drafts.Seller) -> str:
-    """Return the lines of a payment shown alone, with its worth in both currencies."""
-    language, paid = seller.language, receipt.paid_by
-    words = payment_lines.words_in_full(receipt.words, language)
-    words += [translations.t(language, "words-hidden")] if receipt.marks.is_hidden else []
-    price = (receipt.amount, receipt.currency)
-    how = [] if paid is None else payment_lines.paid_by_lines(paid, price, language)
-    return _lines(receipt, at, seller, (words, how), _PAYER_LINE)
+def _listed(one: link_lists.ListedPayment, seller: drafts.Seller, most: int) -> str:
+    """Return a payment in a list, which names the time zone at its end."""
+    at = moments.short_text(one.received_at, seller.zone, seller.language, with_zone=False)
+    return _payment_text(one, at, seller, most)
 
 
-def receipt_line(
-    receipt: link_lists.ListedPayment, at: str, seller: drafts.Seller, most: int
+def _payment_text(
+    one: link_lists.ListedPayment, at: str, seller: drafts.Seller, most: int | None = None
 ) -> str:
-    """Return the lines of a payment in a list; each of its texts has at most `most` units."""
-    language, paid = seller.language, receipt.paid_by
-    words = payment_lines.words_line(receipt.words, language, most)
-    how = [] if paid is None else payment_lines.paid_by_lines(paid, None, language)
-    return _lines(receipt, at, seller, (words, how), min(_PAYER_LINE, most))
-
-
-def _lines(
-    receipt: link_lists.ListedPayment,
-    at: str,
-    seller: drafts.Seller,
-    parts: tuple[list[str], list[str]],
-    most: int,
-) -> str:
-    """Return the lines of a payment; `parts` are the payer's words and how it was paid."""
-    language, paid, (words, how) = seller.language, receipt.paid_by, parts
-    amount = replies.escaped(amounts.format_money(receipt.amount, receipt.currency, language))
-    head = translations.t(language, "payments-line", at=replies.escaped(at), amount=amount)
-    lines = [head, " · ".join(_states(receipt, language)), *words, *how]
-    if paid is not None and not receipt.underpaid:
-        lines += payment_lines.surplus_line(paid, (receipt.amount, receipt.currency), language)
-    lines.append(_payer_line(receipt.payer, language, most))
-    lines += filter(None, [card_text.number_line(receipt.transaction_id, language)])
-    lines += _marked(receipt.marks, seller, most)
+    """Return the lines of a payment; in a list each of its texts has at most `most` units."""
+    language, price = seller.language, (one.amount, one.currency)
+    if most is None:
+        words = payment_lines.words_in_full(one.words, language)
+        words += [translations.t(language, "words-hidden")] if one.marks.is_hidden else []
+    else:
+        words = payment_lines.words_line(one.words, language, most)
+    payer = " · ".join(payment_lines.payer_facts(one.payer, language))
+    lines = [
+        translations.t(language, "payments-line", at=at, amount=replies.money(*price, language)),
+        " · ".join(_states(one, language)),
+        *words,
+        *payment_lines.how_lines(
+            *(one.paid_by, price, language),
+            is_underpaid=one.underpaid,
+            is_listed=most is not None,
+        ),
+        replies.escaped(payer, min(_PAYER_LINE, most or _PAYER_LINE)),
+        *payment_lines.number_line(one.transaction_id, language),
+        *payment_lines.mark_lines(one.marks, seller.zone, language, most or payment_lines.NOTE),
+    ]
     return "\n".join(filter(None, lines))
 
 
@@ -227,43 +204,13 @@ def _states(receipt: link_lists.ListedPayment, language: str) -> list[str]:
     is_back = receipt.marks.paid_back_at is not None
     quantity = receipt.quantity
     shown = [
-        translations.t(language, "payments-pieces", pieces=quantity) if quantity > 1 else "",
+        translations.t(language, "count", count=quantity) if quantity > 1 else "",
         translations.t(language, "payments-oversold") if receipt.oversold and not is_back else "",
         translations.t(language, "claims-payment-underpaid") if receipt.underpaid else "",
         translations.t(language, "payments-found") if receipt.found else "",
         translations.t(language, "payments-in-doubt") if receipt.in_doubt else "",
     ]
     return [*filter(None, shown)]
-
-
-def _marked(marks: PaymentMarks, seller: drafts.Seller, most: int) -> list[str]:
-    """Return when the seller marked it as sent or paid back, with the notes."""
-    language, zone, lines = seller.language, seller.zone or zones.UTC_ZONE, []
-    for mark in NOTED:
-        at, note = marks.noted(mark)
-        if at is not None:
-            moment = replies.escaped(moments.button_label(at, zone, language))
-            lines.append(translations.t(language, _MARKED[mark], at=moment))
-        if at is not None and note:
-            lines.append(translations.t(language, "claims-note", note=replies.escaped(note, most)))
-    return lines
-
-
-def _payer_line(payer: Mapping[str, object], language: str, most: int) -> str:
-    """Return the payer's data on one line; values may be any JSON."""
-    pairs = [
-        translations.t(
-            language,
-            "alert-payer",
-            label=translations.t(language, f"payer-{name}")
-            if name in request_spec.PAYER_FIELDS
-            else replies.plain(name, _PAYER_LABEL),
-            value=replies.plain(value, _PAYER_LINE),
-        )
-        for name, value in islice(payer.items(), len(request_spec.PAYER_FIELDS))
-        if value not in (None, "")
-    ]
-    return replies.escaped(" · ".join(pairs), most)
 
 
 def incoming_page(
@@ -290,13 +237,12 @@ def incoming_page(
         for number, one in enumerate(payments, 1):
             shown = replies.escaped(one.name, _INCOMING_NAME)
             name = translations.t(language, "card-name", name=shown)
-            at = _seller_moment(one.payment.received_at, seller)
-            lines = [f"{number}. {name}", receipt_line(one.payment, at, seller, most)]
+            lines = [f"{number}. {name}", _listed(one.payment, seller, most)]
             if one.is_short:
                 lines.append(translations.t(language, "claims-underpaid-choice", number=number))
             listed.append("\n".join(lines))
-        zone = zone_line(seller.zone or zones.UTC_ZONE, language)
-        return "\n\n".join([*parts, *listed, *([zone] if payments or waiting else [])])
+        zone = [_zone_line(seller)] if payments or waiting else []
+        return "\n\n".join([*parts, *listed, *zone])
 
     numbers = tuple(
         replies.Button(f"🧾 {number}", action=("payment", *one.key.words))
@@ -328,18 +274,12 @@ def payment_reply(
     `claim_id` is the claim with which the seller can accept an underpaid payment.
     """
     language, payment = seller.language, found.payment
-    head = translations.t(
-        language, "find-payment", name=replies.escaped(found.name, _INCOMING_NAME)
-    )
-    place = zones.place_name(seller.zone or zones.UTC_ZONE, language)
-    at = f"{_seller_moment(payment.received_at, seller)} ({place})"
-    parts = [head, receipt_text(payment, at, seller)]
     hints = [translations.t(language, "claims-accept-hint")] if claim_id else []
     if payment.paid_by is not None and payment.marks.paid_back_at is None:
         hints.append(payment_lines.refund_hint(payment.paid_by, language))
     accept = claim_cards.accept_rows(claim_id, language, claim_cards.IN_LIST) if claim_id else ()
     rows = (*accept, *payment_rows(found, language))
-    return replies.Reply("\n".join([*parts, *([""] if hints else []), *hints]), rows)
+    return replies.Reply("\n".join([_alone(found, seller), *([""] if hints else []), *hints]), rows)
 
 
 def payment_rows(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
@@ -385,7 +325,3 @@ def _hiding(found: payment_marks.FoundPayment, language: str) -> replies.Rows:
         if words
         else ()
     )
-
-
-def _seller_moment(at: int, seller: drafts.Seller) -> str:
-    return moments.button_label(at, seller.zone or zones.UTC_ZONE, seller.language)

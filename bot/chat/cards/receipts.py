@@ -6,8 +6,8 @@ import html
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bot.chat.cards import card_text
-from bot.chat.model import payloads, queues, replies, request_spec
+from bot.chat.cards import card_text, payment_lines
+from bot.chat.model import moments, payloads, payment, queues, replies, request_spec
 from bot.chat.model import receipt as model_receipt
 from bot.chat.store import link_rows, receipt_rows
 from bot.core.database import database
@@ -17,9 +17,6 @@ from bot.core.text import phrases, sanitize, translations
 
 NAME = 200
 """Maximum UTF-16 units of the product's name and of the seller's."""
-
-NOTE = 400
-"""Maximum UTF-16 units of a seller's note, which has up to 200 characters."""
 
 _LEAST_TEXT = 20
 """Minimum room in UTF-16 units for showing the beginning of a text."""
@@ -63,20 +60,14 @@ def notice_reply(
         key = _ARRIVED[receipt.delivery.text is None and receipt.delivery.file is None]
         news = translations.t(language, key, count=receipt.quantity)
         return replace(shown, text=f"{news}\n\n{shown.text}")
-    at, note = {
-        SENT: (receipt.sent_at, receipt.sent_note),
-        PAID_BACK: (receipt.paid_back_at, receipt.paid_back_note),
-    }[event]
+    is_sent = event == SENT
+    at, note = receipt.marks.noted(payment.SENT if is_sent else payment.PAID_BACK)
     if at is None:
         return None
     name, amount = replies.escaped(receipt.product, NAME), _amount(receipt, language)
-    key = "receipt-news-sent" if event == SENT else "receipt-news-back"
+    key = "receipt-news-sent" if is_sent else "receipt-news-back"
     lines = [translations.t(language, key, name=name, amount=amount)]
-    lines += (
-        [translations.t(language, "receipt-kept-note", note=replies.escaped(note, NOTE))]
-        if note
-        else []
-    )
+    lines += payment_lines.note_line(note, language)
     show = replies.Button(
         translations.t(language, "button-receipt-show"), action=("receipt", kept_id)
     )
@@ -85,25 +76,9 @@ def notice_reply(
 
 def state_lines(receipt: model_receipt.Receipt, language: str, zone: str | None) -> list[str]:
     """Return lines on the state of the payment: oversold, sent, paid back."""
-    lines = []
-    if receipt.status == model_receipt.OVERSOLD and receipt.paid_back_at is None:
-        lines.append(translations.t(language, "receipt-kept-oversold"))
-    marks = (
-        ("receipt-kept-sent", receipt.sent_at, receipt.sent_note),
-        ("receipt-kept-back", receipt.paid_back_at, receipt.paid_back_note),
-    )
-    for key, at, note in marks:
-        if at is not None:
-            lines.append(
-                translations.t(
-                    language, key, moment=card_text.short_moment(at, zone, language) or ""
-                )
-            )
-            lines += (
-                [translations.t(language, "receipt-kept-note", note=replies.escaped(note, NOTE))]
-                if note
-                else []
-            )
+    lines = payment_lines.mark_lines(receipt.marks, zone, language, with_zone=True)
+    if receipt.status == model_receipt.OVERSOLD and receipt.marks.paid_back_at is None:
+        lines.insert(0, translations.t(language, "receipt-kept-oversold"))
     return lines
 
 
@@ -132,7 +107,7 @@ def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> st
             )
         )
     at = receipt.completed_at
-    moment = None if at is None else card_text.short_moment(at, zone, language)
+    moment = "" if at is None else moments.short_text(at, zone, language)
     lines.append(" · ".join(filter(None, [f"<b>{_amount(receipt, language)}</b>", moment])))
     if receipt.units:
         values: dict[str, object] = {"numbers": unit_numbers(receipt.units, language)}
@@ -141,12 +116,12 @@ def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> st
             key, values["total"] = "receipt-kept-units-of", receipt.units.total
         lines.append(translations.t(language, key, **values))
     elif receipt.quantity > 1:
-        lines.append(translations.t(language, "receipt-kept-quantity", count=receipt.quantity))
+        lines.append(translations.t(language, "count", count=receipt.quantity))
     return "\n".join(lines)
 
 
 def _amount(receipt: model_receipt.Receipt, language: str) -> str:
-    return replies.escaped(amounts.format_money(receipt.amount, receipt.currency, language))
+    return replies.money(receipt.amount, receipt.currency, language)
 
 
 def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> str:

@@ -189,13 +189,14 @@ def choice_line(card: Card, language: str) -> str | None:
     return "\n".join(parts) or None
 
 
-def goal_text(card: Card, language: str) -> str | None:
-    """Return "€420 of €1,000", or None if there is no goal."""
-    if card.goal is None:
-        return None
-    raised = amounts.format_short(card.raised, card.currency, language)
-    goal = amounts.format_short(card.goal, card.currency, language)
-    return translations.t(language, "card-goal", raised=raised, goal=goal)
+def goal_text(raised: int, goal: int, currency: str, language: str) -> str:
+    """Return "€420 of €1,000"; the amounts are in minor units."""
+    return translations.t(
+        language,
+        "goal-raised",
+        raised=amounts.format_short(raised, currency, language),
+        goal=amounts.format_short(goal, currency, language),
+    )
 
 
 def goal_share(card: Card) -> int | None:
@@ -205,16 +206,17 @@ def goal_share(card: Card) -> int | None:
 
 def goal_lines(card: Card, language: str) -> str | None:
     """Return a goal's bar with the amount raised below it, which may exceed the goal."""
-    text, share = goal_text(card, language), goal_share(card)
-    if text is None or share is None:
-        return None
-    return f"{goal_bar(share)}\n{replies.escaped(text)} · {_percent(share, language)}"
+    text, share = goal_brief(card, language), goal_share(card)
+    return None if text is None or share is None else f"{goal_bar(share)}\n{replies.escaped(text)}"
 
 
 def goal_brief(card: Card, language: str) -> str | None:
-    """Return a goal in one line: "€420 of €1,000 · 42%"."""
-    text, share = goal_text(card, language), goal_share(card)
-    return None if text is None or share is None else f"{text} · {_percent(share, language)}"
+    """Return a goal in one line: "€420 of €1,000 · 42%"; None if there is no goal."""
+    share = goal_share(card)
+    if card.goal is None or share is None:
+        return None
+    percent = translations.t(language, "goal-percent", share=Decimal(share) / WHOLE)
+    return f"{goal_text(card.raised, card.goal, card.currency, language)} · {percent}"
 
 
 def goal_bar(share: int) -> str:
@@ -231,10 +233,6 @@ def order_lines(card: Card, language: str) -> list[str]:
     if card.delivers is not None:
         lines.append(translations.t(language, f"card-gets-{card.delivers}"))
     return lines
-
-
-def _percent(share: int, language: str) -> str:
-    return translations.t(language, "card-percent", share=Decimal(share) / WHOLE)
 
 
 def send_codes_button(link_id: str, language: str) -> replies.Button:

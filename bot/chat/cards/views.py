@@ -84,11 +84,11 @@ class View:
         """Return the current goal bar; used only on posters, which are never refreshed."""
         from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory
 
-        text, share = (
-            request_card.goal_text(self.card, self.language),
-            request_card.goal_share(self.card),
-        )
-        return None if text is None or share is None else canvas.GoalBar(text, share)
+        card, share = self.card, request_card.goal_share(self.card)
+        if card.goal is None or share is None:
+            return None
+        text = request_card.goal_text(card.raised, card.goal, card.currency, self.language)
+        return canvas.GoalBar(text, share)
 
     def _content(self, photo: bytes | None, portrait: bytes | None) -> canvas.PictureContent:
         from bot.chat.pictures import canvas  # noqa: PLC0415 - costs memory

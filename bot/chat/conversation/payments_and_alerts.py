@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot.chat.alerts import alert_text, delivery
-from bot.chat.cards import card_text, claim_cards, payment_lines, payment_texts, request_card
+from bot.chat.cards import claim_cards, payment_lines, payment_texts, request_card
 from bot.chat.conversation import event_context, form_effects, sharing
 from bot.chat.forms import form
 from bot.chat.jobs import audit_trail
-from bot.chat.model import jobs, moments, replies, zones
+from bot.chat.model import jobs, moments, replies
 from bot.chat.model.payment import HIDDEN, PAID_BACK, PaymentKey
 from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks, post_rows
 from bot.core.outbox import queries
@@ -393,24 +393,20 @@ def resend_undelivered(context: event_context.EventContext, _: replies.Action) -
 def _alert_lines(alert: queries.StoredMessage, context: event_context.EventContext) -> list[str]:
     """Return a line for each request with payments in an alert."""
     zone, language = context.seller.zone, context.seller.language
-    at = moments.button_label(alert.created_at, zone or zones.UTC_ZONE, language)
-    if not zone:
-        at = f"{at} {zones.place_name(zones.UTC_ZONE, language)}"
+    at = moments.short_text(alert.created_at, zone, language, with_zone=not zone)
     why = context.text(_reason_key(alert))
     lines = []
     for group in alert_text.group_payments(delivery.payments_of(alert.body)):
-        first, count = group[0], len(group)
-        total = [(sum(payment.amount for payment in group), first.currency)]
-        values = {
-            "at": at,
-            "amount": card_text.total_text(total, language),
-            "name": replies.escaped(first.name, _NAME),
-            "why": why,
-        }
-        if count == 1:
-            lines.append(context.text("undelivered-line", **values))
-        else:
-            lines.append(context.text("undelivered-several", **values, count=count))
+        amount, currency = sum(payment.amount for payment in group), group[0].currency
+        line = context.text(
+            "undelivered-line",
+            at=at,
+            amount=replies.money(amount, currency, language),
+            name=replies.escaped(group[0].name, _NAME),
+            count=len(group),
+            why=why,
+        )
+        lines.append(line)
     return lines
 
 

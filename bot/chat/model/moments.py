@@ -22,6 +22,7 @@ from bot.interface import fields
 
 
 MAX_LABEL = 40  # characters of a button that is alone in its row
+_MOST_SHORT = 80  # UTF-16 units, with a zone
 _FULL = {"en": "EEEE, d MMMM y"}  # CLDR's format is American; day first is understood everywhere
 _SHORT = {"en": "EEE, d MMM y", "de": "EEE d. MMM y"}
 _CLOCK = "HH:mm"
@@ -79,6 +80,23 @@ def button_label(at: int, zone: str, language: str) -> str:
     day = format_date(shown.date(), _SHORT.get(tongue, "EEE d MMM y"), locale=tongue)
     label = f"{day}, {format_time(shown.time(), _CLOCK, locale=tongue)}"
     return f"{label} ({zones.utc_offset(at, zone)})" if _is_twice(at, zone) else label
+
+
+def short_text(at: int, zone: str | None, language: str, *, with_zone: bool = True) -> str:
+    """Format a moment briefly, escaped, with its time zone unless `with_zone` is False.
+
+    If the zone's rules can't be read, the time is in UTC and says so. Return "" if the moment, sent
+    by another server, is out of the calendar's range.
+    """
+    wanted = zone or zones.UTC_ZONE
+    for shown in (wanted, zones.UTC_ZONE):
+        try:
+            label = button_label(at, shown, language)
+            place = zones.place_name(shown, language) if with_zone or shown != wanted else ""
+        except (OSError, KeyError, ValueError, OverflowError):
+            continue
+        return replies.escaped(f"{label} ({place})" if place else label, _MOST_SHORT)
+    return ""
 
 
 MAX_AHEAD = 1000 * fields.MAX_SECONDS

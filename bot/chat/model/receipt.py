@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
-from bot.chat.model import lenient
+from bot.chat.model import lenient, payment
 from bot.core import errors
 from bot.core.money import amounts
 from bot.interface import answers, vocabulary
@@ -76,10 +76,7 @@ class Receipt:
     quantity: int = 1
     units: Units | None = None
     thanks: str | None = None
-    sent_at: int | None = None
-    sent_note: str | None = None
-    paid_back_at: int | None = None
-    paid_back_note: str | None = None
+    marks: payment.PaymentMarks = payment.NO_MARKS
     delivery: DeliveredGoods | None = None
     """None if the request delivers nothing."""
 
@@ -115,10 +112,12 @@ def read_receipt(data: object) -> Receipt:
         quantity=sent.quantity,
         units=_units(sent.units),
         thanks=sent.thanks,
-        sent_at=lenient.any_time(sent.sent_at),
-        sent_note=sent.sent_note,
-        paid_back_at=lenient.any_time(sent.paid_back_at),
-        paid_back_note=sent.paid_back_note,
+        marks=payment.PaymentMarks(
+            sent_at=lenient.any_time(sent.sent_at),
+            sent_note=sent.sent_note,
+            paid_back_at=lenient.any_time(sent.paid_back_at),
+            paid_back_note=sent.paid_back_note,
+        ),
         delivery=_goods(sent.delivery),
     )
 

@@ -20,6 +20,7 @@ from telegram.constants import (
     MessageLimit,
 )
 
+from bot.core.money import amounts
 from bot.core.text import translations
 
 # Replies: a text with buttons, as data, and escaping of what people typed.
@@ -92,6 +93,11 @@ class Problem:
 def escaped(text: object, limit: int = TEXT_LIMIT) -> str:
     """Escape what a person typed for our HTML, on one line; see `plain`."""
     return html.escape(plain(text, limit))
+
+
+def money(minor: int, currency: str, language: str) -> str:
+    """Format an amount in minor units, escaped."""
+    return escaped(amounts.format_money(minor, currency, language))
 
 
 def plain(text: object, limit: int = TEXT_LIMIT) -> str:

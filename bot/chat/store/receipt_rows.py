@@ -149,7 +149,7 @@ def _shown(receipt: receipt.Receipt) -> dict[str, object]:
         "amount": receipt.amount,
         "currency": receipt.currency,
         "status": receipt.status,
-        "sent": int(receipt.sent_at is not None),
+        "sent": int(receipt.marks.sent_at is not None),
         "awaited": receipt.awaited_unit,
     }
 

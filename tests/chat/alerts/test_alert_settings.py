@@ -215,8 +215,8 @@ async def test_alerts_command_lists_dead_alerts_newest_first_and_resends_them(
     assert heading == "⚠ <b>Alerts that didn't reach you</b>"
     why = "Telegram rejected the message"
     assert first.startswith("• Fri, 15 Jan 2027")
-    assert first.endswith(f"UTC: <b>$7.00</b> for <b>&lt;Cake&gt;</b>: {why}")
-    assert second.endswith(f"UTC: <b>$5.00</b> for <b>Coffee</b>: {why}")
+    assert first.endswith(f"(UTC): <b>$7.00</b> for <b>&lt;Cake&gt;</b>: {why}")
+    assert second.endswith(f"(UTC): <b>$5.00</b> for <b>Coffee</b>: {why}")
     assert "Send again" in hint
     await sending.work_later()
     await chat.presses(sam, "undelivered:again")

@@ -44,7 +44,7 @@ ALERTS = [
     (AlertPayment(LINK, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
     (
         AlertPayment(LINK, "oneoff", "Dawn", 12000, "EUR"),
-        "💰 €120.00 received for Dawn\n✅ Paid and closed.",
+        "💰 €120.00 received for Dawn\n✅ Paid and closed",
     ),
     (
         AlertPayment(LINK, "drop", "Pack", 250, "USD", {}, 0, 10, 2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.chat.model.payment import PaymentMarks
 from bot.chat.model.receipt import OVERSOLD, PAID_BACK, DeliveredGoods, Receipt, ReceiptKey
 from bot.chat.store import receipt_rows
 from bot.chat.store.receipt_rows import ReceiptOwner
@@ -36,7 +37,7 @@ async def test_the_list_says_what_became_of_each_purchase(steps: ReceiptSteps, p
         steps.chat,
         pat,
         COFFEE,
-        replace(COFFEE, sent_at=1),
+        replace(COFFEE, marks=PaymentMarks(sent_at=1)),
         replace(COFFEE, status=PAID_BACK),
         replace(COFFEE, status=OVERSOLD),
         replace(COFFEE, delivery=DeliveredGoods(waits=True)),

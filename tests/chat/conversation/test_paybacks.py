@@ -58,6 +58,15 @@ async def test_a_payment_is_marked_as_paid_back_with_a_note(steps: ClaimSteps) -
     assert "sorry" not in str(row)
 
 
+async def test_a_payment_shown_alone_has_the_whole_note(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    await steps.press(steps.newest, BACK)
+    note = "Returned. " * 19 + "Thank you!"
+    await steps.says(note)
+    assert f"📝 {note}" in (await steps.says("/find K7F290XM")).text
+
+
 async def test_the_note_can_be_skipped(steps: ClaimSteps) -> None:
     await steps.pay()
     await steps.press(steps.newest, DETAILS)

@@ -84,3 +84,17 @@ def test_a_label_is_in_the_sellers_language() -> None:
     assert button_label(at("2027-03-04 18:00"), BERLIN, "en") == "Thu, 4 Mar 2027, 18:00"
     assert button_label(at("2027-03-04 18:00"), BERLIN, "de") == "Do. 4. M\u00e4rz 2027, 18:00"
     assert button_label(at("2027-10-31 02:30"), BERLIN, "en").endswith(", 02:30 (UTC+2)")
+
+
+def test_a_short_moment_whose_zone_has_no_rules_is_in_utc_and_says_so() -> None:
+    moment = at("2027-03-04 18:00", "Etc/UTC")
+    for with_zone in (True, False):
+        shown = moments.short_text(moment, "Nowhere/Land", "en", with_zone=with_zone)
+        assert shown == "Thu, 4 Mar 2027, 18:00 (UTC)"
+
+
+def test_a_short_moment_names_its_zone_unless_the_text_around_it_does() -> None:
+    moment = at("2027-03-04 18:00")
+    assert moments.short_text(moment, BERLIN, "en") == "Thu, 4 Mar 2027, 18:00 (Berlin)"
+    assert moments.short_text(moment, BERLIN, "en", with_zone=False) == "Thu, 4 Mar 2027, 18:00"
+    assert moments.short_text(10**18, BERLIN, "en") == ""

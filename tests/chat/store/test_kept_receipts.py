@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from bot.chat.cards.receipts import CODE, SENT, notify_owner, notify_waiting
 from bot.chat.model.payloads import BuyerNotice
+from bot.chat.model.payment import PaymentMarks
 from bot.chat.model.receipt import DeliveredGoods, Receipt, ReceiptKey, Units
 from bot.chat.store import receipt_rows
 from bot.chat.store.receipt_rows import ReceiptOwner
@@ -38,7 +39,9 @@ def test_a_receipt_belongs_to_the_account_that_kept_it_first(chat: ChatHarness) 
 
 def test_a_receipt_kept_twice_is_listed_once_and_brought_up_to_date(chat: ChatHarness) -> None:
     keep(chat, ANN)
-    assert keep(chat, replace(ANN, language="de"), receipt=replace(RECEIPT, sent_at=1))
+    assert keep(
+        chat, replace(ANN, language="de"), receipt=replace(RECEIPT, marks=PaymentMarks(sent_at=1))
+    )
     (row,) = chat.rows("kept_receipts")
     assert (row["language"], row["sent"]) == ("de", 1)
 

@@ -3,12 +3,7 @@
 
 ## What a request took in all
 
-alert-together =
-    Gesamt: <b>{ $total }</b> aus { $count ->
-        [one] { $count } Zahlung
-       *[other] { $count } Zahlungen
-    }
-alert-goal-reached = 🎉 <b>Spendenziel erreicht</b>: { $raised } von { $goal }
+alert-goal-reached = 🎉 <b>Spendenziel erreicht</b>: { $goal }
 
 ## On, silent or off
 
@@ -72,12 +67,11 @@ summary-none = 📊 In den letzten 24 Stunden gab es keine Zahlungen.
 
 undelivered-none = ✅ Alle Meldungen wurden zugestellt. Es fehlt nichts.
 undelivered = ⚠ <b>Meldungen, die dich nicht erreicht haben</b>
-undelivered-line = • { $at }: <b>{ $amount }</b> für <b>{ $name }</b>: { $why }
-undelivered-several =
-    • { $at }: <b>{ $amount }</b> für <b>{ $name }</b> ({ $count ->
-        [one] { $count } Zahlung
-       *[other] { $count } Zahlungen
-    }): { $why }
+undelivered-line =
+    • { $at }: <b>{ $amount }</b> für <b>{ $name }</b>{ $count ->
+        [1] { "" }
+       *[other] { " " }({ $count } Zahlungen)
+    }: { $why }
 undelivered-more =
     { $more ->
         [one] … und { $more } ältere Nachricht

@@ -6,18 +6,10 @@ command-bought = Deine Käufe und Belege
 
 receipt-kept = 🧾 <b>{ $name }</b>
 receipt-kept-seller = von { $name }
-receipt-kept-quantity =
-    { $count ->
-        [one] { $count } Stück
-       *[other] { $count } Stück
-    }
 receipt-kept-units = Für dich: Nr. { $numbers }
 receipt-kept-units-of = Für dich: Nr. { $numbers } von { $total }
 receipt-kept-range = { NUMBER($first) } bis { NUMBER($last) }
 receipt-kept-oversold = ⚠ Deine Zahlung kam zu spät und zählt nicht als Kauf. Lass dir das Geld vom Verkäufer erstatten.
-receipt-kept-sent = 📦 Verschickt am { $moment }
-receipt-kept-back = ↩ Zurückgezahlt am { $moment }
-receipt-kept-note = 📝 { $note }
 receipt-kept-waits =
     { $there ->
         [0] { $count ->

@@ -289,8 +289,6 @@ mark-soldOut = 🏁
 
 alert = 💰 <b>{ $amount }</b> für <b>{ $name }</b> erhalten
 alert-payer = { $label }: { $value }
-alert-left = { $left } übrig
-alert-left-of = { $left } von { $total } übrig
 alert-sold-out = 🏁 <b>AUSVERKAUFT</b>: Das war das letzte Stück.
 alert-several = { $head }: { $count } Zahlungen
 alert-several-alike = { $head }: { $count } Zahlungen zu je { $each }
@@ -318,7 +316,6 @@ alert-found =
        *[other] 🔎 Nachträglich gefunden: { $found } dieser Zahlungen wurden mir damals nicht gemeldet.
     }
 digest = <b>{ $count } Zahlungen</b>
-alert-closed = ✅ Bezahlt und geschlossen.
 possibly-repeated = <i>Vielleicht hast du das schon gesehen.</i>
 payer-paymail = Paymail
 payer-email = E-Mail

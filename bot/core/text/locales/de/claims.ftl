@@ -15,7 +15,6 @@ claims-waiting =
         [sandbox] Nachsehen kannst du nirgends: Tippe einfach auf den Knopf, den du ausprobieren möchtest.
        *[other] Sieh in deiner Wallet nach und tippe dann auf einen Knopf.
     }
-claims-reference = 🧾 <code>{ $reference }</code>
 claims-until = Deine Antwort wird bis { $moment } erwartet.
 claims-reminder = ⏳ <b>Hier fehlt noch deine Antwort.</b>
 claims-lapsed =
@@ -103,8 +102,8 @@ claims-by-other = über { $kind }
 claims-how = Bezahlt { $way }
 claims-how-reference = Bezahlt { $way }, Verwendungszweck <code>{ $reference }</code>
 claims-worth = { $price } = { $paid } ({ $source })
-claims-surplus = ⚠️ Es kamen { $more } mehr als der Preis.
-claims-shortfall = ⚠️ Es kamen { $less } weniger als der Preis.
+claims-surplus = ⚠️ Es kamen { $amount } mehr als der Preis.
+claims-shortfall = ⚠️ Es kamen { $amount } weniger als der Preis.
 
 ## Too little money
 

@@ -3,8 +3,8 @@
 card-price-from = Ab { $amount }
 card-suggested = Vorschläge: { $amounts }
 card-at-most = Höchstens { $amount }
-card-goal = { $raised } von { $goal }
-card-percent = { NUMBER($share, style: "percent") }
+goal-raised = { $raised } von { $goal }
+goal-percent = { NUMBER($share, style: "percent") }
 card-each = Bis zu { $most } Stück pro Kauf
 card-gets-text = 🎁 Mit einer Nachricht nach der Zahlung
 card-gets-file = 🎁 Mit einer Datei zum Herunterladen

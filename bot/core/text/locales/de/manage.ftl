@@ -90,7 +90,6 @@ payments =
         [one] { "" }
        *[other] { " " }(Seite { $page } von { $pages })
     }
-payments-none = Noch keine Zahlungen. Sobald jemand zahlt, sage ich dir hier Bescheid.
 payments-total =
     { $count ->
         [one] Gesamt: <b>{ $total }</b> aus { $count } Zahlung

@@ -3,11 +3,6 @@
 ## Eine Zahlung für mehrere Stück
 
 pieces-of = { $pieces } × { $name }
-payments-pieces =
-    { $pieces ->
-        [one] { $pieces } Stück
-       *[other] { $pieces } Stück
-    }
 
 ## Name und Nachricht zu einer Zahlung
 

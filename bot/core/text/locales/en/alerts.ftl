@@ -3,12 +3,7 @@
 
 ## What a payment link has earned so far
 
-alert-together =
-    Total: <b>{ $total }</b> from { $count ->
-        [one] { $count } payment
-       *[other] { $count } payments
-    }
-alert-goal-reached = 🎉 <b>Goal reached</b>: { $raised } of { $goal }
+alert-goal-reached = 🎉 <b>Goal reached</b>: { $goal }
 
 ## On, silent or off
 
@@ -72,12 +67,11 @@ summary-none = 📊 No payments in the last 24 hours.
 
 undelivered-none = ✅ All your alerts were delivered. Nothing is missing.
 undelivered = ⚠ <b>Alerts that didn't reach you</b>
-undelivered-line = • { $at }: <b>{ $amount }</b> for <b>{ $name }</b>: { $why }
-undelivered-several =
-    • { $at }: <b>{ $amount }</b> for <b>{ $name }</b> ({ $count ->
-        [one] { $count } payment
-       *[other] { $count } payments
-    }): { $why }
+undelivered-line =
+    • { $at }: <b>{ $amount }</b> for <b>{ $name }</b>{ $count ->
+        [1] { "" }
+       *[other] { " " }({ $count } payments)
+    }: { $why }
 undelivered-more =
     { $more ->
         [one] … and { $more } earlier message

@@ -6,18 +6,10 @@ command-bought = Your purchases and receipts
 
 receipt-kept = 🧾 <b>{ $name }</b>
 receipt-kept-seller = from { $name }
-receipt-kept-quantity =
-    { $count ->
-        [one] { $count } item
-       *[other] { $count } items
-    }
 receipt-kept-units = Yours: { $numbers }
 receipt-kept-units-of = Yours: { $numbers } of { $total }
 receipt-kept-range = { NUMBER($first) } to { NUMBER($last) }
 receipt-kept-oversold = ⚠ Your payment arrived too late to count as a purchase. Ask the seller for a refund.
-receipt-kept-sent = 📦 Sent { $moment }
-receipt-kept-back = ↩ Paid back { $moment }
-receipt-kept-note = 📝 { $note }
 receipt-kept-waits =
     { $there ->
         [0] { $count ->

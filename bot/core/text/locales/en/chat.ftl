@@ -288,8 +288,6 @@ mark-soldOut = 🏁
 
 alert = 💰 <b>{ $amount }</b> received for <b>{ $name }</b>
 alert-payer = { $label }: { $value }
-alert-left = { $left } left
-alert-left-of = { $left } of { $total } left
 alert-sold-out = 🏁 <b>SOLD OUT</b>: that was the last one.
 alert-several = { $head }: { $count } payments
 alert-several-alike = { $head }: { $count } payments of { $each }
@@ -317,7 +315,6 @@ alert-found =
        *[other] 🔎 Found later: I wasn't notified of { $found } of these payments at the time.
     }
 digest = <b>{ $count } payments</b>
-alert-closed = ✅ Paid and closed.
 possibly-repeated = <i>You may have seen this already.</i>
 payer-paymail = Paymail
 payer-email = Email

@@ -15,7 +15,6 @@ claims-waiting =
         [sandbox] There's no account to look in, so just tap the button you'd like to try.
        *[other] Look for this payment in your wallet, then tap a button.
     }
-claims-reference = 🧾 <code>{ $reference }</code>
 claims-until = The payer is waiting for your answer until { $moment }.
 claims-reminder = ⏳ <b>The payer is still waiting for your answer.</b>
 claims-lapsed =
@@ -103,8 +102,8 @@ claims-by-other = by { $kind }
 claims-how = Paid { $way }
 claims-how-reference = Paid { $way }, reference <code>{ $reference }</code>
 claims-worth = { $price } = { $paid } ({ $source })
-claims-surplus = ⚠️ { $more } more than the price arrived.
-claims-shortfall = ⚠️ { $less } less than the price arrived.
+claims-surplus = ⚠️ { $amount } more than the price arrived.
+claims-shortfall = ⚠️ { $amount } less than the price arrived.
 
 ## Too little money
 

@@ -3,8 +3,8 @@
 card-price-from = From { $amount }
 card-suggested = Suggested: { $amounts }
 card-at-most = Up to { $amount }
-card-goal = { $raised } of { $goal }
-card-percent = { NUMBER($share, style: "percent") }
+goal-raised = { $raised } of { $goal }
+goal-percent = { NUMBER($share, style: "percent") }
 card-each = Up to { $most } per purchase
 card-gets-text = 🎁 Comes with a message after you pay
 card-gets-file = 🎁 Comes with a file to download

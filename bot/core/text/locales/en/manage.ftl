@@ -90,7 +90,6 @@ payments =
         [one] { "" }
        *[other] { " " }(page { $page } of { $pages })
     }
-payments-none = No payments yet. I'll let you know here as soon as someone pays.
 payments-total =
     { $count ->
         [one] Total: <b>{ $total }</b> from { $count } payment

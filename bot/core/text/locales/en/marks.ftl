@@ -3,11 +3,6 @@
 ## A payment of several pieces
 
 pieces-of = { $pieces } × { $name }
-payments-pieces =
-    { $pieces ->
-        [one] { $pieces } item
-       *[other] { $pieces } items
-    }
 
 ## A payer's name and message
 
