@@ -7,7 +7,6 @@ data, the seller's marks; what is left, and totals of several payments.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import get_args
 
 from bot.chat.model import moments, payment, replies
@@ -50,7 +49,7 @@ def item_text(name: str, quantity: int, language: str, limit: int) -> str:
     """Return a request's escaped name, preceded by the quantity if it is not 1."""
     if quantity == 1:
         return replies.escaped(name, limit)
-    return translations.t(language, "pieces-of", pieces=quantity, name=replies.escaped(name, limit))
+    return translations.t(language, "pieces-of", count=quantity, what=replies.escaped(name, limit))
 
 
 def words_head(words: parts.PayerWords, amount: str, name: str, language: str) -> str:
@@ -170,7 +169,7 @@ def how_lines(
         lines.append(translations.t(language, key, **given))
         asked = None if is_underpaid or is_listed else paid.asked(*price)
         if asked is not None and price[1] != paid.currency:
-            source = phrases.rate_source_text(paid.source or "", partial(translations.t, language))
+            source = phrases.rate_source_text(paid.source or "", language)
             worth = {
                 "price": replies.money(*price, language),
                 "paid": replies.money(asked, paid.currency, language),

@@ -21,14 +21,8 @@ NAME = 200
 _LEAST_TEXT = 20
 """Minimum room in UTF-16 units for showing the beginning of a text."""
 
-MOST_NAMED = 3
-"""Maximum unit numbers that are listed singly; more are shown as a range."""
-
 _ARRIVED = {True: "receipt-news-code", False: "receipt-news-goods"}
 """Text keys of the news that the goods have arrived; the key is True if they are codes only."""
-
-MEGABYTE, KILOBYTE = 1024 * 1024, 1024
-"""Bytes, counted as Telegram counts its 20 MB."""
 
 
 def receipt_reply(
@@ -82,22 +76,6 @@ def state_lines(receipt: model_receipt.Receipt, language: str, zone: str | None)
     return lines
 
 
-def unit_numbers(found: model_receipt.Units, language: str) -> str:
-    """Return the numbers of the units: "7", "7, 8 and 9" or "7 to 16"."""
-    numbers = [str(number) for number in range(found.first, found.first + MOST_NAMED + 1)]
-    named = numbers[: found.last - found.first + 1]
-    if len(named) > MOST_NAMED:
-        return translations.t(language, "receipt-kept-range", first=found.first, last=found.last)
-    return phrases.join_list(named, translations.choose(language))
-
-
-def file_size(size: int, language: str) -> str:
-    """Format a number of bytes for people, at least 1 KB."""
-    if size >= MEGABYTE:
-        return translations.t(language, "receipt-kept-megabytes", size=round(size / MEGABYTE, 1))
-    return translations.t(language, "receipt-kept-kilobytes", size=max(1, size // KILOBYTE))
-
-
 def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> str:
     lines = [translations.t(language, "receipt-kept", name=replies.escaped(receipt.product, NAME))]
     if receipt.seller:
@@ -110,10 +88,12 @@ def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> st
     moment = "" if at is None else moments.short_text(at, zone, language)
     lines.append(" · ".join(filter(None, [f"<b>{_amount(receipt, language)}</b>", moment])))
     if receipt.units:
-        values: dict[str, object] = {"numbers": unit_numbers(receipt.units, language)}
+        units = receipt.units
+        numbers = phrases.unit_numbers(units.first, units.last, language)
+        values: dict[str, object] = {"numbers": numbers}
         key = "receipt-kept-units"
-        if receipt.units.total is not None:
-            key, values["total"] = "receipt-kept-units-of", receipt.units.total
+        if units.total is not None:
+            key, values["total"] = "receipt-kept-units-of", units.total
         lines.append(translations.t(language, key, **values))
     elif receipt.quantity > 1:
         lines.append(translations.t(language, "count", count=receipt.quantity))
@@ -134,7 +114,7 @@ def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> 
         wait = translations.t(language, "receipt-kept-waits", there=there, count=receipt.quantity)
         head = f"{head}\n\n{wait}"
     if delivery.file is not None:
-        size = file_size(delivery.file.size, language)
+        size = phrases.file_size(delivery.file.size, language)
         line = translations.t(
             language, "receipt-kept-file", name=replies.escaped(delivery.file.name, NAME), size=size
         )

@@ -170,7 +170,7 @@ def price_text(card: Card, language: str) -> str:
     if card.choice is None:
         return amounts.format_money(card.amount, card.currency, language)
     minimum = amounts.format_short(card.choice.minimum, card.currency, language)
-    return translations.t(language, "card-price-from", amount=minimum)
+    return translations.t(language, "price-from", amount=minimum)
 
 
 def choice_line(card: Card, language: str) -> str | None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from bot.chat.forms import shares_and_amounts, typed_text
 from bot.chat.model import drafts, payout, replies, request_spec
 from bot.core.money import amounts
-from bot.core.text import links, translations
+from bot.core.text import links, phrases, translations
 from bot.interface import fields, parts
 
 # Buttons with answers, below a field's question.
@@ -182,8 +182,6 @@ _ADDRESS = 300
 _SHOWN_TEXT = 300
 """UTF-16 units shown of a file's name, an address, and a text."""
 
-_MEGABYTE = 1_048_576
-
 
 def shown_amount(amount: Decimal | None, currency: str | None, seller: drafts.Seller) -> str:
     """Format an amount for people; use plain digits while its currency is unknown."""
@@ -203,9 +201,9 @@ def choice_words(choice: parts.AmountChoice[int], currency: str, language: str) 
 
     minimum, maximum = money(choice.minimum), choice.maximum
     if maximum is None:
-        bounds = translations.t(language, "choice-from", minimum=minimum)
+        bounds = translations.t(language, "price-from", amount=minimum)
     else:
-        bounds = translations.t(language, "choice-between", minimum=minimum, maximum=money(maximum))
+        bounds = translations.t(language, "range", first=minimum, last=money(maximum))
     if not choice.suggested:
         return bounds
     suggested = ", ".join(money(each) for each in choice.suggested)
@@ -247,7 +245,7 @@ def price_brief(price: typed_text.Price, seller: drafts.Seller) -> str:
         return price_words(price, seller)
     if not choice.suggested:
         minimum = _short_amount(choice.minimum, currency, seller)
-        return translations.t(seller.language, "choice-from", minimum=minimum)
+        return translations.t(seller.language, "price-from", amount=minimum)
     return ", ".join(_short_amount(each, currency, seller) for each in choice.suggested)
 
 
@@ -463,15 +461,11 @@ def goods_words(goods: request_spec.Goods, seller: drafts.Seller, _now: int | No
 def file_words(goods: request_spec.Goods, language: str) -> str:
     """Return the name and the size of a file: `album.zip, 3.2 MB`."""
     return translations.t(
-        language, "goods-file", name=goods.name or "", size=size_words(goods.size or 0, language)
+        language,
+        "goods-file",
+        name=goods.name or "",
+        size=phrases.file_size(goods.size or 0, language),
     )
-
-
-def size_words(size: int, language: str) -> str:
-    """Format a number of bytes in MB, or in KB below a tenth of an MB."""
-    if size < _MEGABYTE // 10:
-        return translations.t(language, "goods-kilobytes", size=max(1, round(size / 1024)))
-    return translations.t(language, "goods-megabytes", size=round(size / _MEGABYTE, 1))
 
 
 def goods_brief(value: object, seller: drafts.Seller) -> str:

@@ -140,7 +140,7 @@ def _bounds(locale: page_texts.Locale, terms: Terms, choice: parts.AmountChoice[
     if choice.maximum is None:
         return locale.t("page-amount-from", minimum=minimum)
     maximum = page_texts.short_text(choice.maximum, terms.currency, locale.tag)
-    return locale.t("page-amount-between", minimum=minimum, maximum=maximum)
+    return locale.t("range", first=minimum, last=maximum)
 
 
 def _quantity(

@@ -100,7 +100,7 @@ def price_text(locale: Locale, request: PaymentRequest) -> str:
     if terms.choice is None:
         return money_text(terms.amount, terms.currency, locale.tag)
     return locale.t(
-        "page-from", amount=short_text(terms.choice.minimum, terms.currency, locale.tag)
+        "price-from", amount=short_text(terms.choice.minimum, terms.currency, locale.tag)
     )
 
 
@@ -109,7 +109,7 @@ def quantity_text(locale: Locale, total: int, currency: str, quantity: int) -> s
     if quantity == 1:
         return None
     each = money_text(total // quantity, currency, locale.tag)
-    return locale.t("page-pieces", quantity=quantity, each=each)
+    return locale.t("pieces-of", count=quantity, what=each)
 
 
 # Times in UTC, which pay.js replaces with the payer's local time.
@@ -196,11 +196,11 @@ def goal_values(locale: Locale, request: PaymentRequest) -> dict[str, Any] | Non
     currency, percent = request.terms.currency, request.raised * WHOLE // goal
     return {
         "text": locale.t(
-            "page-goal",
+            "goal-raised",
             raised=short_text(request.raised, currency, locale.tag),
             goal=short_text(goal, currency, locale.tag),
         ),
-        "percent": locale.t("page-percent", share=Decimal(percent) / WHOLE),
+        "percent": locale.t("goal-percent", share=Decimal(percent) / WHOLE),
         "share": min(percent, WHOLE),
         "reached": percent >= WHOLE,
     }

@@ -80,10 +80,6 @@ def _url(address: str) -> str | None:
 AGAIN_MS, SLOWEST_MS = 10_000, 30_000
 """Time until the page of a payer who waits for a code asks again: at first, and at most."""
 
-KIB, MIB = 1024, 1024 * 1024
-MAX_LISTED = 3
-"""Units that are listed; if there are more, only the first and the last are shown."""
-
 
 def delivered_values(
     locale: page_texts.Locale,
@@ -100,7 +96,13 @@ def delivered_values(
         on_its_way = locale.t(key, count=waiting)
     return {
         "text": linked((received and received.text) or ""),
-        "file": received and received.file and _file(locale, received.file, path),
+        "file": received
+        and received.file
+        and {
+            "name": received.file.name,
+            "size": phrases.file_size(received.file.size, locale.language),
+            "url": f"{path}/file",
+        },
         "codes": received.codes if received else (),
         "codes_title": locale.t("page-codes", count=len(received.codes) if received else 0),
         "on_its_way": on_its_way,
@@ -118,16 +120,6 @@ def delivered_values(
     }
 
 
-def _file(locale: page_texts.Locale, file: contents.StoredFile, path: str) -> dict[str, str]:
-    if file.size < KIB:
-        size = locale.t("page-size-bytes", size=file.size)
-    elif file.size < MIB:
-        size = locale.t("page-size-kilobytes", size=-(-file.size // KIB))
-    else:
-        size = locale.t("page-size-megabytes", size=round(file.size / MIB, 1))
-    return {"name": file.name, "size": size, "url": f"{path}/file"}
-
-
 def _units(locale: page_texts.Locale, request: PaymentRequest, payment: Payment) -> str | None:
     """Return the numbers of a payment's units in a drop, such as 7 of 100."""
     units, first = request.units, payment.first_unit
@@ -135,11 +127,8 @@ def _units(locale: page_texts.Locale, request: PaymentRequest, payment: Payment)
         return None
     if payment.marks.paid_back_at:
         return None
-    total, last = units.offered, first + payment.quantity - 1
-    if payment.quantity > MAX_LISTED:
-        return locale.t("page-units-range", first=first, last=last, total=total)
-    listed = phrases.join_list([str(one) for one in range(first, last + 1)], locale.language)
-    return locale.t("page-units", units=listed, total=total)
+    numbers = phrases.unit_numbers(first, first + payment.quantity - 1, locale.language)
+    return locale.t("page-units", units=numbers, total=units.offered)
 
 
 def _keep_url(request: PaymentRequest, payment: Payment) -> str | None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from bot.chat.cards.card_text import mark_possibly_repeated
-from bot.chat.cards.receipts import file_size, receipt_reply, unit_numbers
+from bot.chat.cards.receipts import receipt_reply
 from bot.chat.model.receipt import (
     OVERSOLD,
     DeliveredFile,
@@ -109,14 +109,6 @@ def test_a_file_is_named_with_its_size() -> None:
     assert "📎 album &lt;1&gt;.zip · 3.2 MB" in text(
         replace(COFFEE, delivery=DeliveredGoods(file=file))
     )
-    assert [file_size(size, "de") for size in (1, 1_000, 20_971_520)] == ["1 KB", "1 KB", "20 MB"]
-
-
-@pytest.mark.parametrize(
-    ("last", "named"), [(7, "7"), (8, "7 and 8"), (9, "7, 8 and 9"), (1_600, "7 to 1,600")]
-)
-def test_units_are_named_one_by_one_or_as_a_range(last: int, named: str) -> None:
-    assert unit_numbers(Units(7, last, 2_000), "en") == named
 
 
 def test_oversold_money_is_said_to_be_owed() -> None:

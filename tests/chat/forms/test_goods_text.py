@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.chat.forms.field_texts import fit_line, size_words
+from bot.chat.forms.field_texts import fit_line
 from bot.chat.forms.goods_form import (
     CodeList,
     is_code_file,
@@ -124,14 +124,6 @@ def test_codes_are_compared_with_the_items_on_sale(
     count: int, units: int | None, words: str
 ) -> None:
     assert fit_line(Goods(CODES, count=count), units, "en") == words
-
-
-@pytest.mark.parametrize(
-    ("size", "words"), [(1, "1 KB"), (2048, "2 KB"), (1_048_576, "1 MB"), (20_971_520, "20 MB")]
-)
-def test_a_size_is_named_in_kb_or_mb(size: int, words: str) -> None:
-    assert size_words(size, "en") == words
-    assert size_words(3_400_000, "de") == "3,2 MB"
 
 
 def test_the_codes_that_came_twice_are_named_three_at_most() -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 from bot.core.text.phrases import BY_DEFINITION, rate_source, rate_source_text
-from bot.core.text.translations import languages, t
+from bot.core.text.translations import languages
 from bot.service.rails.exchange_rates import SandboxExchange
 
 
@@ -28,15 +26,15 @@ def test_the_sources_of_a_median_are_listed_in_each_language(
 ) -> None:
     source = rate_source(names)
     assert source == english
-    assert rate_source_text(source, partial(t, "en")) == english
-    assert rate_source_text(source, partial(t, "de")) == german
+    assert rate_source_text(source, "en") == english
+    assert rate_source_text(source, "de") == german
 
 
 def test_a_rate_of_tests_and_a_fixed_one_are_named_in_each_language() -> None:
     made_up = SandboxExchange().rate("USD", "SAT")
     assert made_up is not None
     for source in (made_up.source, BY_DEFINITION):
-        texts = {rate_source_text(source, partial(t, language)) for language in languages()}
+        texts = {rate_source_text(source, language) for language in languages()}
         assert len(texts) == len(languages())
         assert source not in texts
 
@@ -45,5 +43,5 @@ def test_a_rate_of_tests_and_a_fixed_one_are_named_in_each_language() -> None:
     "source", ["", "HandCash", "median of ", "median of a", "a and b", " and ", "median of  and "]
 )
 def test_any_source_of_another_server_is_shown(source: str) -> None:
-    shown = rate_source_text(source, partial(t, "en"))
+    shown = rate_source_text(source, "en")
     assert shown.replace(" and ", ", ").startswith(source.replace(" and ", ", ").rstrip(", "))

@@ -8,7 +8,6 @@ receipt-kept = 🧾 <b>{ $name }</b>
 receipt-kept-seller = von { $name }
 receipt-kept-units = Für dich: Nr. { $numbers }
 receipt-kept-units-of = Für dich: Nr. { $numbers } von { $total }
-receipt-kept-range = { NUMBER($first) } bis { NUMBER($last) }
 receipt-kept-oversold = ⚠ Deine Zahlung kam zu spät und zählt nicht als Kauf. Lass dir das Geld vom Verkäufer erstatten.
 receipt-kept-waits =
     { $there ->
@@ -24,8 +23,6 @@ receipt-kept-codes =
        *[other] 🔑 Deine { $count } Codes (zum Kopieren antippen):
     }
 receipt-kept-file = 📎 { $name } · { $size }
-receipt-kept-megabytes = { NUMBER($size) } MB
-receipt-kept-kilobytes = { NUMBER($size) } KB
 receipt-kept-rest = … Der Rest passt hier nicht mehr hin, er steht auf deinem Beleg.
 receipt-kept-page = Dein Beleg: { $url }
 receipt-kept-gone = Der Beleg für <b>{ $name }</b> lässt sich nicht mehr öffnen. Wenn du ihn noch brauchst, wende dich an den Verkäufer.

@@ -3,8 +3,6 @@
 
 ## The amounts that payers choose from
 
-choice-from = Ab { $minimum }
-choice-between = { $minimum } bis { $maximum }
 choice-suggested = { $bounds } · Vorschläge: { $amounts }
 button-choose = 💝 Frei wählbar
 button-choose-amounts = 💝 Frei wählbar: { $amounts }

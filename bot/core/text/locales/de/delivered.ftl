@@ -8,7 +8,6 @@ page-codes =
        *[other] Ihre Codes
     }
 page-units = Für Sie: Nr. { $units } von { NUMBER($total) }
-page-units-range = Für Sie: Nr. { NUMBER($first) } bis { NUMBER($last) } von { NUMBER($total) }
 page-on-its-way =
     { $count ->
         [one] Ihr Code kommt noch
@@ -25,13 +24,6 @@ page-on-its-way-why =
        *[other] { $seller } muss Ihre Codes noch nachreichen. Die Codes erscheinen dann hier: Speichern Sie diese Seite bitte als Lesezeichen.
     }
 page-download = Herunterladen
-page-size-bytes =
-    { $size ->
-        [one] 1 Byte
-       *[other] { $size } Byte
-    }
-page-size-kilobytes = { $size } KB
-page-size-megabytes = { NUMBER($size) } MB
 page-marked-sent = Verschickt
 page-paid-back = Zurückgezahlt
 page-paid-back-why = { $seller } hat Ihre Zahlung am { $at } als zurückgezahlt vermerkt. Bis das Geld bei Ihnen ankommt, kann es ein paar Tage dauern.

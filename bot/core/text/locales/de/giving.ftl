@@ -1,10 +1,7 @@
 # What payers choose, give and get, on cards and pictures. HTML as in chat.ftl.
 
-card-price-from = Ab { $amount }
 card-suggested = Vorschläge: { $amounts }
 card-at-most = Höchstens { $amount }
-goal-raised = { $raised } von { $goal }
-goal-percent = { NUMBER($share, style: "percent") }
 card-each = Bis zu { $most } Stück pro Kauf
 card-gets-text = 🎁 Mit einer Nachricht nach der Zahlung
 card-gets-file = 🎁 Mit einer Datei zum Herunterladen

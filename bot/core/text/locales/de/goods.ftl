@@ -65,8 +65,6 @@ toast-elsewhere = Das gibt es bei dem Zahlungsdienst dieses Bots nicht.
 
 goods-brief-text = eine Nachricht
 goods-file = { $name }, { $size }
-goods-megabytes = { $size } MB
-goods-kilobytes = { $size } KB
 goods-codes =
     { $count ->
         [one] { $count } Code

@@ -1,9 +1,5 @@
 # Was Zahlende schreiben, und was an Zahlungen vermerkt wird. Wie in chat.ftl.
 
-## Eine Zahlung für mehrere Stück
-
-pieces-of = { $pieces } × { $name }
-
 ## Name und Nachricht zu einer Zahlung
 
 alert-from = 💰 <b>{ $amount }</b> von <b>{ $payer }</b> für <b>{ $name }</b>

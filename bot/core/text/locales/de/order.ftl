@@ -1,16 +1,12 @@
 # The pay page: what payers choose and add, and the goal.
 
-page-from = Ab { $amount }
 page-goal-label = Spendenziel
-page-goal = { $raised } von { $goal }
 page-goal-of = Spendenziel: { $goal }
 page-goal-reached = Spendenziel erreicht! Sie können weiterhin spenden.
-page-percent = { NUMBER($share, style: "percent") }
 
 page-amount = Wie viel möchten Sie zahlen?
 page-amount-other = Anderer Betrag
 page-amount-from = Ab { $minimum }
-page-amount-between = { $minimum } bis { $maximum }
 page-amount-empty = Bitte wählen Sie einen Betrag oder geben Sie einen ein.
 page-amount-unreadable = Das sieht nicht nach einem Betrag aus. Bitte geben Sie eine Zahl ein, zum Beispiel { $price }.
 page-amount-currency = Bitte geben Sie den Betrag in { $currency } ein.
@@ -56,5 +52,4 @@ page-exchanged-open = Bezahlt wird in { $currency } ({ $rate }; { $source }, { D
 page-pay-open = Bezahlen
 page-pay-open-test = Mit Testgeld bezahlen
 page-receipt-quantity = Anzahl
-page-pieces = { $quantity } × { $each }
 page-message-sent = An den Verkäufer geschickt

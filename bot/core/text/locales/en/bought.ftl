@@ -8,7 +8,6 @@ receipt-kept = 🧾 <b>{ $name }</b>
 receipt-kept-seller = from { $name }
 receipt-kept-units = Yours: { $numbers }
 receipt-kept-units-of = Yours: { $numbers } of { $total }
-receipt-kept-range = { NUMBER($first) } to { NUMBER($last) }
 receipt-kept-oversold = ⚠ Your payment arrived too late to count as a purchase. Ask the seller for a refund.
 receipt-kept-waits =
     { $there ->
@@ -24,8 +23,6 @@ receipt-kept-codes =
        *[other] 🔑 Your { $count } codes (tap to copy):
     }
 receipt-kept-file = 📎 { $name } · { $size }
-receipt-kept-megabytes = { NUMBER($size) } MB
-receipt-kept-kilobytes = { NUMBER($size) } KB
 receipt-kept-rest = … The rest doesn't fit here: it's on your receipt.
 receipt-kept-page = Your receipt: { $url }
 receipt-kept-gone = The receipt for <b>{ $name }</b> can't be opened any more. If you still need it, ask the seller.

@@ -3,8 +3,6 @@
 
 ## The amounts that payers choose from
 
-choice-from = From { $minimum }
-choice-between = { $minimum } to { $maximum }
 choice-suggested = { $bounds } · suggested { $amounts }
 button-choose = 💝 Payers choose
 button-choose-amounts = 💝 Payers choose: { $amounts }

@@ -8,7 +8,6 @@ page-codes =
        *[other] Your codes
     }
 page-units = Yours: { $units } of { NUMBER($total) }
-page-units-range = Yours: { NUMBER($first) } to { NUMBER($last) } of { NUMBER($total) }
 page-on-its-way =
     { $count ->
         [one] Yours is on its way
@@ -25,13 +24,6 @@ page-on-its-way-why =
        *[other] { $seller } still has to add your codes. They'll appear here, so bookmark this page.
     }
 page-download = Download
-page-size-bytes =
-    { $size ->
-        [one] 1 byte
-       *[other] { $size } bytes
-    }
-page-size-kilobytes = { $size } KB
-page-size-megabytes = { NUMBER($size) } MB
 page-marked-sent = Sent
 page-paid-back = Paid back
 page-paid-back-why = { $seller } marked your payment as paid back on { $at }. It may take a few days for the money to reach you.

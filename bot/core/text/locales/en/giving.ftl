@@ -1,10 +1,7 @@
 # What payers choose, give and get, on cards and pictures. HTML as in chat.ftl.
 
-card-price-from = From { $amount }
 card-suggested = Suggested: { $amounts }
 card-at-most = Up to { $amount }
-goal-raised = { $raised } of { $goal }
-goal-percent = { NUMBER($share, style: "percent") }
 card-each = Up to { $most } per purchase
 card-gets-text = 🎁 Comes with a message after you pay
 card-gets-file = 🎁 Comes with a file to download

@@ -66,8 +66,6 @@ toast-elsewhere = The payment service behind this bot doesn't offer that.
 
 goods-brief-text = a message
 goods-file = { $name }, { $size }
-goods-megabytes = { $size } MB
-goods-kilobytes = { $size } KB
 goods-codes =
     { $count ->
         [one] { $count } code

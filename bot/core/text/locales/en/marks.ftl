@@ -1,9 +1,5 @@
 # What payers tell their sellers, and what sellers mark on payments. As in chat.ftl.
 
-## A payment of several pieces
-
-pieces-of = { $pieces } × { $name }
-
 ## A payer's name and message
 
 alert-from = 💰 <b>{ $amount }</b> from <b>{ $payer }</b> for <b>{ $name }</b>

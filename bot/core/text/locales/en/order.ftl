@@ -1,16 +1,12 @@
 # The pay page: what payers choose and add, and the goal.
 
-page-from = From { $amount }
 page-goal-label = Goal
-page-goal = { $raised } of { $goal }
 page-goal-of = Goal: { $goal }
 page-goal-reached = Goal reached! You can still add to it.
-page-percent = { NUMBER($share, style: "percent") }
 
 page-amount = How much would you like to pay?
 page-amount-other = Other amount
 page-amount-from = { $minimum } or more
-page-amount-between = { $minimum } to { $maximum }
 page-amount-empty = Choose or enter an amount.
 page-amount-unreadable = That doesn't look like an amount. Enter a number, such as { $price }.
 page-amount-currency = Enter the amount in { $currency }.
@@ -56,5 +52,4 @@ page-exchanged-open = You'll pay in { $currency } ({ $rate }; { $source }, { DAT
 page-pay-open = Pay
 page-pay-open-test = Pay in test money
 page-receipt-quantity = Quantity
-page-pieces = { $quantity } × { $each }
 page-message-sent = Sent to the seller
