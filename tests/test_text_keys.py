@@ -10,7 +10,9 @@ from typing import get_args
 
 import pytest
 
-from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
+from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES, seller_card
+from bot.chat.cards.menus import more_menu
+from bot.chat.cards.request_card import Card
 from bot.chat.conversation.actions import COMMANDS
 from bot.chat.conversation.sharing import FILES
 from bot.chat.forms.request_fields import EDITS, FIELDS, MENU, STEPS
@@ -31,6 +33,7 @@ from bot.service.pages.site_routes import PRIVACY_PARTS
 from bot.service.rails.rail import SandboxScenario
 from bot.service.requests.request import PAUSED, RESERVED, UNPRICED, WAY_CLOSED
 from tests.support.locale_sources import messages
+from tests.support.telegram_limits import actions
 
 BOT = Path(__file__).parents[1] / "bot"
 CODE = [path for path in sorted(BOT.rglob("*.py")) if "sandbox" not in path.parts]
@@ -63,10 +66,20 @@ TYPED = (
     *("payout", "paidback", "sent", "thanks"),
 )
 
-MANAGED = (
-    *("more", "refresh", "stop", "resume", "duplicate", "delete", "edit"),
-    *("alerts", "poster", "payments"),
-)
+
+def shown_on_cards() -> set[str]:
+    """Return the first words of the buttons of a card and of its menu "More"."""
+    words = set()
+    for status in ("active", "stopped"):
+        card = Card(
+            "abcde12345", "drop", "Tea", None, 500, "USD", 9, 9, 0, status, "https://x.test"
+        )
+        replies = (seller_card(card, DEFAULT), more_menu(card, DEFAULT))
+        words |= {action[0] for reply in replies for action in actions(reply.rows)}
+    return words
+
+
+MANAGED = tuple(word for word in sorted(shown_on_cards()) if f"button-{word}" in TEXTS)
 """What a card's buttons do with its request."""
 
 STANDINGS = (
@@ -161,7 +174,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
 }
 """What the code composes keys of, by the shape of the key."""
 
-SEND_TEXT = "self._outcomes.send_text"
+SEND_TEXT = "context.send_text"
 """The call that gives every text the request's name."""
 
 CALLS = {
@@ -170,6 +183,7 @@ CALLS = {
     "_t": 0,
     "reader.t": 0,
     "who.t": 0,
+    "context.text": 0,
     "replies.Problem": 0,
     "Problem": 0,
     SEND_TEXT: 2,

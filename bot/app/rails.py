@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
 
 from bot import config
 from bot.core.database import database
@@ -14,67 +13,43 @@ from bot.interface import vocabulary
 from bot.service.payouts import payout_account
 from bot.service.rails import exchange_rates, host_calls, rail, rates_job, sandbox
 
-if TYPE_CHECKING:
-    Builder: TypeAlias = Callable[
-        [config.Settings, Callable[[], int], host_calls.HostCalls | None], rail.Rail
-    ]
-
-
-def _bank(
-    _settings: config.Settings, _now: Callable[[], int], _calls: host_calls.HostCalls | None
-) -> rail.Rail:
-    from bot.service.rails import bank  # noqa: PLC0415 - see BUILDERS
-
-    return bank.BankRail()
-
-
-def _lightning(
-    settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None
-) -> rail.Rail:
-    from bot.service.rails import lightning  # noqa: PLC0415 - as above
-
-    return lightning.LightningAddressRail(_allow(settings), now, calls)
-
-
-def _lnbits(
-    settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None
-) -> rail.Rail:
-    from bot.service.rails import lnbits  # noqa: PLC0415 - as above
-
-    return lnbits.LNbitsRail(_allow(settings), now, calls)
-
-
-def _nwc(
-    settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None
-) -> rail.Rail:
-    from bot.service.rails import nwc  # noqa: PLC0415 - as above
-
-    return nwc.NwcRail(_allow(settings), now, calls)
-
-
-BUILDERS: Mapping[str, Builder] = {
-    payout_account.SANDBOX: lambda _settings, _now, _calls: sandbox.SandboxRail(),
-    vocabulary.BANK: _bank,
-    vocabulary.LIGHTNING: _lightning,
-    vocabulary.LNBITS: _lnbits,
-    vocabulary.NWC: _nwc,
-}
-"""The builder of each kind of rail; takes the settings, the clock (epoch ms) and the hosts'
-budgets.
-
-Only kinds that RAILS names are imported: the others would take memory and time at each start.
-"""
-
 
 def build_rails(
     settings: config.Settings, now: Callable[[], int], calls: host_calls.HostCalls | None = None
 ) -> rail.Rails:
     """Build the rails of all kinds that the settings name; without `calls`, for reading only."""
-    return rail.Rails(*(BUILDERS[kind](settings, now, calls) for kind in settings.rails))
+    return rail.Rails(*(_build(kind, settings, now, calls) for kind in settings.rails))
 
 
-def _allow(settings: config.Settings) -> webhook_addresses.AllowList:
-    return webhook_addresses.AllowList.parse(settings.rail_allow)
+def _build(
+    kind: str,
+    settings: config.Settings,
+    now: Callable[[], int],
+    calls: host_calls.HostCalls | None,
+) -> rail.Rail:
+    """Import and build a rail; a rail that isn't used would take memory and time at each start."""
+    # ruff: noqa: PLC0415
+    allow = webhook_addresses.AllowList.parse(settings.rail_allow)
+    match kind:
+        case payout_account.SANDBOX:
+            return sandbox.SandboxRail()
+        case vocabulary.BANK:
+            from bot.service.rails import bank
+
+            return bank.BankRail()
+        case vocabulary.LIGHTNING:
+            from bot.service.rails import lightning
+
+            return lightning.LightningAddressRail(allow, now, calls)
+        case vocabulary.LNBITS:
+            from bot.service.rails import lnbits
+
+            return lnbits.LNbitsRail(allow, now, calls)
+        case vocabulary.NWC:
+            from bot.service.rails import nwc
+
+            return nwc.NwcRail(allow, now, calls)
+    raise KeyError(kind)
 
 
 class ExchangeSide:

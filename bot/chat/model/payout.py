@@ -11,7 +11,8 @@ from bot.chat.model import lenient
 from bot.core import errors
 from bot.interface import answers, vocabulary
 
-BANK, LIGHTNING, LNBITS, NWC = vocabulary.PAYOUT_KINDS
+BANK, LIGHTNING = vocabulary.BANK, vocabulary.LIGHTNING
+LNBITS, NWC = vocabulary.LNBITS, vocabulary.NWC
 SCHEMES = ("sepa", "pix", "upi", "swiss")
 """The bank code formats, in the order in which they are offered."""
 

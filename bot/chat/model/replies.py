@@ -256,7 +256,6 @@ _GRAMMAR = re.compile(
             rf"(?:payment|paid-back|paid-back-undo|sent-undo|hide-undo):{_PAYMENT}",
             rf"sent:{_PAYMENT}(?::a)?",
             rf"hide:{_PAYMENT}(?::[vdr]|:[ip][0-9]{{1,6}}|:[be][0-9]{{1,4}})?",
-            r"codes:[a-z0-9]{10}",
             rf"getpaid(?::bank|:{_WAY})?",
             rf"account:{_WAY}(?::remove(?::[0-9a-f]{{8}})?)?",
         )

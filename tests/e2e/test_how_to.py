@@ -1,0 +1,127 @@
+"""The pages of docs/how-to.md, followed word by word in a copy of the project."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from bot.core import clock
+from bot.sandbox.world.world import World
+from tests.support import how_to
+from tests.support.lightning_wallet import WalletStandIn, serve_wallet
+from tests.support.product_process import Process, ProductSetup, running_product
+from tests.support.rail_shop import open_rail_shop
+from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CHECKS = (
+    *("tests/test_text_keys.py", "tests/core/text/test_translations.py"),
+    *("tests/core/text/test_wording.py", "tests/chat/conversation/test_old_buttons.py"),
+    *("tests/app/test_rails.py", "tests/app/maintenance/test_personal_columns.py"),
+    "tests/service/api/test_openapi_document.py",
+)
+"""The tests that fail while a change is incomplete."""
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the project, and follow all pages in the copy."""
+    root = tmp_path_factory.mktemp("followed")
+    how_to.copy_project(root)
+    how_to.follow(how_to.read_pages(), root)
+    return root
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def running(
+    followed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[tuple[ProductSetup, Process]]:
+    """Start the changed product."""
+    folder = tmp_path_factory.mktemp("running")
+    async with running_product(folder, PYTHONPATH=str(followed)) as both:
+        yield both
+
+
+async def test_what_the_pages_add_is_complete(followed: Path) -> None:
+    """Lint and the tests that compare tables, texts and documents pass in the copy."""
+    for command in (
+        ("ruff", "check", "bot"),
+        ("ruff", "format", "--check", "bot"),
+        ("pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not process", *CHECKS),
+    ):
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", *command),
+            cwd=followed, env={**os.environ, "PYTHONPATH": str(followed)},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        output, _ = await child.communicate()
+        assert child.returncode == 0, output.decode()
+
+
+async def test_a_new_command_answers(world: World) -> None:
+    sam = await seller_with_destination(world)
+    await sam.say("/id", f"Your Telegram ID is {sam.person.id}.")
+
+
+async def test_a_new_button_answers(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Tea", "Tea")
+    await sam.alert(pay(link_of(card)))
+    await sam.reach(card, "How often paid")
+    assert await sam.toast(card, "How often paid") == "Paid once."
+
+
+async def test_a_new_job_asks_the_service(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Juice", "Juice")
+    await sam.press(card, "Ask the service", "counts 0 payments for Juice")
+
+
+class TallyWallet(WalletStandIn):
+    """The wallet of the page "Add a rail"; a paid invoice shows its preimage."""
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/wallet", self._wallet),
+            Route("/invoices", self._make, methods=["POST"]),
+            Route("/invoices/{payment_hash}", self._read),
+        ]
+
+    async def _wallet(self, _: Request) -> Response:
+        return JSONResponse({})
+
+    async def _make(self, request: Request) -> Response:
+        asked = await request.json()
+        text, _ = self._issue(asked["sat"] * 1000, asked["seconds"])
+        return JSONResponse({"invoice": text})
+
+    async def _read(self, request: Request) -> Response:
+        payment_hash = request.path_params["payment_hash"]
+        preimage = self.preimages[payment_hash] if payment_hash in self.paid else None
+        return JSONResponse({"preimage": preimage})
+
+
+async def test_a_new_rail_is_paid_by(followed: Path, tmp_path: Path) -> None:
+    wallet = TallyWallet(clock.now)
+    settings = {"RAILS": "tally", "PYTHONPATH": str(followed)}
+    async with serve_wallet(wallet), open_rail_shop(tmp_path, **settings) as shop:
+        refused = await shop.connect("tally", url="http://127.0.0.1:1")
+        assert refused.json()["info"][0]["field"] == "details.url"
+        assert (await shop.connect("tally", url=wallet.url)).status_code == 200
+        path, page, _ = await shop.check_out()
+        assert await shop.payments(path) == []
+        wallet.paid.add(wallet.last)
+        await shop.watch(page)
+        (payment,) = await shop.payments(path)
+        assert payment["amount"] == 21
