@@ -21,6 +21,7 @@ from bot.core.ops.readiness import Ops
 from bot.sandbox.web.server import routes as sandbox_routes
 from bot.sandbox.world.world import World
 from bot.service.app import create_app
+from tests.support import how_to
 from tests.support.service_harness import make_service
 
 ROOT = Path(__file__).parents[1]
@@ -227,6 +228,16 @@ def test_the_index_names_every_decision_with_its_title() -> None:
     index = (DOCS / "decisions" / "README.md").read_text("utf-8")
     listed = re.findall(r"^- \[(\d{4})\]\((.+?)\) ", index, re.MULTILINE)
     assert sorted(listed) == [(page.name[:4], page.name) for page in DECISIONS]
+
+
+def test_a_page_that_is_followed_counts_the_files_and_lines_that_it_touches() -> None:
+    """tests/e2e/test_how_to.py follows them."""
+    pages = how_to.read_pages()
+    assert {page.title: page.counted for page in pages} == {
+        page.title: (page.files, page.lines) for page in pages
+    }
+    subjects = {page.title.rpartition(" ")[2] for page in pages}
+    assert {"command", "button", "job", "rail", "queue"} <= subjects
 
 
 def test_the_glossary_has_each_term_once_in_order() -> None:

@@ -110,6 +110,10 @@ class ServiceSide:
             polling.PaymentPoller(db, context, now, budget).queue_handler,
             *self._mail(settings, payer_key.encode()),
         ]
+        # Email may have been configured before, so its queues are swept without it too.
+        mailed = (*notification_queues.QUEUES, payer_letters.SERVED)
+        handled = [handler.queue for handler in self.queue_handlers]
+        self._swept = [*handled, *(one for one in mailed if one not in handled), groups.HOSTS]
         self.app: FastAPI = app.create_app(service)
 
     async def sweep(self, moment: int) -> None:
@@ -143,14 +147,8 @@ class ServiceSide:
         await self._db.transaction(partial(app_rows.forget_former, now=moment))
         await self._db.bulk(partial(recipients.sweep_limits, now=moment))
         await self._db.bulk(partial(payer_letters.end_late, now=moment))
-        for queue in (
-            *notification_queues.QUEUES,
-            payer_letters.SERVED,
-            opening.OPENINGS,
-            polling.POLLS,
-            groups.HOSTS,
-        ):
-            await worker.sweep_lanes(self._db, queue, moment)
+        for queue in self._swept:
+            await worker.sweep(self._db, queue, moment)
         for each in await self._db.read(app_rows.list_all):
             await request_rows.refresh_status(self._db, each.id, self._now)
 

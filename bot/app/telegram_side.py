@@ -23,7 +23,6 @@ from bot.chat.jobs.client import Client
 from bot.chat.model import drafts, zones
 from bot.chat.model.queues import (
     CLAIMED_AHEAD,
-    FAILED_FOR,
     FILES_AT_ONCE,
     JOBS_AT_ONCE,
     SEEN_FOR,
@@ -345,14 +344,8 @@ class TelegramLead:
 
     async def sweep(self, moment: int) -> None:
         """Delete expired messages, lanes, pictures and texts at `moment`."""
-        queues = self._parts.queues
-        for queue in (
-            queues.updates, queues.jobs, queues.messages, queues.answers, queues.photos,
-            queues.files,
-        ):  # fmt: skip
-            kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
-            await worker.sweep_settled(self._db, queue, moment - kept)
-            await worker.sweep_lanes(self._db, queue, moment)
+        for queue in self._parts.queues:
+            await worker.sweep(self._db, queue, moment)
         await self._db.bulk(
             partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)
         )

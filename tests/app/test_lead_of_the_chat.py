@@ -116,3 +116,37 @@ async def test_an_error_in_a_part_of_the_lead_hands_it_over_and_ends_the_process
         with pytest.raises(BotError, match="a part of the application failed"):
             await task
     assert product.election.hand_overs == 1
+
+
+OLD = (
+    "INSERT INTO outbox (id, queue, lane, priority, body, state, due_at, created_at, settled_at)"
+    " VALUES (:queue, :queue, 'a', 0, '{}', 'dead', 1, 1, 1)"
+)
+OF_EMAIL = ("mails", "receipts", "served")
+
+
+async def test_the_lead_deletes_old_dead_letters_of_every_queue(product: Product) -> None:
+    """A queue is swept because it has a worker; those of email also while email is not set up."""
+    application = product.application
+    async with running(product):
+        await product.election.win()
+        await until(lambda: working(application, "messages"))
+        parts = application._leadership.parts
+        assert parts is not None
+        queues = {*parts.working, *application._parts.working, *OF_EMAIL}
+        await product.election.lose()
+        await product.election.is_candidate.wait()
+        await application._db.transaction(
+            lambda tx: [tx.execute(OLD, queue=queue) for queue in sorted(queues)]
+        )
+        await product.election.win()
+        await until(lambda: is_swept(application))
+
+
+async def working(application: Application, queue: str) -> bool:
+    parts = application._leadership.parts
+    return parts is not None and queue in parts.working
+
+
+async def is_swept(application: Application) -> bool:
+    return not await application._db.query("SELECT id FROM outbox WHERE state = 'dead'")

@@ -26,7 +26,8 @@ first: a person who floods the bot waits, other people don't.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 
 from bot.chat.model import jobs, payloads
 from bot.core.net import rates
@@ -64,9 +65,6 @@ by pressing buttons quickly."""
 
 SEEN_FOR = 48 * 3600 * 1000
 """Milliseconds that handled updates are kept; Telegram resends updates for up to a day."""
-
-FAILED_FOR = 30 * 24 * 3600 * 1000
-"""Milliseconds that dead letters are kept."""
 
 UPDATE_FAILURES = queue_policy.RetryTable((5_000, 10_000))
 """An update whose handler raises is tried three times; then the person is asked to try again."""
@@ -110,6 +108,9 @@ class Queues:
     photos: queue_policy.Queue
     files: queue_policy.Queue
 
+    def __iter__(self) -> Iterator[queue_policy.Queue]:
+        return (getattr(self, field.name) for field in fields(self))
+
 
 def make_queues(
     total: rates.Rate | None,
@@ -146,6 +147,7 @@ def make_queues(
             "updates",
             lease=60_000,
             keep=True,
+            kept_for=SEEN_FOR,
             failures=UPDATE_FAILURES,
             pace=_pace(total, total.count) if total else None,
             account_pace=PERSON if total or chat else None,

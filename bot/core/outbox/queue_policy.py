@@ -119,7 +119,10 @@ class Queue:
     batches."""
 
     keep: bool = False
-    """True if settled messages are kept until a sweep."""
+    """True if every settled message is kept until a sweep, not only dead letters."""
+
+    kept_for: int = 30 * 24 * 3600 * SECOND
+    """The age of a settled message at which a sweep deletes it."""
 
     pace: Pace | None = None
     lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)

@@ -343,20 +343,13 @@ class Worker:
             return
 
 
-# The hourly sweeps of a queue, in short transactions so that others need not wait long.
+async def sweep(db: database.Database, queue: queue_policy.Queue, now: int) -> None:
+    """Delete the expired messages and unused lanes of a queue, hourly.
 
-
-async def sweep_settled(db: database.Database, queue: queue_policy.Queue, before: int) -> None:
-    """Delete the messages of a queue that were settled before a time (epoch ms)."""
-    while await db.bulk(partial(outbox.sweep, queue=queue, before=before)):
-        pass
-
-
-async def sweep_lanes(db: database.Database, queue: queue_policy.Queue, now: int) -> None:
-    """Delete the rows of a queue's unused lanes.
-
-    Lanes constantly fall out of use, so the sweep ends with the first transaction that deletes
-    fewer than SWEPT rows.
+    Transactions are short so that others need not wait long. Lanes constantly fall out of use, so
+    the sweep ends with the first transaction that deletes fewer than SWEPT rows.
     """
+    while await db.bulk(partial(outbox.sweep, queue=queue, before=now - queue.kept_for)):
+        pass
     while await db.bulk(partial(lanes.sweep, queue=queue, now=now)) == lanes.SWEPT:
         pass

@@ -29,7 +29,7 @@ async def test_lanes_are_swept_in_parts(db: Database) -> None:
 
     await db.bulk(fill)
     assert await db.bulk(partial(lanes.sweep, queue=MESSAGES, now=NOON)) == lanes.SWEPT
-    await worker.sweep_lanes(db, MESSAGES, NOON)
+    await worker.sweep(db, MESSAGES, NOON)
     assert [row["lane"] for row in await db.query("SELECT lane FROM lanes")] == [KEPT]
 
 
@@ -44,5 +44,5 @@ async def test_settled_messages_are_swept_in_parts(db: Database) -> None:
     await db.bulk(fill)
     swept = await db.bulk(partial(outbox.sweep, queue=MESSAGES, before=NOON + 1))
     assert len(swept) == lanes.SWEPT
-    await worker.sweep_settled(db, MESSAGES, NOON + 1)
+    await worker.sweep(db, MESSAGES, NOON + MESSAGES.kept_for + 1)
     assert [row["id"] for row in await db.query("SELECT id FROM outbox")] == [KEPT]
