@@ -1,6 +1,6 @@
-"""The examination, which runs all checks of an operator's possible mistakes.
+"""The examination: all parts of an installation, with the checks of settings and machine.
 
-This module has the checks of unknown names, of the machine and of the contact.
+It creates nothing. A check's fix is in its text.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ import asyncio
 import resource
 import shlex
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from bot import config
 from bot.app import resources
-from bot.app.doctor import database_checks, finding, money_checks, outside_checks
+from bot.app.doctor import database_checks, findings, money_checks, outside_checks
 from bot.core import clock
 from bot.core.database import private_files, urls
 from bot.core.text import sanitize
-
-LONGEST = 30.0
-"""Seconds that one group of checks may take; each check has its own, shorter limit."""
 
 MEGABYTE = 1_000_000
 LEAST_FREE = 100
@@ -32,94 +30,78 @@ LEAST_FILES = 1024
 
 async def examine(
     settings: config.Settings, now: Callable[[], int] = clock.now, *, chat: bool = True
-) -> list[finding.Finding]:
-    """Run every check once, and create nothing; `now` returns epoch ms.
+) -> list[findings.Finding]:
+    """Run every check once; `now` returns epoch ms.
 
     Without `chat`, Telegram is left out, because the service runs alone.
     """
-    report = await asyncio.to_thread(database_checks.check, settings, now)
-    telegram = []
-    if chat:
-        checks = outside_checks.check_telegram(settings, now, report.inline_feedback)
-        telegram = [_limited("BOT_TOKEN", checks)]
-    groups = await asyncio.gather(
-        *telegram,
-        _limited("PUBLIC_URL", outside_checks.check_public_address(settings, report.deployment)),
-        _limited("PAYMENTS_URL", outside_checks.check_payments(settings)),
-        _limited("RATES_URLS", money_checks.check(settings, now, report.money)),
-        _limited("SMTP_URL", outside_checks.check_mail(settings, report.unsent_mails)),
-    )
-    others = [finding for group in groups for finding in group]
-    machine = [*_check_disk(settings), *_check_key(settings), *_check_file_limit()]
-    named = [*_check_names(), *_check_file(settings)]
-    return [*named, *report.findings, *machine, *others, *_check_contact(settings)]
+    blank = findings.Installation(settings, now, has_chat=chat)
+    installation = await asyncio.to_thread(database_checks.read, blank)
+    found = [check.findings(installation) for check in CHECKS]
+    found += await asyncio.gather(*(part.findings(installation) for part in PARTS))
+    return [finding for group in [*found, CONTACT.findings(installation)] for finding in group]
 
 
-async def _limited(name: str, checks: Awaitable[list[finding.Finding]]) -> list[finding.Finding]:
+def _names(_: findings.Installation) -> Iterator[findings.Finding]:
+    """Report names that look like misspelt settings; only list other programs' names."""
+    for one in config.find_unknown():
+        yield findings.Finding(sanitize.line(one.name), ok=not one.is_mistake, text=one.advice)
+
+
+def _environment_file(it: findings.Installation) -> Iterator[str]:
+    if exposed := config.find_exposed_file(it.settings):
+        command = f"chmod 600 {shlex.quote(str(exposed))}"
+        yield f"other users of this machine can read the secrets in it: {command}"
+
+
+def _disk(it: findings.Installation) -> Iterator[str]:
+    if urls.is_postgres(it.settings.database_url):
+        return
+    folder = Path(urls.sqlite_path(it.settings.database_url)).parent
     try:
-        async with asyncio.timeout(LONGEST):
-            return await checks
-    except TimeoutError:
-        return [finding.fix(name, f"no answer within {LONGEST:.0f} seconds: try again later")]
-
-
-def _check_names() -> list[finding.Finding]:
-    """Check that names which look like settings are settings; only list other programs' names."""
-    return [
-        (finding.fix if one.is_mistake else finding.ok)(sanitize.line(one.name), one.advice)
-        for one in config.find_unknown()
-    ]
-
-
-def _check_file(settings: config.Settings) -> list[finding.Finding]:
-    """Check that `.env` keeps its secrets from other users."""
-    exposed = config.find_exposed_file(settings)
-    if exposed is None:
-        return []
-    command = f"chmod 600 {shlex.quote(str(exposed))}"
-    text = f"other users of this machine can read the secrets in it: {command}"
-    return [finding.fix(config.ENV_FILE, text)]
-
-
-def _check_disk(settings: config.Settings) -> list[finding.Finding]:
-    if urls.is_postgres(settings.database_url):
-        return []
-    try:
-        folder = Path(urls.sqlite_path(settings.database_url)).parent
         free = shutil.disk_usage(folder).free // MEGABYTE
     except OSError:
-        return []  # the database has a finding of its own
-    if free >= LEAST_FREE:
-        return []
-    return [finding.fix("disk", f"only {free} MB are free for {folder}: free up space")]
+        return  # the database has a finding of its own
+    if free < LEAST_FREE:
+        yield f"only {free} MB are free for {folder}: free up space"
 
 
-def _check_key(settings: config.Settings) -> list[finding.Finding]:
-    """Check the key file, which decrypts all secrets if there is no SECRET_KEY."""
-    if settings.secret_key is not None:
-        return []
-    path = resources.key_path(settings)
-    if not private_files.find_exposed([path]):
-        return []
-    text = f"other users of this machine can read or change {path}: chmod 600 {path}"
-    return [finding.fix("SECRET_KEY", text)]
+def _key_file(it: findings.Installation) -> Iterator[str]:
+    """Check the file with the key that decrypts all secrets if there is no SECRET_KEY."""
+    path = None if it.settings.secret_key else resources.key_path(it.settings)
+    if path and private_files.find_exposed([path]):
+        yield f"other users of this machine can read or change {path}: chmod 600 {path}"
 
 
-def _check_file_limit() -> list[finding.Finding]:
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most == resource.RLIM_INFINITY or most >= LEAST_FILES:
-        return []
-    text = f"a process may open only {most} files: raise it (ulimit -Hn, LimitNOFILE=) to 65536"
-    return [finding.fix("files", text)]
+def _file_handles(_: findings.Installation) -> Iterator[str]:
+    _soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < LEAST_FILES:
+        yield f"a process may open only {most} files: raise it (ulimit -Hn, LimitNOFILE=) to 65536"
 
 
-def _check_contact(settings: config.Settings) -> list[finding.Finding]:
+def _contact(it: findings.Installation) -> Iterator[str]:
     """Check that people on the real Telegram can contact somebody."""
-    if settings.operator_contact is not None:
-        return [finding.ok("OPERATOR_CONTACT", settings.operator_contact)]
-    if settings.bot_token is None or settings.telegram_api_url != config.TELEGRAM:
-        return []
-    text = (
-        "not set, so people can't ask for help or report a link: set an address, link or @username"
-    )
-    return [finding.fix("OPERATOR_CONTACT", text)]
+    is_real = it.settings.bot_token and it.settings.telegram_api_url == config.TELEGRAM
+    if is_real and it.settings.operator_contact is None:
+        yield (
+            "not set, so people can't ask for help or report a link: set an address, link or"
+            " @username"
+        )
+
+
+CHECKS: tuple[findings.Check[findings.Installation], ...] = (
+    findings.Check("settings", _names),
+    findings.Check(config.ENV_FILE, _environment_file),
+    findings.Check("database", lambda it: it.database),
+    findings.Check("disk", _disk),
+    findings.Check("SECRET_KEY", _key_file),
+    findings.Check("files", _file_handles),
+)
+PARTS: tuple[findings.Part[Any], ...] = (
+    outside_checks.TELEGRAM,
+    outside_checks.PUBLIC_ADDRESS,
+    outside_checks.PAYMENTS,
+    money_checks.MONEY,
+    outside_checks.MAIL,
+)
+CONTACT = findings.Check("OPERATOR_CONTACT", _contact, lambda it: it.settings.operator_contact)

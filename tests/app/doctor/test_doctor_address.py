@@ -13,7 +13,7 @@ import pytest_asyncio
 from bot import config
 from bot.app.doctor import outside_checks
 from bot.app.doctor.examination import examine
-from bot.app.doctor.finding import Finding
+from bot.app.doctor.findings import Finding
 from tests.support.certificates import make_certificate
 from tests.support.command_line import start_once
 from tests.support.free_ports import free_port

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from typing import Any, cast
@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from bot import config
-from bot.app.doctor import cluster_checks, database_checks
-from bot.app.doctor.cluster_checks import CONNECTIONS
+from bot.app.doctor import database_checks
+from bot.app.doctor.database_checks import CONNECTIONS
 from bot.app.doctor.examination import examine
-from bot.app.doctor.finding import Finding
+from bot.app.doctor.findings import Finding, Installation
 from bot.app.resources import digest_settings, open_vault
 from bot.config import Settings
 from bot.core import clock
@@ -47,7 +47,7 @@ def server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_checks, "LISTEN_SECONDS", 0.5)
+    monkeypatch.setattr(database_checks, "LISTEN_SECONDS", 0.5)
     monkeypatch.setattr(engine, "OWN_SECONDS", 0.5)
 
 
@@ -79,9 +79,13 @@ async def replica(url: str, role: str = "all", **given: Any) -> AsyncIterator[Be
         database.close()
 
 
+async def examined_database(url: str, now: Callable[[], int] = clock.now) -> Sequence[Finding]:
+    return (await asyncio.to_thread(database_checks.read, Installation(loaded(url), now))).database
+
+
 async def examined(url: str, now: Callable[[], int] = clock.now) -> dict[str, Finding]:
     """Return the findings about the database and its replicas, of which each name has one."""
-    found = (await asyncio.to_thread(database_checks.check, loaded(url), now)).findings
+    found = await examined_database(url, now)
     assert len({one.name for one in found}) == len(found), found
     assert PASSWORD not in repr(found)
     return {one.name: one for one in found}
@@ -215,7 +219,7 @@ async def test_an_empty_database_is_reported_and_stays_empty(server: PostgresSer
 
 async def test_a_wrong_password_is_reported_without_it(url: str) -> None:
     wrong = url.replace(PASSWORD, "battery-staple")
-    (found,) = (await asyncio.to_thread(database_checks.check, loaded(wrong))).findings
+    (found,) = await examined_database(wrong)
     assert found.text.endswith("it refuses the user or the password: check both")
     assert "battery" not in found.text
 

@@ -14,7 +14,7 @@ import pytest
 from bot import config
 from bot.app.doctor import money_checks
 from bot.app.doctor.examination import examine
-from bot.app.doctor.money_checks import MoneyFacts
+from bot.app.doctor.findings import Installation
 from bot.core.database.opening import open_database
 from bot.core.errors import ConfigError
 from bot.service.rails import exchange_rates
@@ -30,8 +30,10 @@ AGREED = (coinbase(USD="80000"), kraken(USD="80400"), yadio(USD="80200"))
 async def checked(
     accounts: dict[str, int] | None = None, rated_at: int | None = None, **given: Any
 ) -> list[tuple[str, bool, str]]:
-    facts = MoneyFacts(accounts or {}, rated_at)
-    found = await money_checks.check(config.load(**given), lambda: NOW, facts)
+    shop = Installation(
+        config.load(**given), lambda: NOW, accounts=accounts or {}, rated_at=rated_at
+    )
+    found = await money_checks.MONEY.findings(shop)
     return [(finding.name, finding.ok, finding.text) for finding in found]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from bot import config
 from bot.app.doctor.examination import examine
-from bot.app.doctor.finding import Finding
+from bot.app.doctor.findings import Finding
 from bot.app.doctor.outside_checks import FEEDBACK_UNKNOWN, LATELY, MOST_OFF, MOST_WAITING
 from bot.chat.model.queues import make_queues
 from bot.chat.telegram.intake import WEBHOOK_PATH

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bot.app.doctor.replica_findings import ReplicaSurvey, check_replicas, survey_replicas
+from bot.app.doctor.database_checks import REPLICAS, Replicas, survey_replicas
 from bot.app.resources import digest_settings
 from bot.config import Settings
 from bot.core.database.database import Database, Transaction, WriteLease
@@ -29,14 +30,9 @@ def found(
     *replicas: ReplicaRow, quiet: tuple[ReplicaRow, ...] = (), lead: WriteLease | None = None
 ) -> list[tuple[str, bool, str]]:
     """Return the findings where these replicas have beaten between two looks, and those not."""
-    before = ReplicaSurvey([*replicas, *quiet], lead)
-    later = [ReplicaRow(**{**fields(one), "beat": one.beat + 2}) for one in replicas]
-    findings = check_replicas(before, ReplicaSurvey([*later, *quiet], lead), digests(), 5.0)
-    return [(one.name, one.ok, one.text) for one in findings]
-
-
-def fields(one: ReplicaRow) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in ReplicaRow.__dataclass_fields__}
+    later = [replace(one, beat=one.beat + 2) for one in replicas]
+    surveys = Replicas([*replicas, *quiet], [*later, *quiet], lead, 5.0, digests())
+    return [(one.name, one.ok, one.text) for one in REPLICAS.findings(surveys)]
 
 
 def test_sound_replicas_are_listed_with_the_lead() -> None:
@@ -55,10 +51,8 @@ def test_no_replica_is_no_fault() -> None:
 
 
 def test_one_that_has_just_started_lives() -> None:
-    findings = check_replicas(
-        ReplicaSurvey([], None), ReplicaSurvey([beating("a")], WriteLease("a", 1)), digests(), 5.0
-    )
-    assert [one.ok for one in findings] == [True]
+    surveys = Replicas([], [beating("a")], WriteLease("a", 1), 5.0, digests())
+    assert [one.ok for one in REPLICAS.findings(surveys)] == [True]
 
 
 def test_a_replica_that_does_not_beat_is_named() -> None:
@@ -123,5 +117,5 @@ def test_a_service_without_a_chat_has_a_lead_of_its_own(
             tx.execute("INSERT INTO leads VALUES (:role, :owner, 3)", role=role, owner=owner)
 
     db.run(write)
-    found = db.run(survey_replicas).lead
-    assert (found and found.owner) == expected
+    _, lead = db.run(survey_replicas)
+    assert (lead and lead.owner) == expected

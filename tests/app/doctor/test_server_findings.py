@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from bot.app.doctor.cluster_checks import (
+from bot.app.doctor.database_checks import (
     CONNECTIONS,
     LARGEST_SKEW,
     NEEDED_LIMITS,
-    check_server,
-    describe,
+    SERVER,
+    Server,
 )
 from bot.core.database.postgres.checks import ServerFacts
 
@@ -30,32 +30,23 @@ SOUND = ServerFacts(
     is_pooled=False,
 )
 LIMITS = dict.fromkeys(NEEDED_LIMITS, 5000)
+URL = "postgresql://bot@db.example.org/bot"
 
 
 def found(
-    *, limits: dict[str, int] | None = None, replicas: int = 2, pooler: bool = False, **facts: Any
-) -> list[tuple[str, str]]:
-    """Return name and text of each finding about a server with these facts."""
-    of = replace(SOUND, **facts)
-    findings = check_server(
-        of, LIMITS if limits is None else limits, replicas=replicas, pooler=pooler
-    )
-    assert not any(one.ok for one in findings)
-    return [(one.name, one.text) for one in findings]
+    *, limits: dict[str, int] = LIMITS, pooler: bool = False, **facts: Any
+) -> list[tuple[str, bool, str]]:
+    """Return the findings about the server of two replicas with these facts."""
+    url = f"{URL}?pooler=transaction" if pooler else URL
+    server = Server(url, 1, replace(SOUND, **facts), limits, replicas=2)
+    return [(one.name, one.ok, one.text) for one in SERVER.findings(server)]
 
 
 def test_a_sound_server_is_described_in_one_line() -> None:
-    assert found() == []
-    finding = describe("postgresql://bot@db.example.org/bot", SOUND)
-    assert finding.ok
-    assert finding.text == (
-        "postgresql://bot@db.example.org/bot: PostgreSQL 18.4, timeline 3,"
-        " 12 of 97 connections in use"
-    )
-    silent = describe("postgresql://db/bot", replace(SOUND, timeline=None, is_pooled=True))
-    assert silent.text == (
-        "postgresql://db/bot: PostgreSQL 18.4, behind a pooler, 12 of 97 connections in use"
-    )
+    text = f"{URL}: PostgreSQL 18.4, timeline 3, 12 of 97 connections in use"
+    assert found() == [("database", True, text)]
+    text = f"{URL}: PostgreSQL 18.4, behind a pooler, 12 of 97 connections in use"
+    assert found(timeline=None, is_pooled=True, pooler=True) == [("database", True, text)]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +67,8 @@ def test_a_sound_server_is_described_in_one_line() -> None:
     ],
 )
 def test_each_fault_is_named_with_its_fix(facts: dict[str, Any], name: str, told: str) -> None:
-    ((about, text),) = found(**facts)
-    assert about == name
+    ((about, is_ok, text),) = found(**facts)
+    assert (about, is_ok) == (name, False)
     assert told in text
 
 
@@ -94,4 +85,5 @@ def test_each_fault_is_named_with_its_fix(facts: dict[str, Any], name: str, told
     ],
 )
 def test_what_is_just_sound_is_no_fault(facts: dict[str, Any]) -> None:
-    assert found(**facts) == []
+    ((name, is_ok, _),) = found(**facts)
+    assert (name, is_ok) == ("database", True)
