@@ -1,7 +1,7 @@
 """Exports: payments, requests, sellers and kept receipts, as records for other programs.
 
-A row of EXPORTS selects what is read, page by page, and builds a record of it, with the names of
-the interface and exact amounts.
+A row of EXPORTS says what is selected, page by page, and which columns a record has, with the names
+of the interface and exact amounts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from bot.service.wire import to_answers
 
 FOREVER = 2**63 - 1
 
-Record: TypeAlias = dict[str, Any]
+Column: TypeAlias = str | Callable[[database.Row], object]
+"""A column of the row, or a function that reads its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +53,19 @@ class Export:
     """The columns that order the rows, each with a value that is smaller than all of its values."""
     time: str
     """The column by whose time rows are chosen."""
-    record: Callable[[database.Row, ExportFilter], Record]
-    columns: tuple[str, ...]
-    """The names in a record that includes payers, in order."""
+    columns: Mapping[str, Column]
+    """What a record that includes payers has, in order."""
     request: str = ""
     """The column with the request's id, by which rows are chosen."""
     has_payers: bool = False
     """Records contain payers' personal data."""
+    prepare: Callable[[database.Row, ExportFilter], database.Row] = lambda row, _: row
+    """Adds to a row what its columns are read from."""
 
     def header(self, wanted: ExportFilter) -> tuple[str, ...]:
         """Return the names in each record."""
-        if wanted.payers or not self.has_payers:
-            return self.columns
-        return tuple(name for name in self.columns if name not in OF_PAYERS)
+        left_out = OF_PAYERS if self.has_payers and not wanted.payers else ()
+        return tuple(name for name in self.columns if name not in left_out)
 
 
 OF_PAYERS = frozenset(
@@ -78,181 +79,87 @@ OF_PAYERS = frozenset(
 
 async def read(
     db: database.Database, export: Export, wanted: ExportFilter
-) -> AsyncIterator[Record]:
+) -> AsyncIterator[dict[str, Any]]:
     """Yield the records of an export, in the order of its keys."""
     where = f"{export.time} >= :since AND {export.time} < :until"
     if wanted.request_id is not None:
         where += f" AND {export.request} = :only"
     given = {"since": wanted.since, "until": wanted.until, "only": wanted.request_id}
+    columns = [(name, export.columns[name]) for name in export.header(wanted)]
     pages = tables.read_pages(db, f"{export.select} {where}", export.keys, now=wanted.now, **given)
     async for page in pages:
-        for row in page:
-            yield export.record(row, wanted)
+        for found in page:
+            row = export.prepare(found, wanted)
+            yield {
+                name: row[column] if isinstance(column, str) else column(row)
+                for name, column in columns
+            }
 
+
+def _time(column: str) -> Column:
+    return lambda row: fields.iso_or_none(row[column])
+
+
+def _amount(column: str, currency: str = "currency") -> Column:
+    return lambda row: amounts.from_minor(row[column], row[currency])
+
+
+def _asked(name: str) -> Column:
+    return lambda row: stored_json.read(dict, row["user_data"]).get(name)
+
+
+def _is_hidden(row: database.Row) -> bool:
+    """True if the seller has hidden the payer's words."""
+    return bool(row["message_hidden"])
+
+
+def _word(column: str) -> Column:
+    return lambda row: None if _is_hidden(row) else row[column]
+
+
+WORDS: Mapping[str, Column] = {
+    "name": _word("payer_name"), "message": _word("message"), "sentNote": "sent_note",
+}  # fmt: skip
+"""The payer's words and the seller's note."""
 
 UNITS = ("totalUnits", "remainingUnits", "reservedUnits")
 """Empty for a request without units."""
 
 
-def _payment(row: database.Row, wanted: ExportFilter) -> Record:
-    """Return the record of a payment.
-
-    A hidden message is left out, and `messageHidden` is true. `kind` is the rail. `externalId` is
-    the rail's id of the payment: an invoice's id, or a bank transfer's reference.
-    """
-    currency, paid_in = row["currency"], row["instrument_currency"]
-    record = {
-        "transactionId": row["id"],
-        "paymentRequestId": row["request_id"],
-        "product": row["name"],
-        "completedAt": fields.iso(row["completed_at"]),
-        "amount": amounts.from_minor(row["amount"], currency),
-        "currencyCode": currency,
-        "paidAmount": amounts.from_minor(row["instrument_amount"], paid_in),
-        "paidCurrencyCode": paid_in,
-        "rate": row["rate"],
-        "rateSource": row["rate_source"],
-        "kind": row["rail"],
-        "externalId": row["external_id"],
-        "settlement": row["state"],
-        "quantity": row["quantity"],
-        "sentAt": fields.iso_or_none(row["sent_at"]),
-        "paidBackAt": fields.iso_or_none(row["returned_at"]),
-        "messageHidden": bool(row["message_hidden"]),
-        "receivers": [
-            {"destination": one.destination, "amount": amounts.from_minor(one.amount, currency)}
-            for one in request_rows.read_receivers(row["receivers"])
-        ],
-    }
-    if not wanted.payers:
-        return record
-    data = stored_json.read(dict, row["user_data"])
-    asked = {name: data.get(name) for name in ("paymail", "email", "phoneNumber")}
-    return record | asked | _words(row) | {"paidBackNote": row["returned_note"]}
+def _receivers(row: database.Row) -> list[dict[str, object]]:
+    return [
+        {"destination": one.destination, "amount": amounts.from_minor(one.amount, row["currency"])}
+        for one in request_rows.read_receivers(row["receivers"])
+    ]
 
 
-def _words(row: database.Row) -> Record:
-    """Return the payer's words, unless the seller has hidden them, and the seller's note."""
-    is_hidden = bool(row["message_hidden"])
-    return {
-        "name": None if is_hidden else row["payer_name"],
-        "message": None if is_hidden else row["message"],
-        "sentNote": row["sent_note"],
-    }
-
-
-def _request(row: database.Row, _wanted: ExportFilter) -> Record:
-    """Return the record of a request; its totals include oversold payments.
-
-    Its units match the interface's answer.
-    """
+def _prepare_request(row: database.Row, _: ExportFilter) -> database.Row:
+    """Add a request's units, which match the interface's answer, and its totals."""
     request = request_rows.read_row(row)
-    currency = row["denomination_currency"] or row["instrument_currency"]
-    return {
-        "paymentRequestId": row["id"],
-        "product": row["name"],
-        "createdAt": fields.iso(row["created_at"]),
-        "expirationType": row["expiration_type"],
-        "amount": amounts.from_minor(row["amount"], currency),
-        "currencyCode": currency,
-        **dict.fromkeys(UNITS),
-        **dict(zip(UNITS, to_answers.units(request).values(), strict=False)),
+    units = zip(UNITS, to_answers.units(request).values(), strict=False)
+    return row | dict.fromkeys(UNITS) | dict(units) | {
+        "currency": row["denomination_currency"] or row["instrument_currency"],
         "payments": request.payments_count,
-        "oversold": row["oversold_count"],
-        "volume": amounts.from_minor(request.volume, currency),
-        "enabledAt": fields.iso_or_none(row["enabled_at"]),
-        "expiresAt": fields.iso_or_none(row["expires_at"]),
-        "deletedAt": fields.iso_or_none(row["deleted_at"]),
+        "volume": request.volume,
         "seller": request.seller and request.seller.name,
-    }
+    }  # fmt: skip
 
 
-def _recorded_payment(row: database.Row, wanted: ExportFilter) -> Record:
-    """Return the record of a payment of another server; no amount if the server sends none."""
+def _prepare_recorded(row: database.Row, _: ExportFilter) -> database.Row:
+    """Add what another server's payment was for, and how it was paid."""
     spec = request_spec.RequestSpec.from_json(row["wish"])
-    paid = chat_payments.read_paid_by(row)
-    record = {
-        "transactionId": row["transaction_id"],
-        "paymentRequestId": row["request_id"],
-        "product": spec and spec.name,
-        "receivedAt": fields.iso(row["received_at"]),
-        "amount": amounts.from_minor(row["amount"], row["currency"]),
-        "currencyCode": row["currency"],
-        "settlement": row["settlement"],
-        "kind": paid and paid.kind,
-        "externalId": paid and paid.reference,
-        "paidAmount": paid and amounts.from_minor(paid.amount, paid.currency),
-        "paidCurrencyCode": paid and paid.currency,
-        "rate": paid and paid.rate,
-        "rateSource": paid and paid.source,
-        "quantity": row["quantity"],
-        "sentAt": fields.iso_or_none(row["sent_at"]),
-        "paidBackAt": fields.iso_or_none(row["paid_back_at"]),
-        **({"paidBackNote": row["paid_back_note"]} if wanted.payers else {}),
-        "messageHidden": bool(row["message_hidden"]),
-    }
-    if not wanted.payers:
-        return record
-    return record | {"userData": stored_json.read(dict, row["body"])} | _words(row)
+    return row | {"product": spec and spec.name, "paid": chat_payments.read_paid_by(row)}
 
 
-def _seller(row: database.Row, wanted: ExportFilter) -> Record:
+def _of_paid(name: str) -> Column:
+    return lambda row: row["paid"] and getattr(row["paid"], name)
+
+
+def _image_url(row: database.Row, wanted: ExportFilter) -> database.Row:
     from bot.chat.cards import image_route  # noqa: PLC0415 - other exports start without it
 
-    return {
-        "telegramId": row["id"],
-        "createdAt": fields.iso(row["created_at"]),
-        "language": row["language"],
-        "timeZone": row["zone"],
-        "destination": row["destination"],
-        "currencyCode": row["currency"],
-        "name": row["name"],
-        "about": row["about"],
-        "contact": row["contact"],
-        "accentColor": row["accent"],
-        "imageUrl": row["image"] and f"{wanted.url}{image_route.PATH}/{row['image']}",
-    }
+    return row | {"image": row["image"] and f"{wanted.url}{image_route.PATH}/{row['image']}"}
 
-
-def _receipt(row: database.Row, wanted: ExportFilter) -> Record:
-    record = {
-        "keptAt": fields.iso(row["kept_at"]),
-        "transactionId": row["transaction_id"],
-        "paymentRequestId": row["request_id"],
-        "product": row["name"],
-        "amount": amounts.from_minor(row["amount"], row["currency"]),
-        "currencyCode": row["currency"],
-        "status": row["status"],
-    }
-    return {"telegramId": row["account_id"], **record} if wanted.payers else record
-
-
-# The names in records that include payers, in order.
-
-PAYMENT_COLUMNS = (
-    "transactionId", "paymentRequestId", "product", "completedAt", "amount", "currencyCode",
-    "paidAmount", "paidCurrencyCode", "rate", "rateSource", "kind", "externalId", "settlement",
-    "quantity", "sentAt", "paidBackAt", "messageHidden", "receivers", "paymail", "email",
-    "phoneNumber", "name", "message", "sentNote", "paidBackNote",
-)  # fmt: skip
-REQUEST_COLUMNS = (
-    "paymentRequestId", "product", "createdAt", "expirationType", "amount", "currencyCode", *UNITS,
-    "payments", "oversold", "volume", "enabledAt", "expiresAt", "deletedAt", "seller",
-)  # fmt: skip
-SELLER_COLUMNS = (
-    "telegramId", "createdAt", "language", "timeZone", "destination", "currencyCode", "name",
-    "about", "contact", "accentColor", "imageUrl",
-)  # fmt: skip
-RECEIPT_COLUMNS = (
-    "telegramId", "keptAt", "transactionId", "paymentRequestId", "product", "amount",
-    "currencyCode", "status",
-)  # fmt: skip
-RECORDED_COLUMNS = (
-    "transactionId", "paymentRequestId", "product", "receivedAt", "amount", "currencyCode",
-    "settlement", "kind", "externalId", "paidAmount", "paidCurrencyCode", "rate", "rateSource",
-    "quantity", "sentAt", "paidBackAt", "paidBackNote", "messageHidden", "userData", "name",
-    "message", "sentNote",
-)  # fmt: skip
 
 RECORDED_PAYMENTS = "recorded payments"
 """The export of payments if PAYMENTS_URL names another server."""
@@ -270,8 +177,31 @@ EXPORTS = {
         {"p.request_id": "", "p.completed_at": 0, "p.id": ""},
         time="p.completed_at",
         request="p.request_id",
-        record=_payment,
-        columns=PAYMENT_COLUMNS,
+        columns={
+            "transactionId": "id",
+            "paymentRequestId": "request_id",
+            "product": "name",
+            "completedAt": _time("completed_at"),
+            "amount": _amount("amount"),
+            "currencyCode": "currency",
+            "paidAmount": _amount("instrument_amount", "instrument_currency"),
+            "paidCurrencyCode": "instrument_currency",
+            "rate": "rate",
+            "rateSource": "rate_source",
+            "kind": "rail",
+            "externalId": "external_id",  # an invoice's id, or a bank transfer's reference
+            "settlement": "state",
+            "quantity": "quantity",
+            "sentAt": _time("sent_at"),
+            "paidBackAt": _time("returned_at"),
+            "messageHidden": _is_hidden,
+            "receivers": _receivers,
+            "paymail": _asked("paymail"),
+            "email": _asked("email"),
+            "phoneNumber": _asked("phoneNumber"),
+            **WORDS,
+            "paidBackNote": "returned_note",
+        },
         has_payers=True,
     ),
     "requests": Export(
@@ -279,16 +209,43 @@ EXPORTS = {
         {"r.id": ""},
         time="r.created_at",
         request="r.id",
-        record=_request,
-        columns=REQUEST_COLUMNS,
+        prepare=_prepare_request,
+        columns={
+            "paymentRequestId": "id",
+            "product": "name",
+            "createdAt": _time("created_at"),
+            "expirationType": "expiration_type",
+            "amount": _amount("amount"),
+            "currencyCode": "currency",
+            **dict(zip(UNITS, UNITS, strict=True)),
+            "payments": "payments",  # oversold ones too, and in the volume
+            "oversold": "oversold_count",
+            "volume": _amount("volume"),
+            "enabledAt": _time("enabled_at"),
+            "expiresAt": _time("expires_at"),
+            "deletedAt": _time("deleted_at"),
+            "seller": "seller",
+        },
     ),
     "sellers": Export(
         "SELECT id, language, destination, currency, zone, name, image, about, contact, accent,"
         " created_at FROM sellers WHERE",
         {"id": 0},
         time="created_at",
-        record=_seller,
-        columns=SELLER_COLUMNS,
+        prepare=_image_url,
+        columns={
+            "telegramId": "id",
+            "createdAt": _time("created_at"),
+            "language": "language",
+            "timeZone": "zone",
+            "destination": "destination",
+            "currencyCode": "currency",
+            "name": "name",
+            "about": "about",
+            "contact": "contact",
+            "accentColor": "accent",
+            "imageUrl": "image",
+        },
     ),
     "receipts": Export(
         "SELECT request_id, transaction_id, account_id, kept_at, name, amount, currency, status"
@@ -296,8 +253,16 @@ EXPORTS = {
         {"request_id": "", "transaction_id": ""},
         time="kept_at",
         request="request_id",
-        record=_receipt,
-        columns=RECEIPT_COLUMNS,
+        columns={
+            "telegramId": "account_id",
+            "keptAt": _time("kept_at"),
+            "transactionId": "transaction_id",
+            "paymentRequestId": "request_id",
+            "product": "name",
+            "amount": _amount("amount"),
+            "currencyCode": "currency",
+            "status": "status",
+        },
         has_payers=True,
     ),
     RECORDED_PAYMENTS: Export(
@@ -310,8 +275,31 @@ EXPORTS = {
         {"p.request_id": "", "p.transaction_id": ""},
         time="p.received_at",
         request="p.request_id",
-        record=_recorded_payment,
-        columns=RECORDED_COLUMNS,
+        prepare=_prepare_recorded,
+        columns={
+            "transactionId": "transaction_id",
+            "paymentRequestId": "request_id",
+            "product": "product",
+            "receivedAt": _time("received_at"),
+            "amount": _amount("amount"),
+            "currencyCode": "currency",
+            "settlement": "settlement",
+            "kind": _of_paid("kind"),
+            "externalId": _of_paid("reference"),
+            "paidAmount": lambda row: (
+                row["paid"] and amounts.from_minor(row["paid"].amount, row["paid"].currency)
+            ),
+            "paidCurrencyCode": _of_paid("currency"),
+            "rate": _of_paid("rate"),
+            "rateSource": _of_paid("source"),
+            "quantity": "quantity",
+            "sentAt": _time("sent_at"),
+            "paidBackAt": _time("paid_back_at"),
+            "paidBackNote": "paid_back_note",
+            "messageHidden": _is_hidden,
+            "userData": lambda row: stored_json.read(dict, row["body"]),
+            **WORDS,
+        },
         has_payers=True,
     ),
 }
