@@ -13,7 +13,7 @@ import uvloop
 
 from bot import __version__, config
 from bot.app import resources
-from bot.cli import apps_commands, backup_commands, console, data_commands, deliveries_commands
+from bot.cli import console, data_commands, service_commands
 from bot.core import errors, gc_frozen
 from bot.core.text import sanitize
 
@@ -78,7 +78,7 @@ def run(role: str) -> None:
 
 @main.command()
 @click.option("--no-browser", is_flag=True, help="Don't open the chat page.")
-def demo(no_browser: bool) -> None:  # noqa: FBT001 - click passes options by name
+def demo(*, no_browser: bool) -> None:
     """Run everything on a built-in Telegram, in your browser."""
     uvloop.run(_demo(console.settings(), browser=not no_browser))
 
@@ -91,7 +91,7 @@ def service() -> None:
 
 @main.command()
 @click.option("--service", "alone", is_flag=True, help="Leave Telegram out: `service` runs alone.")
-def doctor(alone: bool) -> None:  # noqa: FBT001 - click passes options by name
+def doctor(*, alone: bool) -> None:
     """Check the configuration, and explain how to fix what is wrong."""
     from bot.app.doctor import examination  # noqa: PLC0415 - other commands start without it
 
@@ -103,14 +103,12 @@ def doctor(alone: bool) -> None:  # noqa: FBT001 - click passes options by name
     sys.exit(1 if problems else 0)
 
 
-main.add_command(apps_commands.apps)
-main.add_command(data_commands.audit)
-main.add_command(deliveries_commands.deliveries)
-main.add_command(backup_commands.backup)
-main.add_command(backup_commands.restore)
-main.add_command(backup_commands.migrate_to)
-main.add_command(data_commands.erase)
-main.add_command(data_commands.export)
+for command in (
+    *(service_commands.apps, service_commands.audit, service_commands.deliveries),
+    *(data_commands.backup, data_commands.restore, data_commands.migrate_to),
+    *(data_commands.erase, data_commands.export),
+):
+    main.add_command(command)
 
 
 def _application() -> type[application.Application]:

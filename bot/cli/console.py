@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 T = TypeVar("T")
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 SHOWN_OF_PATH = 80
 """Characters shown of a path that is too long for the system."""
@@ -177,6 +178,20 @@ class Moment(click.ParamType[int]):
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         return int(moment.timestamp() * 1000)
+
+
+# Options of several commands.
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+AS_JSON_OBJECT = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+YES = click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+
+
+def limit(shown: int) -> Callable[[Command], Command]:
+    """Return the option for the number of rows in a list; `shown` is its default."""
+    number = click.IntRange(1, MAX_LISTED)
+    text = "How many, newest first."
+    return click.option("--limit", type=number, default=shown, show_default=True, help=text)
 
 
 # Settings, the database, and printing.

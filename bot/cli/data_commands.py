@@ -1,13 +1,13 @@
-"""The commands `audit`, `export` and `erase`, which list, export and erase data."""
+"""The commands `backup`, `restore`, `migrate-to`, `export` and `erase`."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,93 +19,143 @@ from bot.cli import console
 from bot.core import clock, errors
 from bot.core.database import opening, urls
 from bot.core.ops import audit as ops_audit
-from bot.service.requests import app_rows
 
 if TYPE_CHECKING:
     from bot.app.maintenance import payer_erasure
+    from bot.core.database import snapshot
 
-AUDIT_SHOWN = 100
-"""The default number of changes that `audit` lists."""
+# backup, restore and migrate-to: copies of the database.
 
-AUDIT_COLUMNS = ("time", "who", "what", "subject", "details")
-
-EXPORTED = ("payments", "requests", "sellers", "receipts")
-
-STILL_ELSEWHERE = (
-    "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
-    " sent can't be called back."
-)
-
-ALWAYS_REPORTED = ("payments", "checkouts", "told", "messages", "recipients")
-
-FOUND = {
-    "recipients": "Found {} entries as a recipient of emails about payments.",
-    "sellers": "Found {} places that show who the seller is or where their money goes.",
-    "kept": "Found {} receipts kept in Telegram.",
-}
-
-ROWS_LEFT = "{} rows with such data came meanwhile: run the same command again"
-
-
-# audit: a list of changes.
+MEGABYTE = 1_000_000
 
 
 @click.command()
-@click.option(
-    "--subject", metavar="ID", help="Only changes of this request, seller or other subject."
-)
-@click.option(
-    "--limit",
-    type=click.IntRange(1, console.MAX_LISTED),
-    default=AUDIT_SHOWN,
-    show_default=True,
-    help="How many, newest first.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
-    """List changes, newest first.
+@click.argument("to", metavar="TO", type=console.FilePath())
+@console.AS_JSON_OBJECT
+def backup(to: Path, *, as_json: bool) -> None:
+    """Copy the database to TO; the bot can keep running.
 
-    A line has the time, the person or application, the action and the subject. The log holds no
-    data of payers and no secrets. Changes are kept for 400 days.
+    TO is a new file, or a folder, in which the file is named after the time. The copy is a snapshot
+    that holds every payment acknowledged before. It is checked, readable by its owner alone, and
+    never replaces a file.
+
+    Where SECRET_KEY is not set, the key to the secrets in the database is copied to the same name
+    with the ending .key: keep both files, and keep them private. Where it is set, store SECRET_KEY
+    elsewhere: without it you can't restore the backup.
+
+    A backup of a PostgreSQL database is a SQLite file too, and is restored to either. While it is
+    read, the server keeps old versions of rows and can't remove them: run it when little happens.
+
+    For a backup each night, run this from cron or a timer. Delete old backups yourself.
     """
-    lines, names = console.read_only(
-        lambda tx: (
-            ops_audit.read(tx, limit, subject),
-            {ops_audit.app(app.id): app.name for app in app_rows.list_all(tx)},
+    from bot.app.maintenance import backups  # noqa: PLC0415 - other commands start without it
+
+    made = backups.backup(config.load(), to, clock.now())
+    if made.problem:
+        console.print_message(
+            f"The backup is complete, but the audit log has no entry for it: {made.problem}"
         )
+    if made.refusal:
+        console.print_message(f"The backup is complete, but restore will refuse it: {made.refusal}")
+    key = str(made.key) if made.key else None
+    if as_json:
+        record = {
+            "file": str(made.path),
+            "key": key,
+            "requests": made.contents.requests,
+            "payments": made.contents.payments,
+            "newestPayment": console.time_text(made.contents.newest_at),
+            "bytes": made.contents.size,
+        }
+        click.echo(console.json_line(record))
+        return
+    console.print_fact("backup", made.path)
+    console.print_fact("key", key or "none: SECRET_KEY is needed to restore it")
+    _print_contents(made.contents)
+
+
+@click.command()
+@click.argument("source", metavar="[FROM]", type=console.FilePath(), required=False)
+@click.option("--replace", is_flag=True, help="Move a database with data aside first.")
+@click.option("--in-place", is_flag=True, help="Mark a database that its server restored.")
+def restore(source: Path | None, *, replace: bool, in_place: bool) -> None:
+    """Restore the backup FROM; stop the bot first.
+
+    The copy becomes the database of DATABASE_URL, on this machine or a new one, and gets the schema
+    of this version. FROM is checked first and stays where it is. A key beside FROM, with the ending
+    .key, is used. FROM may come from SQLite or from PostgreSQL, whatever DATABASE_URL names.
+
+    Messages queued at the time of the backup may have been sent since: sellers get them marked as
+    possibly repeated, and webhooks are sent again with the same id. Anything that happened after
+    the backup is lost.
+
+    A database with data is never replaced, unless --replace moves it aside, to a name with the time
+    in it: a file, or a schema of a PostgreSQL database.
+
+    If a PostgreSQL database went back in time by other means (a recovery to a point in time, a
+    snapshot, a failover to a standby that lagged behind), run restore --in-place without FROM: it
+    marks the queued messages in the same way and copies nothing.
+    """
+    from bot.app.maintenance import restores  # noqa: PLC0415 - other commands start without it
+
+    if in_place == (source is not None) or (in_place and replace):
+        raise click.UsageError("give either FROM or --in-place")
+    settings = config.load()
+    if source is None:
+        marked = restores.restore_in_place(settings, clock.now())
+        console.print_fact("marked", urls.safe_url(settings.database_url))
+    else:
+        done = restores.restore(settings, source, clock.now(), replace=replace)
+        marked = done.marked
+        console.print_fact("restored", done.place)
+        _print_contents(done.contents)
+    console.print_fact("may repeat", f"{marked.doubtful} messages that waited to be sent")
+    if marked.unreadable:
+        text = f"{marked.unreadable} messages that waited: doctor lists them"
+        console.print_fact("unreadable", text)
+    if source and done.aside:
+        console.print_fact("set aside", done.aside)
+    console.print_message("Start the bot now. To check it, run doctor.")
+
+
+@click.command("migrate-to")
+@click.argument("url", metavar="URL")
+def migrate_to(url: str) -> None:
+    """Move the installation to the PostgreSQL database URL; stop the bot first.
+
+    DATABASE_URL names the SQLite file to move from, and URL an empty database, such as
+    postgresql://bot@db.example/bot; a password can be in a file that PGPASSFILE names, instead of
+    in URL. Everything is copied in one transaction and compared row by row. Nothing is lost, and
+    what waits to be sent is sent once.
+
+    SECRET_KEY must be set: a server has no key file. Secrets are sealed with it again.
+
+    At the end the file is renamed, so that nothing starts on it by mistake. If the move fails, the
+    file is as it was, and the database URL is empty.
+    """
+    from bot.app.maintenance import restores  # noqa: PLC0415 - other commands start without it
+
+    done = restores.move(config.load(), url, clock.now())
+    console.print_fact("moved to", done.place)
+    _print_contents(done.contents)
+    console.print_fact("set aside", done.former)
+    console.print_message(
+        "Set DATABASE_URL to the new address, then start the bot. To check it, run doctor."
     )
-    rows = [_json(line, names) if as_json else _row(line, names) for line in lines]
-    console.print_table(AUDIT_COLUMNS, rows, as_json=as_json)
 
 
-def _row(line: ops_audit.Line, names: dict[str, str]) -> dict[str, Any]:
-    name = names.get(line.actor)
-    details = []
-    for key, value in line.details.items():
-        # A list is shown as JSON, so that its items stay apart.
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        details.append(f"{key}: {text}")
-    return {
-        "time": console.time_text(line.at),
-        "who": f"{line.actor} ({name})" if name else line.actor,
-        "what": line.action,
-        "subject": line.subject,
-        "details": ", ".join(details),
-    }
-
-
-def _json(line: ops_audit.Line, names: dict[str, str]) -> dict[str, Any]:
-    return {
-        "time": console.time_text(line.at),
-        "who": line.actor,
-        "name": names.get(line.actor),
-        "what": line.action,
-        "subject": line.subject,
-        "details": line.details,
-    }
+def _print_contents(found: snapshot.Contents) -> None:
+    newest = console.time_text(found.newest_at)
+    console.print_fact(
+        "payments", f"{found.payments}, the newest at {newest}" if newest else "none"
+    )
+    console.print_fact("requests", found.requests)
+    console.print_fact("size", f"{found.size / MEGABYTE:.1f} MB")
 
 
 # export: payments, requests, sellers and receipts for other programs.
+
+EXPORTED = ("payments", "requests", "sellers", "receipts")
 
 
 @click.command()
@@ -183,37 +233,49 @@ def _open_output(output: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         return
     try:
-        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(output, "xb", opener=partial(os.open, mode=0o600)) as file:
+            yield file
     except FileExistsError:
         raise errors.BotError(f"{output}: already exists: choose another name") from None
-    except OSError as error:
-        raise errors.BotError(f"{output}: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-    except OSError as error:
-        output.unlink(missing_ok=True)
-        raise errors.BotError(f"{output}: {error.strerror}") from error
-    except BaseException:
-        output.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            output.unlink()
+        if isinstance(error, OSError):
+            raise errors.BotError(f"{output}: {error.strerror}") from error
         raise
 
 
 # erase: erases payers' data, keeps the payments.
+
+STILL_ELSEWHERE = (
+    "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
+    " sent can't be called back."
+)
+
+ALWAYS_REPORTED = ("payments", "checkouts", "told", "messages", "recipients")
+
+FOUND = {
+    "recipients": "Found {} entries as a recipient of emails about payments.",
+    "sellers": "Found {} places that show who the seller is or where their money goes.",
+    "kept": "Found {} receipts kept in Telegram.",
+}
+
+ROWS_LEFT = "{} rows with such data came meanwhile: run the same command again"
 
 
 @click.command()
 @click.argument("who", metavar="[WHO]...", nargs=-1)
 @click.option("--before", type=console.Moment(), metavar="DATE", help="Only data from before DATE.")
 @click.option("--request", "request_id", metavar="ID", help="Only data given for this request.")
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@console.YES
+@console.AS_JSON_OBJECT
 def erase(
     who: tuple[str, ...],
+    *,
     before: int | None,
     request_id: str | None,
-    yes: bool,  # noqa: FBT001 - click passes options by name
-    as_json: bool,  # noqa: FBT001 - as above
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Erase payers' data or a seller's profile and accounts; payments are kept.
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from bot.app.maintenance.prepared_copies import INWARD
+from bot.app.maintenance.restores import INWARD
 from bot.chat.model.payloads import TextMessage
 from bot.core.database import migrations
 from bot.core.database.opening import open_database

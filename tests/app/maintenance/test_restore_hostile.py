@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.app.maintenance.prepared_copies import INWARD
+from bot.app.maintenance.restores import INWARD
 from bot.core.database.opening import open_database
 from bot.core.outbox import outbox
 from bot.service.notifications.notification_queues import OWN_WEBHOOKS, WEBHOOKS

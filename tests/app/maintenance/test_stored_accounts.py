@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.app.maintenance import payer_erasure, prepared_copies
+from bot.app.maintenance import payer_erasure, restores
 from bot.chat.model.payout import PayoutAccount
 from bot.chat.store import seller_rows
 from bot.core.database.database import Transaction
@@ -27,7 +27,7 @@ async def erase(service: ServiceHarness, who: str) -> None:
 async def test_the_details_of_accounts_are_sealed_with_the_new_key(real: ServiceHarness) -> None:
     await connect(real)
     new = Vault("another key")
-    real.db.run(lambda tx: prepared_copies.reseal_messages(tx, Vault(KEY), new))
+    real.db.run(lambda tx: restores.reseal(tx, Vault(KEY), new))
     (account,) = await real.rows("payout_accounts")
     assert SECRET in new.open(account["details"])
 

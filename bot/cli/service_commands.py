@@ -1,7 +1,8 @@
-"""The commands `apps`: the applications that may use the payment request service."""
+"""The commands `apps`, `deliveries` and `audit`: applications, notifications, and the changes."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +11,13 @@ import click
 
 from bot.cli import console
 from bot.core import brand, clock, errors
-from bot.interface import bodies, refusals
+from bot.core.ops import audit as ops_audit
+from bot.interface import bodies, refusals, vocabulary
+from bot.service.notifications import notification, notification_queues, notification_rows
 from bot.service.requests import app_rows, applications, changes
 from bot.service.wire import from_bodies, to_answers
+
+# apps: the applications that may use the payment request service.
 
 HOUR = 3600 * 1000
 """Milliseconds."""
@@ -67,7 +72,7 @@ def apps_create(name: str, seller_name: str | None, **profile: str | None) -> No
 @click.option("--name", metavar="TEXT", help="The seller's name, up to 100 characters.")
 @_profile_options
 @click.option("--clear", is_flag=True, help="Remove the seller.")
-def apps_seller(app_id: str, clear: bool, **profile: str | None) -> None:  # noqa: FBT001 - click passes options by name
+def apps_seller(app_id: str, *, clear: bool, **profile: str | None) -> None:
     """Show or change the seller of the application ID.
 
     Payment pages, receipts and emails show the seller, unless a payment request names its own.
@@ -100,8 +105,8 @@ def _edit(given: dict[str, Any]) -> changes.SellerEdit:
 
 
 @apps.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
-def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
+@console.AS_JSON
+def apps_list(*, as_json: bool) -> None:
     """List the applications.
 
     OVERLAP is when the former secrets of an application end that was rotated lately.
@@ -130,7 +135,7 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
     help=f"How long the old secrets work too.  [default: {applications.OVERLAP // HOUR}]",
 )
 @click.option("--now", "at_once", is_flag=True, help="End the old secrets at once: they leaked.")
-def apps_rotate(app_id: str, overlap: int | None, at_once: bool) -> None:  # noqa: FBT001 - click passes options by name
+def apps_rotate(app_id: str, *, overlap: int | None, at_once: bool) -> None:
     """Replace the secrets of the application ID and print the new ones, once.
 
     For some hours the old APP_SECRET works too, and webhooks are also signed with the old
@@ -156,8 +161,8 @@ def apps_rotate(app_id: str, overlap: int | None, at_once: bool) -> None:  # noq
 
 @apps.command("revoke")
 @click.argument("app_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
-def apps_revoke(app_id: str, yes: bool) -> None:  # noqa: FBT001 - click passes options by name
+@console.YES
+def apps_revoke(app_id: str, *, yes: bool) -> None:
     """End the access of the application ID, for good.
 
     Its payment requests stay payable, and webhooks about them are still sent.
@@ -178,3 +183,134 @@ def _print_credentials(made: applications.Credentials) -> None:
     click.echo(f"APP_ID={made.app_id}")
     click.echo(f"APP_SECRET={made.app_secret}")
     click.echo(f"WEBHOOK_SECRET={made.webhook_secret}")
+
+
+# deliveries: notifications about payments by webhook and email.
+
+STATES = [state.value for state in vocabulary.NotificationState]
+
+ANSWER_LINES = 3
+"""The most lines of an answer to show."""
+
+
+@click.group()
+def deliveries() -> None:
+    """List, show and retry webhooks, payment emails and receipts."""
+
+
+@deliveries.command("list")
+@console.AS_JSON
+@console.limit(notification_rows.SHOWN)
+@click.option("--state", type=click.Choice(STATES), help="Only deliveries in this state.")
+def deliveries_list(*, as_json: bool, limit: int, state: str | None) -> None:
+    """List deliveries: address, state, attempts, time of the next attempt."""
+    only = vocabulary.NotificationState(state) if state else None
+    found = console.read_only(lambda tx: notification_rows.list_all(tx, limit, only))
+    columns = ("id", "request", "address", "state", "attempts", "next")
+    console.print_table(columns, [_fields(item) for item in found], as_json=as_json)
+
+
+@deliveries.command("show")
+@click.argument("notification_id", metavar="ID")
+def deliveries_show(notification_id: str) -> None:
+    """Show the delivery ID and its attempts."""
+    found, attempts = console.read_only(
+        lambda tx: (
+            notification_queues.find(tx, notification_id),
+            notification_rows.attempts(tx, notification_id),
+        )
+    )
+    for name, value in _fields(found).items():
+        console.print_fact(name, value)
+    for number, attempt in enumerate(attempts, start=1):
+        _print_attempt(number, attempt)
+
+
+@deliveries.command("retry")
+@click.argument("notification_id", metavar="ID")
+def deliveries_retry(notification_id: str) -> None:
+    """Send the delivery ID now, starting again at its first attempt.
+
+    It may be delivered, dead or waiting for its next attempt; one that is being sent right now is
+    left as it is.
+    """
+    found = console.in_transaction(
+        lambda tx, _vault: notification_queues.retry(tx, notification_id, clock.now())
+    )
+    click.echo(f"{found.id} is {found.state}")
+
+
+def _fields(item: notification.Notification) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "request": item.request_id,
+        "address": item.address,
+        "state": item.state,
+        "attempts": item.attempts,
+        "next": console.time_text(item.next_at),
+        "channel": item.channel.value,
+        "transaction": item.transaction_id,
+        "checkout": item.checkout_id,
+        "created": console.time_text(item.created_at),
+        "settled": console.time_text(item.settled_at),
+        "note": item.note,
+    }
+
+
+def _print_attempt(number: int, attempt: notification.Attempt) -> None:
+    """Print the outcome of an attempt, with the first lines of the answer."""
+    came = attempt.status if attempt.status is not None else "no answer"
+    console.print_fact(
+        "attempt", f"{number} at {console.time_text(attempt.at)}, {came} after {attempt.took} ms"
+    )
+    lines = [line for line in (attempt.answer or "").split("\n") if line.strip()]
+    for line in lines[:ANSWER_LINES]:
+        console.print_fact("answer", line)
+    if attempt.problem is not None:
+        console.print_fact("trouble", attempt.problem)
+
+
+# audit: changes, newest first.
+
+AUDIT_SHOWN = 100
+"""The default number of changes that `audit` lists."""
+
+
+@click.command()
+@click.option(
+    "--subject", metavar="ID", help="Only changes of this request, seller or other subject."
+)
+@console.limit(AUDIT_SHOWN)
+@console.AS_JSON
+def audit(*, subject: str | None, limit: int, as_json: bool) -> None:
+    """List changes, newest first.
+
+    A line has the time, the person or application, the action and the subject. The log holds no
+    data of payers and no secrets. Changes are kept for 400 days.
+    """
+    lines, names = console.read_only(
+        lambda tx: (
+            ops_audit.read(tx, limit, subject),
+            {ops_audit.app(app.id): app.name for app in app_rows.list_all(tx)},
+        )
+    )
+    rows = []
+    for line in lines:
+        row: dict[str, Any] = {
+            "time": console.time_text(line.at),
+            "who": line.actor,
+            "name": names.get(line.actor),
+            "what": line.action,
+            "subject": line.subject,
+            "details": line.details,
+        }
+        if not as_json:
+            row["who"] += f" ({row['name']})" if row["name"] else ""
+            # A list is shown as JSON, so that its items stay apart.
+            texts = (
+                value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                for value in line.details.values()
+            )
+            row["details"] = ", ".join(map("{}: {}".format, line.details, texts))
+        rows.append(row)
+    console.print_table(("time", "who", "what", "subject", "details"), rows, as_json=as_json)
