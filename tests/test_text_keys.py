@@ -194,7 +194,7 @@ NO_KEYS = {"{}-{}", "update-{}-{}", "{}-wal", "{}-{}{}"}
 """Composed names that look like a key and are none."""
 
 VARIABLE = re.compile(r"\{[^{}]*?\$([a-zA-Z][\w-]*)")
-TEMPLATE_KEY = re.compile(r'"(page-[\w-]+)"(?! *~)')
+TEMPLATE_KEY = re.compile(r'"((?:page|payment|receipt)-[\w-]+)"(?! *~)')
 TEMPLATE_CALL = re.compile(r't\("([\w-]+)"((?:, \w+=[^()]*)?)\)')
 TEMPLATE_COMPOSED = re.compile(r'"(page-(?:[\w-]+-)?)" ~ [\w.]+(?: ~ "([\w-]+)")?')
 SHAPE = re.compile(r"(?:[a-z]+-|\{\}-)(?:[a-z-]|\{\})*")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from email.message import EmailMessage
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
@@ -26,6 +26,7 @@ from bot.core import brand, errors
 from bot.core.money import amounts
 from bot.core.net import mail
 from bot.core.text import contacts, links, sanitize, translations
+from bot.interface import vocabulary
 from bot.service.notifications import notification
 from bot.service.payments import payment_reports
 from bot.service.requests import request
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).with_name("templates")
 MOST_LISTED = 50
 """Payments that a summary lists, newest first; its total includes all payments."""
-
-PAYER_FIELDS = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
-"""The text key of each field of the payer's form."""
 
 _JOINT = re.compile(r"(?<=[.:/@\u3002\uff0e\uff61])(?=\S)")
 """Where an address can be split, because a payer's links may lead anywhere."""
@@ -133,6 +131,7 @@ def compose(
     language: str = translations.DEFAULT,
 ) -> EmailMessage:
     """Write a letter with these words and an unsubscribe link (RFC 8058); `at` in epoch ms."""
+    words = words | {"subject": words["subject"].replace("\u00a0", " ")}
     address = contacts.ascii_address(target.address)
     from_ = mail.parse_sender(origin.sender)
     if address is None:
@@ -171,14 +170,12 @@ def _head(seller: request.SellerProfile | None) -> dict[str, Any]:
 
 
 def _payment_words(report: payment_reports.LetterReport, public_url: str) -> dict[str, Any]:
-    amount = amounts.format_money(report.amount, report.currency, translations.DEFAULT)
+    amount = money_text(report)
     name, (subject, heading, warning) = _line(report.product), _keys(report)
-    given = {"amount": amount, "paid": _paid(report) or amount}
-    plain = {word: text.replace("\u00a0", " ") for word, text in given.items()}
-    payment = f"{report.request_id}/receipt/{report.transaction_id}"
+    given = {"amount": amount, "paid": paid_text(report) or amount}
     counts = {"quantity": report.quantity, "left": report.remaining_units or 0}
     words = {
-        "subject": _t(subject, name=name, **plain),
+        "subject": _t(subject, name=name, **given),
         "heading": _t(heading, **given),
         "warning": _t(warning, **counts) if warning else _codes_waiting([report]),
         "rows": _rows(report, name),
@@ -186,8 +183,22 @@ def _payment_words(report: payment_reports.LetterReport, public_url: str) -> dic
     }
     if report.underpaid:  # nothing was sold, so there is no receipt
         return words
-    link = f"{public_url}/pay/{quote(payment)}"
-    return words | {"action": _t("mail-receipt"), "link": link}
+    return words | receipt_link(report, public_url)
+
+
+def receipt_link(
+    report: payment_reports.PaymentReport, public_url: str, language: str = translations.DEFAULT
+) -> dict[str, str]:
+    """Return the words of the button that leads to a payment's receipt."""
+    path = quote(request.receipt_path(report.request_id, report.transaction_id))
+    return {"action": translations.t(language, "receipt-view"), "link": f"{public_url}{path}"}
+
+
+def labelled(
+    rows: Iterable[tuple[str, str | None]], language: str = translations.DEFAULT
+) -> list[tuple[str, str]]:
+    """Return rows with the texts of their keys, without empty ones."""
+    return [(translations.t(language, key), value) for key, value in rows if value]
 
 
 def _keys(report: payment_reports.LetterReport) -> tuple[str, str, str | None]:
@@ -202,22 +213,20 @@ def _keys(report: payment_reports.LetterReport) -> tuple[str, str, str | None]:
 
 
 def _claim_words(report: payment_reports.ClaimLetter) -> dict[str, Any]:
-    amount = amounts.format_money(report.amount, report.currency, translations.DEFAULT)
-    name = _line(report.product)
-    subject = {"name": name, "amount": amount.replace("\u00a0", " ")}
+    amount, name = money_text(report), _line(report.product)
     rows = [
         ("mail-product", name),
-        ("mail-paid-in", _paid(report)),
-        ("mail-payer-reference", report.reference),
-        ("mail-claimed", _t("mail-at", at=moment(report.claimed_at))),
-        ("mail-answer-by", _t("mail-at", at=moment(report.lapses_at))),
-        ("mail-request", report.request_id),
+        ("receipt-paid", paid_text(report)),
+        ("receipt-reference", report.reference),
+        ("mail-claimed", _t("moment-utc", at=moment(report.claimed_at))),
+        ("mail-answer-by", _t("moment-utc", at=moment(report.lapses_at))),
+        ("payment-link", report.request_id),
     ]
     return {
-        "subject": _t("mail-subject-claim", **subject),
+        "subject": _t("mail-subject-claim", name=name, amount=amount),
         "heading": _t("mail-heading-claim", amount=amount),
         "intro": _t("mail-claim"),
-        "rows": [(_t(key), value) for key, value in rows if value],
+        "rows": labelled(rows),
         "why": _t("mail-why"),
     }
 
@@ -264,7 +273,7 @@ def _summary(reports: Sequence[Report]) -> dict[str, Any]:
         "warning": _warning(reports),
         "intro": intro if payments else None,
         "rows": [
-            (_t("mail-at", at=moment(_reported_at(report))), _brief(report))
+            (_t("moment-utc", at=moment(_reported_at(report))), _brief(report))
             for report in reports[-MOST_LISTED:]
         ],
         "stacked": True,
@@ -285,34 +294,40 @@ def _warning(reports: Sequence[Report]) -> str | None:
 
 def _brief(report: Report) -> str:
     """Return one line: amount, product and payer of a payment, or the reference of a claim."""
-    amount = amounts.format_money(report.amount, report.currency, translations.DEFAULT)
+    amount = money_text(report)
     if not isinstance(report, payment_reports.LetterReport):
         amount = _t("mail-brief-claim", amount=amount)
         return " · ".join(filter(None, [amount, _line(report.product), report.reference]))
     if report.underpaid:
-        amount = _t("mail-brief-underpaid", amount=amount, paid=_paid(report) or "")
+        amount = _t("mail-brief-underpaid", amount=amount, paid=paid_text(report) or "")
     product = _line(report.product)
     if report.quantity > 1:
-        product = f"{report.quantity} × {product}"
+        product = _t("pieces-of", count=report.quantity, what=product)
     said = (_unlinked(text or "") for text in (report.name, report.message))
-    payer = (_line(report.user_data.get(field, "")) for field in PAYER_FIELDS)
+    payer = (value for _, value in _payer_rows(report))
     return " · ".join(filter(None, [amount, product, *said, *payer]))
 
 
 def _rows(report: payment_reports.LetterReport, name: str) -> list[tuple[str, str]]:
     rows = [
         ("mail-product", name),
-        ("mail-quantity", str(report.quantity) if report.quantity > 1 else None),
+        ("receipt-quantity", str(report.quantity) if report.quantity > 1 else None),
         ("mail-payer-name", _unlinked(report.name or "")),
         ("mail-message", _unlinked(report.message or "")),
-        ("mail-paid-in", _paid(report)),
+        ("receipt-paid", paid_text(report)),
         ("mail-left", _left(report)),
-        ("mail-when", _t("mail-at", at=moment(report.completed_at))),
-        *((key, _line(report.user_data.get(field, ""))) for field, key in PAYER_FIELDS.items()),
-        ("mail-transaction", report.transaction_id),
-        ("mail-request", report.request_id),
+        ("receipt-when", _t("moment-utc", at=moment(report.completed_at))),
+        *_payer_rows(report),
+        ("receipt-transaction", report.transaction_id),
+        ("payment-link", report.request_id),
     ]
-    return [(_t(key), value) for key, value in rows if value]
+    return labelled(rows)
+
+
+def _payer_rows(report: payment_reports.LetterReport) -> list[tuple[str, str]]:
+    """Return the key and value of each field of the payer's form."""
+    fields = get_args(vocabulary.PayerField)
+    return [(f"page-{field}", _line(report.user_data.get(field, ""))) for field in fields]
 
 
 def _codes_waiting(payments: Sequence[payment_reports.LetterReport]) -> str | None:
@@ -326,10 +341,23 @@ def _unlinked(text: str) -> str:
     return _JOINT.sub("\N{WORD JOINER}", _line(text))
 
 
-def _paid(report: Report) -> str | None:
+def money_text(
+    report: payment_reports.PaymentReport
+    | payment_reports.ClaimLetter
+    | payment_reports.RejectionNotice,
+    language: str = translations.DEFAULT,
+) -> str:
+    """Return the amount of a payment or claim, in the price's currency."""
+    return amounts.format_money(report.amount, report.currency, language)
+
+
+def paid_text(
+    report: Report | payment_reports.ReceiptReport, language: str = translations.DEFAULT
+) -> str | None:
+    """Return the amount in the currency of the payment; None if it is the price's."""
     if report.paid_amount is None or report.paid_currency is None:
         return None
-    return amounts.format_money(report.paid_amount, report.paid_currency, translations.DEFAULT)
+    return amounts.format_money(report.paid_amount, report.paid_currency, language)
 
 
 def _left(report: payment_reports.LetterReport) -> str | None:

@@ -7,21 +7,20 @@ else is on the receipt's page, which the letter links to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from email.message import EmailMessage
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-from bot.core.money import amounts
-from bot.core.text import translations
+from bot.core.text import phrases, translations
 from bot.service.notifications import letter_texts, notification
 from bot.service.payments import payment_reports
+from bot.service.requests import request
 
 NEWS = {
     payment_reports.News.SENT: ("mail-sent-subject", "mail-sent-heading"),
     payment_reports.News.PAID_BACK: ("mail-paid-back-subject", "mail-paid-back-heading"),
-    payment_reports.News.CODES: ("mail-codes-subject", "mail-codes-heading"),
-    payment_reports.News.GOODS: ("mail-goods-subject", "mail-goods-heading"),
+    payment_reports.News.CODES: ("mail-codes", "mail-codes"),
+    payment_reports.News.GOODS: ("mail-goods", "mail-goods"),
 }
 """The keys of subject and heading of each kind of news."""
 
@@ -38,15 +37,15 @@ def receipt_letter(
     The same report gives the same letter. Raises MailRefused if its address is invalid.
     """
     language = report.language
-    amount = amounts.format_money(report.amount, report.currency, language)
+    amount = letter_texts.money_text(report, language)
     subject = "mail-payer-subject-test" if report.test_money else "mail-payer-subject"
     if report.oversold:
         subject = "mail-payer-subject-oversold"
     words = {
-        "subject": translations.t(language, subject, amount=amount.replace("\u00a0", " ")),
+        "subject": translations.t(language, subject, amount=amount),
         "heading": translations.t(language, "mail-payer-heading", amount=amount),
         "warning": translations.t(language, "mail-payer-oversold") if report.oversold else None,
-        "rows": [*_receipt_rows(report, contents, origin)],
+        "rows": _receipt_rows(report, contents, origin),
     }
     return _compose(words, report, target, origin, contents)
 
@@ -60,17 +59,17 @@ def notice_letter(
 ) -> EmailMessage:
     """Write the letter with news about a payment. Raises the errors of `receipt_letter`."""
     language, (subject, heading) = notice.language, NEWS[notice.news]
-    amount = amounts.format_money(notice.amount, notice.currency, language)
+    amount = letter_texts.money_text(notice, language)
     counted = {"amount": amount, "count": notice.quantity}
-    plain = {**counted, "amount": amount.replace("\u00a0", " ")}
-    rows = [(translations.t(language, "mail-payer-amount"), amount)]
-    if contents.has_note:
-        note = contents.note or translations.t(language, "mail-payer-note-there")
-        rows.append((translations.t(language, "mail-payer-note"), note))
-    rows += _goods_rows(language, contents)
-    rows.append((translations.t(language, "mail-transaction"), notice.transaction_id))
+    note = contents.note or translations.t(language, "mail-payer-there")
+    head = [("receipt-amount", amount), ("mail-payer-note", note if contents.has_note else None)]
+    rows = [
+        *letter_texts.labelled(head, language),
+        *_goods_rows(language, contents),
+        *letter_texts.labelled([("receipt-transaction", notice.transaction_id)], language),
+    ]
     words = {
-        "subject": translations.t(language, subject, **plain),
+        "subject": translations.t(language, subject, **counted),
         "heading": translations.t(language, heading, **counted),
         "rows": rows,
     }
@@ -84,21 +83,18 @@ def rejection_letter(
     origin: letter_texts.LetterOrigin,
 ) -> EmailMessage:
     """Write that the seller hasn't found the payment. Raises the errors of `receipt_letter`."""
-    language, host = notice.language, urlsplit(origin.public_url).netloc
-    amount = amounts.format_money(notice.amount, notice.currency, language)
-    rows = [("mail-payer-amount", amount), ("mail-payer-reference", notice.reference)]
+    language, amount = notice.language, letter_texts.money_text(notice, notice.language)
+    rows = [("receipt-amount", amount), ("receipt-reference", notice.reference)]
+    path = request.checkout_path(notice.request_id, notice.checkout_id)
     words = {
-        "subject": translations.t(
-            language, "mail-unfound-subject", amount=amount.replace("\u00a0", " ")
-        ),
+        "subject": translations.t(language, "mail-unfound-subject", amount=amount),
         "heading": translations.t(language, "mail-unfound-heading", amount=amount),
         "intro": translations.t(language, "mail-unfound"),
-        "rows": [(translations.t(language, key), value) for key, value in rows if value],
+        "rows": letter_texts.labelled(rows, language),
         "action": translations.t(language, "mail-unfound-open"),
-        "link": f"{origin.public_url}/pay/{notice.request_id}/checkout/{notice.checkout_id}",
-        "why": translations.t(language, "mail-payer-why", host=host),
-        "stop_label": translations.t(language, "mail-payer-stop"),
+        "link": f"{origin.public_url}{path}",
     }
+    words |= _reason(origin, language)
     return letter_texts.compose(words, notice.rejected_at, target, origin, language)
 
 
@@ -106,49 +102,39 @@ def _receipt_rows(
     report: payment_reports.ReceiptReport,
     contents: notification.LetterContents,
     origin: letter_texts.LetterOrigin,
-) -> Iterator[tuple[str, str]]:
-    language = report.language
-    yield (
-        translations.t(language, "mail-payer-amount"),
-        amounts.format_money(report.amount, report.currency, language),
-    )
-    if report.paid_amount is not None and report.paid_currency is not None:
-        paid = amounts.format_money(report.paid_amount, report.paid_currency, language)
-        yield translations.t(language, "mail-paid-in"), paid
-    if contents.units:
-        yield translations.t(language, "mail-payer-units"), _numbers(language, contents.units)
-    yield from _goods_rows(language, contents)
-    yield (
-        translations.t(language, "mail-when"),
-        translations.t(language, "mail-at", at=letter_texts.moment(report.completed_at)),
-    )
-    yield translations.t(language, "mail-payer-host"), urlsplit(origin.public_url).netloc
-    yield translations.t(language, "mail-transaction"), report.transaction_id
+) -> list[tuple[str, str]]:
+    language, units, numbers = report.language, contents.units, None
+    if units:
+        named = phrases.unit_numbers(units.first, units.last, language)
+        numbers = translations.t(language, "mail-payer-numbers", numbers=named, total=units.total)
+    at = letter_texts.moment(report.completed_at)
+    head = [
+        ("receipt-amount", letter_texts.money_text(report, language)),
+        ("receipt-paid", letter_texts.paid_text(report, language)),
+        ("mail-payer-units", numbers),
+    ]
+    rest = [
+        ("receipt-when", translations.t(language, "moment-utc", at=at)),
+        ("mail-payer-host", urlsplit(origin.public_url).netloc),
+        ("receipt-transaction", report.transaction_id),
+    ]
+    return [
+        *letter_texts.labelled(head, language),
+        *_goods_rows(language, contents),
+        *letter_texts.labelled(rest, language),
+    ]
 
 
-def _goods_rows(language: str, contents: notification.LetterContents) -> Iterator[tuple[str, str]]:
-    """Yield the codes, or the place where the payer finds the goods."""
-    several = len(contents.codes) > 1
-    for unit, code in contents.codes:
-        key = "mail-payer-code-of" if several else "mail-payer-code"
-        yield translations.t(language, key, unit=unit), code
-    if contents.waits:
-        yield (
-            translations.t(language, "mail-payer-goods"),
-            translations.t(language, "mail-payer-goods-wait"),
+def _goods_rows(language: str, contents: notification.LetterContents) -> list[tuple[str, str]]:
+    """Return the codes, or the place where the payer finds the goods."""
+    key = "mail-payer-code-of" if len(contents.codes) > 1 else "mail-payer-code"
+    rows = [(translations.t(language, key, unit=unit), code) for unit, code in contents.codes]
+    if contents.waits or (contents.has_goods and not rows):
+        where = "mail-payer-goods-wait" if contents.waits else "mail-payer-there"
+        rows += letter_texts.labelled(
+            [("mail-payer-goods", translations.t(language, where))], language
         )
-    elif contents.has_goods and not contents.codes:
-        yield (
-            translations.t(language, "mail-payer-goods"),
-            translations.t(language, "mail-payer-goods-there"),
-        )
-
-
-def _numbers(language: str, units: notification.UnitNumbers) -> str:
-    numbers = {"first": units.first, "last": units.last, "total": units.total}
-    return translations.t(
-        language, "mail-payer-numbers", count=units.last - units.first + 1, **numbers
-    )
+    return rows
 
 
 def _compose(
@@ -159,9 +145,7 @@ def _compose(
     contents: notification.LetterContents,
 ) -> EmailMessage:
     """Write a letter about a payment, with the links to its receipt."""
-    language, host = letter.language, urlsplit(origin.public_url).netloc
-    path = quote(f"/pay/{letter.request_id}/receipt/{letter.transaction_id}")
-    intro = []
+    language, intro = letter.language, []
     if isinstance(letter, payment_reports.PaymentNotice):
         at = letter.noticed_at
         if letter.news is payment_reports.News.PAID_BACK:
@@ -170,13 +154,20 @@ def _compose(
         at = letter.completed_at
     if letter.test_money:
         intro.append(translations.t(language, "mail-payer-test"))
-    links = {
+    words |= letter_texts.receipt_link(letter, origin.public_url, language)
+    words |= {
         "intro": " ".join(intro) or None,
-        "action": translations.t(language, "mail-receipt"),
-        "link": f"{origin.public_url}{path}",
         "keep": contents.keep,
-        "keep_label": translations.t(language, "mail-payer-keep"),
+        "keep_label": translations.t(language, "receipt-keep"),
+    }
+    words |= _reason(origin, language)
+    return letter_texts.compose(words, at, target, origin, language)
+
+
+def _reason(origin: letter_texts.LetterOrigin, language: str) -> dict[str, str]:
+    """Return why a payer gets a letter, and the label of the link that ends them."""
+    host = urlsplit(origin.public_url).netloc
+    return {
         "why": translations.t(language, "mail-payer-why", host=host),
         "stop_label": translations.t(language, "mail-payer-stop"),
     }
-    return letter_texts.compose(links | words, at, target, origin, language)

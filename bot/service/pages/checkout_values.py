@@ -17,7 +17,9 @@ from bot.service.requests.request import (
     Payment,
     PaymentRequest,
     PaymentState,
+    checkout_path,
     may_lead_to,
+    receipt_path,
     with_transaction,
 )
 from bot.service.wire import to_answers
@@ -43,7 +45,7 @@ def next_page(
     if payment is None or not payment.took_unit:
         return checkout_path(request_id, progress.checkout_id)
     onward = request and request.leads_away and redirect(service, request, payment)
-    return onward or receipt_path(payment)
+    return onward or receipt_path(payment.request_id, payment.id)
 
 
 def redirect(service: callers.Service, request: PaymentRequest, payment: Payment) -> str | None:
@@ -55,14 +57,6 @@ def redirect(service: callers.Service, request: PaymentRequest, payment: Payment
     if url is None or not may_lead_to(url, service.policy.schemes):
         return None
     return with_transaction(url, payment.id)
-
-
-def receipt_path(payment: Payment) -> str:
-    return f"/pay/{payment.request_id}/receipt/{payment.id}"
-
-
-def checkout_path(request_id: str, checkout_id: str) -> str:
-    return f"/pay/{request_id}/checkout/{checkout_id}"
 
 
 def outcome_page(
@@ -287,7 +281,7 @@ def checkout_page(
         "turns": is_opening or is_open_without_invoice,
         "sign": SIGNS.get(page_state),
         "transaction_id": payment and payment.id,
-        "receipt": payment and payment.oversold and receipt_path(payment),
+        "receipt": payment and payment.oversold and receipt_path(payment.request_id, payment.id),
         **_reload_times(checkout, state, now),
         **_amounts(locale, request, checkout, payment, page_state),
         **_times(locale, request, checkout, page_state),

@@ -143,7 +143,7 @@ class TimedText:
 def moment(locale: Locale, at: int, style: TimeStyle = "moment") -> Moment:
     """Return a time (epoch ms) in the format of this locale."""
     when = utc(at)
-    text = locale.t("page-clock" if style == "clock" else "page-moment", at=when)
+    text = locale.t("page-clock" if style == "clock" else "moment-utc", at=when)
     return Moment(when.strftime("%Y-%m-%dT%H:%M:%SZ"), text, style)
 
 

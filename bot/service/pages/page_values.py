@@ -165,7 +165,7 @@ def link_preview(
     product = request.terms.product
     properties = [
         ("og:type", "website"),
-        ("og:site_name", request.seller.name if request.seller else locale.t("page-site")),
+        ("og:site_name", request.seller.name if request.seller else locale.t("payment-link")),
         ("og:locale", locale.t("page-locale")),
         ("og:title", product.name),
         ("og:description", about(locale, request)),

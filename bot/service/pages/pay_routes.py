@@ -28,7 +28,7 @@ from bot.service.pages import (
 from bot.service.payments import payment_rows, settling
 from bot.service.rails import rail
 from bot.service.requests import request_rows
-from bot.service.requests.request import PaymentRequest
+from bot.service.requests.request import PaymentRequest, checkout_path
 from bot.service.wire import to_answers
 
 log = structlog.get_logger()
@@ -138,7 +138,7 @@ async def _pay(
     if progress.fresh and progress.payment:
         settling.log_payment(progress.payment)
     if progress.is_claimed and found:
-        claimed = checkout_values.checkout_path(form.request_id, progress.checkout_id)
+        claimed = checkout_path(form.request_id, progress.checkout_id)
         now = service.now()
         found = await request_rows.read(service.db, form.request_id, now) or found
         return await _page(request, found, now, status=409, form=replace(shown, claimed=claimed))
@@ -358,9 +358,7 @@ async def _claim(request: Request, service: callers.Service, checkout: Checkout)
             return await _onward(service, checkout)
         return await _unclaimable(request, service, checkout, now)
     log.info("payment claimed", request=checkout.request_id, checkout=checkout.id)
-    return RedirectResponse(
-        checkout_values.checkout_path(checkout.request_id, checkout.id), 303, render.HEADERS
-    )
+    return RedirectResponse(checkout_path(checkout.request_id, checkout.id), 303, render.HEADERS)
 
 
 async def _onward(service: callers.Service, checkout: Checkout) -> Response:
@@ -389,7 +387,7 @@ async def _unclaimable(
 
 def _link(service: callers.Service, checkout: Checkout) -> str:
     """Return the full address of a checkout's page, which its payer may save."""
-    return service.public_url + checkout_values.checkout_path(checkout.request_id, checkout.id)
+    return service.public_url + checkout_path(checkout.request_id, checkout.id)
 
 
 # Pictures.

@@ -20,7 +20,14 @@ from bot.service.pages import checkout_values, page_texts, page_values, render
 from bot.service.payments import payment_rows
 from bot.service.payouts import payout_account
 from bot.service.requests import request_rows
-from bot.service.requests.request import Payment, PaymentRequest, PaymentState, ascii_url
+from bot.service.requests.request import (
+    Payment,
+    PaymentRequest,
+    PaymentState,
+    ascii_url,
+    checkout_path,
+    receipt_path,
+)
 from bot.service.wire import to_answers
 
 # Web addresses in the seller's texts, as links.
@@ -89,7 +96,7 @@ def delivered_values(
 ) -> dict[str, Any]:
     """Return the values of the goods; the page asks again while codes are missing."""
     waiting = received.waiting if received else 0
-    path = checkout_values.receipt_path(payment)
+    path = receipt_path(payment.request_id, payment.id)
     on_its_way = None
     if received and waiting:
         key = "page-more-on-its-way" if received.codes else "page-on-its-way"
@@ -270,7 +277,7 @@ async def receipt(
             await callers.admit_payer(request)
         raise errors.NotFound
     if payment.state is PaymentState.UNDERPAID:  # nothing was sold: the checkout's page says so
-        checkout = checkout_values.checkout_path(found.id, payment.checkout_id)
+        checkout = checkout_path(found.id, payment.checkout_id)
         return RedirectResponse(checkout, 303, render.HEADERS)
     locale = page_texts.locale_of(request)
     url = to_answers.pay_url(service.public_url, found.id)

@@ -49,6 +49,14 @@ class SellerProfile:
 _KEPT = "%:/?#[]@!$&'()*+,;=-._~"
 
 
+def receipt_path(request_id: str, transaction_id: str) -> str:
+    return f"/pay/{request_id}/receipt/{transaction_id}"
+
+
+def checkout_path(request_id: str, checkout_id: str) -> str:
+    return f"/pay/{request_id}/checkout/{checkout_id}"
+
+
 def with_transaction(url: str, transaction_id: str) -> str:
     """Return a redirect URL in ASCII with `transactionId` in its query, once and last."""
     address, mark, fragment = url.partition("#")

@@ -30,7 +30,7 @@ def qr_url(public_url: str, request_id: str) -> str:
 
 def receipt_url(public_url: str, payment: request.Payment) -> str:
     """Return the address of a receipt's page."""
-    return f"{pay_url(public_url, payment.request_id)}/receipt/{payment.id}"
+    return f"{public_url}{request.receipt_path(payment.request_id, payment.id)}"
 
 
 def file_url(public_url: str, payment: request.Payment) -> str:

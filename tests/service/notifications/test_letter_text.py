@@ -118,7 +118,7 @@ def test_the_letter_of_a_payment() -> None:
         "$5.00 received",
         "",
         "For: Coffee",
-        "Date: September 21, 2026, 2:13:20\u202fPM UTC",
+        "Date: September 21, 2026, 2:13\u202fPM UTC",
         "Email address: pat@example.org",
         "Phone number: +442079460958",
         "Transaction number: a1b2c3",

@@ -147,7 +147,7 @@ async def test_a_receipt_has_its_units_and_its_codes(post: ReceiptHarness) -> No
     post.service.clock.advance(1)
     await post.pay(request_id, quantity="2")
     await post.work()
-    assert "Yours: 2–3 of 100" in lines(post)
+    assert "Yours: 2 and 3 of 100" in lines(post)
     assert "Code for no. 2: ABCD-0002" in lines(post)
     assert "Code for no. 3: ABCD-0003" in lines(post)
     _, row = await post.rows()

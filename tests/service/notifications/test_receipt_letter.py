@@ -65,7 +65,7 @@ def test_the_receipt_of_a_payment() -> None:
         "You paid $5.00",
         "",
         "Amount: $5.00",
-        "Date: September 21, 2026, 2:13:20\u202fPM UTC",
+        "Date: September 21, 2026, 2:13\u202fPM UTC",
         "Paid at: pay.example.org",
         "Transaction number: a1b2c3",
         "",

@@ -27,5 +27,4 @@ page-download = Herunterladen
 page-marked-sent = Verschickt
 page-paid-back = Zurückgezahlt
 page-paid-back-why = { $seller } hat Ihre Zahlung am { $at } als zurückgezahlt vermerkt. Bis das Geld bei Ihnen ankommt, kann es ein paar Tage dauern.
-page-keep = In Telegram speichern
 page-receipt-bookmark = Diese Seite ist Ihr Beleg. Nur über ihre Adresse kommen Sie wieder zu Ihrem Kauf: Speichern Sie sie als Lesezeichen. Wer die Adresse hat, sieht alles auf dieser Seite: Geben Sie sie nicht weiter.

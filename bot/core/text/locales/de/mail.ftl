@@ -20,10 +20,8 @@ mail-claimed = Gemeldet
 mail-answer-by = Bitte antworten bis
 
 mail-product = Für
-mail-quantity = Anzahl
 mail-payer-name = Von
 mail-message = Nachricht
-mail-paid-in = Gezahlt als
 mail-left = Übrig
 mail-left-units =
     { $left ->
@@ -40,14 +38,6 @@ mail-codes-waiting =
         [one] Für ein verkauftes Stück fehlt noch der Code. Bitte fügen Sie einen hinzu.
        *[other] Für { NUMBER($count) } verkaufte Stück fehlen noch Codes. Bitte fügen Sie welche hinzu.
     }
-mail-when = Datum
-mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
-mail-paymail = Paymail
-mail-email = E-Mail-Adresse
-mail-phone = Telefonnummer
-mail-transaction = Transaktionsnummer
-mail-request = Zahlungslink
-mail-receipt = Beleg ansehen
 mail-why = Sie bekommen diese E-Mail, weil ein Zahlungslink Zahlungen an diese Adresse meldet.
 mail-stop = Diese E-Mails abbestellen
 
@@ -96,7 +86,6 @@ mail-payer-subject-oversold = Ihre Zahlung über { $amount }: Ihnen steht eine E
 mail-payer-heading = Sie haben { $amount } gezahlt
 mail-payer-oversold = Ihre Zahlung kam zu spät und zählt nicht als Kauf. Der Verkäufer muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 mail-payer-test = Testmodus: Es wurde kein echtes Geld abgebucht.
-mail-payer-amount = Betrag
 mail-payer-host = Bezahlt bei
 mail-payer-why = Sie bekommen diese E-Mail, weil Ihre Adresse bei { $host } für einen Beleg eingegeben wurde. Wenn Sie das nicht waren, ignorieren Sie sie einfach: Das ist keine Rechnung.
 mail-payer-stop = Keine Belege mehr an diese Adresse
@@ -107,23 +96,17 @@ mail-unfound-subject = Ihre Zahlung über { $amount } wurde nicht gefunden
 mail-unfound-heading = Der Verkäufer hat Ihre Zahlung über { $amount } nicht gefunden
 mail-unfound = Wenn Sie das Geld überwiesen haben, nennen Sie dem Verkäufer den Verwendungszweck unten und bitten Sie ihn, noch einmal nachzusehen. Wenn nicht, müssen Sie nichts tun.
 mail-unfound-open = Zahlung öffnen
-mail-payer-reference = Verwendungszweck
 
 # An Zahlende, über das, was sie gekauft haben: Nummern, Codes, Notiz des Verkäufers.
 
 mail-payer-units = Nummer
-mail-payer-numbers = { $count ->
-    [one] { NUMBER($first) } von { NUMBER($total) }
-   *[other] { NUMBER($first) }–{ NUMBER($last) } von { NUMBER($total) }
-}
+mail-payer-numbers = { $numbers } von { NUMBER($total) }
 mail-payer-code = Ihr Code
 mail-payer-code-of = Code für Nr. { NUMBER($unit) }
 mail-payer-goods = Ihr Kauf
-mail-payer-goods-there = Auf Ihrem Beleg
+mail-payer-there = Auf Ihrem Beleg
 mail-payer-goods-wait = Kommt noch. Sie bekommen eine E-Mail, sobald alles da ist.
 mail-payer-note = Notiz des Verkäufers
-mail-payer-note-there = Auf Ihrem Beleg
-mail-payer-keep = In Telegram speichern
 
 # Neues zu einer Zahlung, an die Zahlenden. Keine Nachricht des Verkäufers steht darin.
 
@@ -132,13 +115,8 @@ mail-sent-heading = Ihre Bestellung ist unterwegs
 mail-paid-back-subject = Ihre Zahlung über { $amount } ist als zurückgezahlt vermerkt
 mail-paid-back-heading = { $amount } als zurückgezahlt vermerkt
 mail-paid-back-text = Der Verkäufer hat Ihre Zahlung als zurückgezahlt vermerkt. Bis das Geld bei Ihnen ankommt, kann es ein paar Tage dauern.
-mail-codes-subject = { $count ->
+mail-codes = { $count ->
     [one] Ihr Code ist da
    *[other] Ihre Codes sind da
 }
-mail-codes-heading = { $count ->
-    [one] Ihr Code ist da
-   *[other] Ihre Codes sind da
-}
-mail-goods-subject = Ihr Kauf ist da
-mail-goods-heading = Ihr Kauf ist da
+mail-goods = Ihr Kauf ist da

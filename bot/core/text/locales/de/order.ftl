@@ -51,5 +51,4 @@ page-words-who = Der Verkäufer liest, was Sie hier schreiben. Wenn Sie anonym b
 page-exchanged-open = Bezahlt wird in { $currency } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") }).
 page-pay-open = Bezahlen
 page-pay-open-test = Mit Testgeld bezahlen
-page-receipt-quantity = Anzahl
 page-message-sent = An den Verkäufer geschickt

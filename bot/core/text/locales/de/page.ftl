@@ -4,7 +4,6 @@
 page-title = { $name } – { $amount }
 page-title-state = { $title }: { $name }
 page-title-wrong = Bitte prüfen: { $name }
-page-site = Zahlungslink
 page-locale = de_DE
 page-card = Preis und QR-Code für { $name }
 page-test = Testmodus: Es wird kein echtes Geld abgebucht.
@@ -18,7 +17,6 @@ page-reserved =
     }
 page-opens = Beginn
 page-ends = Ende
-page-moment = { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC
 page-clock = { DATETIME($at, timeStyle: "short") } UTC
 page-in-minutes = in { $minutes } Min. { $seconds } Sek.
 page-in-seconds = in { $seconds } Sek.
@@ -62,7 +60,6 @@ page-manner-never = Nie
 page-manner-underpaid = Zu wenig, nur die Hälfte
 page-manner-claimed = Erst mit der Bestätigung des Verkäufers
 page-pay-test = { $amount } Testgeld zahlen
-
 
 page-the-seller = der Verkäufer
 page-ways = Wie möchten Sie bezahlen?
@@ -132,21 +129,15 @@ page-receipt-title = Beleg: { $name }
 page-receipt-thanks = Vielen Dank! Die Zahlung ist angekommen.
 page-receipt-seller = Verkäufer
 page-receipt-what = Artikel
-page-receipt-amount = Betrag
-page-receipt-when = Datum
-page-receipt-transaction = Transaktionsnummer
-page-receipt-link = Zahlungslink
 page-receipt-save = Als PDF sichern
 page-continue = Weiter zu { $host }
 page-continue-in = Weiter in { $app }
 page-continue-app = Weiter in der App „{ $app }“
 page-receipt-keep = Das ist Ihr Beleg. Drucken Sie diese Seite aus oder sichern Sie sie als PDF, um ihn zu behalten.
-page-receipt-paid = Gezahlt mit
 page-receipt-oversold = Ihre Zahlung kam zu spät und zählt nicht als Kauf. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten.
 
 page-receipt-by = Zahlungsart
 page-receipt-rate = Wechselkurs
-page-receipt-reference = Verwendungszweck
 page-receipt-hash = Payment-Hash
 
 page-held = Reservierung endet
@@ -219,7 +210,6 @@ page-checkout-underpaid-why = Das ist weniger als der Preis, deshalb ist der Kau
 page-checkout-oversold = Erstattung steht aus
 page-checkout-oversold-why = Als { $amount } eingingen, war Ihre Bestellung nicht mehr verfügbar. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 page-checkout-oversold-free = Als { $amount } eingingen, hatten Sie schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
-page-checkout-receipt = Beleg ansehen
 page-checkout-paid = Zu zahlen
 page-cancel = Zahlung abbrechen
 page-other-way = Anders bezahlen
@@ -243,7 +233,6 @@ page-field-city = Ort
 page-field-id = UPI-ID
 page-field-address = Adresse
 page-field-code = Pix-Code (zum Einfügen)
-page-field-reference = Verwendungszweck
 page-reference-hint = Bitte genau so in die Überweisung eintragen: Daran erkennt { $seller } Ihre Zahlung.
 page-sent = Ich habe das Geld gesendet
 page-sent-tap = Ich habe bezahlt

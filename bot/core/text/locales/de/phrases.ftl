@@ -5,6 +5,7 @@ pieces-of = { $count } × { $what }
 range = { $first } bis { $last }
 goal-raised = { $raised } von { $goal }
 goal-percent = { NUMBER($share, style: "percent") }
+moment-utc = { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC
 size-kilobytes = { $size } KB
 size-megabytes = { $size } MB
 

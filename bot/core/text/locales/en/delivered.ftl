@@ -27,5 +27,4 @@ page-download = Download
 page-marked-sent = Sent
 page-paid-back = Paid back
 page-paid-back-why = { $seller } marked your payment as paid back on { $at }. It may take a few days for the money to reach you.
-page-keep = Keep it in Telegram
 page-receipt-bookmark = This page is your receipt. You'll need its address to get back to what you bought, so bookmark it. Anyone who has the address can see it too, so don't share it.

@@ -20,10 +20,8 @@ mail-claimed = Reported
 mail-answer-by = Please answer by
 
 mail-product = For
-mail-quantity = Quantity
 mail-payer-name = From
 mail-message = Message
-mail-paid-in = Paid as
 mail-left = Left
 mail-left-units =
     { $left ->
@@ -40,14 +38,6 @@ mail-codes-waiting =
         [one] One item you've sold still needs a code. Please add one.
        *[other] { NUMBER($count) } items you've sold still need codes. Please add more.
     }
-mail-when = Date
-mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
-mail-paymail = Paymail
-mail-email = Email address
-mail-phone = Phone number
-mail-transaction = Transaction number
-mail-request = Payment link
-mail-receipt = View receipt
 mail-why = You're getting this email because a payment link sends its payment notifications to this address.
 mail-stop = Stop these emails
 
@@ -96,7 +86,6 @@ mail-payer-subject-oversold = Your payment of { $amount }: you're owed a refund
 mail-payer-heading = You paid { $amount }
 mail-payer-oversold = Your payment arrived too late to count as a purchase, so the seller owes you a refund. Give them the transaction number below.
 mail-payer-test = Test mode: no real money was charged.
-mail-payer-amount = Amount
 mail-payer-host = Paid at
 mail-payer-why = You're getting this email because your address was entered for a receipt at { $host }. If that wasn't you, just ignore it: this isn't a bill.
 mail-payer-stop = Stop receipts to this address
@@ -107,23 +96,17 @@ mail-unfound-subject = Your payment of { $amount } hasn't been found
 mail-unfound-heading = The seller hasn't found your payment of { $amount }
 mail-unfound = If you've sent the money, give the seller the reference below and ask them to check again. If you haven't, you don't need to do anything.
 mail-unfound-open = Open your payment
-mail-payer-reference = Reference
 
 # To a payer, about what they bought: the numbers of their units, their codes, the seller's note.
 
 mail-payer-units = Yours
-mail-payer-numbers = { $count ->
-    [one] { NUMBER($first) } of { NUMBER($total) }
-   *[other] { NUMBER($first) }–{ NUMBER($last) } of { NUMBER($total) }
-}
+mail-payer-numbers = { $numbers } of { NUMBER($total) }
 mail-payer-code = Your code
 mail-payer-code-of = Code for no. { NUMBER($unit) }
 mail-payer-goods = What you bought
-mail-payer-goods-there = On your receipt
+mail-payer-there = On your receipt
 mail-payer-goods-wait = On its way. You'll get an email when it's here.
 mail-payer-note = Note from the seller
-mail-payer-note-there = On your receipt
-mail-payer-keep = Keep it in Telegram
 
 # News of a payment, to its payer. No message of the seller's is in them.
 
@@ -132,13 +115,8 @@ mail-sent-heading = Your order has been sent
 mail-paid-back-subject = Your payment of { $amount } is marked as paid back
 mail-paid-back-heading = { $amount } marked as paid back
 mail-paid-back-text = The seller has marked your payment as paid back. It may take a few days for the money to reach you.
-mail-codes-subject = { $count ->
+mail-codes = { $count ->
     [one] Your code is here
    *[other] Your codes are here
 }
-mail-codes-heading = { $count ->
-    [one] Your code is here
-   *[other] Your codes are here
-}
-mail-goods-subject = What you bought is here
-mail-goods-heading = What you bought is here
+mail-goods = What you bought is here

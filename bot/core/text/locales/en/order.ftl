@@ -51,5 +51,4 @@ page-words-who = The seller will see both. To stay anonymous, leave them empty.
 page-exchanged-open = You'll pay in { $currency } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") }).
 page-pay-open = Pay
 page-pay-open-test = Pay in test money
-page-receipt-quantity = Quantity
 page-message-sent = Sent to the seller

@@ -3,7 +3,6 @@
 page-title = { $name } – { $amount }
 page-title-state = { $title }: { $name }
 page-title-wrong = Please check: { $name }
-page-site = Payment link
 page-locale = en_US
 page-card = Price and QR code for { $name }
 page-test = Test mode: no real money is charged.
@@ -17,7 +16,6 @@ page-reserved =
     }
 page-opens = Opens
 page-ends = Ends
-page-moment = { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC
 page-clock = { DATETIME($at, timeStyle: "short") } UTC
 page-in-minutes = in { $minutes } min { $seconds } s
 page-in-seconds = in { $seconds } s
@@ -61,7 +59,6 @@ page-manner-never = Never
 page-manner-underpaid = Too little, only half of it
 page-manner-claimed = When the seller confirms it
 page-pay-test = Pay { $amount } in test money
-
 
 page-the-seller = the seller
 page-ways = How would you like to pay?
@@ -132,21 +129,15 @@ page-receipt-title = Receipt: { $name }
 page-receipt-thanks = Thank you! Your payment went through.
 page-receipt-seller = Seller
 page-receipt-what = Item
-page-receipt-amount = Amount
-page-receipt-when = Date
-page-receipt-transaction = Transaction number
-page-receipt-link = Payment link
 page-receipt-save = Save as PDF
 page-continue = Continue to { $host }
 page-continue-in = Continue in { $app }
 page-continue-app = Continue in the app “{ $app }”
 page-receipt-keep = This is your receipt. To keep it, print this page or save it as a PDF.
-page-receipt-paid = Paid with
 page-receipt-oversold = Your payment arrived too late to count as a purchase. We've notified the seller, who needs to refund you.
 
 page-receipt-by = Payment method
 page-receipt-rate = Exchange rate
-page-receipt-reference = Reference
 page-receipt-hash = Payment hash
 
 page-held = Reservation ends
@@ -219,7 +210,6 @@ page-checkout-underpaid-why = That's less than the price, so your purchase isn't
 page-checkout-oversold = Refund due
 page-checkout-oversold-why = Your { $amount } arrived too late: what you ordered was no longer available. We've notified the seller, who needs to refund you. Give them the transaction number below.
 page-checkout-oversold-free = Your { $amount } arrived after you'd already paid. We've notified the seller, who needs to refund you. Give them the transaction number below.
-page-checkout-receipt = View receipt
 page-checkout-paid = You pay
 page-cancel = Cancel payment
 page-other-way = Pay another way
@@ -243,7 +233,6 @@ page-field-city = City
 page-field-id = UPI ID
 page-field-address = Address
 page-field-code = Pix code (copy and paste)
-page-field-reference = Reference
 page-reference-hint = Put this reference in your transfer, so that { $seller } can find your payment.
 page-sent = I've sent the money
 page-sent-tap = I've paid
