@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -31,12 +30,6 @@ LONGEST_PROBLEM = 200  # characters
 
 SUCCESS = range(200, 300)
 """Statuses of both protocols: RFC 9110 section 15.3, RFC 5321 section 4.2.1."""
-
-STORE_SECONDS = 0.005
-"""How long an outcome waits for others, to store them together."""
-
-MOST_STORED = 32
-"""Attempts in one transaction, for which payments of the same requests wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,41 +72,8 @@ class AttemptOutcome:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Result:
-    """An attempt to store."""
-
-    message: outbox.Message
-    outcome: AttemptOutcome
-    attempt: notification.Attempt
-    due_at: int | None
-    """When the next attempt is due, None after the last attempt."""
-
-    host: str
-    """For the log."""
-
-    stored: asyncio.Future[None]
-    """Set once the attempt is stored."""
-
-    def ending(self, queue: queue_policy.Queue, now: int) -> outbox.Ending:
-        """Return how the message ends, or when it is retried."""
-        message, note = self.message, self.outcome.note
-        if self.outcome.delivered:
-            return outbox.as_done(queue, message, now)
-        if self.due_at is None:
-            return outbox.settled(message, "dead", now, note)
-        return outbox.retried(message, self.due_at, note, uncertain=message.uncertain)
-
-    @property
-    def name(self) -> str:
-        """Return the label under which it is counted."""
-        if self.outcome.delivered:
-            return "delivered"
-        return "dead" if self.due_at is None else "failed"
-
-
 class AttemptRecorder:
-    """Stores the attempts of one queue with their consequences, several in one transaction."""
+    """Stores the attempts of one queue, each in one transaction with its consequence."""
 
     def __init__(
         self,
@@ -124,26 +84,38 @@ class AttemptRecorder:
     ) -> None:
         self.queue = queue
         self._db, self._channel, self._now = db, channel, now
-        self._waiting: list[Result] = []
-        self._storing: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
 
-    def settle(
+    async def settle(
         self, message: outbox.Message, outcome: AttemptOutcome, began: int, host: str
-    ) -> asyncio.Future[None]:
-        """Settle an attempt begun at `began` (epoch ms); the future is set once it is stored.
-
-        `host` is for the log.
-        """
-        now, loop = self._now(), asyncio.get_running_loop()
+    ) -> None:
+        """Settle an attempt begun at `began` (epoch ms); `host` is for the log."""
+        now = self._now()
         attempt = outcome.attempt(began, now)
         delay = None if outcome.final else RETRIES.delay(message.attempts, outcome.retry_after)
-        due_at = None if delay is None else now + delay
-        stored: asyncio.Future[None] = loop.create_future()
-        self._waiting.append(Result(message, outcome, attempt, due_at, host, stored))
-        if self._timer is None and self._storing is None:
-            self._timer = loop.call_later(STORE_SECONDS, self._store_now)
-        return stored
+        if outcome.delivered:
+            name, ending = "delivered", outbox.as_done(self.queue, message, now)
+        elif delay is None:
+            name, ending = "dead", outbox.settled(message, "dead", now, outcome.note)
+        else:
+            name, due_at = "failed", now + delay
+            ending = outbox.retried(message, due_at, outcome.note, uncertain=message.uncertain)
+        ours = await self._db.transaction_until_stored(
+            lambda tx: self._store(tx, message, attempt, name, ending)
+        )
+        facts: dict[str, Any] = {
+            "delivery": message.id,
+            "request": message.body.request_id,
+            "host": host,
+            "attempt": message.attempts,
+            "took_ms": attempt.took,
+        }
+        if ours and outcome.delivered:
+            log.info(f"{self._channel} delivered", status=outcome.status, **facts)  # noqa: G004 - structlog
+            return
+        facts["why"] = outcome.note
+        if ours and name == "failed":
+            facts["again_in_s"] = (delay or 0) // 1000
+        log.warning(f"{self._channel} {name if ours else 'came too late'}", **facts)  # noqa: G004 - structlog
 
     def settle_dead_letter(self, tx: database.Transaction, message: outbox.Message) -> None:
         """Count a notification that became a dead letter, and settle the members of its letter."""
@@ -151,74 +123,25 @@ class AttemptRecorder:
             recipients.settle_letter(tx, message.id, self._now())
         tx.count("delivery_attempts", self._channel.value, "dead")
 
-    def _store_now(self) -> None:
-        self._timer = None
-        self._storing = asyncio.create_task(self._store_waiting())
-
-    async def _store_waiting(self) -> None:
-        try:
-            while self._waiting:
-                group, self._waiting = self._waiting[:MOST_STORED], self._waiting[MOST_STORED:]
-                await self._store(group)
-        finally:
-            self._storing = None
-
-    async def _store(self, group: list[Result]) -> None:
-        """Store results in one transaction; if that fails, store each in its own transaction."""
-        try:
-            in_time = await self._db.transaction_until_stored(lambda tx: self._settle(tx, group))
-        except Exception as error:  # noqa: BLE001 - the handler of the message gets it
-            if len(group) > 1:
-                for one in group:
-                    await self._store([one])
-            elif not group[0].stored.done():
-                group[0].stored.set_exception(error)
-            return
-        for result, ours in zip(group, in_time, strict=True):
-            self._log(result, ours=ours)
-            if not result.stored.done():
-                result.stored.set_result(None)
-
-    def _settle(self, tx: database.Transaction, group: list[Result]) -> list[bool]:
-        """Settle messages and store their attempts; return whether each lease was still held.
+    def _store(
+        self,
+        tx: database.Transaction,
+        message: outbox.Message,
+        attempt: notification.Attempt,
+        name: str,
+        ending: outbox.Ending,
+    ) -> bool:
+        """Settle a message and store its attempt; return whether the lease was still held.
 
         An attempt is stored even if its lease was lost, because the peer has seen it. It is not
         stored twice if only the response to an earlier commit was lost.
         """
-        now = self._now()
-        ends = [one.ending(self.queue, now) for one in group]
-        in_time = outbox.end_leases(tx, self.queue, ends)
-        return [
-            self._add_attempt(tx, one, now, ours=ours)
-            for one, ours in zip(group, in_time, strict=True)
-        ]
-
-    def _add_attempt(
-        self, tx: database.Transaction, result: Result, now: int, *, ours: bool
-    ) -> bool:
-        notification_id = result.message.id
-        if not ours and notification_rows.has_attempt(tx, notification_id, result.attempt):
+        (ours,) = outbox.end_leases(tx, self.queue, [ending])
+        if not ours and notification_rows.has_attempt(tx, message.id, attempt):
             return True
         # The lane's lock keeps attempt numbers unique.
-        notification_rows.add_attempt(tx, notification_id, result.attempt)
+        notification_rows.add_attempt(tx, message.id, attempt)
         if self._channel is notification.Channel.EMAIL:
-            recipients.settle_letter(tx, notification_id, now)
-        tx.count("delivery_attempts", self._channel.value, result.name if ours else "late")
+            recipients.settle_letter(tx, message.id, self._now())
+        tx.count("delivery_attempts", self._channel.value, name if ours else "late")
         return ours
-
-    def _log(self, result: Result, *, ours: bool) -> None:
-        outcome, message = result.outcome, result.message
-        facts: dict[str, Any] = {
-            "delivery": message.id,
-            "request": message.body.request_id,
-            "host": result.host,
-            "attempt": message.attempts,
-            "took_ms": result.attempt.took,
-        }
-        if ours and outcome.delivered:
-            log.info(f"{self._channel} delivered", status=outcome.status, **facts)  # noqa: G004 - structlog
-            return
-        facts["why"] = outcome.note
-        if ours and result.due_at is not None:
-            facts["again_in_s"] = (result.due_at - self._now()) // 1000
-        log.warning(f"{self._channel} {result.name if ours else 'came too late'}", **facts)  # noqa: G004 - structlog

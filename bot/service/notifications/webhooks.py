@@ -164,7 +164,8 @@ class WebhookSender:
             groups = notification_queues.groups_of(message.lane)
             self._windows.store(groups, outcome, self._now() - began)
         host = webhook_addresses.endpoint(message.body.url).host
-        return recorder.settle(message, outcome, began, host)
+        # The next webhook of a batch is sent while this outcome is stored.
+        return asyncio.create_task(recorder.settle(message, outcome, began, host))
 
     async def _attempt(self, message: outbox.Message) -> outcomes.AttemptOutcome:
         sealed = await app_rows.read_webhook_secrets(self._db, message.body.app_id, self._now())

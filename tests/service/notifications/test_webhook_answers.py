@@ -163,7 +163,7 @@ async def test_an_attempt_whose_commit_nobody_knows_is_listed_once(
 
     async def lose_the_outcome(db: Any, work: Callable[[Any], Any]) -> Any:
         result = await transaction(db, work)
-        if result == [True] and not lost.is_set():
+        if result is True and not lost.is_set():
             lost.set()
             raise CommitUnknown("the answer to a commit was lost")
         return result
