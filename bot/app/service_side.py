@@ -161,14 +161,10 @@ class ServiceSide:
         mailer = smtp_sender.Mailer(mail.parse_server(settings.smtp_url.get_secret_value()))
         self.closers.append(mailer.close)
         self.checks["mail"] = mailer.check
-        mails = emails.LetterSender(
-            self._db, mailer, self._now, sender=settings.smtp_from, public_url=settings.url
-        )
         origin = letter_texts.LetterOrigin(settings.smtp_from, settings.url)
-        receipts = emails.ReceiptSender(self._db, mailer, self._now, origin=origin, key=payer_key)
         return [
-            mails.queue_handler,
-            receipts.queue_handler,
+            emails.to_sellers(self._db, mailer, self._now, origin).queue_handler,
+            emails.to_payers(self._db, mailer, self._now, origin, payer_key).queue_handler,
             payer_letters.ServedPayers(self._db, self._now).queue_handler,
         ]
 

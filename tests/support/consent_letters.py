@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from email.message import EmailMessage
 from typing import TYPE_CHECKING, Any
 
-from bot.service.notifications.emails import LetterSender
+from bot.service.notifications.emails import to_sellers
+from bot.service.notifications.letter_texts import LetterOrigin
 from bot.service.notifications.smtp_sender import Mailer
 from tests.support.letters import SENDER
 from tests.support.mail_round import MailRound
@@ -27,7 +28,7 @@ class LetterHarness(MailRound):
 
     def __init__(self, service: ServiceHarness, office: MailServerStub) -> None:
         mailer = Mailer(office.server(), timeout=5)
-        mails = LetterSender(service.db, mailer, service.clock, sender=SENDER, public_url=URL)
+        mails = to_sellers(service.db, mailer, service.clock, LetterOrigin(SENDER, URL))
         super().__init__(service, office, mails)
 
     def distrust(self) -> None:

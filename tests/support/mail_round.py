@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from email.message import EmailMessage
+from typing import Any
 
 from bot.core.outbox import outbox
-from bot.service.notifications.emails import LetterSender, ReceiptSender
+from bot.service.notifications.emails import LetterSender
 from tests.support.mail_servers import MailServerStub
 from tests.support.service_harness import ServiceHarness
 
@@ -17,7 +18,7 @@ class MailRound:
         self,
         service: ServiceHarness,
         office: MailServerStub,
-        mails: LetterSender | ReceiptSender,
+        mails: LetterSender[Any],
     ) -> None:
         self.service = service
         self.office = office

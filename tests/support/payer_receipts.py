@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.database.database import Row
 from bot.core.outbox import outbox
-from bot.service.notifications.emails import ReceiptSender
+from bot.service.notifications.emails import to_payers
 from bot.service.notifications.letter_texts import LetterOrigin
 from bot.service.notifications.smtp_sender import Mailer
 from tests.support.letters import SENDER
@@ -51,7 +51,7 @@ class ReceiptHarness(MailRound):
 
     def __init__(self, service: ServiceHarness, office: MailServerStub) -> None:
         mailer, origin = Mailer(office.server(), timeout=5), LetterOrigin(SENDER, URL)
-        mails = ReceiptSender(service.db, mailer, service.clock, origin=origin, key=KEY)
+        mails = to_payers(service.db, mailer, service.clock, origin, KEY)
         super().__init__(service, office, mails)
 
     async def ask(self, **fields: Any) -> str:

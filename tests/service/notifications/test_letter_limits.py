@@ -12,7 +12,8 @@ from bot.core.database.opening import open_database
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import CRASHED
 from bot.service.notifications import notification_queues, notification_rows, recipients
-from bot.service.notifications.emails import LetterSender
+from bot.service.notifications.emails import to_sellers
+from bot.service.notifications.letter_texts import LetterOrigin
 from bot.service.notifications.recipients import FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.databases import SQLITE
@@ -89,8 +90,8 @@ async def test_a_restart_allows_no_new_burst_and_loses_nothing(
     again = open_database(database_url)
     try:
         await post.pay(made, 5)
-        post.service.db, post.mails = again, LetterSender(
-            again, post.mails._mailer, post.service.clock, sender="a@b.example", public_url=URL
+        post.service.db, post.mails = again, to_sellers(
+            again, post.mails._mailer, post.service.clock, LetterOrigin("a@b.example", URL)
         )  # fmt: skip
         assert await post.work() == 0
         assert await post.work(HALF_HOUR) == 1

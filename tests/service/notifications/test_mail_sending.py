@@ -14,10 +14,11 @@ from bot.core.net.mail import SmtpServer
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import Message
 from bot.service.notifications import notification_queues, notification_rows
-from bot.service.notifications.emails import CONCURRENT_LETTERS, LetterSender
+from bot.service.notifications.emails import CONCURRENT_LETTERS, LetterSender, to_sellers
+from bot.service.notifications.letter_texts import LetterOrigin
 from bot.service.notifications.notification import Attempt
 from bot.service.notifications.outcomes import RETRIES
-from bot.service.notifications.recipients import MAILS
+from bot.service.notifications.recipients import MAILS, Letter
 from bot.service.notifications.smtp_sender import Mailer
 from tests.support.letters import SENDER
 from tests.support.mail_servers import MailServerStub, mail_server, scripted_smtp_server
@@ -47,10 +48,9 @@ async def post() -> AsyncIterator[MailServerStub]:
         yield it
 
 
-def mails(service: ServiceHarness, server: SmtpServer) -> LetterSender:
-    return LetterSender(
-        service.db, Mailer(server, timeout=10), service.clock, sender=SENDER, public_url=URL
-    )
+def mails(service: ServiceHarness, server: SmtpServer) -> LetterSender[Letter]:
+    origin = LetterOrigin(SENDER, URL)
+    return to_sellers(service.db, Mailer(server, timeout=10), service.clock, origin)
 
 
 async def owe(service: ServiceHarness, *addresses: str) -> None:
