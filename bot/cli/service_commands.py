@@ -216,7 +216,7 @@ def deliveries_show(notification_id: str) -> None:
     """Show the delivery ID and its attempts."""
     found, attempts = console.read_only(
         lambda tx: (
-            notification_queues.find(tx, notification_id),
+            notification_rows.find(tx, notification_id),
             notification_rows.attempts(tx, notification_id),
         )
     )

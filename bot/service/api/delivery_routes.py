@@ -6,7 +6,6 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator
 from starlette.responses import Response
 
-from bot.core import errors
 from bot.interface import answers, fields, vocabulary
 from bot.service.http import call_inputs, callers, openapi, responses
 from bot.service.notifications import notification, notification_queues, notification_rows
@@ -68,10 +67,12 @@ async def get(
     delivery_id: call_inputs.DeliveryId, service: callers.ServiceDep, caller: callers.CallerDep
 ) -> Response:
     """Return one delivery of the application, with all its attempts."""
-    found = await notification_rows.read(service.db, caller.app_id, delivery_id)
-    if found is None:
-        raise errors.NotFound(f"There is no delivery {delivery_id}.")
-    attempts = await notification_rows.read_attempts(service.db, delivery_id)
+    found, attempts = await service.db.read(
+        lambda tx: (
+            notification_rows.find(tx, delivery_id, caller.app_id),
+            notification_rows.attempts(tx, delivery_id),
+        )
+    )
     return responses.json(to_answers.delivery(found, attempts))
 
 
@@ -91,13 +92,12 @@ async def retry(
 ) -> Response:
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
     service, caller, key = call
-    own = (caller.app_id, delivery_id)
     again = await service.db.transaction(
         lambda tx: idempotency.once(
             tx,
             key,
-            lambda: notification_queues.retry_own(tx, *own, caller.now),
-            lambda _: notification_queues.find_own(tx, *own),
+            lambda: notification_queues.retry(tx, delivery_id, caller.now, caller.app_id),
+            lambda _: notification_rows.find(tx, delivery_id, caller.app_id),
         )
     )
     return responses.json(to_answers.delivery_item(again))

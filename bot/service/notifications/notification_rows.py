@@ -6,26 +6,14 @@ The tables call a notification a delivery. Its state is stored in the outbox und
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from bot.core import stored_json
+from bot.core import errors, stored_json
 from bot.core.database import database, tables
 from bot.core.outbox import bulk_changes, outbox, queries, queue_policy
 from bot.interface import vocabulary
 from bot.service.notifications import notification
 from bot.service.payments import payment_reports
 from bot.service.requests import request, request_rows
-
-Report: TypeAlias = (
-    payment_reports.WebhookReport
-    | payment_reports.ClaimReport
-    | payment_reports.LetterReport
-    | payment_reports.ClaimLetter
-    | payment_reports.ReceiptReport
-    | payment_reports.RejectionNotice
-    | payment_reports.PaymentNotice
-)
-"""A report of a payment, or of a checkout without a payment."""
 
 WEBHOOK_PAYLOADS = stored_json.PayloadKinds(
     webhook=payment_reports.WebhookReport, claim=payment_reports.ClaimReport
@@ -60,11 +48,10 @@ COLUMNS = tables.of_table(
 )
 WITH_STATE = f"SELECT {COLUMNS}, o.state, o.attempts, o.due_at, o.settled_at, o.note"
 SELECT = f"{WITH_STATE} FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id"
-ANY = f"{SELECT} WHERE d.id = :id"
 # Applications don't see payers' receipts, because they could resend a receipt forever.
-OF_APP = f"{ANY} AND d.app_id = :app_id AND d.channel <> 'receipt'"
+OF_APP = "d.app_id = :app_id AND d.channel <> 'receipt'"
 NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
-OWN = f"FROM deliveries d WHERE d.app_id = :app_id AND d.channel <> 'receipt' {{narrowed}} {NEWEST}"
+OWN = f"FROM deliveries d WHERE {OF_APP} {{narrowed}} {NEWEST}"
 RECEIPT = (
     f"SELECT d.address, o.state FROM deliveries d JOIN {queries.QUEUED} o ON o.id = d.id"  # noqa: S608 - our own words
     " WHERE d.payment_id = :id AND d.channel = 'receipt' AND d.created_at = :at"
@@ -129,17 +116,21 @@ class NotificationFilter:
         return form.format(narrowed=narrowed, in_state="AND o.state = :state" if self.state else "")
 
 
-def insert(tx: database.Transaction, report: Report, number: str) -> str:
-    """Store a notification and return its id, made of its channel and `number`."""
-    channel, address, at = _addressed(report)
-    notification_id = f"{channel.value}-{number}"
-    payment_id = checkout_id = recipient_id = None
+def insert(
+    tx: database.Transaction,
+    channel: notification.Channel,
+    address: str,
+    report: payment_reports.PaymentReport | payment_reports.CheckoutReport,
+    at: int,
+) -> str:
+    """Store a notification of an event at `at` (epoch ms); return its id."""
+    notification_id = f"{channel.value}-{outbox.new_id(at)}"
+    payment_id = checkout_id = None
     if isinstance(report, payment_reports.PaymentReport):
         payment_id = report.transaction_id
     else:
         checkout_id = report.checkout_id
-    if isinstance(report, payment_reports.LetterReport | payment_reports.ClaimLetter):
-        recipient_id = report.recipient_id
+    letters = payment_reports.LetterReport | payment_reports.ClaimLetter
     tx.execute(
         INSERT,
         id=notification_id,
@@ -149,29 +140,10 @@ def insert(tx: database.Transaction, report: Report, number: str) -> str:
         channel=channel.value,
         address=address,
         created_at=at,
-        recipient_id=recipient_id,
+        recipient_id=report.recipient_id if isinstance(report, letters) else None,
         checkout_id=checkout_id,
     )
     return notification_id
-
-
-def _addressed(report: Report) -> tuple[notification.Channel, str, int]:
-    """Return the channel and the address of a report, and the time of its event (epoch ms)."""
-    match report:
-        case payment_reports.WebhookReport():
-            return notification.Channel.WEBHOOK, report.url, report.completed_at
-        case payment_reports.ClaimReport():
-            return notification.Channel.WEBHOOK, report.url, report.claimed_at
-        case payment_reports.ReceiptReport():
-            return notification.Channel.RECEIPT, report.address, report.completed_at
-        case payment_reports.RejectionNotice():
-            return notification.Channel.RECEIPT, report.address, report.rejected_at
-        case payment_reports.PaymentNotice():
-            return notification.Channel.RECEIPT, report.address, report.noticed_at
-        case payment_reports.LetterReport():
-            return notification.Channel.EMAIL, report.address, report.completed_at
-        case payment_reports.ClaimLetter():
-            return notification.Channel.EMAIL, report.address, report.claimed_at
 
 
 async def page(
@@ -198,33 +170,12 @@ async def page(
     return found, request_rows.Place(edge[0]["created_at"], edge[0]["id"]) if edge else None
 
 
-async def read(
-    db: database.Database, app_id: str, notification_id: str
-) -> notification.Notification | None:
-    """Return one notification of an application."""
-    row = await db.one(OF_APP, id=notification_id, app_id=app_id)
-    return _read(row) if row else None
-
-
 async def read_receipt(
     db: database.Database, payment: request.Payment
 ) -> notification.ReceiptLetter | None:
     """Return a payment's emailed receipt, None if there is none; later letters don't count."""
     row = await db.one(RECEIPT, id=payment.id, at=payment.completed_at)
     return notification.ReceiptLetter(row["address"], STATES[row["state"]]) if row else None
-
-
-async def read_attempts(db: database.Database, notification_id: str) -> list[notification.Attempt]:
-    """Return the attempts of a notification, in their order."""
-    return [_attempt(row) for row in await db.query(ATTEMPTS, id=notification_id)]
-
-
-def find_of_app(
-    tx: database.Transaction, app_id: str, notification_id: str
-) -> notification.Notification | None:
-    """Return one notification of an application."""
-    row = tx.one(OF_APP, id=notification_id, app_id=app_id)
-    return _read(row) if row else None
 
 
 def count_to_payer(tx: database.Transaction, payment_id: str) -> int:
@@ -245,10 +196,15 @@ def list_all(
     return [_read(row) for row in rows]
 
 
-def find(tx: database.Transaction, notification_id: str) -> notification.Notification | None:
-    """Return one notification of any application."""
-    row = tx.one(ANY, id=notification_id)
-    return _read(row) if row else None
+def find(
+    tx: database.Transaction, notification_id: str, app_id: str | None = None
+) -> notification.Notification:
+    """Return a notification, with `app_id` only if it is the application's. Raises NotFound."""
+    narrowed = "" if app_id is None else f" AND {OF_APP}"
+    row = tx.one(f"{SELECT} WHERE d.id = :id{narrowed}", id=notification_id, app_id=app_id)
+    if row is None:
+        raise errors.NotFound(f"There is no delivery {notification_id}.")
+    return _read(row)
 
 
 def attempts(tx: database.Transaction, notification_id: str) -> list[notification.Attempt]:

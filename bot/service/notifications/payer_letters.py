@@ -184,7 +184,9 @@ def put_letter(
     now: int,
 ) -> None:
     """Queue a letter to a payer. The address must be valid."""
-    notification_id = notification_rows.insert(tx, letter, outbox.new_id(now))
+    notification_id = notification_rows.insert(
+        tx, notification.Channel.RECEIPT, letter.address, letter, now
+    )
     lane = contacts.mailbox_digest(letter.address)
     seller = f"{request.app_id}/{request.owner}"
     outbox.put(tx, RECEIPTS, lane, letter, now, key=notification_id, account=seller)

@@ -96,61 +96,8 @@ class PaidBy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookReport(PaymentReport):
-    """A webhook about a payment."""
-
-    url: str
-
-    custom_parameters: str | None = None
-    """JSON text that is sent along."""
-
-    # For applications that know of real money.
-    checkout_id: str | None = None
-    paid_by: PaidBy | None = None
-    underpaid: bool = False
-
-    # The payer's words.
-    name: str | None = None
-    message: str | None = None
-
-    codes_waiting: int = 0
-    """The number of sold units that are waiting for a code."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimReport:
-    """A webhook about a claim: a payer reports that the money of a checkout was sent."""
-
-    app_id: str
-    request_id: str
-    checkout_id: str
-    rail: str
-
-    amount: int
-    """The amount that the payer pays, in minor units of `currency`."""
-
-    currency: str
-    reference: str | None
-    claimed_at: int
-    url: str
-    custom_parameters: str | None = None
-
-    unproven: int = 1
-    """Unconfirmed claims of this request by the payer's network, including this claim."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetterReport(PaymentReport):
-    """A letter to the seller about a payment."""
-
-    address: str
-    recipient_id: str
-    product: str
-
-    paid_amount: int | None = None
-    """The amount that the payer paid, None if it is the price."""
-
-    paid_currency: str | None = None
+class SellerReport(PaymentReport):
+    """A report to the seller, or to the application that the seller uses."""
 
     underpaid: bool = False
     """True if less than the price arrived, so that nothing was sold."""
@@ -164,21 +111,73 @@ class LetterReport(PaymentReport):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimLetter:
-    """A letter to the seller about a claim: a payer reports that a checkout's money was sent."""
+class WebhookReport(SellerReport):
+    """A webhook about a payment."""
+
+    url: str
+
+    custom_parameters: str | None = None
+    """JSON text that is sent along."""
+
+    # For applications that know of real money.
+    checkout_id: str | None = None
+    paid_by: PaidBy | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetterReport(SellerReport):
+    """A letter to the seller about a payment."""
+
+    address: str
+    recipient_id: str
+    product: str
+
+    paid_amount: int | None = None
+    """The amount that the payer paid, None if it is the price."""
+
+    paid_currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckoutReport:
+    """Facts about a checkout without a payment that webhooks and letters report."""
 
     app_id: str
     request_id: str
     checkout_id: str
-    address: str
-    recipient_id: str
-    product: str
 
     amount: int
     """The price, in minor units of `currency`."""
 
     currency: str
+
     reference: str | None
+    """What the payer wrote on the transfer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimReport(CheckoutReport):
+    """A webhook about a claim: a payer reports that the money of a checkout was sent.
+
+    Its amount is what the payer pays.
+    """
+
+    rail: str
+    claimed_at: int
+    url: str
+    custom_parameters: str | None = None
+
+    unproven: int = 1
+    """Unconfirmed claims of this request by the payer's network, including this claim."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimLetter(CheckoutReport):
+    """A letter to the seller about a claim."""
+
+    address: str
+    recipient_id: str
+    product: str
     claimed_at: int
 
     lapses_at: int
@@ -188,6 +187,18 @@ class ClaimLetter:
     """The amount that the payer pays, None if it is the price."""
 
     paid_currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectionNotice(CheckoutReport):
+    """A letter to the payer of a rejected claim, without any text from the seller."""
+
+    address: str
+
+    language: str
+    """Language of the payer's form."""
+
+    rejected_at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,29 +218,6 @@ class ReceiptReport(PaymentReport):
 
     paid_currency: str | None = None
     test_money: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RejectionNotice:
-    """A letter to the payer of a rejected claim, without any text from the seller."""
-
-    app_id: str
-    request_id: str
-    checkout_id: str
-    address: str
-
-    language: str
-    """Language of the payer's form."""
-
-    amount: int
-    """The price, in minor units of `currency`."""
-
-    currency: str
-
-    reference: str | None
-    """What the payer wrote on the transfer."""
-
-    rejected_at: int
 
 
 class News(StrEnum):

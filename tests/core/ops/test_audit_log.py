@@ -305,7 +305,7 @@ async def test_a_delivery_retried_by_hand_has_a_line_with_its_actor(
     (row,) = await service.rows("deliveries")
     key, app = row["id"], service.credentials.app_id
     service.db.run(lambda tx: notification_queues.retry(tx, key, clock()))
-    service.db.run(lambda tx: notification_queues.retry_own(tx, app, key, clock()))
+    service.db.run(lambda tx: notification_queues.retry(tx, key, clock(), app))
     details = {"request": made["id"], "was": "waiting"}
     expected = [(audit.app(app), details), (audit.operator(), details)]
     assert [(line.actor, line.details) for line in lines(service.db, subject=key)] == expected

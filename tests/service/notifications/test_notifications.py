@@ -225,7 +225,7 @@ async def test_the_operator_sees_the_notifications_of_every_application(
     request_id = await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.queue_handler)
     (seen,) = service.db.run(notification_rows.list_all)
-    assert seen == service.db.run(lambda tx: notification_queues.find(tx, seen.id))
+    assert seen == service.db.run(lambda tx: notification_rows.find(tx, seen.id))
     assert (seen.request_id, seen.address, seen.state, seen.attempts, seen.next_at) == (
         request_id,
         receiver.url,
@@ -291,9 +291,9 @@ async def test_a_notification_of_either_channel_is_sent_again(
 
 def test_an_unknown_notification_is_not_found(service: ServiceHarness) -> None:
     for look in (
-        lambda tx: notification_queues.find(tx, "webhook-x"),
+        lambda tx: notification_rows.find(tx, "webhook-x"),
         lambda tx: notification_queues.retry(tx, "webhook-x", 0),
-        lambda tx: notification_queues.retry_own(tx, service.credentials.app_id, "webhook-x", 0),
+        lambda tx: notification_queues.retry(tx, "webhook-x", 0, service.credentials.app_id),
     ):
         with pytest.raises(NotFound, match="no delivery webhook-x"):
             service.db.run(look)
