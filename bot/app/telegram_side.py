@@ -31,7 +31,7 @@ from bot.chat.model.queues import (
     Queues,
     make_queues,
 )
-from bot.chat.payments import claim_recording, reconciler, recording, webhook
+from bot.chat.payments import reconciler, recording, webhook
 from bot.chat.store import message_rows, seller_images
 from bot.chat.telegram import downloads, inline_queries, receipt_calls, sender, transport
 from bot.chat.telegram.intake import KINDS, RETRIES, WEBHOOK_PATH, Intake, Poller, webhook_router
@@ -215,8 +215,8 @@ class TelegramParts:
             paid_at=drafts.PayoutService.at(settings.payments_url, self.rails),
         )  # fmt: skip
 
-    def recorder(self, db: database.Database) -> recording.PaymentRecorder:
-        return recording.PaymentRecorder(db, self.queues, self.now)
+    def recorder(self) -> recording.PaymentRecorder:
+        return recording.PaymentRecorder(self.queues, self.now)
 
     def intake(self, db: database.Database, inline: Callable[[dict[str, Any]], None]) -> Intake:
         bot_id = int(self.token.partition(":")[0])
@@ -253,7 +253,7 @@ class TelegramLead:
         self._parts = parts
         self._db = db
         self._holds = holds
-        self._reconciler = reconciler.Reconciler(db, parts.client, parts.recorder(db), now)
+        self._reconciler = reconciler.Reconciler(db, parts.client, parts.recorder(), now)
         self._schedule = schedule.Schedule(db, parts.queues, now)
         intake = parts.intake(db, inline)
         self._poller = Poller(parts.bots.others, intake)
@@ -378,10 +378,8 @@ class TelegramSide:
         )
         self._parts = parts = TelegramParts.of(shared, client, receiver, secret)
         self._db = db = shared.db.in_write_scope(WRITE_SCOPE)
-        claims = claim_recording.ClaimRecorder(
-            db, parts.queues, settings.claim_hours * 3600 * 1000, now
-        )
-        self._receiver = webhook.Receiver(db, parts.recorder(db), claims, proof, now)
+        held = settings.claim_hours * 3600 * 1000
+        self._receiver = webhook.Receiver(db, parts.recorder(), held, proof, now)
         inline = inline_queries.InlineResults(parts.bots.searches, parts.chat(db), settings.url)
         self._searching = inline_queries.InlineQueue(
             inline.answer, db.count, parts.queues.messages.pace

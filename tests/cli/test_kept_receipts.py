@@ -14,7 +14,6 @@ from bot.chat.model.jobs import KeepReceipt, ReplyTo
 from bot.chat.model.payloads import BuyerNotice, ReceiptMessage
 from bot.chat.model.queues import RECEIPTS, make_queues
 from bot.chat.model.receipt import Receipt, ReceiptKey
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import receipt_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
@@ -60,7 +59,7 @@ def pay(url: str, entered: dict[int, dict[str, str]]) -> None:
 
 
 def record(tx: Transaction, chat: ChatHarness, link: PaymentLink, payment: Payment) -> None:
-    RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, payment, None)
+    chat.recorder.record(tx, link.id, payment, None)
 
 
 def erase(*words: str) -> Any:

@@ -30,6 +30,7 @@ from bot.chat.model.request_spec import RequestSpec
 from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.store import claim_rows, link_rows, seller_rows
 from bot.chat.store.link_rows import CREATING, LIVE, PaymentLink
+from bot.chat.store.payment_rows import Payment
 from bot.chat.store.post_rows import OWN, VISITED
 from bot.chat.telegram.intake import Intake
 from bot.chat.telegram.transport import make_bot
@@ -90,9 +91,21 @@ class ChatHarness:
             bot_name=lambda: BOT_NAME, allowed=allowed, operator_contact=operator_contact,
             paid_at=PayoutService(rails=rails),
         )  # fmt: skip
-        self.recorder = PaymentRecorder(db, self.queues, clock)
+        self.recorder = PaymentRecorder(self.queues, clock)
         self.asked: list[Json] = []
         self.intake = Intake(db, self.queues.updates, BOT_ID, clock, VAULT, self.asked.append)
+
+    async def record(self, link: PaymentLink, payment: Payment, left: int | None) -> bool:
+        """Record a payment as the receiver does."""
+        return await self.db.transaction(
+            lambda tx: self.recorder.record(tx, link.id, payment, left)
+        )
+
+    async def record_missing(self, link_id: str, known: int, missing: int) -> int:
+        """Record payments of which only the units are known, as the reconciler does."""
+        return await self.db.transaction(
+            lambda tx: self.recorder.record_missing(tx, link_id, known, missing)
+        )
 
     def add_person(self, name: str = "Sam", **given: Any) -> people.Person:
         return people.join(self.world, name, started=True, **given)

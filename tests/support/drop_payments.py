@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.database.database import Transaction
@@ -21,8 +20,7 @@ def pay(chat: ChatHarness, link: PaymentLink, *numbers: int, **given: object) ->
     def work(tx: Transaction) -> None:
         for number in numbers:
             paid = Payment(link.request_id or "", f"t{number}", 250, "USD", {})
-            recorder = RecorderInTransaction(tx, chat.queues, chat.clock())
-            assert recorder.record(link.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
+            assert chat.recorder.record(tx, link.id, replace(paid, **given), None)  # type: ignore[arg-type] # fields of a payment
 
     chat.db.run(work)
 

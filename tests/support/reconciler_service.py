@@ -85,7 +85,7 @@ class ReconciledService:
         """Record a payment as its webhook does; return whether it was new."""
         spec = link.spec
         payment = Payment(str(link.request_id), transaction, spec.amount, spec.currency, {})
-        return await self.chat.recorder.record(link, payment, None)
+        return await self.chat.record(link, payment, None)
 
 
 @asynccontextmanager

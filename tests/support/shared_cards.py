@@ -64,7 +64,7 @@ class SharedCards(SenderHarness):
             left = None if now.left is None else now.left - 1
             transaction = link_rows.short_id(12)
             paid = Payment(REQUEST_ID, transaction, now.spec.amount, now.spec.currency, {})
-            await self.chat.recorder.record(now, paid, left)
+            await self.chat.record(now, paid, left)
 
     def state(self, link: PaymentLink, state: str) -> None:
         """Set the state of a link, as an answer of the service does."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
-from bot.chat.payments.claim_recording import ClaimRecorder
+from bot.chat.alerts.claim_messages import REMIND_AFTER
 from bot.chat.payments.webhook import PATH, Proof, Receiver
+from bot.chat.store import claim_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.core import exact_json, signing
 from bot.core.net.request_body import EscapeNul
@@ -44,9 +45,8 @@ HANDCASH: dict[str, Any] = {
 def serve(chat: ChatHarness, webhook_secret: str | None) -> FastAPI:
     app = FastAPI()
     proof = Proof(APP_SECRET, webhook_secret)
-    claims = ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
     app.add_middleware(EscapeNul)
-    app.include_router(Receiver(chat.db, chat.recorder, claims, proof, chat.clock).router())
+    app.include_router(Receiver(chat.db, chat.recorder, HELD, proof, chat.clock).router())
     return app
 
 
@@ -68,3 +68,13 @@ class WebhookSender:
 
     def nothing_happened(self) -> bool:
         return (self.chat.rows("received_payments"), self.chat.said) == ([], [])
+
+
+async def record_claim(chat: ChatHarness, link: PaymentLink, reference: str) -> bool:
+    """Record the claim of checkout `c1` as the receiver does."""
+    now = chat.clock()
+    claim = claim_rows.Claim(
+        "claim00001", "c1", REQUEST_ID, link.id, link.seller_id, "bank", 250, "USD", reference,
+        claim_rows.WAITING, now, now + HELD, remind_at=now + REMIND_AFTER, alone=0,
+    )  # fmt: skip
+    return await chat.db.transaction(lambda tx: chat.recorder.record_claim(tx, link, claim))

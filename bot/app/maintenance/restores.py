@@ -394,13 +394,13 @@ def _mark_doubtful(tx: database.Transaction, settings: config.Settings, now: int
     When the webhooks arrive, the payments are known already.
     """
     rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
-    recorder = recording.RecorderInTransaction(tx, queues.make_queues(*rates), now)
+    recorder = recording.PaymentRecorder(queues.make_queues(*rates), lambda: now)
     reports = queries.unsettled_of_queue(tx, notification_queues.OWN_WEBHOOKS)
     for report in (one for one in reports if isinstance(one, payment_reports.WebhookReport)):
         token = report.url.removeprefix(INWARD)
         link = link_rows.link_by_token(tx, token) if token != report.url else None
         if link is not None:
-            recorder.record(link.id, _payment(report, link), report.remaining_units)
+            recorder.receive(tx, link, _payment(report, link), report.remaining_units)
     return bulk_changes.mark_uncertain(tx)
 
 

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import structlog
@@ -109,7 +110,9 @@ class MissingPayments:
             payment = replace(recording.payment_of(paid, answer.id, link), found=True)
             if paid is newest and answer.codes:  # if any buyer waits, this buyer does
                 payment = replace(payment, codes_waiting=answer.codes.waiting)
-            found += await self._recorder.record(link, payment, None)
+            found += await self._db.transaction(
+                partial(self._recorder.record, link_id=link.id, payment=payment, left=None)
+            )
         # Webhooks may have arrived meanwhile.
         recorded = (await self._db.read(lambda tx: link_rows.get_link(tx, link.id))).paid_count
         missing = counted - recorded - sum(not paid.underpaid for paid in later)
@@ -160,7 +163,9 @@ class MissingPayments:
         if observed is not None and observed.seen_at <= now:
             missing = min(observed.sold, sold) - link.units_sold
             if missing > 0:
-                found = await self._recorder.record_missing(link.id, link.units_sold, missing)
+                found = await self._db.transaction(
+                    lambda tx: self._recorder.record_missing(tx, link.id, link.units_sold, missing)
+                )
         # Saved after the recording, so that a crash between them repeats nothing.
         observation = server_memory.UnitGapObservation(sold, now)
         await self._db.transaction(
@@ -298,7 +303,7 @@ class Reconciler:
                 if answer.id == link.request_id:
                     found += await self._missing.record(answer, link)
                     if answer.serves_more(link.answer):  # no webhook reports added codes
-                        await self._recorder.check(link.id)
+                        await self._db.transaction(partial(self._recorder.check, link_id=link.id))
                 else:
                     await self._delete_copy(answer, link)
             except (errors.PeerError, errors.Refused) as error:

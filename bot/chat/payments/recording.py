@@ -1,4 +1,4 @@
-"""Recording of payments: each is stored once, and its alert is queued in the same transaction.
+"""Recording of payments and claims: each is stored once, and its alert is queued with it.
 
 Even if a seller has turned off a request's alerts, payments that need the seller's action cause an
 alert: oversold and underpaid money has to be paid back or discussed with the payer, and a buyer may
@@ -11,11 +11,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 
-from bot.chat.alerts import delivery
-from bot.chat.cards import request_card
+from bot.chat.alerts import claim_messages, delivery
+from bot.chat.cards import claim_cards, request_card
 from bot.chat.model import jobs, payloads, queues, remote_request
-from bot.chat.payments import claim_recording
-from bot.chat.store import link_lists, link_rows, payment_rows, post_rows, revenue, seller_rows
+from bot.chat.store import (
+    claim_rows,
+    link_lists,
+    link_rows,
+    payment_rows,
+    post_rows,
+    revenue,
+    seller_rows,
+)
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
@@ -59,20 +66,29 @@ WEBHOOK_RETRIES = 24 * 3600 * 1000
 """Milliseconds for which a server repeats a webhook; HandCash Cloud repeats for a day."""
 
 
-class RecorderInTransaction:
-    """Records payments in the caller's transaction, at `now` (epoch ms)."""
+class PaymentRecorder:
+    """Records payments and claims, each with its alert; `now` in epoch ms."""
 
-    def __init__(self, tx: database.Transaction, queues: queues.Queues, now: int) -> None:
-        self._tx = tx
+    def __init__(self, queues: queues.Queues, now: Callable[[], int]) -> None:
         self._queues = queues
         self._now = now
 
-    def record(self, link_id: str, payment: payment_rows.Payment, left: int | None) -> bool:
+    def record(
+        self,
+        tx: database.Transaction,
+        link_id: str,
+        payment: payment_rows.Payment,
+        left: int | None,
+    ) -> bool:
         """Record a link's payment like `receive`."""
-        return self.receive(link_rows.get_link(self._tx, link_id), payment, left)
+        return self.receive(tx, link_rows.get_link(tx, link_id), payment, left)
 
     def receive(
-        self, link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
+        self,
+        tx: database.Transaction,
+        link: link_rows.PaymentLink,
+        payment: payment_rows.Payment,
+        left: int | None,
     ) -> bool:
         """Record a payment and queue its alert; return False if the payment is known already.
 
@@ -82,49 +98,53 @@ class RecorderInTransaction:
         placeholder may stand for another payment. If the rest of an underpaid payment arrives, it
         replaces the underpaid payment and has its own alert.
         """
-        since = self._now - WEBHOOK_RETRIES
-        replaced = payment_rows.replace_placeholder(self._tx, link.id, payment, since)
+        now = self._now()
+        replaced = payment_rows.replace_placeholder(tx, link.id, payment, now - WEBHOOK_RETRIES)
         if replaced and payment.found:
-            self._refresh(link.id)
+            post_rows.refresh(tx, self._queues, link.id, now)
             return False
-        if not replaced:
-            is_new = payment_rows.add_payment(self._tx, link.id, payment, self._now)
-            if not is_new and not payment_rows.replace_underpaid(
-                self._tx, link.id, payment, self._now
-            ):
-                return False
-        self._announce(link, payment, left, repeated=replaced)
+        if (
+            not replaced
+            and not payment_rows.add_payment(tx, link.id, payment, now)
+            and not payment_rows.replace_underpaid(tx, link.id, payment, now)
+        ):
+            return False
+        self._announce(tx, link, payment, left, repeated=replaced)
+        tx.count("payments_told", "found" if payment.found else "webhook")
         return True
 
     def _announce(
         self,
+        tx: database.Transaction,
         link: link_rows.PaymentLink,
         payment: payment_rows.Payment,
         left: int | None,
         *,
         repeated: bool = False,
     ) -> None:
+        queues, now = self._queues, self._now()
         if left is None and link.spec.units is not None:
-            left = link_rows.get_link(self._tx, link.id).left
+            left = link_rows.get_link(tx, link.id).left
         answer = link.answer and _after(link.answer, payment, left)
         if answer is None or answer == link.answer:
-            post_rows.refresh_cards(self._tx, self._queues, link.id, self._now)
+            post_rows.refresh_cards(tx, queues, link.id, now)
         else:
-            link_rows.set_answer(self._tx, link.id, answer)
-            self._refresh(link.id)
+            link_rows.set_answer(tx, link.id, answer)
+            post_rows.refresh(tx, queues, link.id, now)
         claim_id = claim_message = None
         if payment.underpaid:
-            claim_id = claim_recording.record_underpaid(self._tx, link, payment, self._now)
+            claim_id = _record_underpaid(tx, link, payment, now)
         else:
-            claim_message = claim_recording.settle(self._tx, self._queues, payment, self._now)
+            claim_message = _settle_claim(tx, queues, payment, now)
         needs_seller = payment.oversold or payment.underpaid or payment.codes_waiting > 0
         if link.alerts == "off" and not needs_seller:
-            payment_rows.count_alerts(self._tx, link.id, muted=0 if repeated else 1)
-            if claim_message is not None and payment.checkout_id is not None:
-                claim_recording.show(self._tx, self._queues, payment.checkout_id, self._now)
-            delivery.announce_ended_drop(self._tx, self._queues, link.id, self._now)
+            payment_rows.count_alerts(tx, link.id, muted=0 if repeated else 1)
+            claim = _claim_of(tx, payment) if claim_message is not None else None
+            if claim is not None:  # no alert replaces its message
+                claim_cards.show_claim(tx, queues, claim.id, now)
+            delivery.announce_ended_drop(tx, queues, link.id, now)
             return
-        sums = revenue.revenue_totals(self._tx, link.id)
+        sums = revenue.revenue_totals(tx, link.id)
         alert = replace(
             _alert(link, payment, left),
             count=sums.earned_count + sums.refund_count + sums.settled_count,
@@ -133,103 +153,69 @@ class RecorderInTransaction:
             to_refund=sums.to_refund,
             refund_count=sums.refund_count,
             settled_count=sums.settled_count,
-            at=payment_rows.received_at(self._tx, payment) if repeated else self._now,
+            at=payment_rows.received_at(tx, payment) if repeated else now,
             claim_id=claim_id,
-            reached=goal_reached(self._tx, link, payment, sums),
+            reached=goal_reached(tx, link, payment, sums),
         )
-        self._put_alert(link, alert, claim_message)
+        seller = seller_rows.find_seller(tx, link.seller_id)
+        body = payloads.Alert(
+            (alert,),
+            seller.language if seller else translations.choose(None),
+            is_silent=link.alerts == "silent" or delivery.is_quiet(seller, now),
+            is_single=claim_message is not None,
+            message_id=claim_message,
+        )
+        lane = str(link.chat_id)
+        outbox.put(tx, queues.messages, lane, body, now, priority=queue_policy.ALERT)
 
-    def record_missing(self, link_id: str, known: int, missing: int) -> int:
+    def record_missing(
+        self, tx: database.Transaction, link_id: str, known: int, missing: int
+    ) -> int:
         """Record `missing` sold units without further details; return the number of alerts queued.
 
         Nothing is recorded if more than `known` units are recorded by now, or while a removal of
         units is uncertain, because the removed units may be the missing units. Uncertain payments
         count first: each was a new payment after all, and both alerts were sent.
         """
-        link = link_rows.get_link(self._tx, link_id)
+        link = link_rows.get_link(tx, link_id)
         if link.units_sold != known or link.request_id is None:
             return 0
-        if link_lists.is_removal_uncertain(self._tx, self._queues, link_id):
+        if link_lists.is_removal_uncertain(tx, self._queues, link_id):
             return 0
-        announced_at = payment_rows.settle_uncertain(self._tx, link_id, missing)
+        announced_at = payment_rows.settle_uncertain(tx, link_id, missing)
         if announced_at:
             for at in announced_at:
-                payment_rows.add_payment(self._tx, link_id, _placeholder(link), at)
+                payment_rows.add_payment(tx, link_id, _placeholder(link), at)
             kind = "muted" if link.alerts == "off" else "delivered"
-            payment_rows.count_alerts(self._tx, link_id, **{kind: len(announced_at)})
-            self._refresh(link_id)
+            payment_rows.count_alerts(tx, link_id, **{kind: len(announced_at)})
+            post_rows.refresh(tx, self._queues, link_id, self._now())
         for _ in range(missing - len(announced_at)):
             payment = _placeholder(link)
-            payment_rows.add_payment(self._tx, link_id, payment, self._now)
-            self._announce(link_rows.get_link(self._tx, link_id), payment, None)
+            payment_rows.add_payment(tx, link_id, payment, self._now())
+            self._announce(tx, link_rows.get_link(tx, link_id), payment, None)
         return missing - len(announced_at)
 
-    def _refresh(self, link_id: str) -> None:
-        post_rows.refresh(self._tx, self._queues, link_id, self._now)
-
-    def _put_alert(
-        self, link: link_rows.PaymentLink, payment: payloads.AlertPayment, replaced: int | None
-    ) -> None:
-        """Queue an alert; it replaces the message `replaced` if there is one."""
-        queue, lane = self._queues.messages, str(link.chat_id)
-        seller = seller_rows.find_seller(self._tx, link.seller_id)
-        silent = link.alerts == "silent" or delivery.is_quiet(seller, self._now)
-        language = seller.language if seller else translations.choose(None)
-        alert = payloads.Alert(
-            (payment,), language, silent, is_single=replaced is not None, message_id=replaced
-        )
-        outbox.put(self._tx, queue, lane, alert, self._now, priority=queue_policy.ALERT)
-
-
-class PaymentRecorder:
-    """Records payments, each in its own transaction; `now` in epoch ms."""
-
-    def __init__(
-        self, db: database.Database, queues: queues.Queues, now: Callable[[], int]
-    ) -> None:
-        self._db = db
-        self._queues = queues
-        self._now = now
-
-    async def record(
-        self, link: link_rows.PaymentLink, payment: payment_rows.Payment, left: int | None
-    ) -> bool:
-        """Record a payment like `RecorderInTransaction.receive`."""
-
-        def work(tx: database.Transaction) -> bool:
-            known = link_rows.get_link(tx, link.id)
-            return self.record_in(tx, known, payment, left)
-
-        return await self._db.transaction(work)
-
-    def record_in(
-        self,
-        tx: database.Transaction,
-        link: link_rows.PaymentLink,
-        payment: payment_rows.Payment,
-        left: int | None,
-    ) -> bool:
-        """Record a payment in a transaction that has read its link."""
-        is_new = RecorderInTransaction(tx, self._queues, self._now()).receive(link, payment, left)
-        if is_new:
-            tx.count("payments_told", "found" if payment.found else "webhook")
-        return is_new
-
-    async def check(self, link_id: str) -> None:
+    def check(self, tx: database.Transaction, link_id: str) -> None:
         """Queue the job that fetches a request and stores the service's answer."""
-        lane, now = f"{queues.BACKGROUND}{link_id}", self._now()
-        queue, job = self._queues.jobs, jobs.CheckRequest(link_id)
-        await self._db.transaction(
-            lambda tx: outbox.put(tx, queue, lane, job, now, priority=queue_policy.NOTICE)
-        )
+        lane, job = f"{queues.BACKGROUND}{link_id}", jobs.CheckRequest(link_id)
+        queue, now = self._queues.jobs, self._now()
+        outbox.put(tx, queue, lane, job, now, priority=queue_policy.NOTICE)
 
-    async def record_missing(self, link_id: str, known: int, missing: int) -> int:
-        """Record payments like `RecorderInTransaction.record_missing`."""
-        return await self._db.transaction(
-            lambda tx: RecorderInTransaction(tx, self._queues, self._now()).record_missing(
-                link_id, known, missing
-            )
-        )
+    def record_claim(
+        self, tx: database.Transaction, link: link_rows.PaymentLink, claim: claim_rows.Claim
+    ) -> bool:
+        """Record a claim and queue its alert; return False if the claim is known already.
+
+        If its payment was recorded earlier, there is nothing to decide.
+        """
+        now = self._now()
+        if payment_rows.is_checkout_paid(tx, link.id, claim.checkout_id):
+            claim = replace(claim, state=claim_rows.PAID)
+        claim_id = claim_rows.save_claim(tx, claim)
+        stored = claim_rows.find_claim(tx, claim_id) if claim_id else None
+        if stored is not None and stored.is_waiting(now):
+            claim_messages.announce(tx, self._queues, link, stored, now)
+        return claim_id is not None
 
 
 def _placeholder(link: link_rows.PaymentLink) -> payment_rows.Payment:
@@ -330,3 +316,66 @@ def _most_raised_before(
         if back_at is not None:
             moves.append((back_at, True, -amount))  # after payments of the same moment
     return max(accumulate(change for _, _, change in sorted(moves)), default=0)
+
+
+# Claims that a payment settles, and claims for underpaid money.
+
+
+def _claim_of(tx: database.Transaction, payment: payment_rows.Payment) -> claim_rows.Claim | None:
+    checkout = payment.checkout_id
+    return None if checkout is None else claim_rows.claim_of_checkout(tx, checkout)
+
+
+def _record_underpaid(
+    tx: database.Transaction,
+    link: link_rows.PaymentLink,
+    payment: payment_rows.Payment,
+    now: int,
+) -> str | None:
+    """Store a claim that lets the seller confirm underpaid money; return the claim's id.
+
+    Return None if that is impossible: the server named no checkout, the seller has already decided,
+    or the payer made a claim, whose message has the buttons.
+    """
+    if payment.checkout_id is None:
+        return None
+    claim = _claim_of(tx, payment)
+    if claim is None:
+        claim = claim_rows.Claim(
+            id=link_rows.short_id(10),
+            checkout_id=payment.checkout_id,
+            request_id=payment.request_id,
+            link_id=link.id,
+            seller_id=link.seller_id,
+            kind=payment.paid_by.kind if payment.paid_by else "",
+            amount=payment.amount,
+            currency=payment.currency,
+            reference=None,
+            state=claim_rows.UNDERPAID,
+            claimed_at=now,
+            lapses_at=now,
+        )
+        return claim_rows.save_claim(tx, claim)
+    if claim.state != claim_rows.UNDERPAID:
+        return None
+    claim_rows.set_arrived(tx, claim.id, payment.amount, payment.currency)
+    return claim.id
+
+
+def _settle_claim(
+    tx: database.Transaction, queues: queues.Queues, payment: payment_rows.Payment, now: int
+) -> int | None:
+    """Store that a claim's payment is recorded; return the message that its alert replaces.
+
+    If the seller confirmed the claim, the alert replaces the message with that button. Otherwise
+    the buttons are removed from the claim's message, and the alert is a new message.
+    """
+    claim = _claim_of(tx, payment)
+    if not claim or not claim_rows.change_state(tx, claim, claim_rows.PAID, claim.answered_in):
+        return None
+    if payment.paid_by is not None:
+        claim_rows.set_arrived(tx, claim.id, payment.paid_by.amount, payment.paid_by.currency)
+    if claim.state in (claim_rows.CONFIRMING, claim_rows.CONFIRMED) and claim.answered_in:
+        return claim.answered_in
+    claim_cards.show_claim(tx, queues, claim.id, now)
+    return None

@@ -20,9 +20,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
+from bot.chat.alerts import claim_messages
 from bot.chat.model import lenient, remote_request
-from bot.chat.payments import claim_recording, recording
-from bot.chat.store import link_rows, payment_rows
+from bot.chat.payments import recording
+from bot.chat.store import claim_rows, link_rows, payment_rows
 from bot.core import errors, signing
 from bot.core.database import database
 from bot.core.net import request_body
@@ -44,19 +45,22 @@ class Proof:
 
 
 class Receiver:
-    """Records the payments and claims that webhooks report; `now` in epoch ms."""
+    """Records the payments and claims that webhooks report.
+
+    A claim holds a unit for `held` ms; `now` in epoch ms.
+    """
 
     def __init__(
         self,
         db: database.Database,
         recorder: recording.PaymentRecorder,
-        claims: claim_recording.ClaimRecorder,
+        held: int,
         proof: Proof,
         now: Callable[[], int],
     ) -> None:
         self._db = db
         self._recorder = recorder
-        self._claims = claims
+        self._held = held
         self._proof = proof
         self._now = now
 
@@ -89,15 +93,15 @@ class Receiver:
 
     async def _receive_claim(self, token: str, data: Mapping[str, Any]) -> None:
         link = await self._db.read(partial(_link, token=token))
-        money = _claimed(data, link)
-        is_new = await self._claims.record(link, money)
-        log.info("claim received", listing=link.id, checkout=money.checkout_id, fresh=is_new)
+        claim = _claim(data, link, self._now(), self._held)
+        is_new = await self._db.transaction(lambda tx: self._recorder.record_claim(tx, link, claim))
+        log.info("claim received", listing=link.id, checkout=claim.checkout_id, fresh=is_new)
 
     async def _receive_payment(self, token: str, data: Mapping[str, Any]) -> None:
         def work(tx: database.Transaction) -> tuple[str, payment_rows.Payment, bool]:
             link = _link(tx, token)
             payment, left = _payment(data, link)
-            return link.id, payment, self._recorder.record_in(tx, link, payment, left)
+            return link.id, payment, self._recorder.receive(tx, link, payment, left)
 
         link_id, payment, is_new = await self._db.transaction(work)
         transaction = log_setup.shorten(payment.transaction_id)
@@ -173,22 +177,32 @@ def _payment(
     return known, _units(sent.remaining_units, link)
 
 
-def _claimed(data: Mapping[str, Any], link: link_rows.PaymentLink) -> claim_recording.ClaimedMoney:
+def _claim(
+    data: Mapping[str, Any], link: link_rows.PaymentLink, now: int, held: int
+) -> claim_rows.Claim:
     """Parse a claim."""
     sent = _read(SentClaim, data)
     _check_request(sent.payment_request_id, link)
     if sent.claimed_at is None:
         raise errors.InvalidBody("claimedAt is missing or not a time.")
     amount = remote_request.amount_of_payment(sent.amount, sent.currency_code, link.spec)
-    return claim_recording.ClaimedMoney(
+    lapses_at = sent.claimed_at + held
+    return claim_rows.Claim(
+        id=link_rows.short_id(10),
         checkout_id=sent.checkout_id,
         request_id=sent.payment_request_id,
+        link_id=link.id,
+        seller_id=link.seller_id,
         kind=sent.kind or "",
         amount=amount.minor,
         currency=amount.currency,
         reference=sent.reference,
+        state=claim_rows.WAITING,
         claimed_at=sent.claimed_at,
+        lapses_at=lapses_at,
+        remind_at=min(now + claim_messages.REMIND_AFTER, lapses_at),
         unproven=sent.unproven_claims or 1,
+        alone=0,
     )
 
 

@@ -61,6 +61,7 @@ class Claim:
     """A payer's claim to have sent money; times in epoch ms."""
 
     id: str
+    """Used in buttons."""
     checkout_id: str
     request_id: str
     link_id: str
@@ -118,11 +119,6 @@ class Digest:
     """Id of the queued new message, or None if none is waiting."""
     editing: str | None = None
     """Id of the queued edit, or None if none is waiting."""
-
-
-def new_claim_id() -> str:
-    """Return a new claim id, for use in buttons."""
-    return link_rows.short_id(10)
 
 
 def save_claim(tx: database.Transaction, claim: Claim) -> str | None:

@@ -16,7 +16,6 @@ from bot.chat.model.jobs import EditRequest, ReplyTo
 from bot.chat.model.payloads import TextMessage
 from bot.chat.model.payment import PAID_BACK, SENT, PaymentKey
 from bot.chat.model.receipt import Receipt, ReceiptKey
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import message_rows, payment_marks, receipt_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import payment_by_key
@@ -147,11 +146,7 @@ def record_payment(
 ) -> None:
     """Record a payment as its webhook does, with its alert."""
     payment = Payment(link.request_id or "", transaction, 500, "USD", payer)
-    chat.db.run(
-        lambda tx: RecorderInTransaction(tx, chat.queues, chat.clock()).record(
-            link.id, payment, None
-        )
-    )
+    chat.db.run(lambda tx: chat.recorder.record(tx, link.id, payment, None))
 
 
 async def test_records_and_waiting_alerts_of_the_chat_lose_their_payer(
@@ -196,7 +191,7 @@ def record_words(chat: ChatHarness, link: PaymentLink, payment: Payment, number:
     """Record a payment, and keep a copy of its waiting alert as one that was sent."""
 
     def work(tx: Transaction) -> None:
-        RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, payment, None)
+        chat.recorder.record(tx, link.id, payment, None)
 
     chat.db.run(work)
     place = MessagePlace(str(link.chat_id), number)

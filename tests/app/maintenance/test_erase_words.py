@@ -9,7 +9,6 @@ import pytest
 
 from bot.app.maintenance import payer_erasure
 from bot.chat.model.replies import inert, inert_lines, plain
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store.payment_rows import Payment
 from bot.core.database.database import Database, Row
 from bot.core.database.snapshot import compact
@@ -261,11 +260,7 @@ async def test_payments_that_the_chat_recorded_lose_the_address_in_words_and_not
 ) -> None:
     link = chat.add_link(chat.add_person(), COFFEE, service_answer())
     payment = Payment("0" * 24, "t1", 500, "USD", {}, words=PayerWords("Ben", f"Mail {MIA}!"))
-    chat.db.run(
-        lambda tx: RecorderInTransaction(tx, chat.queues, chat.clock()).record(
-            link.id, payment, None
-        )
-    )
+    chat.db.run(lambda tx: chat.recorder.record(tx, link.id, payment, None))
     noted = "UPDATE received_payments SET sent_at = 1, sent_note = :note"
     chat.db.run(lambda tx: tx.execute(noted, note=f"Sent to {MIA}"))
     await erase(chat.db, MIA)

@@ -9,7 +9,6 @@ import pytest
 
 from bot.chat.alerts import alert_text
 from bot.chat.model.payloads import TextMessage
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
@@ -39,7 +38,7 @@ def pay(
             spec, request_id = link.spec, link.request_id or ""
             paid = Payment(request_id, f"t{number}", spec.amount, spec.currency, {}, oversold)
             paid = replace(paid, codes_waiting=waiting)
-            RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, paid, None)
+            chat.recorder.record(tx, link.id, paid, None)
 
     chat.db.run(work)
 

@@ -8,12 +8,11 @@ import pytest
 
 from bot.chat.alerts.schedule import Schedule
 from bot.chat.model.payloads import ClaimAlert
-from bot.chat.payments.claim_recording import ClaimedMoney, ClaimRecorder
 from bot.chat.store import claim_rows, seller_rows
 from bot.chat.store.claim_rows import Claim
 from bot.core.database.database import Transaction
-from tests.support.chat_harness import REQUEST_ID, STICKERS, ChatHarness, service_answer
-from tests.support.webhook_sender import HELD
+from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
+from tests.support.webhook_sender import HELD, record_claim
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
@@ -26,9 +25,7 @@ DAY = 24 * HOUR
 @pytest.fixture
 async def claim(chat: ChatHarness, sam: Person) -> Claim:
     link = chat.add_link(sam, STICKERS, service_answer(total_units=3, remaining_units=2))
-    recorder = ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
-    money = ClaimedMoney("c1", REQUEST_ID, "bank", 250, "USD", "K7F290XM", chat.clock())
-    assert await recorder.record(link, money)
+    assert await record_claim(chat, link, "K7F290XM")
     chat.clear_messages()
     return stored(chat)
 

@@ -11,7 +11,6 @@ import pytest
 
 from bot.chat.alerts import daily_summary
 from bot.chat.model import local_time
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
@@ -59,7 +58,7 @@ def pay(
     paid = Payment(link.request_id or "", f"t{number}", 500, currency, {}, oversold=oversold)
 
     def record(tx: Transaction) -> None:
-        RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, paid, None)
+        chat.recorder.record(tx, link.id, paid, None)
 
     chat.db.run(record)
 

@@ -18,7 +18,6 @@ import pytest
 from bot.chat.alerts import alert_text
 from bot.chat.model.payloads import TextMessage
 from bot.chat.model.queues import make_queues
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.database.database import Database, Transaction
@@ -94,8 +93,7 @@ class Burst:
         amounts.append(len(amounts) + 1)
         request = link.request_id or ""
         payment = Payment(request, f"t{len(amounts)}", amounts[-1], "USD", {})
-        recorder = RecorderInTransaction(tx, self.chat.queues, self.chat.clock())
-        assert recorder.record(link.id, payment, None)
+        assert self.chat.recorder.record(tx, link.id, payment, None)
 
     async def send(self) -> None:
         """Send all that may go now, as many at once as the product does."""

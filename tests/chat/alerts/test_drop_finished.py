@@ -205,7 +205,7 @@ async def test_a_payment_with_two_alerts_counts_once(
 ) -> None:
     """Nor is the end announced while one of two payments has no alert."""
     link = drop(chat, sam, 2)
-    await chat.recorder.record_missing(link.id, 0, 1)
+    await chat.record_missing(link.id, 0, 1)
     pay(chat, link, 1)
     await sending.work()
     assert (len(texts(sam)), lines(sam)) == (2, [])
@@ -219,10 +219,10 @@ async def test_a_resolved_placeholder_counts_both_payments(
 ) -> None:
     """The payment that was found and the one of the webhook both have an alert."""
     link = drop(chat, sam, 2)
-    await chat.recorder.record_missing(link.id, 0, 1)
+    await chat.record_missing(link.id, 0, 1)
     pay(chat, link, 1)
     await sending.work()
-    assert await chat.recorder.record_missing(link.id, 1, 1) == 0
+    assert await chat.record_missing(link.id, 1, 1) == 0
     found = chat.db.run(lambda tx: payment_rows.alert_counts(tx, link.id))
     assert found is not None
     assert (found.delivered, found.link.paid_count) == (2, 2)

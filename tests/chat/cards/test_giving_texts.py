@@ -114,7 +114,7 @@ def shown(chat: ChatHarness, link: PaymentLink, own: int) -> tuple[str, str | No
 
 async def pay(chat: ChatHarness, link: PaymentLink, number: str, *, oversold: bool = False) -> None:
     paid = Payment(REQUEST_ID, number * 24, 500, "USD", {}, oversold=oversold)
-    await chat.recorder.record(chat.link(link.id), paid, None)
+    await chat.record(chat.link(link.id), paid, None)
 
 
 async def test_a_goal_counts_neither_oversold_money_nor_what_was_paid_back(

@@ -145,11 +145,11 @@ async def test_a_payment_of_a_deleted_link_is_found_without_its_card(
 async def test_a_placeholder_has_no_number_until_its_payment_is_known(
     chat: ChatHarness, sam: Person, stickers: PaymentLink
 ) -> None:
-    await chat.recorder.record_missing(stickers.id, 0, 1)
+    await chat.record_missing(stickers.id, 0, 1)
     (row,) = chat.rows("received_payments")
     assert (row["number"], row["number_reversed"]) == (None, None)
     assert (await find(chat, sam, row["transaction_id"])).startswith("Nothing found")
-    await chat.recorder.record(stickers, Payment(REQUEST_ID, NUMBER, 250, "USD", {}), None)
+    await chat.record(stickers, Payment(REQUEST_ID, NUMBER, 250, "USD", {}), None)
     assert f"<code>{NUMBER}</code>" in await find(chat, sam, NUMBER)
 
 

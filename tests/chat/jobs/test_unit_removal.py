@@ -62,7 +62,7 @@ async def sold(cloud: HandCashJobs, count: int) -> None:
         transaction = await cloud.server.pay(cloud.server.only.id, hook=False)
         payment = Payment(cloud.server.only.id, transaction, 250, "USD", {})
         (link,) = chat.rows("listings")
-        await chat.recorder.record(chat.link(link["id"]), payment, None)
+        await chat.record(chat.link(link["id"]), payment, None)
 
 
 async def ends(sending: SenderHarness, sam: Person) -> list[str]:
@@ -260,7 +260,7 @@ async def test_payments_meanwhile_do_not_count_as_removed_units(
     await edited(cloud, link, "units", 1)
     await cloud.server.pay(cloud.server.only.id, hook=False)
     payment = Payment(cloud.server.only.id, "t1", 250, "USD", {})
-    await chat.recorder.record(chat.link(link.id), payment, None)
+    await chat.record(chat.link(link.id), payment, None)
     await cloud.advance(SETTLING / 1000 + 60)
     assert chat.link(link.id).spec.units == 5
     assert chat.texts[-1] == t("en", "edit-unchanged", name="Coffee")

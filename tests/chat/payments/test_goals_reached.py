@@ -13,7 +13,7 @@ from bot.chat.alerts.alert_text import alert_reply, join_alerts
 from bot.chat.model.payloads import MESSAGES, Alert, AlertPayment
 from bot.chat.model.payment import PAID_BACK
 from bot.chat.model.remote_request import read_payment
-from bot.chat.payments.recording import RecorderInTransaction, payment_of
+from bot.chat.payments.recording import payment_of
 from bot.chat.store import link_rows, payment_marks
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import FoundPayment, find_payments
@@ -50,7 +50,7 @@ class Fund:
         self.chat.clock.advance(1)
         paid = Payment(REQUEST_ID, number * 24, amount, "EUR", {})
         before = len(self.chat.said)
-        await self.chat.recorder.record(self.chat.link(self.link.id), replace(paid, **fields), None)
+        await self.chat.record(self.chat.link(self.link.id), replace(paid, **fields), None)
         (alert,) = self.chat.said[before:] or (None,)
         return alert and alert.payments[0].reached
 
@@ -181,7 +181,7 @@ async def test_no_news_without_alerts_and_none_of_it_later(fund: Fund) -> None:
 async def test_a_payment_found_later_reaches_the_goal_too(fund: Fund) -> None:
     listed = {"transactionId": "t1", "amount": 1000, "currencyCode": "EUR"}
     paid = payment_of(read_payment(listed), REQUEST_ID, fund.link)
-    await fund.chat.recorder.record(fund.link, replace(paid, found=True), None)
+    await fund.chat.record(fund.link, replace(paid, found=True), None)
     assert f"{NEWS}€1,000 of €1,000" in check(alert_reply(fund.chat.said[0].payments, "en"))
 
 
@@ -204,9 +204,7 @@ async def test_of_two_payments_at_once_the_second_sees_the_sum_of_both(fund: Fun
     def record(number: str) -> Callable[[Transaction], bool]:
         paid = Payment(REQUEST_ID, number * 24, 60_000, "EUR", {})
         chat = fund.chat
-        return lambda tx: RecorderInTransaction(tx, chat.queues, chat.clock()).record(
-            fund.link.id, paid, None
-        )
+        return lambda tx: chat.recorder.record(tx, fund.link.id, paid, None)
 
     both = await asyncio.wait_for(overlap(fund.chat.db, record("a"), record("b")), 30)
     assert (both.first, both.second) == (True, True)

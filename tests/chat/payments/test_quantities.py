@@ -10,7 +10,6 @@ import pytest
 from bot.chat.model.payloads import Alert
 from bot.chat.model.remote_request import read_payment
 from bot.chat.payments.reconciler import count_sold
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.chat.store.revenue import revenue_totals
@@ -89,7 +88,7 @@ async def test_units_that_are_recorded_are_no_lost_payments(
 async def test_a_late_webhook_takes_the_place_of_a_placeholder_for_each_unit(
     chat: ChatHarness, drop: PaymentLink
 ) -> None:
-    assert await chat.recorder.record_missing(drop.id, 0, 4) == 4
+    assert await chat.record_missing(drop.id, 0, 4) == 4
     await send(chat, drop, THREE)
     known = chat.link(drop.id)
     assert (known.paid_count, known.units_sold) == (2, 4)
@@ -105,7 +104,7 @@ async def test_a_drop_ends_with_its_last_unit(chat: ChatHarness, sam: Person) ->
     def record(tx: Transaction) -> None:
         for number, units in enumerate((1, 2)):
             paid = Payment(REQUEST_ID, f"t{number}", 250 * units, "USD", {}, quantity=units)
-            RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, paid, None)
+            chat.recorder.record(tx, link.id, paid, None)
 
     chat.db.run(record)
     (end,) = [text for text in chat.texts if "🏁" in text]

@@ -10,7 +10,6 @@ from structlog.testing import capture_logs
 
 from bot.chat.jobs.client import Client
 from bot.chat.jobs.request_bodies import Addresses, request_body
-from bot.chat.payments.claim_recording import ClaimedMoney, ClaimRecorder
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.store import link_rows
@@ -30,7 +29,7 @@ from tests.support.handcash_server import handcash
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.scripted_server import ScriptedServer
-from tests.support.webhook_sender import HELD
+from tests.support.webhook_sender import HELD, record_claim
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
@@ -56,7 +55,7 @@ async def test_webhooks_that_arrive_meanwhile_count(
     assert await looks(chat, looking, peer, item(link, **units(2))) == 0
     for name in ("t1", "t2"):
         payment = Payment(REQUEST_ID, name, 250, "USD", {})
-        assert await chat.recorder.record(link, payment, None)
+        assert await chat.record(link, payment, None)
     assert await looks(chat, looking, peer, item(link, **units(1))) == 1
     assert [alert.found for alert in alerts(chat)] == [False, False, True]
 
@@ -90,7 +89,7 @@ async def test_a_late_webhook_replaces_a_placeholder_as_possibly_repeated(
     gone = item(link, **units(4))
     assert [await looks(chat, looking, peer, gone) for _ in range(2)] == [0, 1]
     late = Payment(REQUEST_ID, "t1", 250, "USD", {})
-    await chat.recorder.record(link, late, 4)
+    await chat.record(link, late, 4)
     assert [await looks(chat, looking, peer, gone) for _ in range(2)] == [0, 0]
     assert [alert.repeated for alert in alerts(chat)] == [False, True]
     assert [row["transaction_id"] for row in chat.rows("received_payments")] == ["t1"]
@@ -102,8 +101,8 @@ async def test_handcashs_late_webhook_records_no_second_payment(
     """It names only the transaction, so its alert says "possibly repeated"."""
     app = FastAPI()
     secret = "the application's own"
-    proof, claims = Proof(secret, None), ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
-    app.include_router(Receiver(chat.db, chat.recorder, claims, proof, chat.clock).router())
+    receiver = Receiver(chat.db, chat.recorder, HELD, Proof(secret, None), chat.clock)
+    app.include_router(receiver.router())
     link = chat.add_link(sam, DROP)
     async with (
         handcash(app_secret=secret, now=lambda: chat.clock() / 1000) as server,
@@ -214,10 +213,7 @@ async def test_real_money_is_found_with_its_rail_and_underpaid_money_is_no_missi
 ) -> None:
     """Of a claim whose payment's webhook was lost, nothing is left to ask."""
     link = chat.add_link(sam, DROP, service_answer())
-    recorder = ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
-    await recorder.record(
-        link, ClaimedMoney("c1", REQUEST_ID, "bank", 250, "USD", "R1", chat.clock())
-    )
+    await record_claim(chat, link, "R1")
     at = "2027-01-15T07:00:00Z"
     by = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "R1"}
     short = {"transactionId": "t2", "settlement": "underpaid", "paidBy": by}
@@ -245,7 +241,7 @@ async def test_underpaid_money_that_became_a_sale_is_found_again(
     """The webhook of its confirmation was lost."""
     link = chat.add_link(sam, DROP, service_answer())
     short = Payment(REQUEST_ID, "t1", 100, "USD", {}, underpaid=True)
-    assert await chat.recorder.record(link, short, None)
+    assert await chat.record(link, short, None)
     by = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "R1"}
     price = {"amount": 2.5, "currencyCode": "USD", "completedAt": "2027-01-15T07:00:00Z"}
     await peer.add_answers(

@@ -56,8 +56,8 @@ def pay(number: int, request: str = "r") -> Payment:
 
 async def test_a_payment_has_one_record_and_one_alert(chat: ChatHarness, sam: Person) -> None:
     link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
-    assert await chat.recorder.record(link, pay(1), 2) is True
-    assert await chat.recorder.record(link, pay(1), 2) is False
+    assert await chat.record(link, pay(1), 2) is True
+    assert await chat.record(link, pay(1), 2) is False
     assert (len(chat.rows("received_payments")), len(chat.said)) == (1, 1)
     (row,) = [row for row in chat.rows("outbox") if row["queue"] == "messages"]
     assert (row["lane"], row["priority"]) == (str(sam.id), ALERT)
@@ -69,7 +69,7 @@ async def test_the_same_transaction_of_two_requests_is_two_payments(
 ) -> None:
     for request in ("a", "b"):
         link = chat.add_link(sam, COFFEE, service_answer(id=request))
-        assert await chat.recorder.record(link, pay(1, request), None) is True
+        assert await chat.record(link, pay(1, request), None) is True
     assert len(chat.said) == 2
 
 
@@ -80,7 +80,7 @@ async def test_the_units_left_only_go_down_in_any_order_of_webhooks(
     """Without a number from the service, the recorded payments are subtracted."""
     link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
     for number, left in enumerate(told):
-        await chat.recorder.record(link, pay(number), left)
+        await chat.record(link, pay(number), left)
     kept = chat.link(link.id).answer
     assert kept is not None
     assert kept.remaining_units == known
@@ -95,7 +95,7 @@ async def test_codes_go_with_the_units_sold_in_any_order_of_webhooks(
     answer = service_answer(total_units=4, remaining_units=4, codes=codes)
     link = chat.add_link(sam, replace(DROP, units=4), answer)
     for number, left in enumerate(told):
-        await chat.recorder.record(link, pay(number), left)
+        await chat.record(link, pay(number), left)
     kept = chat.link(link.id).answer
     assert kept is not None
     assert kept.codes == CodeCounts(total=2, assigned=2, waiting=1)
@@ -104,8 +104,8 @@ async def test_codes_go_with_the_units_sold_in_any_order_of_webhooks(
 async def test_codes_of_a_donation_go_with_its_payments(chat: ChatHarness, sam: Person) -> None:
     codes = CodeCounts(total=2, assigned=0, waiting=0)
     link = chat.add_link(sam, COFFEE, service_answer(codes=codes))
-    await chat.recorder.record(link, pay(1), None)
-    await chat.recorder.record(link, replace(pay(2), oversold=True), None)
+    await chat.record(link, pay(1), None)
+    await chat.record(link, replace(pay(2), oversold=True), None)
     kept = chat.link(link.id).answer
     assert kept is not None
     assert kept.codes == CodeCounts(total=2, assigned=1, waiting=0)
@@ -117,7 +117,7 @@ async def test_units_of_lapsed_reservations_are_available_again(
     """Of three units, two are held while one is paid; they lapse, and one more is paid."""
     link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
     for payment, left in [(replace(pay(1), reserved_units=2), 0), (pay(2), 1)]:
-        await chat.recorder.record(link, payment, left)
+        await chat.record(link, payment, left)
     card = card_of(chat.link(link.id), chat.clock())
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 1, 0)
 
@@ -127,7 +127,7 @@ async def test_units_of_a_lapsed_reservation_are_taken_from_the_webhook(
 ) -> None:
     """The sum of remaining and reserved units is the same, but a reservation lapsed."""
     link = chat.add_link(sam, STICKERS, service_answer(remaining_units=0, reserved_units=2))
-    await chat.recorder.record(link, pay(1), 2)
+    await chat.record(link, pay(1), 2)
     card = card_of(chat.link(link.id), chat.clock())
     assert (card.remaining_units, card.reserved_units) == (2, 0)
 
@@ -138,7 +138,7 @@ async def test_a_drop_whose_last_units_are_only_reserved_is_not_sold_out(
     """Their payers may still give up."""
     link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
     held = replace(pay(1), reserved_units=2)
-    await chat.recorder.record(link, held, 0)
+    await chat.record(link, held, 0)
     (text,) = chat.texts
     assert text.splitlines()[1:3] == ["0 of 3 left", "2 payments in progress"]
     card = card_of(chat.link(link.id), chat.clock())
@@ -149,12 +149,12 @@ async def test_oversold_money_is_summed_apart(chat: ChatHarness, sam: Person) ->
     """Also where the payment replaces a placeholder, which counted as sold."""
     link = chat.add_link(sam, STICKERS, service_answer())
     first, second, third = (pay(number, REQUEST_ID) for number in (1, 2, 3))
-    await chat.recorder.record(link, first, 2)
-    await chat.recorder.record(link, replace(second, oversold=True), 0)
-    await chat.recorder.record_missing(link.id, 2, 1)
+    await chat.record(link, first, 2)
+    await chat.record(link, replace(second, oversold=True), 0)
+    await chat.record_missing(link.id, 2, 1)
     before = chat.db.run(lambda tx: revenue_totals(tx, link.id))
     assert (before.earned_count, before.refund_count) == (2, 1)
-    await chat.recorder.record(link, replace(third, oversold=True), 0)
+    await chat.record(link, replace(third, oversold=True), 0)
     sums = chat.db.run(lambda tx: revenue_totals(tx, link.id))
     assert sums == RevenueTotals(((250, "USD"),), 1, ((500, "USD"),), 2, units_sold=1)
     (told,) = chat.said[-1].payments
@@ -164,7 +164,7 @@ async def test_oversold_money_is_summed_apart(chat: ChatHarness, sam: Person) ->
 
 async def test_an_oversold_payment_is_announced_as_such(chat: ChatHarness, sam: Person) -> None:
     link = chat.add_link(sam, STICKERS, service_answer(remaining_units=0))
-    await chat.recorder.record(link, replace(pay(1), oversold=True), 0)
+    await chat.record(link, replace(pay(1), oversold=True), 0)
     (text,) = chat.texts
     assert "OVERSOLD" in text
     assert "SOLD OUT" not in text
@@ -175,7 +175,7 @@ async def test_an_oversold_payment_is_announced_as_such(chat: ChatHarness, sam: 
 async def test_a_one_off_that_is_paid_is_completed(chat: ChatHarness, sam: Person) -> None:
     link = chat.add_link(sam, PAINTING, service_answer())
     assert status_of(link, chat.clock()) == "active"
-    await chat.recorder.record(link, pay(1), None)
+    await chat.record(link, pay(1), None)
     assert status_of(chat.link(link.id), chat.clock()) == "completed"
 
 
@@ -183,7 +183,7 @@ async def test_a_payment_before_the_answer_to_create_has_an_alert(
     chat: ChatHarness, sam: Person
 ) -> None:
     link = chat.add_link(sam)
-    assert await chat.recorder.record(link, pay(1), None) is True
+    assert await chat.record(link, pay(1), None) is True
     assert len(chat.said) == 1
 
 
@@ -193,14 +193,14 @@ async def test_each_alert_shows_the_units_left_after_its_own_payment(
     """In any order of webhooks, exactly one alert says sold out."""
     link = chat.add_link(sam, STICKERS, service_answer(remaining_units=3))
     for number, left in enumerate([1, 0, 2]):
-        await chat.recorder.record(link, pay(number), left)
+        await chat.record(link, pay(number), left)
     assert ["sold out" in text.lower() for text in chat.texts] == [False, True, False]
 
 
 async def test_placeholders_have_alerts_as_found_later(chat: ChatHarness, sam: Person) -> None:
     link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    assert await chat.recorder.record_missing(link.id, 1, 2) == 0
-    assert await chat.recorder.record_missing(link.id, 0, 2) == 2
+    assert await chat.record_missing(link.id, 1, 2) == 0
+    assert await chat.record_missing(link.id, 0, 2) == 2
     found = "🔎 Found later: I wasn't notified of this payment at the time."
     price = "💰 <b>$2.50</b> received for <b>Stickers</b>"
     total = "Total: <b>$5.00</b> from 2 payments"
@@ -215,10 +215,10 @@ async def test_the_webhook_of_a_placeholder_counts_once_as_possibly_repeated(
     chat: ChatHarness, sam: Person
 ) -> None:
     link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    await chat.recorder.record_missing(link.id, 0, 1)
+    await chat.record_missing(link.id, 0, 1)
     late = replace(pay(1), payer={"email": "pat@example.org"})
-    assert await chat.recorder.record(link, late, None) is True
-    assert await chat.recorder.record(link, late, None) is False
+    assert await chat.record(link, late, None) is True
+    assert await chat.record(link, late, None) is False
     assert chat.link(link.id).paid_count == 1
     assert chat.texts[1].startswith("<i>You may have seen this already.")
     assert "pat@example.org" in chat.texts[1]
@@ -230,9 +230,9 @@ async def test_a_repeated_webhook_replaces_one_placeholder_only(
 ) -> None:
     """Another placeholder stays."""
     link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    await chat.recorder.record_missing(link.id, 0, 2)
+    await chat.record_missing(link.id, 0, 2)
     chat.clear_messages()
-    came = [await chat.recorder.record(link, pay(1), None) for _ in range(2)]
+    came = [await chat.record(link, pay(1), None) for _ in range(2)]
     assert (came, len(chat.texts)) == ([True, False], 1)
     assert chat.link(link.id).paid_count == 2
 
@@ -241,11 +241,11 @@ async def test_one_more_payment_settles_one_uncertain_payment_only(
     chat: ChatHarness, sam: Person
 ) -> None:
     link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=5))
-    await chat.recorder.record_missing(link.id, 0, 2)
+    await chat.record_missing(link.id, 0, 2)
     for number in (1, 2):
-        await chat.recorder.record(link, pay(number), None)
+        await chat.record(link, pay(number), None)
     chat.clear_messages()
-    assert await chat.recorder.record_missing(link.id, 2, 1) == 0
+    assert await chat.record_missing(link.id, 2, 1) == 0
     assert (chat.texts, chat.link(link.id).paid_count) == ([], 3)
     stand = sorted(row["found"] for row in chat.rows("received_payments"))
     assert stand == sorted([BY_WEBHOOK, FOUND_LATER, UNCERTAIN])
@@ -256,10 +256,10 @@ async def test_a_settled_uncertain_payment_has_no_second_alert(
 ) -> None:
     """The lost webhook never comes: each later payment has one alert, marked for a day."""
     link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    await chat.recorder.record_missing(link.id, 0, 1)
+    await chat.record_missing(link.id, 0, 1)
     for number in (1, 2):
-        assert await chat.recorder.record(link, pay(number), None) is True
-        assert await chat.recorder.record_missing(link.id, number, 1) == 0
+        assert await chat.record(link, pay(number), None) is True
+        assert await chat.record_missing(link.id, number, 1) == 0
         assert chat.link(link.id).paid_count == number + 1
     assert [text.startswith("<i>You may have seen this already.") for text in chat.texts] == [
         False,
@@ -267,7 +267,7 @@ async def test_a_settled_uncertain_payment_has_no_second_alert(
         True,
     ]
     chat.clock.advance(24 * 3600 + 1)
-    assert await chat.recorder.record(link, pay(3), None) is True
+    assert await chat.record(link, pay(3), None) is True
     assert not chat.texts[3].startswith("<i>You may have seen this already.")
     assert chat.link(link.id).paid_count == 4
 
@@ -277,9 +277,9 @@ async def test_a_list_of_payments_replaces_placeholders_without_an_alert(
 ) -> None:
     """The server lists payments from now on: they are the placeholders' payments."""
     link = chat.add_link(sam, STICKERS, service_answer(id="r", remaining_units=3))
-    await chat.recorder.record_missing(link.id, 0, 1)
-    assert await chat.recorder.record(link, replace(pay(1), found=True), None) is False
-    assert await chat.recorder.record(link, pay(1), None) is False
+    await chat.record_missing(link.id, 0, 1)
+    assert await chat.record(link, replace(pay(1), found=True), None) is False
+    assert await chat.record(link, pay(1), None) is False
     assert (len(chat.texts), chat.link(link.id).paid_count) == (1, 1)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import link_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
@@ -27,9 +26,7 @@ def record(
         assert known is not None
         payment = Payment(known.request_id or "", f"t{number}", 250, "USD", {})
         left = None if units is None else units - number
-        assert RecorderInTransaction(counted, chat.queues, chat.clock()).receive(
-            known, payment, left
-        )
+        assert chat.recorder.receive(counted, known, payment, left)
         return counted.texts
 
     return [chat.db.run(lambda tx: work(tx, number)) for number in numbers][-1]  # noqa: B023 - run at once

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.payments.recording import RecorderInTransaction
 from bot.chat.store import revenue
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
@@ -27,7 +26,7 @@ def big_link(chat: ChatHarness) -> PaymentLink:
     def record(tx: Transaction) -> None:
         for number, amount in enumerate(AMOUNTS):
             paid = Payment(link.request_id or "", f"t{number}", amount, "USD", {})
-            RecorderInTransaction(tx, chat.queues, chat.clock()).record(link.id, paid, None)
+            chat.recorder.record(tx, link.id, paid, None)
 
     chat.db.run(record)
     return link
