@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bot.chat.store import link_lists, payment_marks
+from bot.chat.store import payment_marks
 from bot.core.outbox import claiming, lanes
 from bot.service.checkouts import checkout_rows, inventory
 from bot.service.checkouts.inventory import RESERVED, SOLD
@@ -37,4 +37,4 @@ def hot_statements() -> Iterator[tuple[str, str]]:
     yield "receipts: its letter", notification_rows.RECEIPT
     yield "public figures: payers", payment_rows.PAYERS
     yield "chat: a payment by its number", payment_marks.WHOLE
-    yield "chat: a request's payments", link_lists.PAYMENTS
+    yield "chat: a request's payments", payment_marks.PAYMENTS

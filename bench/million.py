@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from bench.hot_statements import hot_statements
-from bot.chat.store import link_lists
+from bot.chat.store import link_rows
 from bot.core.database import vault
 from bot.core.database.database import Database, Transaction
 from bot.core.database.opening import open_database
@@ -189,9 +189,9 @@ def statements() -> Iterator[tuple[str, str]]:
     yield "whether stages are outdated", request_rows.has_outdated_status(1)
     yield "stages, brought up to date", request_rows.has_outdated_status(request_rows.MANY)
     yield "payers", payment_rows.PAYERS
-    yield "a seller's requests", link_lists.PAGE
-    yield "how many they are", link_lists.COUNT
-    yield "a seller's search", link_lists.SEARCH
+    yield "a seller's requests", link_rows.PAGE
+    yield "how many they are", link_rows.COUNT
+    yield "a seller's search", link_rows.SEARCH_LIVE
 
 
 def plan(tx: Transaction, sql: str) -> list[str]:

@@ -32,7 +32,7 @@ from bot.chat.model.queues import (
     make_queues,
 )
 from bot.chat.payments import reconciler, recording, webhook
-from bot.chat.store import message_rows, seller_images
+from bot.chat.store import message_rows, seller_rows
 from bot.chat.telegram import downloads, inline_queries, receipt_calls, sender, transport
 from bot.chat.telegram.intake import KINDS, RETRIES, WEBHOOK_PATH, Intake, Poller, webhook_router
 from bot.core import errors
@@ -347,7 +347,7 @@ class TelegramLead:
         for queue in self._parts.queues:
             await worker.sweep(self._db, queue, moment)
         await self._db.bulk(
-            partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)
+            partial(seller_rows.sweep_images, before=moment - seller_rows.IMAGES_KEPT)
         )
         await self._db.bulk(partial(message_rows.sweep_texts, before=moment - SEEN_FOR))
         await self._db.bulk(

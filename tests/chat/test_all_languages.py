@@ -20,8 +20,7 @@ from bot.chat.model.drafts import Seller
 from bot.chat.model.payment import PaymentMarks
 from bot.chat.model.replies import units
 from bot.chat.model.request_spec import KINDS
-from bot.chat.store.link_lists import ListedPayment
-from bot.chat.store.payment_marks import FoundPayment
+from bot.chat.store.payment_marks import FoundPayment, ListedPayment
 from bot.core.text.translations import DEFAULT, languages, t
 from tests.support.form_harness import OTHER, Talk, form_at_step
 from tests.support.locale_sources import VARIABLE, messages

@@ -46,8 +46,8 @@ from bot.chat.model.replies import Problem, Reply, escaped, markup, plain
 from bot.chat.model.request_spec import PAYER_FIELDS
 from bot.chat.pictures import card_picture, poster, square
 from bot.chat.pictures.canvas import PictureContent
-from bot.chat.store.link_lists import ListedPayment
 from bot.chat.store.link_rows import PaymentLink
+from bot.chat.store.payment_marks import ListedPayment
 from bot.chat.store.revenue import LinkRevenue, RevenueTotals
 from bot.core.database.database import Transaction
 from bot.core.outbox import outbox

@@ -192,7 +192,7 @@ class ChatHarness:
 
         def make(tx: Transaction) -> PaymentLink:
             seller_rows.ensure_seller(tx, person.id, "en", self.clock())
-            seller_rows.mark_profile_offered(tx, person.id, self.clock())
+            seller_rows.mark_once(tx, person.id, "profile_offered", self.clock())
             made = link_rows.add_link(
                 tx, given.get("chat_id", person.id), person.id, spec, self.clock()
             )

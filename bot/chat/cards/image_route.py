@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from bot.chat.store import seller_images
+from bot.chat.store import seller_rows
 from bot.core.database import database
 
 PATH = "/images"
@@ -24,7 +24,7 @@ def image_router(db: database.Database) -> APIRouter:
 
     @router.api_route(PATH + "/{image_id}", methods=["GET", "HEAD"])
     async def show(image_id: str) -> Response:
-        data = await seller_images.image_data(db, image_id)
+        data = await seller_rows.image_data(db, image_id)
         if data is None:
             return Response("No such picture.", 404, media_type="text/plain")
         return Response(data, media_type="image/jpeg", headers=HEADERS)

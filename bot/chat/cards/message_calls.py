@@ -16,7 +16,7 @@ from typing import Any
 
 from bot.chat.cards import claim_cards, views
 from bot.chat.model import payloads, queues, replies
-from bot.chat.store import claim_rows, link_rows, message_rows, post_rows, seller_images
+from bot.chat.store import claim_rows, link_rows, message_rows, post_rows, seller_rows
 from bot.core import errors
 from bot.core.database import database
 
@@ -157,7 +157,7 @@ class MessageCalls:
             return File(await asyncio.to_thread(draw, photo, portrait), drawing.name)
 
     async def _image(self, image_id: str | None) -> bytes | None:
-        return await seller_images.image_data(self._db, image_id) if image_id else None
+        return await seller_rows.image_data(self._db, image_id) if image_id else None
 
     def record(self, tx: database.Transaction, call: Call, lane: str, sent: SentMessage) -> None:
         """Store the content of a sent message, in the transaction that settles the call."""

@@ -8,7 +8,7 @@ from bot.chat.cards import card_text, claim_cards, payment_lines, request_card
 from bot.chat.forms import field_texts
 from bot.chat.model import drafts, moments, replies, zones
 from bot.chat.model.payment import NOTED, SENT, UNDO, PaymentKey
-from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks
+from bot.chat.store import claim_rows, link_rows, payment_marks
 from bot.core.text import translations
 
 # Limits in UTF-16 units: texts from other servers and payers may have any length.
@@ -25,7 +25,7 @@ the list fits into one message. A payment shown alone has full texts."""
 
 def payments_page(
     card: request_card.Card,
-    receipts: Sequence[link_lists.ListedPayment],
+    receipts: Sequence[payment_marks.ListedPayment],
     place: tuple[int, int],
     seller: drafts.Seller,
 ) -> replies.Reply:
@@ -166,14 +166,14 @@ def _alone(found: payment_marks.FoundPayment, seller: drafts.Seller) -> str:
     return f"{head}\n{_payment_text(found.payment, at, seller)}"
 
 
-def _listed(one: link_lists.ListedPayment, seller: drafts.Seller, most: int) -> str:
+def _listed(one: payment_marks.ListedPayment, seller: drafts.Seller, most: int) -> str:
     """Return a payment in a list, which names the time zone at its end."""
     at = moments.short_text(one.received_at, seller.zone, seller.language, with_zone=False)
     return _payment_text(one, at, seller, most)
 
 
 def _payment_text(
-    one: link_lists.ListedPayment, at: str, seller: drafts.Seller, most: int | None = None
+    one: payment_marks.ListedPayment, at: str, seller: drafts.Seller, most: int | None = None
 ) -> str:
     """Return the lines of a payment; in a list each of its texts has at most `most` units."""
     language, price = seller.language, (one.amount, one.currency)
@@ -199,7 +199,7 @@ def _payment_text(
     return "\n".join(filter(None, lines))
 
 
-def _states(receipt: link_lists.ListedPayment, language: str) -> list[str]:
+def _states(receipt: payment_marks.ListedPayment, language: str) -> list[str]:
     """Return a payment's quantity if it is not 1, and its special states."""
     is_back = receipt.marks.paid_back_at is not None
     quantity = receipt.quantity

@@ -19,7 +19,7 @@ from bot.chat.conversation import (
 )
 from bot.chat.forms import goods_form
 from bot.chat.model import drafts, payloads, queues, replies
-from bot.chat.store import link_lists, sealed_updates, seller_rows
+from bot.chat.store import link_rows, sealed_updates, seller_rows
 from bot.core import errors
 from bot.core.database import database, vault
 from bot.core.outbox import bulk_changes, lanes, outbox, queries
@@ -141,7 +141,7 @@ class Chat:
         def find(tx: database.Transaction) -> list[request_card.Card]:
             seller = seller_rows.find_seller(tx, seller_id)
             zone, profile = (seller.zone, seller.profile) if seller else (None, drafts.NO_PROFILE)
-            found = link_lists.search_links(tx, seller_id, text, limit, start)
+            found = link_rows.search_links(tx, seller_id, text, limit, start, only_live=True)
             return [
                 request_card.card_of(
                     one, now, zone=zone, profile=profile, raised=request_card.raised_of(tx, one)
@@ -218,7 +218,7 @@ class Chat:
                 found.append(read_as)
         counted = min(found, key=lambda one: (not one.has_words, one.message_id or 0))
         words = "+" if counted.has_words else ""
-        seller_rows.save_answered_album(tx, seller_id, f"{album_id}{words}")
+        seller_rows.change(tx, seller_id, album=f"{album_id}{words}")
         return counted
 
     def _event_context(

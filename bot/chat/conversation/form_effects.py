@@ -18,15 +18,7 @@ from bot.chat.model import (
     replies,
     request_spec,
 )
-from bot.chat.store import (
-    link_lists,
-    link_rows,
-    message_rows,
-    payment_marks,
-    post_rows,
-    seller_images,
-    seller_rows,
-)
+from bot.chat.store import link_rows, message_rows, payment_marks, post_rows, seller_rows
 from bot.core.outbox import outbox, queue_policy
 
 _NAME = 200
@@ -77,7 +69,7 @@ def receive_photo(
     tx, draft, seller_id = context.tx, context.draft, context.person.id
     image = problem = None
     if isinstance(photo, bytes):
-        image = seller_images.add_image(tx, seller_id, photo, context.now)
+        image = seller_rows.add_image(tx, seller_id, photo, context.now)
     else:
         problem = f"photo-{photo}"
     spec = wanted.spec
@@ -92,7 +84,7 @@ def receive_photo(
         )
     apply_result(context, result)
     if result.change is None:  # otherwise a job needs the photo
-        seller_images.delete_unused(tx, [image, draft.image if draft else None])
+        seller_rows.delete_unused(tx, [image, draft.image if draft else None])
 
 
 def _save_setting(context: event_context.EventContext, setting: flow.Setting) -> None:
@@ -106,24 +98,24 @@ def _save_setting(context: event_context.EventContext, setting: flow.Setting) ->
     match setting.name:
         case "destination":
             before, destination = context.seller.destination, str(value)
-            seller_rows.save_destination(tx, seller_id, destination)
+            seller_rows.change(tx, seller_id, destination=destination)
             audit_trail.record_destination(tx, seller_id, before, destination, context.now)
             return
         case "payoutlater":
-            seller_rows.choose_later(tx, seller_id)
+            seller_rows.change(tx, seller_id, pays_later=1)
             return
         case "quiet":
             seller_rows.save_quiet(tx, seller_id, value if isinstance(value, tuple) else None)
             return
         case "zone":
             zone = str(value)
-            seller_rows.save_zone(tx, seller_id, zone)
+            seller_rows.change(tx, seller_id, zone=zone)
         case _:
             minute = value if isinstance(value, int) else None
     due_at = None
     if minute is not None and zone is not None:
         due_at = local_time.next_epoch_at(minute, context.now, zone)
-    seller_rows.save_summary(tx, seller_id, minute, due_at)
+    seller_rows.change(tx, seller_id, summary=minute, summary_at=due_at)
 
 
 def _fetch_photo(
@@ -159,7 +151,7 @@ def _create(context: event_context.EventContext, spec: request_spec.RequestSpec)
     person = context.person
     seller_rows.save_price(context.tx, person.id, spec.amount, spec.currency)
     if spec.image is not None:
-        seller_images.keep_image(context.tx, spec.image, person.id)
+        seller_rows.keep_image(context.tx, spec.image, person.id)
     link = link_rows.add_link(context.tx, person.chat_id, person.id, spec, context.now)
     audit_trail.record_spec(context.tx, person.id, link, spec, context.now)
     name = None if context.seller.profile.name else context.seller.hints.name
@@ -204,7 +196,7 @@ def _edit_obstacle(
     if why := removal_obstacle(context, link):
         return why
     name = replies.escaped(link.spec.name, _NAME)
-    if link_lists.is_removal_uncertain(context.tx, context.queues, link.id):
+    if link_rows.is_removal_uncertain(context.tx, context.queues, link.id):
         return context.text("units-doubted", name=name)
     problem = request_changes.removal_problem(link, change)
     left = event_context.own_card(context, link).remaining_units

@@ -6,7 +6,7 @@ from bot.chat.cards import card_text, request_card
 from bot.chat.conversation import event_context
 from bot.chat.forms import form, questions
 from bot.chat.model import drafts, replies
-from bot.chat.store import link_lists, link_rows, seller_rows
+from bot.chat.store import link_rows, seller_rows
 from bot.core.text import translations
 
 PAGE = 8
@@ -18,7 +18,7 @@ FROM_INLINE = "new"
 
 def greet(context: event_context.EventContext, *, again: bool) -> None:
     """Greet a new person; greet others only if `again` is set."""
-    first = seller_rows.mark_greeted(context.tx, context.person.id, context.now)
+    first = seller_rows.mark_once(context.tx, context.person.id, "greeted", context.now)
     if first or again:
         offer = form.resume_offer(context.draft, context.seller)
         context.reply(start_reply(context.seller, new=first, offer=offer))
@@ -43,9 +43,9 @@ def start_reply(
 
 def requests_page(context: event_context.EventContext, page: int) -> replies.Reply:
     """Return a page of the seller's requests, the last one if there are fewer pages."""
-    pages = max(1, -(-link_lists.count_links(context.tx, context.person.id) // PAGE))
+    pages = max(1, -(-link_rows.count_links(context.tx, context.person.id) // PAGE))
     page = min(page, pages - 1)
-    found = link_lists.links_page(context.tx, context.person.id, PAGE, page * PAGE)
+    found = link_rows.links_page(context.tx, context.person.id, PAGE, page * PAGE)
     shown = [request_card.card_of(item, context.now) for item in found]
     pending = link_rows.pending_names(context.tx, context.person.id)
     return card_text.list_page(shown, page, pages, context.seller.language, pending=pending)

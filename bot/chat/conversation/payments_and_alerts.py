@@ -15,7 +15,7 @@ from bot.chat.forms import form
 from bot.chat.jobs import audit_trail
 from bot.chat.model import jobs, moments, replies
 from bot.chat.model.payment import HIDDEN, PAID_BACK, PaymentKey
-from bot.chat.store import claim_rows, link_lists, link_rows, payment_marks, post_rows
+from bot.chat.store import claim_rows, link_rows, payment_marks, post_rows
 from bot.core.outbox import queries
 
 # `/find`: a payment by its transaction number, or a payment link by its name.
@@ -41,7 +41,7 @@ def find_payment(context: event_context.EventContext, text: str) -> None:
         return
     if show_found(context, text):
         return
-    links = link_lists.search_present(tx, person_id, text, MOST_LINKS + 1)
+    links = link_rows.search_links(tx, person_id, text, MOST_LINKS + 1)
     if not links:
         nothing = context.text(
             "find-none", text=replies.escaped(text, _TYPED), least=payment_marks.SHORTEST_PART

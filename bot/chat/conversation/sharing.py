@@ -9,9 +9,9 @@ from bot.chat.cards import card_text, menus, payment_texts, receipts
 from bot.chat.conversation import event_context, events
 from bot.chat.model import jobs, payloads, receipt, replies
 from bot.chat.model.queues import INLINE, RECEIPTS, Queues
-from bot.chat.store import link_lists, link_rows, post_rows, receipt_rows
+from bot.chat.store import link_rows, payment_marks, post_rows, receipt_rows
 from bot.core.database import database
-from bot.core.outbox import outbox
+from bot.core.outbox import outbox, queries
 
 # Bought items: receipts kept through a deep link, and their list. Anybody may keep a receipt, even
 # people who may not create requests.
@@ -96,7 +96,11 @@ def _send_poster(
 ) -> str:
     """Queue a poster's files unless they are queued already; return the text of the answer."""
     chat, files = str(context.person.chat_id), FILES[design]
-    if link_lists.is_file_queued(context.tx, context.queues, chat, link.id, files):
+    queued = queries.unsettled_about(context.tx, context.queues.messages, link.id)
+    if any(
+        lane == chat and isinstance(body, payloads.PosterFile) and body.design in files
+        for lane, body in queued
+    ):
         return context.text("toast-poster-coming")
     for file in files:
         name = f"{file_name(link.spec.name)}-{file}"
@@ -130,7 +134,7 @@ def show_payments(
     """
     pages = max(1, -(-link.paid_count // PAYMENTS_PAGE))
     page = min(page, pages - 1)
-    found = link_lists.payments_page(context.tx, link.id, PAYMENTS_PAGE, page * PAYMENTS_PAGE)
+    found = payment_marks.payments_page(context.tx, link.id, PAYMENTS_PAGE, page * PAYMENTS_PAGE)
     shown = event_context.own_card(context, link)
     reply = payment_texts.payments_page(shown, found, (page, pages), context.seller)
     if context.is_card(context.press):

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
 from bot.chat.jobs import client
-from bot.chat.jobs.dialects import DIALECTS, Dialect, PriceCheck, check_price, is_about_spelling
+from bot.chat.jobs.dialects import DIALECTS, Dialect, is_about_spelling, is_price_right
 from bot.chat.model import jobs, payout, remote_request
 from bot.chat.store import link_rows
 from bot.core import errors
@@ -83,7 +84,7 @@ class Attempt:
         self._is_sent = self._is_made = False
         self._found = 0
         self._is_copy_left = False
-        self._checks: dict[str, PriceCheck] = {}
+        self._unchecked: set[str] = set()
 
     async def create(
         self, write: Callable[[Dialect], Mapping[str, Any]]
@@ -151,7 +152,7 @@ class Attempt:
 
     def is_unchecked(self, made: remote_request.RemoteRequest) -> bool:
         """True if the server doesn't send this request's price."""
-        return self._checks.get(made.id) is PriceCheck.MISSING
+        return made.id in self._unchecked
 
     def progress_after(self, error: Exception, now: int) -> jobs.CreateProgress:
         """Return the progress after an error: failed dialects, and creates of unknown outcome."""
@@ -211,27 +212,20 @@ class Attempt:
     async def _is_other(self, answer: remote_request.RemoteRequest) -> bool:
         """True if a request's price differs from the spec's; a paid request counts as right.
 
-        After a failed dialect, a missing price counts as wrong.
+        If the answer has no price, the request is fetched. After a failed dialect, a missing price
+        counts as wrong. Raises PeerError, because a price that can't be fetched now isn't missing.
         """
         if answer.id in self._order.paid or answer.paid_count:
             return False
-        checked = self._checks[answer.id] = await self._check_price(answer)
-        return checked is PriceCheck.WRONG or (
-            checked is PriceCheck.MISSING and bool(self._progress.failed)
-        )
-
-    async def _check_price(self, answer: remote_request.RemoteRequest) -> PriceCheck:
-        """Compare the price; if the answer has no price, fetch the request first.
-
-        Raises PeerError, because a price that can't be fetched now isn't missing.
-        """
         spec, instrument = self._order.link.spec, self._order.instrument
-        if (checked := check_price(answer, spec, instrument)) is not PriceCheck.MISSING:
-            return checked
-        try:
-            return check_price(await self._client.get(answer.id), spec, instrument)
-        except errors.Refused:
-            return PriceCheck.MISSING
+        is_right = is_price_right(answer, spec, instrument)
+        if is_right is None:
+            with suppress(errors.Refused):
+                full = await self._client.get(answer.id)
+                is_right = is_price_right(full, spec, instrument)
+        if is_right is None:
+            self._unchecked.add(answer.id)
+        return is_right is False or (is_right is None and bool(self._progress.failed))
 
     async def _keep_one(
         self,

@@ -13,11 +13,17 @@ from functools import partial
 from typing import Any
 
 from bot.chat.forms.form import reopen
-from bot.chat.jobs import audit_trail, create_attempt, job_context, request_bodies, seller_jobs
-from bot.chat.jobs.dialects import DIALECTS, Dialect, dialects_to_try, instrument_of
+from bot.chat.jobs import (
+    audit_trail,
+    create_attempt,
+    dialects,
+    job_context,
+    request_bodies,
+    seller_jobs,
+)
 from bot.chat.jobs.job_context import Context
 from bot.chat.model import jobs, remote_request, replies
-from bot.chat.store import link_rows, payment_rows, seller_rows, server_memory
+from bot.chat.store import link_rows, payment_rows, seller_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.money import amounts
@@ -65,18 +71,18 @@ def _order(
     context: Context, tx: database.Transaction, link: link_rows.PaymentLink
 ) -> create_attempt.Order:
     """Return what to create, with the dialects that the server may know."""
-    instrument = instrument_of(link.spec, context.server.instrument)
+    instrument = dialects.instrument_of(link.spec, context.server.instrument)
     if context.server.url is None:
-        dialects: tuple[Dialect, ...] = DIALECTS[:1]
+        tried: tuple[dialects.Dialect, ...] = dialects.DIALECTS[:1]
     else:
-        known = server_memory.known_dialect(tx, context.server.url)
-        dialects = dialects_to_try(known, link.spec, instrument)
+        known = dialects.known_dialect(tx, context.server.url)
+        tried = dialects.dialects_to_try(known, link.spec, instrument)
     paid = payment_rows.paid_request_ids(tx, link.id)
     state = seller_rows.profile_state(tx, link.seller_id)
     seller = request_bodies.seller_of_create(state.profile, context.server.addresses)
     if seller and not seller_jobs.knows_seller(context, tx):
         seller = None
-    return create_attempt.Order(link, instrument, dialects, paid, seller, state.version)
+    return create_attempt.Order(link, instrument, tried, paid, seller, state.version)
 
 
 async def _run(
@@ -89,7 +95,7 @@ async def _run(
     """Find the request or create it; return None while the server may still be working."""
     now, server = context.now(), context.server
 
-    def write(dialect: Dialect) -> Mapping[str, Any]:
+    def write(dialect: dialects.Dialect) -> Mapping[str, Any]:
         return request_bodies.request_body(link, server.addresses, server.instrument, now, dialect)
 
     await attempt.delete_doomed()
@@ -118,23 +124,26 @@ def _made(
     context.show(tx, job)
     seller_jobs.after_create(context, tx, job, link, attempt)
     if attempt.is_unchecked(made):
-        if server_memory.mark_price_warning(tx, context.server.url or "", link.seller_id):
+        if dialects.mark_price_warning(tx, context.server.url or "", link.seller_id):
             context.send_text(tx, job, "service-price-unchecked")
     else:
         _remember_dialect(context, tx, link, attempt.dialect_used)
 
 
 def _remember_dialect(
-    context: Context, tx: database.Transaction, link: link_rows.PaymentLink, used: Dialect | None
+    context: Context,
+    tx: database.Transaction,
+    link: link_rows.PaymentLink,
+    used: dialects.Dialect | None,
 ) -> None:
     """Store the successful dialect if the price and the payment have different currencies."""
     server = context.server
-    is_denominated = link.spec.currency != instrument_of(link.spec, server.instrument)
+    is_denominated = link.spec.currency != dialects.instrument_of(link.spec, server.instrument)
     if server.url is None or used is None or not is_denominated:
         return
-    name = None if used is DIALECTS[0] else used.name
-    if server_memory.known_dialect(tx, server.url) != name:
-        server_memory.remember_dialect(tx, server.url, name)
+    name = None if used is dialects.DIALECTS[0] else used.name
+    if dialects.known_dialect(tx, server.url) != name:
+        dialects.remember_dialect(tx, server.url, name)
 
 
 def _fail_dialects(

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from enum import Enum
 
 from bot.chat.model import remote_request, request_spec
 from bot.core import errors
+from bot.core.database import database
 from bot.core.money import amounts
 
 
@@ -76,23 +76,60 @@ def is_about_spelling(problem: errors.FieldProblem) -> bool:
     return _WORDS.search(problem.message) is not None
 
 
-class PriceCheck(Enum):
-    """Result of comparing the price of a request with the spec."""
-
-    RIGHT = "right"
-    WRONG = "wrong"
-    MISSING = "missing"
-
-
-def check_price(
+def is_price_right(
     answer: remote_request.RemoteRequest, spec: request_spec.RequestSpec, instrument: str
-) -> PriceCheck:
-    """Compare the price and the amounts to choose from in a server's answer with the spec."""
+) -> bool | None:
+    """True if a server's answer has the spec's price and amounts; None if it has no price."""
     price = answer.price
     if price is None:
-        return PriceCheck.MISSING
+        return None
     asked = Decimal(amounts.from_minor(spec.amount, spec.currency))
     same = Decimal(price.amount) == asked and price.currency == spec.currency
     same = same and answer.choice == spec.choice
-    is_paid_as_asked = price.instrument in (None, instrument)
-    return PriceCheck.RIGHT if same and is_paid_as_asked else PriceCheck.WRONG
+    return same and price.instrument in (None, instrument)
+
+
+# What is remembered of servers.
+
+
+def known_dialect(tx: database.Transaction, server: str) -> str | None:
+    """Return the name of the dialect that worked last; None means the first dialect."""
+    row = tx.one("SELECT name FROM dialects WHERE server = :server", server=server)
+    return str(row["name"]) if row else None
+
+
+def remember_dialect(tx: database.Transaction, server: str, name: str | None) -> None:
+    """Store the dialect that worked; None means the first dialect."""
+    if name is None:
+        tx.execute("DELETE FROM dialects WHERE server = :server", server=server)
+        return
+    tx.execute(
+        "INSERT INTO dialects (server, name) VALUES (:server, :name)"
+        " ON CONFLICT (server) DO UPDATE SET name = excluded.name",
+        server=server,
+        name=name,
+    )
+
+
+def refuses_seller(tx: database.Transaction, server: str, since: int) -> bool:
+    """True if a server has refused a request's `seller` field since `since` (epoch ms)."""
+    sql = "SELECT 1 AS one FROM seller_refusals WHERE server = :server AND refused_at > :since"
+    return tx.one(sql, server=server, since=since) is not None
+
+
+def remember_seller_refusal(tx: database.Transaction, server: str, now: int) -> None:
+    """Store that a server refuses a request's `seller` field."""
+    sql = (
+        "INSERT INTO seller_refusals (server, refused_at) VALUES (:server, :now)"
+        " ON CONFLICT (server) DO UPDATE SET refused_at = excluded.refused_at"
+    )
+    tx.execute(sql, server=server, now=now)
+
+
+def mark_price_warning(tx: database.Transaction, server: str, seller_id: int) -> bool:
+    """Store that a seller was warned that the server sends no prices; False if already warned."""
+    sql = (
+        "INSERT INTO unchecked_prices (server, seller_id) VALUES (:server, :seller)"
+        " ON CONFLICT (server, seller_id) DO NOTHING"
+    )
+    return bool(tx.execute(sql, server=server, seller=seller_id))

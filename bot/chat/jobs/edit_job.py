@@ -15,7 +15,7 @@ from bot.chat.forms import form, request_fields
 from bot.chat.jobs import audit_trail, job_context, request_bodies, request_changes
 from bot.chat.jobs.job_context import Context
 from bot.chat.model import jobs, queues, remote_request
-from bot.chat.store import link_lists, link_rows, seller_images, seller_rows
+from bot.chat.store import link_rows, seller_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import outbox
@@ -117,9 +117,9 @@ def store(
     link_rows.set_spec(tx, link.id, spec)
     if field is request_fields.PICTURE:
         if spec.image is not None:
-            seller_images.keep_image(tx, spec.image, link.seller_id)
+            seller_rows.keep_image(tx, spec.image, link.seller_id)
         if link.spec.image not in (None, spec.image):
-            seller_images.release_image(tx, link.spec.image)
+            seller_rows.release_image(tx, link.spec.image)
     is_end = field is request_fields.ENDS
     if is_end and request_changes.end_after(spec, now) == spec.ends_at:
         link_rows.set_state(tx, link.id, link_rows.LIVE)
@@ -239,7 +239,7 @@ def _counted(
     """Return the units in a new answer, and a text key if they can't be removed."""
     link = replace(link_rows.get_link(tx, job.link_id), answer=answer)
     problem = request_changes.removal_problem(link, request_changes.change_of(job))
-    if link_lists.is_removal_uncertain(tx, context.queues, link.id):
+    if link_rows.is_removal_uncertain(tx, context.queues, link.id):
         problem = "units-doubted"
     return _count(answer, link), problem
 

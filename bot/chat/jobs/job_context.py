@@ -13,7 +13,7 @@ from bot.chat.cards import card_text, receipts, request_card
 from bot.chat.forms import flow
 from bot.chat.jobs import create_attempt, request_bodies
 from bot.chat.model import jobs, payloads, payout, queues, remote_request, replies
-from bot.chat.store import link_rows, post_rows, seller_images, seller_rows
+from bot.chat.store import link_rows, post_rows, seller_rows
 from bot.core import errors
 from bot.core.database import database, vault
 from bot.core.outbox import outbox, queries, queue_policy
@@ -312,4 +312,4 @@ def mark_deleted(tx: database.Transaction, link: link_rows.PaymentLink) -> None:
     """Mark a request as deleted, and release its picture."""
     link_rows.set_state(tx, link.id, link_rows.DELETED)
     if link.spec.image is not None:
-        seller_images.release_image(tx, link.spec.image)
+        seller_rows.release_image(tx, link.spec.image)

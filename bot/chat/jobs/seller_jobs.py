@@ -11,13 +11,7 @@ from bot.chat.jobs import audit_trail, create_attempt, dialects, job_context, re
 from bot.chat.jobs.job_context import Context
 from bot.chat.model import drafts, jobs, payout
 from bot.chat.model.replies import Reply, escaped
-from bot.chat.store import (
-    link_rows,
-    message_rows,
-    post_rows,
-    seller_rows,
-    server_memory,
-)
+from bot.chat.store import link_rows, message_rows, post_rows, seller_rows
 from bot.core import errors, stored_json
 from bot.core.database import database
 from bot.core.outbox import outbox
@@ -48,10 +42,10 @@ def knows_seller(context: Context, tx: database.Transaction) -> bool:
     url = context.server.url
     if url is None:
         return True
-    is_possible = dialects.may_have_seller(server_memory.known_dialect(tx, url))
+    is_possible = dialects.may_have_seller(dialects.known_dialect(tx, url))
     if not is_possible or drafts.PayoutService.at(url).is_handcash:
         return False
-    return not server_memory.refuses_seller(tx, url, context.now() - REFUSAL_KEPT)
+    return not dialects.refuses_seller(tx, url, context.now() - REFUSAL_KEPT)
 
 
 async def send_profile(
@@ -95,7 +89,7 @@ def after_create(
         context.add_later(tx, jobs.SendProfile(link.id, state.version), 0)
     if state.is_offered:
         return
-    is_first = seller_rows.mark_profile_offered(tx, link.seller_id, context.now())
+    is_first = seller_rows.mark_once(tx, link.seller_id, "profile_offered", context.now())
     if is_first and state.profile.name is None:
         context.send(tx, job, seller_texts.profile_offer(job.seller_name, job.reply_to.language))
 
@@ -126,7 +120,7 @@ def _queue_next_without(
 
 def _remember_refusal(context: Context, tx: database.Transaction) -> None:
     if context.server.url is not None:
-        server_memory.remember_seller_refusal(tx, context.server.url, context.now())
+        dialects.remember_seller_refusal(tx, context.server.url, context.now())
 
 
 # Payout accounts. A seller's answers are stored encrypted and only decrypted for the call. The form

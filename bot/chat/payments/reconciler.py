@@ -8,7 +8,7 @@ here, which are recorded as found later, and the codes that another program adde
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -19,7 +19,7 @@ import structlog
 from bot.chat.jobs import client
 from bot.chat.model import remote_request
 from bot.chat.payments import recording
-from bot.chat.store import link_rows, payment_rows, server_memory
+from bot.chat.store import link_rows, payment_rows
 from bot.core import errors
 from bot.core.database import database
 from bot.core.outbox import queue_policy
@@ -68,12 +68,12 @@ class MissingPayments:
 
     async def begin(self) -> None:
         """Begin a comparison of all requests."""
-        self._outdated = await self._db.read(server_memory.observed_links)
+        self._outdated = await self._db.read(observed_links)
 
     async def end(self) -> None:
         """End a comparison of all requests: delete the gaps that were not observed again."""
         if outdated := self._outdated:
-            await self._db.transaction(lambda tx: server_memory.delete_observations(tx, outdated))
+            await self._db.transaction(lambda tx: delete_observations(tx, outdated))
 
     async def record(
         self, answer: remote_request.RemoteRequest, link: link_rows.PaymentLink
@@ -97,7 +97,7 @@ class MissingPayments:
     ) -> int:
         """Record the payments that the service lists and the chat doesn't know, oldest first."""
         gap, since = (counted, link.paid_count), self._now() - SEARCH_AGAIN
-        if await self._db.read(lambda tx: server_memory.is_gap_known(tx, link.id, gap, since)):
+        if await self._db.read(lambda tx: is_gap_known(tx, link.id, gap, since)):
             return 0
         unknown = await self._fetch_unknown(answer.id, counted - link.paid_count)
         before = self._now() - WEBHOOK_GRACE
@@ -118,7 +118,7 @@ class MissingPayments:
         missing = counted - recorded - sum(not paid.underpaid for paid in later)
         if missing > 0:
             await self._db.transaction(
-                lambda tx: server_memory.save_gap(tx, link.id, (counted, recorded), self._now())
+                lambda tx: save_gap(tx, link.id, (counted, recorded), self._now())
             )
             log.warning(
                 "payments that the service counts and does not list",
@@ -156,21 +156,18 @@ class MissingPayments:
         """
         self._outdated.discard(link.id)
         now = self._now()
-        observed = await self._db.read(lambda tx: server_memory.find_observation(tx, link.id))
-        if observed is not None and observed.seen_at <= now < observed.seen_at + GAP_CONFIRMED:
+        observed = await self._db.read(lambda tx: find_observation(tx, link.id))
+        found, (sold_then, seen_at) = 0, observed or (0, now + 1)
+        if seen_at <= now < seen_at + GAP_CONFIRMED:
             return 0
-        found = 0
-        if observed is not None and observed.seen_at <= now:
-            missing = min(observed.sold, sold) - link.units_sold
+        if seen_at <= now:
+            missing = min(sold_then, sold) - link.units_sold
             if missing > 0:
                 found = await self._db.transaction(
                     lambda tx: self._recorder.record_missing(tx, link.id, link.units_sold, missing)
                 )
         # Saved after the recording, so that a crash between them repeats nothing.
-        observation = server_memory.UnitGapObservation(sold, now)
-        await self._db.transaction(
-            lambda tx: server_memory.save_observation(tx, link.id, observation)
-        )
+        await self._db.transaction(lambda tx: save_observation(tx, link.id, sold, now))
         return found
 
 
@@ -327,9 +324,7 @@ class Reconciler:
         if not remote_request.was_paid(answer, paid):
             await self._client.delete(answer.id)
             log.warning("double request deleted", listing=link.id, request=answer.id)
-        elif await self._db.transaction(
-            lambda tx: server_memory.mark_double_reported(tx, link.id, answer.id)
-        ):
+        elif await self._db.transaction(lambda tx: mark_double_reported(tx, link.id, answer.id)):
             log.error("double request was paid", listing=link.id, request=answer.id)
 
 
@@ -339,3 +334,68 @@ def _delay(failed: int, error: Exception) -> float:
 
 def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+# What is remembered of comparisons.
+
+
+# An observation: a comparison in which the server had sold more units than the chat had recorded.
+
+
+def find_observation(tx: database.Transaction, link_id: str) -> tuple[int, int] | None:
+    """Return the units sold at the server, and the time (epoch ms) of the observation."""
+    row = tx.one("SELECT sold, seen_at FROM sightings WHERE listing_id = :id", id=link_id)
+    return (row["sold"], row["seen_at"]) if row else None
+
+
+def observed_links(tx: database.Transaction) -> set[str]:
+    """Return the ids of all links that have an observation."""
+    return {str(row["listing_id"]) for row in tx.query("SELECT listing_id FROM sightings")}
+
+
+def save_observation(tx: database.Transaction, link_id: str, sold: int, now: int) -> None:
+    """Store the observation of a link at `now`, replacing an earlier one."""
+    sql = (
+        "INSERT INTO sightings (listing_id, sold, seen_at) VALUES (:id, :sold, :seen_at)"
+        " ON CONFLICT (listing_id) DO UPDATE SET sold = excluded.sold, seen_at = excluded.seen_at"
+    )
+    tx.execute(sql, id=link_id, sold=sold, seen_at=now)
+
+
+def delete_observations(tx: database.Transaction, link_ids: Iterable[str]) -> None:
+    """Delete the observations of these links."""
+    for link_id in link_ids:
+        tx.execute("DELETE FROM sightings WHERE listing_id = :id", id=link_id)
+
+
+def is_gap_known(tx: database.Transaction, link_id: str, gap: tuple[int, int], since: int) -> bool:
+    """True if a search after `since` (epoch ms) left this gap (see `save_gap`)."""
+    sql = (
+        "SELECT 1 AS one FROM payment_gaps WHERE listing_id = :id"
+        " AND counted = :counted AND recorded = :recorded AND searched_at > :since"
+    )
+    counted, recorded = gap
+    return tx.one(sql, id=link_id, counted=counted, recorded=recorded, since=since) is not None
+
+
+def save_gap(tx: database.Transaction, link_id: str, gap: tuple[int, int], now: int) -> None:
+    """Store a gap: the numbers of payments that the server counts and that the chat recorded.
+
+    It remains if the server lists fewer payments than it counts.
+    """
+    sql = (
+        "INSERT INTO payment_gaps (listing_id, counted, recorded, searched_at)"
+        " VALUES (:id, :counted, :recorded, :now) ON CONFLICT (listing_id) DO UPDATE SET"
+        " counted = excluded.counted, recorded = excluded.recorded,"
+        " searched_at = excluded.searched_at"
+    )
+    tx.execute(sql, id=link_id, counted=gap[0], recorded=gap[1], now=now)
+
+
+def mark_double_reported(tx: database.Transaction, link_id: str, request_id: str) -> bool:
+    """Store that a paid duplicate was reported to the operator; False if it already was."""
+    sql = (
+        "INSERT INTO paid_doubles (request_id, listing_id) VALUES (:request, :listing)"
+        " ON CONFLICT (request_id) DO NOTHING"
+    )
+    return bool(tx.execute(sql, request=request_id, listing=link_id))

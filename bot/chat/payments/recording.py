@@ -14,15 +14,7 @@ from itertools import accumulate
 from bot.chat.alerts import claim_messages, delivery
 from bot.chat.cards import claim_cards, request_card
 from bot.chat.model import jobs, payloads, queues, remote_request
-from bot.chat.store import (
-    claim_rows,
-    link_lists,
-    link_rows,
-    payment_rows,
-    post_rows,
-    revenue,
-    seller_rows,
-)
+from bot.chat.store import claim_rows, link_rows, payment_rows, post_rows, revenue, seller_rows
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import translations
@@ -180,7 +172,7 @@ class PaymentRecorder:
         link = link_rows.get_link(tx, link_id)
         if link.units_sold != known or link.request_id is None:
             return 0
-        if link_lists.is_removal_uncertain(tx, self._queues, link_id):
+        if link_rows.is_removal_uncertain(tx, self._queues, link_id):
             return 0
         announced_at = payment_rows.settle_uncertain(tx, link_id, missing)
         if announced_at:

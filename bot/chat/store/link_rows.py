@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.chat.model import remote_request, request_spec
+from bot.chat.model import jobs, queues, remote_request, request_spec
+from bot.chat.model.queues import BACKGROUND
 from bot.core import stored_json
 from bot.core.database import database, tables
+from bot.core.outbox import queries
 
 CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "failed", "deleted"
 
@@ -208,3 +211,61 @@ def read_answer(row: database.Row) -> remote_request.RemoteRequest | None:
     """Parse the column `answer` of a row."""
     text = row["answer"]
     return None if text is None else stored_json.read(remote_request.RemoteRequest, text)
+
+
+# Lists and searches, newest first, a page at a time.
+
+
+PRESENT = "WHERE seller_id = :seller AND state IN ('live', 'stopped')"
+NEWEST = "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :start"
+COUNT = f"SELECT COUNT(*) AS number FROM listings {PRESENT}"  # noqa: S608 - our own words
+PAGE = f"{SELECT_LINK} {PRESENT} {NEWEST}"
+SEARCH = "seller_id = :seller AND (folded_name LIKE :part ESCAPE '!' OR id = :id)"
+SEARCH_LIVE = f"{SELECT_LINK} WHERE {SEARCH} AND state = 'live' {NEWEST}"
+SEARCH_PRESENT = f"{SELECT_LINK} WHERE {SEARCH} AND state IN ('live', 'stopped') {NEWEST}"
+
+PATTERN_SIGN = re.compile("[!%_]")
+"""Characters that must be escaped with `!` in a LIKE pattern."""
+
+
+def count_links(tx: database.Transaction, seller_id: int) -> int:
+    """Count a seller's live and stopped links."""
+    row = tx.one(COUNT, seller=seller_id)
+    return int(row["number"]) if row else 0
+
+
+def links_page(
+    tx: database.Transaction, seller_id: int, limit: int, start: int
+) -> list[PaymentLink]:
+    """Return up to `limit` live and stopped links, newest first, after the first `start`."""
+    rows = tx.query(PAGE, seller=seller_id, limit=limit, start=start)
+    return [read_link(row) for row in rows]
+
+
+def search_links(
+    tx: database.Transaction,
+    seller_id: int,
+    text: str,
+    limit: int,
+    start: int = 0,
+    *,
+    only_live: bool = False,
+) -> list[PaymentLink]:
+    """Return a page of a seller's links whose id is `text` or whose name contains it."""
+    folded = text.strip().casefold()
+    part = PATTERN_SIGN.sub(r"!\g<0>", folded)
+    rows = tx.query(
+        SEARCH_LIVE if only_live else SEARCH_PRESENT,
+        seller=seller_id,
+        id=folded,
+        part=f"%{part}%",
+        limit=limit,
+        start=start,
+    )
+    return [read_link(row) for row in rows]
+
+
+def is_removal_uncertain(tx: database.Transaction, queues: queues.Queues, link_id: str) -> bool:
+    """True if a removal of units is queued again because its outcome is unknown."""
+    waiting = queries.unsettled_of_lane(tx, queues.jobs, f"{BACKGROUND}{link_id}")
+    return any(isinstance(job, jobs.RemoveUnits) for job in waiting)

@@ -7,17 +7,35 @@ forwards and backwards, so that an index can find both their beginning and their
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from bot.chat.model.payment import (
+    NO_MARKS,
     PAID_BACK,
     SENT,
+    PaidBy,
     PaymentKey,
     PaymentMarks,
     fold_number,
     fold_reference,
 )
-from bot.chat.store import link_lists, link_rows, revenue
+from bot.chat.store import link_rows, payment_rows, revenue
+from bot.core import stored_json
 from bot.core.database import database
+from bot.interface import parts
+
+COLUMNS = (
+    "transaction_id, amount, currency, body, oversold, underpaid, found, received_at, paid_by,"
+    " paid_back_at, paid_back_note, sent_at, sent_note, quantity, payer_name, message,"
+    " message_hidden"
+)
+"""Columns that `read_payment` needs."""
+
+PAYMENTS = (
+    f"SELECT {COLUMNS} FROM received_payments WHERE listing_id = :listing"  # noqa: S608 - our own words
+    " ORDER BY received_at DESC, transaction_id DESC"
+    " LIMIT :limit OFFSET :start"
+)
 
 SHORTEST_PART = 6
 """Minimum characters of a beginning or an end; fewer would match too many numbers."""
@@ -25,7 +43,7 @@ SHORTEST_PART = 6
 LAST = "\U0010ffff"
 """The last Unicode character: numbers that begin with `part` sort before `part + LAST`."""
 
-FOUND = f"SELECT request_id, listing_id, checkout_id, {link_lists.COLUMNS} FROM received_payments"  # noqa: S608 - our own words
+FOUND = f"SELECT request_id, listing_id, checkout_id, {COLUMNS} FROM received_payments"  # noqa: S608 - our own words
 WHOLE = f"{FOUND} WHERE seller_id = :seller AND number = :number LIMIT :most"
 BEGINNING = (
     f"{FOUND} WHERE seller_id = :seller AND number >= :part AND number < :beyond"
@@ -46,10 +64,78 @@ END = (
 
 
 @dataclass(frozen=True, slots=True)
+class ListedPayment:
+    """A payment as a seller's list shows it."""
+
+    amount: int
+    """In minor units."""
+    currency: str
+    payer: dict[str, Any]
+    oversold: bool
+    """True if no unit was left."""
+    found: bool
+    """True if the reconciler found the payment instead of a webhook."""
+    in_doubt: bool
+    """True if its webhook replaced a placeholder that may stand for another payment."""
+    received_at: int
+    """Epoch ms."""
+    transaction_id: str | None = None
+    """None for a placeholder."""
+    underpaid: bool = False
+    """The payer sent less than the price, so nothing was sold."""
+    paid_by: PaidBy | None = None
+    marks: PaymentMarks = NO_MARKS
+    """The seller's marks."""
+    quantity: int = 1
+    words: parts.PayerWords = parts.NO_WORDS
+    """The payer's name and message, unless the seller has hidden them."""
+
+
+def payments_page(
+    tx: database.Transaction, link_id: str, limit: int, start: int
+) -> list[ListedPayment]:
+    """Return up to `limit` of a link's payments, newest first, after the first `start`."""
+    rows = tx.query(PAYMENTS, listing=link_id, limit=limit, start=start)
+    return [read_payment(row) for row in rows]
+
+
+def read_payment(row: database.Row) -> ListedPayment:
+    """Parse a row with COLUMNS."""
+    marks = read_marks(row)
+    words = parts.PayerWords(row["payer_name"], row["message"])
+    return ListedPayment(
+        amount=row["amount"],
+        currency=row["currency"],
+        payer=stored_json.read(dict, row["body"]),
+        oversold=bool(row["oversold"]),
+        found=row["found"] == payment_rows.FOUND_LATER,
+        in_doubt=row["found"] == payment_rows.UNCERTAIN,
+        received_at=row["received_at"],
+        transaction_id=payment_rows.known_number(row["transaction_id"]),
+        underpaid=bool(row["underpaid"]),
+        paid_by=payment_rows.read_paid_by(row),
+        marks=marks,
+        quantity=row["quantity"],
+        words=parts.NO_WORDS if marks.is_hidden else words,
+    )
+
+
+def read_marks(row: database.Row) -> PaymentMarks:
+    """Parse the marks of a row of received_payments."""
+    return PaymentMarks(
+        sent_at=row["sent_at"],
+        sent_note=row["sent_note"],
+        paid_back_at=row["paid_back_at"],
+        paid_back_note=row["paid_back_note"],
+        is_hidden=bool(row["message_hidden"]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class FoundPayment:
     """A payment with its request's name."""
 
-    payment: link_lists.ListedPayment
+    payment: ListedPayment
     link_id: str
     name: str
     is_listed: bool
@@ -123,7 +209,7 @@ def _read(tx: database.Transaction, row: database.Row) -> FoundPayment:
     link = link_rows.get_link(tx, row["listing_id"])
     is_listed = link.state in (link_rows.LIVE, link_rows.STOPPED)
     ids = (row["request_id"], row["transaction_id"])
-    payment, name = link_lists.read_payment(row), link.spec.name
+    payment, name = read_payment(row), link.spec.name
     return FoundPayment(payment, link.id, name, is_listed, ids, row["checkout_id"])
 
 
@@ -166,7 +252,7 @@ def find_marks(
 ) -> PaymentMarks | None:
     """Return the marks of a payment, or None if there is no such payment."""
     row = tx.one(MARKS, request=request_id, transaction=transaction_id)
-    return link_lists.read_marks(row) if row else None
+    return read_marks(row) if row else None
 
 
 def set_mark(tx: database.Transaction, found: FoundPayment, mark: str, now: int) -> bool:

@@ -6,14 +6,15 @@ need not ask the service.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TypeAlias
 
 from bot.chat.forms import stored_draft
 from bot.chat.model import drafts, jobs, payout, request_spec
 from bot.chat.model.queues import BACKGROUND, Queues
-from bot.chat.store import link_rows, seller_images
+from bot.chat.store import link_rows
 from bot.core import stored_json
 from bot.core.database import database
 from bot.core.outbox import outbox, queue_policy
@@ -81,27 +82,22 @@ def language_of(tx: database.Transaction, seller_id: int) -> str | None:
     return str(row["language"]) if row else None
 
 
-def mark_greeted(tx: database.Transaction, seller_id: int, now: int) -> bool:
-    """Mark a seller as greeted; return True the first time."""
-    sql = "UPDATE sellers SET greeted_at = :now WHERE id = :id AND greeted_at IS NULL"
+def change(tx: database.Transaction, seller_id: int, **columns: object) -> None:
+    """Store settings of a seller, by the names of their columns."""
+    assigned = ", ".join(f"{name} = :{name}" for name in columns)
+    tx.execute(f"UPDATE sellers SET {assigned} WHERE id = :id", id=seller_id, **columns)  # noqa: S608 - our own words
+
+
+def mark_once(tx: database.Transaction, seller_id: int, event: str, now: int) -> bool:
+    """Store an event (`greeted`, `profile_offered`) of a seller; return True the first time."""
+    sql = f"UPDATE sellers SET {event}_at = :now WHERE id = :id AND {event}_at IS NULL"  # noqa: S608 - our own words
     return bool(tx.execute(sql, id=seller_id, now=now))
 
 
 def answered_album(tx: database.Transaction, seller_id: int) -> str | None:
-    """Return the last album that was answered (see `save_answered_album`)."""
+    """Return the last album of which a message was answered: only one is."""
     row = tx.one("SELECT album FROM sellers WHERE id = :id", id=seller_id)
     return row["album"] if row else None
-
-
-def save_answered_album(tx: database.Transaction, seller_id: int, album: str) -> None:
-    """Store an album after answering one of its messages, so that only one is answered."""
-    tx.execute("UPDATE sellers SET album = :album WHERE id = :id", id=seller_id, album=album)
-
-
-def save_destination(tx: database.Transaction, seller_id: int, destination: str) -> None:
-    """Store the destination of a seller's money."""
-    sql = "UPDATE sellers SET destination = :destination WHERE id = :id"
-    tx.execute(sql, id=seller_id, destination=destination)
 
 
 def save_price(tx: database.Transaction, seller_id: int, amount: int, currency: str) -> None:
@@ -109,27 +105,12 @@ def save_price(tx: database.Transaction, seller_id: int, amount: int, currency: 
     known = find_seller(tx, seller_id)
     earlier = known.prices if known else ()
     prices = tuple(dict.fromkeys([(amount, currency), *earlier]))[:LAST_PRICES]
-    sql = "UPDATE sellers SET currency = :currency, prices = :prices WHERE id = :id"
-    tx.execute(sql, id=seller_id, currency=currency, prices=stored_json.write(Prices, prices))
-
-
-def save_zone(tx: database.Transaction, seller_id: int, zone: str) -> None:
-    """Store a seller's time zone, an IANA name."""
-    tx.execute("UPDATE sellers SET zone = :zone WHERE id = :id", id=seller_id, zone=zone)
+    change(tx, seller_id, currency=currency, prices=stored_json.write(Prices, prices))
 
 
 def save_quiet(tx: database.Transaction, seller_id: int, hours: tuple[int, int] | None) -> None:
     """Store the quiet hours as start and end in minutes of the local day; None removes them."""
-    quiet = f"{hours[0]}-{hours[1]}" if hours else None
-    tx.execute("UPDATE sellers SET quiet = :quiet WHERE id = :id", id=seller_id, quiet=quiet)
-
-
-def save_summary(
-    tx: database.Transaction, seller_id: int, minute: int | None, due_at: int | None
-) -> None:
-    """Store the summary's minute of the local day, and its next time (epoch ms)."""
-    sql = "UPDATE sellers SET summary = :minute, summary_at = :due WHERE id = :id"
-    tx.execute(sql, id=seller_id, minute=minute, due=due_at)
+    change(tx, seller_id, quiet=f"{hours[0]}-{hours[1]}" if hours else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,23 +218,15 @@ def change_profile(
     version = save_profile(tx, seller_id, profile)
     if profile.image != before.image:
         if profile.image is not None:
-            seller_images.keep_image(tx, profile.image, seller_id)
+            keep_image(tx, profile.image, seller_id)
         if before.image is not None:
-            seller_images.release_image(tx, before.image)
+            release_image(tx, before.image)
         if profile.image is None:
-            seller_images.delete_unused(tx, [before.image])
+            delete_unused(tx, [before.image])
     newest = newest_link(tx, seller_id)
     if newest is not None and (profile.name or before.name):
         job, lane = jobs.SendProfile(newest, version, goes_on=True), f"{BACKGROUND}{newest}"
         outbox.put(tx, queues.jobs, lane, job, now, priority=queue_policy.NOTICE)
-
-
-def mark_profile_offered(tx: database.Transaction, seller_id: int, now: int) -> bool:
-    """Store that a seller was asked for a profile at `now` (epoch ms); True the first time."""
-    sql = (
-        "UPDATE sellers SET profile_offered_at = :now WHERE id = :id AND profile_offered_at IS NULL"
-    )
-    return bool(tx.execute(sql, id=seller_id, now=now))
 
 
 def newest_link(tx: database.Transaction, seller_id: int) -> str | None:
@@ -360,18 +333,13 @@ def save_accounts(
             label=one.label,
         )
     if accounts:
-        tx.execute("UPDATE sellers SET pays_later = 0 WHERE id = :id", id=seller_id)
+        change(tx, seller_id, pays_later=0)
 
 
 def forget_accounts(tx: database.Transaction, seller_id: int) -> None:
     """Delete a seller's stored payout accounts and open forms."""
     save_accounts(tx, seller_id, ())
     tx.execute("DELETE FROM drafts WHERE seller_id = :seller", seller=seller_id)
-
-
-def choose_later(tx: database.Transaction, seller_id: int) -> None:
-    """Store that a seller without accounts chose to make links that can't be paid yet."""
-    tx.execute("UPDATE sellers SET pays_later = 1 WHERE id = :id", id=seller_id)
 
 
 def links_without(
@@ -407,3 +375,59 @@ def live_links_before(
         most=BATCH,
     )
     return [link_rows.read_link(each) for each in rows]
+
+
+# Pictures, stored as they are served: checked, reduced JPEGs.
+
+
+UNUSED = (
+    "kept = 0 AND NOT EXISTS (SELECT 1 FROM drafts WHERE drafts.seller_id = images.seller_id"
+    " AND drafts.body LIKE '%' || images.id || '%')"
+)
+
+RELEASE = (
+    "UPDATE images SET kept = 0 WHERE id = :id AND NOT EXISTS (SELECT 1 FROM listings"
+    " WHERE listings.seller_id = images.seller_id AND listings.state <> :deleted"
+    " AND wish LIKE '%' || images.id || '%')"
+)
+DELETE_IMAGE = f"DELETE FROM images WHERE id = :id AND {UNUSED}"  # noqa: S608 - our own words
+SWEEP_IMAGES = f"DELETE FROM images WHERE created_at < :before AND {UNUSED}"  # noqa: S608 - our own words
+
+IMAGES_KEPT = 30 * 24 * 3600 * 1000
+"""Milliseconds that an unused picture is kept; a draft's picture is kept with the draft."""
+
+
+def add_image(tx: database.Transaction, seller_id: int, data: bytes, now: int) -> str:
+    """Store a picture; return its unguessable id. Anyone who knows the id can fetch it."""
+    image_id = secrets.token_hex(12)
+    sql = "INSERT INTO images (id, seller_id, data, created_at) VALUES (:id, :seller, :data, :now)"
+    tx.execute(sql, id=image_id, seller=seller_id, data=data, now=now)
+    return image_id
+
+
+async def image_data(db: database.Database, image_id: str) -> bytes | None:
+    """Return a picture, or None; does not use the writer."""
+    rows = await db.query("SELECT data FROM images WHERE id = :id", id=image_id)
+    return bytes(rows[0]["data"]) if rows else None
+
+
+def keep_image(tx: database.Transaction, image_id: str, seller_id: int) -> bool:
+    """Mark a picture as used by a request; return False if this seller has no such picture."""
+    sql = "UPDATE images SET kept = 1 WHERE id = :id AND seller_id = :seller"
+    return bool(tx.execute(sql, id=image_id, seller=seller_id))
+
+
+def release_image(tx: database.Transaction, image_id: str) -> None:
+    """Mark a picture as unused, unless another request of its seller still uses it."""
+    tx.execute(RELEASE, id=image_id, deleted=link_rows.DELETED)
+
+
+def delete_unused(tx: database.Transaction, image_ids: Iterable[str | None]) -> None:
+    """Delete the given pictures, except those used by a request or a draft."""
+    for image_id in filter(None, image_ids):
+        tx.execute(DELETE_IMAGE, id=image_id)
+
+
+def sweep_images(tx: database.Transaction, before: int) -> int:
+    """Delete pictures older than `before` (epoch ms) that neither a request nor a draft uses."""
+    return tx.execute(SWEEP_IMAGES, before=before)

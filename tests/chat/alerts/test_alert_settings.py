@@ -174,7 +174,7 @@ async def test_alerts_in_quiet_hours_are_immediate_and_silent(
     def choose(tx: Transaction) -> None:
         seller_rows.save_quiet(tx, sam.id, (22 * 60, 7 * 60))
         if zone:
-            seller_rows.save_zone(tx, sam.id, zone)
+            seller_rows.change(tx, sam.id, zone=zone)
 
     chat.db.run(choose)
     chat.clock.advance((hour - 8) % 24 * HOUR)  # it is eight in UTC
@@ -188,7 +188,7 @@ async def test_a_zone_that_no_longer_exists_costs_no_alert(
     chat: ChatHarness, sam: Person, link: PaymentLink
 ) -> None:
     chat.db.run(lambda tx: seller_rows.save_quiet(tx, sam.id, (0, 1439)))
-    chat.db.run(lambda tx: seller_rows.save_zone(tx, sam.id, "Mars/Olympus"))
+    chat.db.run(lambda tx: seller_rows.change(tx, sam.id, zone="Mars/Olympus"))
     pay(chat, link, 1)
     assert told(chat) == [(ALERT, False)]
 

@@ -72,7 +72,7 @@ async def test_a_reminder_waits_for_the_end_of_quiet_hours(chat: ChatHarness, cl
     """The claim came at 08:00 in UTC, within the seller's quiet hours."""
 
     def sleep(tx: Transaction) -> None:
-        seller_rows.save_zone(tx, claim.seller_id, "Etc/UTC")
+        seller_rows.change(tx, claim.seller_id, zone="Etc/UTC")
         seller_rows.save_quiet(tx, claim.seller_id, (22 * 60, 9 * 60))
 
     chat.db.run(sleep)

@@ -33,9 +33,9 @@ def spec(chat: ChatHarness, person: Person, minute: int = EVENING, zone: str = "
 
     def save(tx: Transaction) -> None:
         seller_rows.ensure_seller(tx, person.id, "en", chat.clock())
-        seller_rows.save_zone(tx, person.id, zone)
+        seller_rows.change(tx, person.id, zone=zone)
         due_at = local_time.next_epoch_at(minute, chat.clock(), zone)
-        seller_rows.save_summary(tx, person.id, minute, due_at)
+        seller_rows.change(tx, person.id, summary=minute, summary_at=due_at)
 
     chat.db.run(save)
 
@@ -241,7 +241,7 @@ def test_summaries_continue_after_a_clock_that_ran_ahead(chat: ChatHarness, sam:
 
 def test_a_zone_that_no_longer_exists_delays_no_summary(chat: ChatHarness, sam: Person) -> None:
     spec(chat, sam)
-    chat.db.run(lambda tx: seller_rows.save_zone(tx, sam.id, "Mars/Olympus"))
+    chat.db.run(lambda tx: seller_rows.change(tx, sam.id, zone="Mars/Olympus"))
     chat.clock.advance(12 * 3600)
     assert len(put(chat)) == 1
 

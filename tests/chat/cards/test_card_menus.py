@@ -20,7 +20,7 @@ from bot.chat.forms.request_fields import EDITS
 from bot.chat.model.drafts import Seller
 from bot.chat.model.replies import DANGER
 from bot.chat.model.request_spec import CODES, TEXT, CodeCounts, Goods
-from bot.chat.store.link_lists import ListedPayment
+from bot.chat.store.payment_marks import ListedPayment
 from bot.chat.store.revenue import RevenueTotals
 from bot.core.text.translations import languages
 from bot.interface.parts import PayerWords

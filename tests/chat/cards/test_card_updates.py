@@ -21,7 +21,7 @@ from bot.chat.cards.views import view_of
 from bot.chat.model.payloads import CardMessage, PosterFile, replacement
 from bot.chat.model.queues import make_queues
 from bot.chat.model.replies import Reply
-from bot.chat.store import link_rows, post_rows, seller_images
+from bot.chat.store import link_rows, post_rows, seller_rows
 from bot.chat.store.link_rows import STOPPED, PaymentLink
 from bot.chat.store.post_rows import LIVE_CARDS, OWN
 from bot.core.database.database import Database
@@ -227,7 +227,7 @@ async def test_the_sellers_picture_is_drawn_beside_the_code(
     out = io.BytesIO()
     Image.new("RGB", (640, 480), (200, 30, 30)).save(out, "JPEG")
     data = out.getvalue()
-    image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, data, chat.clock()))
+    image = chat.db.run(lambda tx: seller_rows.add_image(tx, sam.id, data, chat.clock()))
     plain = await cards.card(chat.add_link(sam, COFFEE, service_answer()))
     pictured = await cards.card(
         chat.add_link(sam, replace(COFFEE, image=image), service_answer(id="b" * 24))

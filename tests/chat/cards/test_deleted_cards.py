@@ -11,7 +11,7 @@ from PIL import Image
 
 from bot.chat.model.payloads import replacement
 from bot.chat.model.replies import Reply
-from bot.chat.store import seller_images
+from bot.chat.store import seller_rows
 from bot.chat.store.link_rows import DELETED, PaymentLink
 from tests.support.chat_harness import DROP, URL, ChatHarness, service_answer
 from tests.support.sellers_and_payers import decoded
@@ -97,12 +97,10 @@ async def test_a_deleted_request_is_stamped_although_its_photo_is_swept(
     """The card is drawn without the photo."""
     out = io.BytesIO()
     Image.new("RGB", (64, 48), (200, 30, 30)).save(out, "JPEG")
-    image = chat.db.run(
-        lambda tx: seller_images.add_image(tx, sam.id, out.getvalue(), chat.clock())
-    )
+    image = chat.db.run(lambda tx: seller_rows.add_image(tx, sam.id, out.getvalue(), chat.clock()))
     link = chat.add_link(sam, replace(DROP, image=image), FIVE)
     card = await cards.card(link)
-    chat.db.run(lambda tx: seller_images.delete_unused(tx, [image]))
+    chat.db.run(lambda tx: seller_rows.delete_unused(tx, [image]))
     assert chat.rows("images") == []
     cards.state(link, DELETED)
     await cards.work_later()

@@ -12,7 +12,7 @@ from bot.chat.cards.request_card import Card
 from bot.chat.cards.views import View, view_of
 from bot.chat.model.drafts import Profile
 from bot.chat.model.replies import CAPTION_LIMIT, shown_units
-from bot.chat.store import seller_images, seller_rows
+from bot.chat.store import seller_rows
 from bot.chat.store.post_rows import OWN, SHARED
 from bot.core.brand import COLOURS
 from bot.core.text.translations import languages
@@ -68,7 +68,7 @@ async def test_a_change_of_the_profile_changes_the_key_of_pictures_and_of_shared
 ) -> None:
     anna = chat.add_person("Anna")
     chat.add_link(anna, STICKERS, service_answer())
-    image = chat.db.run(lambda tx: seller_images.add_image(tx, anna.id, b"", chat.clock()))
+    image = chat.db.run(lambda tx: seller_rows.add_image(tx, anna.id, b"", chat.clock()))
     pictures, texts = [draw(chat).seen.picture], [draw(chat, SHARED).seen.words]
     changes = [Profile(about="Bread"), Profile("Anna"), Profile("Anna", image), Profile("Mia")]
     for changed in (*changes, *(Profile("Mia", accent=accent) for accent in COLOURS)):

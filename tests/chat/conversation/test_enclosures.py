@@ -43,7 +43,7 @@ async def sam(chat: ChatHarness) -> Person:
     """A seller who has a payout address."""
     person = chat.add_person("Sam")
     await chat.says(person, "/start")
-    chat.db.run(lambda tx: seller_rows.save_destination(tx, person.id, "$anna"))
+    chat.db.run(lambda tx: seller_rows.change(tx, person.id, destination="$anna"))
     chat.clear_messages()
     return person
 

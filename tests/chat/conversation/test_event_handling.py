@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 async def with_destination(chat: ChatHarness, person: Person) -> None:
     await chat.says(person, "/start")
-    chat.db.run(lambda tx: seller_rows.save_destination(tx, person.id, "$anna"))
+    chat.db.run(lambda tx: seller_rows.change(tx, person.id, destination="$anna"))
     chat.clear_messages()
 
 
@@ -109,7 +109,7 @@ async def test_a_saved_destination_that_names_accounts_is_asked_for_again(
 ) -> None:
     """An earlier version took it, and it may name the accounts of another seller."""
     await with_destination(chat, sam)
-    chat.db.run(lambda tx: seller_rows.save_destination(tx, sam.id, saved))
+    chat.db.run(lambda tx: seller_rows.change(tx, sam.id, destination=saved))
     await chat.says(sam, "/oneoff 9 EUR Book")
     assert (chat.rows("listings"), chat.jobs) == ([], [])
     assert "Where should the money go?" in chat.texts[-1]

@@ -13,7 +13,7 @@ from bot.chat.forms.flow import FormResult, Setting
 from bot.chat.model import local_time
 from bot.chat.model.drafts import Seller
 from bot.chat.model.request_spec import RequestSpec
-from bot.chat.store import seller_images, seller_rows
+from bot.chat.store import seller_rows
 from bot.core.database.database import Transaction
 from tests.support.chat_harness import VAULT, ChatHarness
 
@@ -70,7 +70,7 @@ async def test_the_next_summary_follows_its_hour_and_the_zone(
 
 
 async def test_the_picture_of_a_spec_is_kept(chat: ChatHarness, sam: Person) -> None:
-    image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
+    image = chat.db.run(lambda tx: seller_rows.add_image(tx, sam.id, b"jpeg", chat.clock()))
     spec = replace(SPEC, image=image)
     act(chat, sam, FormResult(None, spec=spec))
     assert [row["kept"] for row in chat.rows("images")] == [1]

@@ -9,7 +9,7 @@ import pytest
 from bot.chat.conversation.sharing import FILES, PAYMENTS_PAGE
 from bot.chat.model.jobs import EditRequest, RemoveUnits, ReplyTo
 from bot.chat.model.payloads import CardMessage, PosterFile
-from bot.chat.store import link_lists, link_rows, payment_rows
+from bot.chat.store import link_rows, payment_marks, payment_rows
 from bot.chat.store.link_rows import CREATING, DELETED, PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
@@ -246,7 +246,7 @@ def test_a_page_among_ten_thousand_payments_is_read_by_its_index(
     link = chat.add_link(sam, COFFEE, service_answer())
     plan = chat.db.run(
         lambda tx: tx.query(
-            f"EXPLAIN QUERY PLAN {link_lists.PAYMENTS}", listing=link.id, limit=10, start=0
+            f"EXPLAIN QUERY PLAN {payment_marks.PAYMENTS}", listing=link.id, limit=10, start=0
         )
     )
     assert "received_payments_listing" in str(plan)

@@ -10,7 +10,7 @@ import pytest
 from bot.chat.forms.seller_texts import offer_key
 from bot.chat.model.drafts import Profile
 from bot.chat.model.jobs import SendProfile
-from bot.chat.store import seller_images, seller_rows
+from bot.chat.store import seller_rows
 from bot.core import exact_json
 from tests.support.chat_harness import COFFEE, URL, ChatHarness, service_answer
 
@@ -40,7 +40,7 @@ def save(chat: ChatHarness, person: Person, wanted: Profile) -> int:
 
 
 def add_image(chat: ChatHarness, person: Person) -> str:
-    return chat.db.run(lambda tx: seller_images.add_image(tx, person.id, b"jpeg", chat.clock()))
+    return chat.db.run(lambda tx: seller_rows.add_image(tx, person.id, b"jpeg", chat.clock()))
 
 
 async def answer(chat: ChatHarness, person: Person, step: str, text: str) -> None:
@@ -147,7 +147,7 @@ async def test_a_removed_picture_is_deleted_at_once_and_a_replaced_one_by_the_sw
     """Pages show the old one until the new one has reached them; a face must not linger."""
     old, new = add_image(chat, anna), add_image(chat, anna)
     save(chat, anna, Profile("Anna", old))
-    chat.db.run(lambda tx: seller_images.keep_image(tx, old, anna.id))
+    chat.db.run(lambda tx: seller_rows.keep_image(tx, old, anna.id))
     await chat.presses(anna, "settings:sellerimage")
     (row,) = chat.rows("drafts")
     draft = exact_json.loads(row["body"])["id"]

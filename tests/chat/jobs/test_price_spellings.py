@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.chat.jobs import dialects
 from bot.chat.jobs.create_job import COPIES_DELAY
 from bot.chat.jobs.request_bodies import SETTLING
-from bot.chat.store import payment_rows, server_memory
+from bot.chat.store import payment_rows
 from bot.chat.store.link_rows import FAILED, LIVE, PaymentLink
 from bot.chat.store.payment_rows import Payment
 from bot.core.text.translations import t
@@ -35,7 +36,7 @@ def link(chat: ChatHarness, sam: Person) -> PaymentLink:
 
 
 def known(chat: ChatHarness, cloud: HandCashJobs) -> str | None:
-    return chat.db.run(lambda tx: server_memory.known_dialect(tx, cloud.server.url))
+    return chat.db.run(lambda tx: dialects.known_dialect(tx, cloud.server.url))
 
 
 def is_sold_as_asked(cloud: HandCashJobs, link: PaymentLink) -> bool:
@@ -91,7 +92,7 @@ async def test_a_server_that_changes_its_dialect_is_followed(
 
 
 async def test_each_server_has_its_own_dialect(cloud: HandCashJobs, chat: ChatHarness) -> None:
-    chat.db.run(lambda tx: server_memory.remember_dialect(tx, "https://other.example", "corrected"))
+    chat.db.run(lambda tx: dialects.remember_dialect(tx, "https://other.example", "corrected"))
     assert known(chat, cloud) is None
 
 

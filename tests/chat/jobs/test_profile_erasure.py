@@ -12,7 +12,7 @@ from bot.app.maintenance import exports, payer_erasure
 from bot.app.maintenance.payer_erasure import Erased
 from bot.chat.model.drafts import NO_PROFILE, Profile
 from bot.chat.model.jobs import SendProfile
-from bot.chat.store import seller_images, seller_rows
+from bot.chat.store import seller_rows
 from bot.core.database.database import Transaction
 from bot.core.erasure import Scope
 from bot.interface import fields
@@ -29,8 +29,8 @@ def save(chat: ChatHarness, name: str, contact: str | None = None) -> Person:
 
     def store(tx: Transaction) -> None:
         seller_rows.ensure_seller(tx, person.id, "en", chat.clock())
-        image = seller_images.add_image(tx, person.id, name.encode(), chat.clock())
-        seller_images.keep_image(tx, image, person.id)
+        image = seller_rows.add_image(tx, person.id, name.encode(), chat.clock())
+        seller_rows.keep_image(tx, image, person.id)
         seller_rows.save_profile(tx, person.id, Profile(name, image, "Bread", contact, "red"))
 
     chat.db.run(store)

@@ -59,7 +59,7 @@ def anna(chat: ChatHarness) -> Person:
 
     def known(tx: Any) -> None:
         seller_rows.ensure_seller(tx, person.id, "en", chat.clock())
-        seller_rows.save_destination(tx, person.id, "$anna")
+        seller_rows.change(tx, person.id, destination="$anna")
 
     chat.db.run(known)
     return person

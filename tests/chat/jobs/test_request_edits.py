@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.jobs.client import Client
 from bot.chat.model.jobs import EditRequest
-from bot.chat.store import link_rows, seller_images
+from bot.chat.store import link_rows, seller_rows
 from bot.chat.store.link_rows import DELETED, LIVE, STOPPED, PaymentLink
 from bot.core import exact_json
 from bot.core.database.database import Transaction
@@ -77,7 +77,7 @@ async def test_a_picture_is_sent_by_its_address_and_kept(
     cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, sam: Person
 ) -> None:
     """Without the mark it would be swept with unused pictures."""
-    image = chat.db.run(lambda tx: seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()))
+    image = chat.db.run(lambda tx: seller_rows.add_image(tx, sam.id, b"jpeg", chat.clock()))
     assert (await edited(cloud, link, "picture", image)).spec.image == image
     assert cloud.server.only.body["product"]["imageUrl"] == f"{IMAGES}/{image}"
     assert [row["kept"] for row in chat.rows("images")] == [1]
@@ -87,8 +87,8 @@ async def test_a_replaced_picture_is_released_unless_another_request_uses_it(
     cloud: HandCashJobs, link: PaymentLink, chat: ChatHarness, sam: Person
 ) -> None:
     def keep(tx: Transaction) -> list[str]:
-        made = [seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
-        return [each for each in made if seller_images.keep_image(tx, each, sam.id)]
+        made = [seller_rows.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
+        return [each for each in made if seller_rows.keep_image(tx, each, sam.id)]
 
     own, both = chat.db.run(keep)
     chat.add_link(sam, replace(link.spec, image=both))
@@ -105,9 +105,9 @@ async def test_the_picture_of_a_deleted_request_is_swept_unless_another_uses_it(
     """Its seller deletes it, or the server has it no more; a duplicate request uses it too."""
 
     def keep(tx: Transaction) -> list[str]:
-        made = [seller_images.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
+        made = [seller_rows.add_image(tx, sam.id, b"jpeg", chat.clock()) for _ in range(2)]
         for picture, wanting in zip(made, (link, *others), strict=False):
-            seller_images.keep_image(tx, picture, sam.id)
+            seller_rows.keep_image(tx, picture, sam.id)
             link_rows.set_spec(tx, wanting.id, replace(wanting.spec, image=picture))
         link_rows.set_spec(tx, others[1].id, replace(others[1].spec, image=made[1]))
         return made
@@ -120,9 +120,9 @@ async def test_the_picture_of_a_deleted_request_is_swept_unless_another_uses_it(
         cloud.put(call, gone, **PLACE)
     await cloud.due()
     assert [cloud.state(each) for each in (link, others[0])] == [DELETED] * 2
-    chat.clock.advance(2 * seller_images.UNUSED_FOR / 1000)
-    before = chat.clock() - seller_images.UNUSED_FOR
-    assert chat.db.run(lambda tx: seller_images.sweep_images(tx, before)) == 1
+    chat.clock.advance(2 * seller_rows.IMAGES_KEPT / 1000)
+    before = chat.clock() - seller_rows.IMAGES_KEPT
+    assert chat.db.run(lambda tx: seller_rows.sweep_images(tx, before)) == 1
     assert [row["id"] for row in chat.rows("images")] == [both] != [own]
 
 

@@ -251,7 +251,7 @@ async def test_a_refusal_opens_the_form_at_the_step_it_is_about(
     asking: ScriptedJobs, chat: ChatHarness, sam: Person, field: str, step: str
 ) -> None:
     link = chat.add_link(sam, STICKERS)
-    chat.db.run(lambda tx: seller_rows.save_destination(tx, sam.id, "$anna"))
+    chat.db.run(lambda tx: seller_rows.change(tx, sam.id, destination="$anna"))
     info = [{"field": field, "message": "Up to <25> characters."}]
     refusal = http_response(400, {"code": "invalidBody", "message": "Words.", "info": info})
     await asking.ask("create", link, refusal)

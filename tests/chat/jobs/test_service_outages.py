@@ -143,7 +143,7 @@ async def test_a_name_that_is_too_long_for_the_server_is_asked_for_again(
     """The server names the field only in its message."""
     sam = chat.add_person("Sam")
     link = chat.add_link(sam, replace(COFFEE, name="C" * 26))
-    chat.db.run(lambda tx: seller_rows.save_destination(tx, sam.id, "$anna"))
+    chat.db.run(lambda tx: seller_rows.change(tx, sam.id, destination="$anna"))
     await cloud.create(link)
     draft = chat.db.run(lambda tx: seller_rows.find_draft(tx, sam.id, sam.id))
     assert draft

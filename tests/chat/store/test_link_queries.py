@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.store import link_lists
+from bot.chat.store import link_rows
 from bot.chat.store.link_rows import DELETED, LIVE, STOPPED
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 
@@ -24,7 +24,9 @@ def listed(chat: ChatHarness, person: Person, name: str, state: str = LIVE) -> s
 def found(
     chat: ChatHarness, person: Person, text: str, limit: int = 9, start: int = 0
 ) -> list[str]:
-    links = chat.db.run(lambda tx: link_lists.search_links(tx, person.id, text, limit, start))
+    links = chat.db.run(
+        lambda tx: link_rows.search_links(tx, person.id, text, limit, start, only_live=True)
+    )
     return [link.spec.name for link in links]
 
 
@@ -67,6 +69,6 @@ def test_the_list_counts_and_pages_live_and_stopped_requests(
         listed(chat, sam, f"Nr. {number}", STOPPED if number % 2 else LIVE)
     listed(chat, sam, "Deleted", DELETED)
     chat.add_link(sam, COFFEE)
-    assert chat.db.run(lambda tx: link_lists.count_links(tx, sam.id)) == 4
-    page = chat.db.run(lambda tx: link_lists.links_page(tx, sam.id, 2, 1))
+    assert chat.db.run(lambda tx: link_rows.count_links(tx, sam.id)) == 4
+    page = chat.db.run(lambda tx: link_rows.links_page(tx, sam.id, 2, 1))
     assert [link.spec.name for link in page] == ["Nr. 2", "Nr. 1"]

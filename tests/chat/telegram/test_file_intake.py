@@ -55,7 +55,7 @@ async def test_a_command_with_a_file_sells_that_file(shop: GoodsShop) -> None:
     """No link exists before the file is there, so no buyer pays for nothing."""
     chat = shop.chat
     await chat.says(shop.sam, "/start")
-    chat.db.run(lambda tx: seller_rows.save_destination(tx, shop.sam.id, "$anna"))
+    chat.db.run(lambda tx: seller_rows.change(tx, shop.sam.id, destination="$anna"))
     await shop.send("book.pdf", b"%PDF", "/oneoff 9 EUR E-book")
     assert chat.rows("listings") == []
     await shop.press("file", "yes")

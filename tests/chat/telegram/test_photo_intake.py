@@ -20,7 +20,7 @@ from bot.chat.cards.image_route import image_router
 from bot.chat.model.jobs import CreateRequest, ReplyTo
 from bot.chat.model.request_spec import RequestSpec
 from bot.chat.pictures import decoder_process
-from bot.chat.store import seller_images, seller_rows
+from bot.chat.store import seller_rows
 from bot.chat.telegram.downloads import PHOTO_RETRIES, Downloads, PhotoIntake
 from bot.core import exact_json
 from bot.core.bounded_process import BoundedChild, Budget
@@ -54,7 +54,7 @@ class Studio:
     async def settle(self) -> None:
         """Give the seller a payout address."""
         await self.chat.says(self.sam, "/start")
-        save = partial(seller_rows.save_destination, seller_id=self.sam.id, destination="$anna")
+        save = partial(seller_rows.change, seller_id=self.sam.id, destination="$anna")
         self.chat.db.run(save)
 
     async def begin(self) -> None:
@@ -388,19 +388,19 @@ async def test_unused_pictures_are_swept_after_a_month(studio: Studio, clock: Cl
 
     def add(data: bytes) -> str:
         return studio.chat.db.run(
-            lambda tx: seller_images.add_image(tx, studio.sam.id, data, clock())
+            lambda tx: seller_rows.add_image(tx, studio.sam.id, data, clock())
         )
 
     request, loose = add(b"request"), add(b"loose")
-    studio.chat.db.run(lambda tx: seller_images.keep_image(tx, request, studio.sam.id))
+    studio.chat.db.run(lambda tx: seller_rows.keep_image(tx, request, studio.sam.id))
     clock.advance(WEEKS)
-    before = clock() - seller_images.UNUSED_FOR
-    assert studio.chat.db.run(lambda tx: seller_images.sweep_images(tx, before)) == 1
+    before = clock() - seller_rows.IMAGES_KEPT
+    assert studio.chat.db.run(lambda tx: seller_rows.sweep_images(tx, before)) == 1
     assert set(studio.kept) == {studio.draft["image"], request}
     assert loose not in studio.kept
 
 
 async def test_a_picture_of_another_seller_is_not_kept(studio: Studio, clock: Clock) -> None:
     pat: Person = studio.chat.add_person("Pat")
-    made = studio.chat.db.run(lambda tx: seller_images.add_image(tx, pat.id, b"p", clock()))
-    assert not studio.chat.db.run(lambda tx: seller_images.keep_image(tx, made, studio.sam.id))
+    made = studio.chat.db.run(lambda tx: seller_rows.add_image(tx, pat.id, b"p", clock()))
+    assert not studio.chat.db.run(lambda tx: seller_rows.keep_image(tx, made, studio.sam.id))

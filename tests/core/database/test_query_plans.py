@@ -12,7 +12,7 @@ import pytest
 
 from bench import million
 from bench.engines import plan
-from bot.chat.store import link_lists, payment_marks, payment_rows
+from bot.chat.store import payment_marks, payment_rows
 from bot.core.outbox import claiming, lanes, queries
 from bot.service.checkouts import checkout_rows
 from bot.service.goods import fulfillment
@@ -34,7 +34,7 @@ STATEMENTS = [
     (payment_marks.WHOLE, ["received_payments_number"]),
     (payment_marks.BEGINNING, ["received_payments_number"]),
     (payment_marks.END, ["received_payments_number_reversed"]),
-    (link_lists.PAYMENTS, ["received_payments_listing"]),
+    (payment_marks.PAYMENTS, ["received_payments_listing"]),
     (payment_rows.FREE_PLACEHOLDERS, ["received_payments_pkey"] * 2),
     (lanes.OPEN_LANES, ["lanes_open"]),
     (lanes.RANKED_LANES, ["lanes_ranked"]),
