@@ -13,11 +13,10 @@ import pytest
 from bot.chat.model.jobs import KeepReceipt, ReplyTo
 from bot.chat.model.payloads import BuyerNotice, ReceiptMessage
 from bot.chat.model.queues import RECEIPTS, make_queues
-from bot.chat.model.receipt import Receipt, ReceiptKey
 from bot.chat.store import receipt_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_rows import Payment
-from bot.chat.store.receipt_rows import ReceiptOwner
+from bot.chat.store.receipt_rows import Receipt, ReceiptKey, ReceiptOwner
 from bot.core.database.database import Transaction
 from bot.core.database.opening import open_database
 from bot.core.outbox import outbox

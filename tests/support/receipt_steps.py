@@ -13,7 +13,7 @@ from starlette.routing import Route
 from bot.chat.cards.receipts import notify_owner
 from bot.chat.jobs.client import Client
 from bot.chat.model.payloads import BuyerNotice
-from bot.chat.model.receipt import ReceiptKey
+from bot.chat.store.receipt_rows import ReceiptKey
 from bot.chat.telegram.receipt_calls import ReceiptCalls
 from bot.chat.telegram.sender import Sender
 from tests.support.asgi_server import serve_asgi

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from bot.chat.cards import card_text, payment_lines
 from bot.chat.model import moments, payloads, payment, queues, replies, request_spec
-from bot.chat.model import receipt as model_receipt
 from bot.chat.store import link_rows, receipt_rows
 from bot.core.database import database
 from bot.core.money import amounts
 from bot.core.outbox import outbox, queue_policy
 from bot.core.text import phrases, sanitize, translations
+from bot.interface import answers
 
 NAME = 200
 """Maximum UTF-16 units of the product's name and of the seller's."""
@@ -26,7 +26,7 @@ _ARRIVED = {True: "receipt-news-code", False: "receipt-news-goods"}
 
 
 def receipt_reply(
-    receipt: model_receipt.Receipt, language: str, zone: str | None, kept_id: str | None = None
+    receipt: receipt_rows.Receipt, language: str, zone: str | None, kept_id: str | None = None
 ) -> replies.Reply:
     """Render a receipt with as much of the delivered goods as fits into one message.
 
@@ -41,7 +41,7 @@ def receipt_reply(
 
 
 def notice_reply(
-    receipt: model_receipt.Receipt, event: str, language: str, zone: str | None, kept_id: str
+    receipt: receipt_rows.Receipt, event: str, language: str, zone: str | None, kept_id: str
 ) -> replies.Reply | None:
     """Render the news of an event; None if it was undone or hasn't happened yet.
 
@@ -68,15 +68,15 @@ def notice_reply(
     return replies.Reply("\n".join(lines), ((show,),))
 
 
-def state_lines(receipt: model_receipt.Receipt, language: str, zone: str | None) -> list[str]:
+def state_lines(receipt: receipt_rows.Receipt, language: str, zone: str | None) -> list[str]:
     """Return lines on the state of the payment: oversold, sent, paid back."""
     lines = payment_lines.mark_lines(receipt.marks, zone, language, with_zone=True)
-    if receipt.status == model_receipt.OVERSOLD and receipt.marks.paid_back_at is None:
+    if receipt.status == receipt_rows.OVERSOLD and receipt.marks.paid_back_at is None:
         lines.insert(0, translations.t(language, "receipt-kept-oversold"))
     return lines
 
 
-def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> str:
+def _head(receipt: receipt_rows.Receipt, language: str, zone: str | None) -> str:
     lines = [translations.t(language, "receipt-kept", name=replies.escaped(receipt.product, NAME))]
     if receipt.seller:
         lines.append(
@@ -100,11 +100,11 @@ def _head(receipt: model_receipt.Receipt, language: str, zone: str | None) -> st
     return "\n".join(lines)
 
 
-def _amount(receipt: model_receipt.Receipt, language: str) -> str:
+def _amount(receipt: receipt_rows.Receipt, language: str) -> str:
     return replies.money(receipt.amount, receipt.currency, language)
 
 
-def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> str:
+def _with_delivery(head: str, receipt: receipt_rows.Receipt, language: str) -> str:
     """Add the delivered goods to the text, or the line that they are on their way."""
     delivery = receipt.delivery
     if delivery is None:
@@ -135,7 +135,7 @@ def _with_delivery(head: str, receipt: model_receipt.Receipt, language: str) -> 
 
 
 def _contents(
-    delivery: model_receipt.DeliveredGoods, room: int, most: int, language: str
+    delivery: receipt_rows.DeliveredGoods, room: int, most: int, language: str
 ) -> tuple[str, bool]:
     """Return at most `most` codes and the text in `room` units, and whether they are complete.
 
@@ -170,7 +170,7 @@ def _fitting(codes: Sequence[str], room: int) -> list[str]:
     return kept
 
 
-def _with_address(text: str, receipt: model_receipt.Receipt, language: str) -> str:
+def _with_address(text: str, receipt: receipt_rows.Receipt, language: str) -> str:
     """Add the receipt's address if no button can open it."""
     if not receipt.url or replies.linkable(receipt.url):
         return text
@@ -178,7 +178,7 @@ def _with_address(text: str, receipt: model_receipt.Receipt, language: str) -> s
     return f"{text}\n\n{link}"
 
 
-def _rows(receipt: model_receipt.Receipt, language: str, kept_id: str | None) -> replies.Rows:
+def _rows(receipt: receipt_rows.Receipt, language: str, kept_id: str | None) -> replies.Rows:
     rows: list[tuple[replies.Button, ...]] = []
     codes = receipt.delivery.codes if receipt.delivery else ()
     if len(codes) == 1 and replies.units(codes[0]) <= replies.MAX_COPY:
@@ -221,7 +221,7 @@ def _line(kept: receipt_rows.KeptReceipt, language: str) -> str:
 
 def _standing(kept: receipt_rows.KeptReceipt) -> str:
     """Return the state of a purchase that matters most to the buyer."""
-    if kept.status in (model_receipt.PAID_BACK, model_receipt.OVERSOLD):
+    if kept.status in (receipt_rows.PAID_BACK, receipt_rows.OVERSOLD):
         return kept.status
     if kept.awaited is not None:
         return "waits"
@@ -240,7 +240,7 @@ METHODS = {
 
 
 def telegram_file(
-    tx: database.Transaction, request_id: str, bought: model_receipt.DeliveredFile | None = None
+    tx: database.Transaction, request_id: str, bought: answers.ReceivedFile | None = None
 ) -> tuple[str, str] | None:
     """Return the Bot API method and the file_id for sending a request's file, or None.
 
@@ -265,7 +265,7 @@ SENT, PAID_BACK, CODE = "sent", "paidBack", "code"
 def notify_owner(
     tx: database.Transaction,
     queues: queues.Queues,
-    key: model_receipt.ReceiptKey,
+    key: receipt_rows.ReceiptKey,
     event: str,
     now: int,
 ) -> bool:
@@ -304,7 +304,7 @@ def notify_waiting(
 def _put(
     tx: database.Transaction,
     queues: queues.Queues,
-    kept: tuple[model_receipt.ReceiptKey, receipt_rows.ReceiptOwner],
+    kept: tuple[receipt_rows.ReceiptKey, receipt_rows.ReceiptOwner],
     event: str,
     now: int,
 ) -> None:

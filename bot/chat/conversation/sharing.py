@@ -7,7 +7,7 @@ import unicodedata
 
 from bot.chat.cards import card_text, menus, payment_texts, receipts
 from bot.chat.conversation import event_context, events
-from bot.chat.model import jobs, payloads, receipt, replies
+from bot.chat.model import jobs, payloads, replies
 from bot.chat.model.queues import INLINE, RECEIPTS, Queues
 from bot.chat.store import link_rows, payment_marks, post_rows, receipt_rows
 from bot.core.database import database
@@ -22,12 +22,12 @@ BOUGHT_PAGE = 8
 
 def is_receipt_link(event: events.MessageEvent) -> bool:
     """True if a message has a receipt's address; its stored body is erased after it is handled."""
-    return event.command == "start" and receipt.read_key(event.text) is not None
+    return event.command == "start" and receipt_rows.read_key(event.text) is not None
 
 
 def open_receipt_link(context: event_context.EventContext, payload: str) -> bool:
     """Queue the job that keeps a deep link's receipt; False for any other `/start` payload."""
-    key = receipt.read_key(payload)
+    key = receipt_rows.read_key(payload)
     if key is None:
         return False
     job = jobs.KeepReceipt(*key, context.reply_to())

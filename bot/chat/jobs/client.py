@@ -22,7 +22,7 @@ import structlog
 
 from bot.chat.jobs import responses
 from bot.chat.model import lenient, payout, remote_request
-from bot.chat.model.receipt import Receipt, ReceiptKey, read_receipt
+from bot.chat.store.receipt_rows import Receipt, ReceiptKey, read_receipt
 from bot.core import errors, exact_json
 from bot.core.net import http_client
 from bot.interface import answers, bodies, fields

@@ -14,7 +14,7 @@ import structlog
 from bot.chat.cards import claim_cards, receipts
 from bot.chat.jobs import client, job_context
 from bot.chat.jobs.job_context import Context
-from bot.chat.model import jobs, payloads, payment, receipt, replies
+from bot.chat.model import jobs, payloads, payment, replies
 from bot.chat.store import claim_rows, payment_marks, receipt_rows
 from bot.core import errors
 from bot.core.database import database
@@ -186,7 +186,7 @@ def _conclude_mark(
     marks in `sent` has its own job. `way` is how a buyer without Telegram is notified: `email`,
     `none`, or `unsure` after a lost answer. If a buyer has blocked the bot, the notice waits.
     """
-    key = receipt.ReceiptKey(job.request_id, job.transaction_id)
+    key = receipt_rows.ReceiptKey(job.request_id, job.transaction_id)
     if job.mark == payment.HIDDEN:
         return
     if not payment_marks.announce(tx, key, job.mark, *sent.noted(job.mark)):
@@ -232,7 +232,7 @@ async def keep_receipt(context: Context, message: outbox.Message, _: object) -> 
 
 
 def _keep(
-    context: Context, tx: database.Transaction, job: jobs.KeepReceipt, receipt: receipt.Receipt
+    context: Context, tx: database.Transaction, job: jobs.KeepReceipt, receipt: receipt_rows.Receipt
 ) -> None:
     """Keep the receipt and queue its message, unless it belongs to another account."""
     reply_to, now = job.reply_to, context.now()
@@ -278,11 +278,11 @@ def _put(
     outbox.put(tx, context.queues.messages, chat, payload, context.now())
 
 
-def _key(job: jobs.KeepReceipt) -> receipt.ReceiptKey:
-    return receipt.ReceiptKey(job.request_id, job.transaction_id)
+def _key(job: jobs.KeepReceipt) -> receipt_rows.ReceiptKey:
+    return receipt_rows.ReceiptKey(job.request_id, job.transaction_id)
 
 
-def _taken(receipt: receipt.Receipt, language: str) -> replies.Reply:
+def _taken(receipt: receipt_rows.Receipt, language: str) -> replies.Reply:
     """Return the reply that another account keeps a receipt; only with its page's address."""
     text = translations.t(language, "receipt-taken")
     if not replies.linkable(receipt.url):

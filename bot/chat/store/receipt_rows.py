@@ -1,15 +1,123 @@
-"""SQL of the receipts that payers keep in Telegram, each in one account.
+"""Payers' receipts as the service returns them, and SQL of those kept in Telegram accounts.
 
-Delivered goods are not stored here; they are fetched from the service whenever they are shown.
+Delivered goods are not stored here; they are fetched from the service whenever they are shown. The
+key of a receipt is a secret, because anyone who has it can see the delivered goods. It is never
+logged in full.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import NamedTuple, get_args
 
-from bot.chat.model import receipt
+from bot.chat.model import lenient, payment
 from bot.chat.store import link_rows
+from bot.core import errors
 from bot.core.database import database
+from bot.core.money import amounts
+from bot.interface import answers, vocabulary
+
+PAID, OVERSOLD, PAID_BACK = get_args(vocabulary.ReceiptStatus)
+"""The states of a receipt's payment."""
+
+_KEY = re.compile(r"r-([A-Za-z0-9]{1,40})-([A-Za-z0-9]{1,40})")
+
+
+class ReceiptKey(NamedTuple):
+    """The request id and transaction id of a payment."""
+
+    request_id: str
+    transaction_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredGoods:
+    """The goods that a payment buys: a text, a file or codes."""
+
+    waits: bool = False
+    """True while some codes are missing."""
+    text: str | None = None
+    file: answers.ReceivedFile | None = None
+    codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A receipt; times in epoch ms."""
+
+    product: str
+    amount: int
+    """In minor units."""
+    currency: str
+    status: str
+    """PAID, OVERSOLD or PAID_BACK."""
+    url: str
+    """URL of the receipt's page."""
+    seller: str | None = None
+    completed_at: int | None = None
+    quantity: int = 1
+    units: answers.UnitsAnswer | None = None
+    thanks: str | None = None
+    marks: payment.PaymentMarks = payment.NO_MARKS
+    delivery: DeliveredGoods | None = None
+    """None if the request delivers nothing."""
+
+    @property
+    def awaited_unit(self) -> int | None:
+        """Return the last unit that still waits for its code, or None."""
+        if self.delivery is None or not self.delivery.waits:
+            return None
+        return self.units.last if self.units else 0
+
+
+def read_key(payload: str) -> ReceiptKey | None:
+    """Parse the payload of a receipt's deep link; None for other payloads."""
+    found = _KEY.fullmatch(payload)
+    return ReceiptKey(found[1], found[2]) if found else None
+
+
+def read_receipt(data: object) -> Receipt:
+    """Parse a receipt. Raises BadAnswer."""
+    sent = lenient.read(answers.ReceiptAnswer, data, "receipt")
+    try:
+        amount = amounts.to_minor(sent.amount, sent.currency_code)
+    except errors.MoneyError as error:
+        raise errors.BadAnswer("the answer is no receipt") from error
+    return Receipt(
+        product=sent.product.name,
+        amount=amount,
+        currency=sent.currency_code,
+        status=sent.status,
+        url=sent.receipt_url,
+        seller=sent.seller.name if sent.seller else None,
+        completed_at=lenient.any_time(sent.completed_at),
+        quantity=sent.quantity,
+        units=sent.units,
+        thanks=sent.thanks,
+        marks=payment.PaymentMarks(
+            sent_at=lenient.any_time(sent.sent_at),
+            sent_note=sent.sent_note,
+            paid_back_at=lenient.any_time(sent.paid_back_at),
+            paid_back_note=sent.paid_back_note,
+        ),
+        delivery=_delivered(sent.delivery),
+    )
+
+
+def _delivered(sent: answers.ReceivedAnswer | None) -> DeliveredGoods | None:
+    if sent is None:
+        return None
+    return DeliveredGoods(
+        waits=sent.state is vocabulary.DeliveryProgress.WAITING,
+        text=sent.text,
+        file=sent.file,
+        codes=tuple(sent.codes or ()),
+    )
+
+
+# Receipts kept in Telegram, each in one account.
+
 
 BY_KEY = "WHERE request_id = :request AND transaction_id = :transaction"
 COLUMNS = (
@@ -54,7 +162,7 @@ class KeptReceipt:
 
     id: str
     """Used in buttons."""
-    key: receipt.ReceiptKey
+    key: ReceiptKey
     owner: ReceiptOwner
     kept_at: int
     name: str
@@ -69,9 +177,9 @@ class KeptReceipt:
 
 def keep(
     tx: database.Transaction,
-    key: receipt.ReceiptKey,
+    key: ReceiptKey,
     owner: ReceiptOwner,
-    receipt: receipt.Receipt,
+    receipt: Receipt,
     now: int,
 ) -> bool:
     """Store a receipt for an account at `now` (epoch ms); False if another account keeps it.
@@ -95,14 +203,12 @@ def owner_of(tx: database.Transaction, request_id: str, transaction_id: str) -> 
     return ReceiptOwner(int(row["account_id"]), str(row["language"])) if row else None
 
 
-def update(tx: database.Transaction, key: receipt.ReceiptKey, receipt: receipt.Receipt) -> None:
+def update(tx: database.Transaction, key: ReceiptKey, receipt: Receipt) -> None:
     """Update a kept receipt; no effect if nobody keeps it."""
     tx.execute(UPDATE, **_ids(key), **_shown(receipt))
 
 
-def by_key(
-    tx: database.Transaction, key: receipt.ReceiptKey, account_id: int
-) -> KeptReceipt | None:
+def by_key(tx: database.Transaction, key: ReceiptKey, account_id: int) -> KeptReceipt | None:
     """Return a receipt of an account, or None if the account doesn't keep it."""
     row = tx.one(f"{SELECT} {BY_KEY} AND account_id = :account", **_ids(key), account=account_id)
     return _read(row) if row else None
@@ -139,11 +245,11 @@ def end_waits(tx: database.Transaction, request_id: str, served: int) -> list[Ke
     return [_read(row) for row in tx.query(SERVED, request=request_id, served=served)]
 
 
-def _ids(key: receipt.ReceiptKey) -> dict[str, object]:
+def _ids(key: ReceiptKey) -> dict[str, object]:
     return {"request": key.request_id, "transaction": key.transaction_id}
 
 
-def _shown(receipt: receipt.Receipt) -> dict[str, object]:
+def _shown(receipt: Receipt) -> dict[str, object]:
     return {
         "name": receipt.product,
         "amount": receipt.amount,
@@ -157,7 +263,7 @@ def _shown(receipt: receipt.Receipt) -> dict[str, object]:
 def _read(row: database.Row) -> KeptReceipt:
     return KeptReceipt(
         id=row["id"],
-        key=receipt.ReceiptKey(row["request_id"], row["transaction_id"]),
+        key=ReceiptKey(row["request_id"], row["transaction_id"]),
         owner=ReceiptOwner(int(row["account_id"]), row["language"]),
         kept_at=row["kept_at"],
         name=row["name"],

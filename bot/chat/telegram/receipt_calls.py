@@ -12,8 +12,8 @@ import structlog
 
 from bot.chat.cards import message_calls, receipts
 from bot.chat.model import payloads, replies
-from bot.chat.model.receipt import Receipt, ReceiptKey
 from bot.chat.store import receipt_rows, seller_rows
+from bot.chat.store.receipt_rows import Receipt, ReceiptKey
 from bot.chat.telegram import transport
 from bot.core import errors
 from bot.core.database import database

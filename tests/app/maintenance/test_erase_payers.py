@@ -15,13 +15,12 @@ from bot.chat.alerts import alert_text
 from bot.chat.model.jobs import EditRequest, ReplyTo
 from bot.chat.model.payloads import TextMessage
 from bot.chat.model.payment import PAID_BACK, SENT, PaymentKey
-from bot.chat.model.receipt import Receipt, ReceiptKey
 from bot.chat.store import message_rows, payment_marks, receipt_rows
 from bot.chat.store.link_rows import PaymentLink
 from bot.chat.store.payment_marks import payment_by_key
 from bot.chat.store.payment_rows import Payment
 from bot.chat.store.post_rows import MessagePlace
-from bot.chat.store.receipt_rows import ReceiptOwner
+from bot.chat.store.receipt_rows import Receipt, ReceiptKey, ReceiptOwner
 from bot.core import erasure
 from bot.core.database.database import Database, Row, Transaction
 from bot.core.outbox import outbox

@@ -6,9 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.model.payment import PaymentMarks
-from bot.chat.model.receipt import OVERSOLD, PAID_BACK, DeliveredGoods, Receipt, ReceiptKey
 from bot.chat.store import receipt_rows
-from bot.chat.store.receipt_rows import ReceiptOwner
+from bot.chat.store.receipt_rows import (
+    OVERSOLD,
+    PAID_BACK,
+    DeliveredGoods,
+    Receipt,
+    ReceiptKey,
+    ReceiptOwner,
+)
 from bot.core.database.database import Transaction
 from bot.core.text.translations import t
 from tests.support.chat_harness import REQUEST_ID, ChatHarness

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bot.chat.cards.receipts import receipt_reply
-from bot.chat.model.receipt import Receipt, ReceiptKey, read_key, read_receipt
+from bot.chat.store.receipt_rows import Receipt, ReceiptKey, read_key, read_receipt
 from bot.core import exact_json
 from tests.support.goods import buy, uploaded
 from tests.support.service_harness import DROP, REQUESTS_PATH, ServiceHarness

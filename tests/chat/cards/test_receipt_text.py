@@ -9,18 +9,17 @@ import pytest
 
 from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.cards.receipts import receipt_reply
-from bot.chat.model.receipt import (
+from bot.chat.model.replies import TEXT_LIMIT, shown_units
+from bot.chat.store.receipt_rows import (
     OVERSOLD,
-    DeliveredFile,
     DeliveredGoods,
     Receipt,
-    Units,
     read_key,
     read_receipt,
 )
-from bot.chat.model.replies import TEXT_LIMIT, shown_units
 from bot.core.errors import BadAnswer
 from bot.core.text.translations import t
+from bot.interface.answers import ReceivedFile, UnitsAnswer
 from bot.sandbox.world import formatting
 from tests.support.receipt_steps import KEY, LINK, PAID, WITH_CODE
 
@@ -85,7 +84,7 @@ def test_codes_that_are_there_are_shown_while_others_are_on_their_way() -> None:
 @pytest.mark.parametrize("waits", [True, False])
 def test_units_that_got_different_things_are_all_shown(*, waits: bool) -> None:
     """A payment of three: a code, then what took the place of codes, then codes again."""
-    file = DeliveredFile("a.zip", 5_000, "https://pay.example.org/f")
+    file = ReceivedFile(name="a.zip", media_type="", size=5_000, url="https://pay.example.org/f")
     delivery = DeliveredGoods(waits, "The key is 4711", file, ("A1",))
     shown = text(replace(COFFEE, quantity=3, delivery=delivery))
     assert ("The rest is on its way" in shown) == waits
@@ -105,7 +104,9 @@ def test_a_delivered_text_keeps_its_lines() -> None:
 
 
 def test_a_file_is_named_with_its_size() -> None:
-    file = DeliveredFile("album <1>.zip", 3_400_000, "https://pay.example.org/f")
+    file = ReceivedFile(
+        name="album <1>.zip", media_type="", size=3_400_000, url="https://pay.example.org/f"
+    )
     assert "📎 album &lt;1&gt;.zip · 3.2 MB" in text(
         replace(COFFEE, delivery=DeliveredGoods(file=file))
     )
@@ -118,7 +119,7 @@ def test_oversold_money_is_said_to_be_owed() -> None:
 def test_a_receipt_is_read_from_the_services_answer() -> None:
     receipt = read_receipt(WITH_CODE | {"amount": Decimal("7.50")})
     assert (receipt.product, receipt.seller) == ("Coffee", "Anna's Café")
-    assert (receipt.amount, receipt.units) == (750, Units(7, 7, 100))
+    assert (receipt.amount, receipt.units) == (750, UnitsAnswer(first=7, last=7, total=100))
     assert receipt.delivery == DeliveredGoods(codes=("ABC-123",))
     assert (
         read_receipt(PAID | {"product": {"name": "Tea"}, "seller": None, "amount": 7}).amount == 700

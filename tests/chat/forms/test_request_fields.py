@@ -222,7 +222,7 @@ SPELLED = {
     "jobs/payment_jobs.py": {"email"},
     "forms/form.py": {"receivers"},
     "model/remote_request.py": {"receivers", "goal", "max_quantity"},
-    "model/receipt.py": {"thanks"},
+    "store/receipt_rows.py": {"thanks"},
     # Whether a message has a picture; the column of a profile's; an error of Telegram's.
     "store/post_rows.py": {"picture"},
     "telegram/intake.py": {"description"},

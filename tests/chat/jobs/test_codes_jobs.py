@@ -12,14 +12,14 @@ from bot.chat.jobs.change_jobs import CODES_AT_ONCE, CODES_TRIED_FOR
 from bot.chat.jobs.client import Client
 from bot.chat.model.jobs import AddCodes, ReplyTo
 from bot.chat.model.payloads import BuyerNotice, TextMessage
-from bot.chat.model.receipt import DeliveredGoods, Receipt, ReceiptKey, Units
 from bot.chat.model.request_spec import CODES, FILE, TEXT, CodeCounts, Goods
 from bot.chat.store import receipt_rows
 from bot.chat.store.link_rows import DELETED, STOPPED, PaymentLink
-from bot.chat.store.receipt_rows import ReceiptOwner
+from bot.chat.store.receipt_rows import DeliveredGoods, Receipt, ReceiptKey, ReceiptOwner
 from bot.core import exact_json
 from bot.core.database.database import Transaction
 from bot.core.text.translations import t
+from bot.interface.answers import UnitsAnswer
 from tests.support.chat_harness import DROP, REQUEST_ID, URL, ChatHarness, service_answer
 from tests.support.http_messages import http_response
 from tests.support.outbox_queue import bodies
@@ -71,7 +71,7 @@ def keep_two(chat: ChatHarness) -> None:
 
     def keep(tx: Transaction) -> None:
         for unit in (3, 4):
-            waits, units = DeliveredGoods(waits=True), Units(unit, unit, 5)
+            waits, units = DeliveredGoods(waits=True), UnitsAnswer(first=unit, last=unit, total=5)
             receipt = Receipt("Keys", 500, "USD", "paid", "", units=units, delivery=waits)
             key = ReceiptKey(REQUEST_ID, f"{unit:024x}")
             receipt_rows.keep(tx, key, ReceiptOwner(unit, "en"), receipt, chat.clock())

@@ -9,21 +9,20 @@ import pytest
 from bot.chat.alerts import alert_text
 from bot.chat.cards.receipts import CODE
 from bot.chat.model.payloads import BuyerNotice
-from bot.chat.model.receipt import DeliveredGoods, Receipt, ReceiptKey, Units
 from bot.chat.model.request_spec import CodeCounts
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.store import receipt_rows
 from bot.chat.store.link_rows import PaymentLink
-from bot.chat.store.receipt_rows import ReceiptOwner
+from bot.chat.store.receipt_rows import DeliveredGoods, Receipt, ReceiptKey, ReceiptOwner
 from bot.core.text.translations import t
+from bot.interface.answers import UnitsAnswer
 from tests.support.chat_harness import DROP, ChatHarness
 from tests.support.goods_shop import GoodsShop, open_goods_shop
 from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.service_edits import put
 
-WAITS = Receipt(
-    "Keys", 500, "USD", "paid", "", units=Units(3, 3), delivery=DeliveredGoods(waits=True)
-)
+UNIT = UnitsAnswer(first=3, last=3, total=5)
+WAITS = Receipt("Keys", 500, "USD", "paid", "", units=UNIT, delivery=DeliveredGoods(waits=True))
 
 
 @pytest.fixture

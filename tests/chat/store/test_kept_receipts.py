@@ -7,15 +7,16 @@ from dataclasses import replace
 from bot.chat.cards.receipts import CODE, SENT, notify_owner, notify_waiting
 from bot.chat.model.payloads import BuyerNotice
 from bot.chat.model.payment import PaymentMarks
-from bot.chat.model.receipt import DeliveredGoods, Receipt, ReceiptKey, Units
 from bot.chat.store import receipt_rows
-from bot.chat.store.receipt_rows import ReceiptOwner
+from bot.chat.store.receipt_rows import DeliveredGoods, Receipt, ReceiptKey, ReceiptOwner
+from bot.interface.answers import UnitsAnswer
 from tests.support.chat_harness import REQUEST_ID, ChatHarness
 
 KEY = ReceiptKey(REQUEST_ID, "a" * 24)
 ANN, BOB = ReceiptOwner(7, "en"), ReceiptOwner(8, "de")
 RECEIPT = Receipt("Coffee", 500, "EUR", "paid", f"https://pay.example.org/r/{KEY.transaction_id}")
-WAITS = replace(RECEIPT, units=Units(3, 4, 5), delivery=DeliveredGoods(waits=True))
+UNITS = UnitsAnswer(first=3, last=4, total=5)
+WAITS = replace(RECEIPT, units=UNITS, delivery=DeliveredGoods(waits=True))
 
 
 def keep(
